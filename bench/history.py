@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bench.repos import CACHE, git
+from gitcp import VERSION
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
-from gitcp.version import VERSION
 
 V1 = "refs/heads/entire/checkpoints/v1"
 START, STEP = 1_700_000_000, 600  # seconds: of the first commit, from one to the next

@@ -6,7 +6,7 @@ import os
 import sys
 from importlib import import_module
 
-from gitcp import commands
+from gitcp import VERSION, commands
 from gitcp.errors import OK, Error, UsageError
 from gitcp.start.cpython import signals
 
@@ -45,8 +45,6 @@ def _chosen() -> int:
         return _help([])
     name = sys.argv.pop(1)
     if name in ("-V", "--version", "version"):
-        from gitcp.version import VERSION
-
         print("gitcp", VERSION)
         return OK
     if name in ("-h", "--help", "help"):
@@ -96,9 +94,9 @@ def _help(names: list[str]) -> int:
     name = names[0].removeprefix("gitcp-")
     if name not in commands.NAMES:
         _unknown(name)
-    from gitcp.console import manual
+    from gitcp.console import foreground
 
-    return manual.show(f"gitcp-{name}")
+    return foreground.show(f"gitcp-{name}")
 
 
 _USAGE = "usage: gitcp [-C <dir>] <command> [<args>]"

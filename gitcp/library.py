@@ -10,9 +10,18 @@ import os
 from contextlib import contextmanager
 
 from gitcp.console import notice
+from gitcp.core.blame import options
+from gitcp.core.search.query import add_filters, parse_query
 from gitcp.errors import Error
 from gitcp.repo import Repo
+from gitcp.store.back import trees
+from gitcp.store.back.present import Present
+from gitcp.store.blame import origin, view
 from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.lines import run
+from gitcp.store.lines.evidence import Evidence
+from gitcp.store.search import ask
+from gitcp.store.turn import session_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,16 +68,12 @@ class Repository:
     def sessions(self, stored: bool = True) -> list[Record]:
         """Each session that has a state, or with stored a checkpoint in the permanent store; the
         one that started last first."""
-        from gitcp.store.turn import session_list
-
         with self._asking() as (repo, objects):
             return session_list.every(repo, objects, stored)
 
     def show(self, name: str) -> list[Record]:
         """What a name stands for: the checkpoints of a commit, a checkpoint, a session or a point,
         each by its name or the beginning of it; transcripts are bytes."""
-        from gitcp.store.back import trees
-
         with self._asking() as (repo, objects):
             return trees.show(repo, objects, name)
 
@@ -81,11 +86,6 @@ class Repository:
 
     def blame(self, path: str, revision: str = "") -> list[Record]:
         """A record `line` for each line of a file in the worktree, or in a revision."""
-        from gitcp.core.blame import options
-        from gitcp.store.blame import view
-        from gitcp.store.lines import run
-        from gitcp.store.lines.evidence import Evidence
-
         given = options.parse([*([revision] if revision else []), "--", path])
         with self._asking() as (repo, objects):
             evidence = Evidence(repo, objects)
@@ -96,17 +96,12 @@ class Repository:
     def read_words(self, line: Any) -> tuple[Around | None, list[Entry]]:
         """What was said where a session wrote a line that blame() gave: the call with the words
         before and after it, None where it is not known, and (role, text) of all of its turn."""
-        from gitcp.store.blame import origin
-
         with self._asking() as (repo, objects):
             return origin.read_words(repo, objects, line)
 
     def why(self, path: str, first: int, last: int = 0, revision: str = "") -> list[Record]:
         """A record `origin` for each run of lines, first to last (0: first alone), that one edit
         or commit brought: its prompt, the tool call and the words before it."""
-        from gitcp.store.blame import origin
-        from gitcp.store.lines.evidence import Evidence
-
         place = f"{path}:{first},{last or first}"
         with self._asking() as (repo, objects):
             evidence = Evidence(repo, objects)
@@ -117,9 +112,6 @@ class Repository:
     ) -> tuple[list[Record], int]:
         """The turns that a query finds (gitcp-search(1)), the best first, at most so many; and how
         many more there are.  options: as store.search.ask.search() has them."""
-        from gitcp.core.search.query import add_filters, parse_query
-        from gitcp.store.search import ask
-
         query = parse_query(words)
         add_filters(query, {"path": paths})
         with self._asking() as (repo, _):
@@ -128,8 +120,6 @@ class Repository:
     def snapshot(self) -> Record:
         """The worktree as it stands, stored: tree and head, their oids; left_out: path -> why it
         is not in the tree."""
-        from gitcp.store.back.present import Present
-
         with self._asking() as (repo, objects):
             now = Present(repo, objects)
         return {"tree": now.tree, "head": now.head, "left_out": now.left_out}

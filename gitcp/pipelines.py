@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gitcp import commands
 from gitcp.errors import Error
+from gitcp.start import stdlib
 
 DEFAULT: dict[str, list[list[str]]] = {
     # events of agents
@@ -51,9 +52,7 @@ def parse_pipeline(text: str) -> list[list[str]]:
 
     Raises Error naming what cannot be read, or is no stage.
     """
-    import shlex
-
-    lexer = shlex.shlex(text, posix=True, punctuation_chars="|")
+    lexer = stdlib.shlex.shlex(text, posix=True, punctuation_chars="|")
     lexer.whitespace_split = True
     lexer.commenters = ""
     stages: list[list[str]] = [[]]

@@ -12,6 +12,7 @@ import os
 
 from gitcp.agents.exchange import payload
 from gitcp.errors import InputError
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,9 +129,7 @@ class Client:
 
     def resume_command(self, session_id: str) -> str:
         """What the person types to go on with a session."""
-        from shlex import quote
-
-        return self.RESUME.format(quote(session_id))
+        return self.RESUME.format(stdlib.shlex.quote(session_id))
 
     def _has(self, part: str) -> bool:
         folder = self._module.rpartition(".")[2]

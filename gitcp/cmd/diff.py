@@ -27,13 +27,13 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
     from gitcp.store.back import trees
     from gitcp.store.git.objects import Objects
-    from gitcp.store.pack import aside
+    from gitcp.store.pack import scratch
 
     at = argv.index("--") if "--" in argv else len(argv)
     parser = cli.Parser("diff", OPTIONS)
     parser.epilog = "Other options are those of git-diff(1); paths follow after --."
     args, options = parser.parse_known_args(list(argv[:at]))
-    with aside.looking(Repo.find()) as repo:
+    with scratch.bind_scratch(Repo.find()) as repo:
         with Objects(repo) as objects:
             pair = [trees.find_tree(repo, objects, name) for name in (args.old, args.new)]
         return shell.git(repo.git, ["diff", *options, *pair, "--", *argv[at + 1 :]])

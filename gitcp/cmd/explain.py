@@ -66,7 +66,7 @@ def run(argv: Sequence[str]) -> int:
 def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
     """Let the sessions of the checkpoints behind a name be summarized."""
     from gitcp.store.git.objects import Objects
-    from gitcp.store.summary import generate
+    from gitcp.store.show import summary
 
     if name is None:
         raise UsageError("--generate needs the name of a commit, a checkpoint or a session")
@@ -77,7 +77,7 @@ def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
         raise Error(f"no committed checkpoint is behind '{name}' here")
     for checkpoint_id in ids:
         with Objects(repo) as objects:
-            for session_id in generate.summaries(repo, objects, checkpoint_id, args.force):
+            for session_id in summary.summaries(repo, objects, checkpoint_id, args.force):
                 print(f"summarized session {session_id} of {checkpoint_id}", file=sys.stderr)
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 
+from gitcp import VERSION
 from gitcp.console import cli, notice
 from gitcp.core.lines import line_diff
 from gitcp.core.render import editor_text
@@ -113,8 +114,6 @@ class Editor:
 
     def __init__(self) -> None:
         from pygls.lsp.server import LanguageServer
-
-        from gitcp.version import VERSION
 
         self.server = LanguageServer("gitcp", VERSION)
         self._documents: dict[str, Document] = {}

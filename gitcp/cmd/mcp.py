@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp import VERSION
 from gitcp.console import cli, notice
 from gitcp.errors import OK, Error
 
@@ -40,8 +41,6 @@ def server(place: str) -> MCPServer:
         from mcp.types import ToolAnnotations
     except ImportError:
         raise Error(_MISSING) from None
-    from gitcp.version import VERSION
-
     answers: MCPServer = MCPServer("gitcp", instructions=_WHEN, version=VERSION, log_level="ERROR")
     about = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for tool in _tools(place):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from gitcp import VERSION
 from gitcp.console import cli, notice
 from gitcp.console.options import flag, value
 from gitcp.errors import OK, Error
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
+_MISSING = "pages are made with cmarkgfm, Jinja2 and Pygments: install gitcp with its extra 'page'"
 OPTIONS = (
     value("-o", "<file>", "where to write it, - for stdout"),
     flag("--open", "show it in the browser"),
@@ -54,12 +56,13 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
     """The page of what name stands for."""
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
-    from gitcp.store.page import change, gather, template
-    from gitcp.store.page.render import Page
     from gitcp.store.v1 import redaction
-    from gitcp.version import VERSION
 
-    template.require()
+    try:
+        from gitcp.store.page import change, gather
+        from gitcp.store.page.render import Page
+    except ImportError:
+        raise Error(_MISSING) from None
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     links = gather.read_forge(repo)
     page = Page(title, lambda text: redaction.text(repo, text), links, with_prompts)

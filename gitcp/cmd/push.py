@@ -34,7 +34,7 @@ def run(argv: Sequence[str]) -> int:
     """Send the permanent store, and say how much that was."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.share import attempts, sync
+    from gitcp.store.share import sending, sync
     from gitcp.store.v1 import destination
 
     args, repo = cli.parse("push", OPTIONS, argv), Repo.find()
@@ -42,10 +42,10 @@ def run(argv: Sequence[str]) -> int:
     with Objects(repo) as objects:
         count = destination.count_lacking(repo, objects, name)
         tips, merges = sync.push(repo, objects, name, timeout(repo, args.timeout))
-    attempts.note_success(repo, name)
+    sending.note_success(repo, name)
     if args.to:
         destination.write(repo, name)
-        attempts.forget_words(repo)
+        sending.forget_words(repo)
     if args.json:
         return cli.write_records(
             {"type": "ref", "ref": ref, "oid": oid, "remote": name} for ref, oid in tips.items()

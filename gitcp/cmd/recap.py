@@ -47,11 +47,11 @@ def run(argv: Sequence[str]) -> int:
         for line in recap_lines.markdown(records):
             print(cli.printable(line))
     elif args.generate and records:
-        from gitcp.store.summary import generate
+        from gitcp.store.show import summary
         from gitcp.store.v1 import redaction
 
         asked = redaction.text(repos[0], recap_lines.request(records))
-        print(cli.printable(generate.write_prose(repos[0], asked)))
+        print(cli.printable(summary.write_prose(repos[0], asked)))
     elif records:
         from gitcp.cmd import show
 

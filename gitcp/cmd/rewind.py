@@ -66,13 +66,13 @@ def run(argv: Sequence[str]) -> int:
     """List points, go to one, or make one in a new directory."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.pack import aside
+    from gitcp.store.pack import scratch
     from gitcp.store.snapshot import snapshot
 
     args = cli.parse("rewind", OPTIONS, argv)
     listed = args.list or (args.to is None and not sys.stdin.isatty())
     look = listed or args.dry_run or args.into is not None
-    with aside.looking(Repo.here(), look) as repo, Objects(repo) as objects:
+    with scratch.bind_scratch(Repo.here(), look) as repo, Objects(repo) as objects:
         _ = repo.worktree
         undo.finish(repo, objects)
         if args.into is not None:

@@ -67,7 +67,7 @@ def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) ->
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines import ranges
     from gitcp.store.lines.evidence import Evidence
-    from gitcp.store.stats import survival
+    from gitcp.store.show import survival
 
     gc.disable()  # what it looks through for circles comes and goes with each window of commits
     sums = Sums()

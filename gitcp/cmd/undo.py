@@ -78,11 +78,11 @@ def moves(args: Namespace, step: Callable[[Repo, Objects], Outcome], word: str) 
     """Do a step, or list the log."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.pack import aside
+    from gitcp.store.pack import scratch
     from gitcp.store.snapshot import snapshot
 
     look = args.list or args.dry_run
-    with aside.looking(Repo.here(), look) as repo, Objects(repo) as objects:
+    with scratch.bind_scratch(Repo.here(), look) as repo, Objects(repo) as objects:
         _ = repo.worktree
         finish(repo, objects)
         if args.list:

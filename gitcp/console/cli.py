@@ -9,6 +9,7 @@ import sys
 from gitcp import commands, record
 from gitcp.console import ending, notice, options
 from gitcp.errors import OK, UsageError
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def _written_usage(self) -> str:
-        from shutil import get_terminal_size
-
-        size = get_terminal_size().columns - 2
+        size = stdlib.shutil.get_terminal_size().columns - 2
         start = f"usage: {self.prog}"
         indent = " " * min(len(start) + 1, 8 if size < 60 else size)
         written, line = [], start
@@ -88,9 +87,8 @@ class Parser(argparse.ArgumentParser):
 
 def suggestion(word: str, known: Sequence[str]) -> str:
     """'; did you mean …?' with up to three known words that word resembles or begins, else ''."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, known, 3, 0.6) or [k for k in known if k.startswith(word)][:3]
+    near = stdlib.difflib.get_close_matches(word, known, 3, 0.6)
+    near = near or [k for k in known if k.startswith(word)][:3]
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
@@ -115,9 +113,7 @@ def write_bytes(parts: Iterable[bytes]) -> None:
 
 def displayed(text: str) -> str:
     """Text in what a terminal can show; the colours that git writes stay."""
-    import re
-
-    parts = re.split(r"(\x1b\[[0-9;]*m)", text)
+    parts = stdlib.re.split(r"(\x1b\[[0-9;]*m)", text)
     return "".join(part if n % 2 else printable(part) for n, part in enumerate(parts))
 
 
@@ -131,9 +127,7 @@ def columns() -> int:
     """The width of the terminal that standard output is; 0 where it is none."""
     if not sys.stdout.isatty():
         return 0
-    from shutil import get_terminal_size
-
-    return get_terminal_size().columns
+    return stdlib.shutil.get_terminal_size().columns
 
 
 def say(text: str) -> None:

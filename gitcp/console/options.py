@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp.start import stdlib
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,9 +37,7 @@ def number(text: str, least: int = 0) -> int:
     """The type of an argument that is a whole number, least or more."""
     if text.isascii() and text.isdecimal() and int(text) >= least:
         return int(text)
-    from argparse import ArgumentTypeError
-
-    raise ArgumentTypeError(f"not a {'positive ' if least else ''}number: '{text}'")
+    raise stdlib.argparse.ArgumentTypeError(f"not a {'positive ' if least else ''}number: '{text}'")
 
 
 def positive(text: str) -> int:

@@ -12,6 +12,7 @@ from gitcp import record
 from gitcp.console import foreground
 from gitcp.errors import Error, InputError
 from gitcp.git import persons, settle
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,9 +95,7 @@ def page(text: Iterable[str], core: str = "", own: str = "") -> None:
 def feed(words: Sequence[str], data: bytes) -> int:
     """Run a program of ours with data on its standard input, the other streams our own; its
     status."""
-    import subprocess
-
-    return subprocess.run(words, input=data, check=False).returncode
+    return stdlib.subprocess.run(words, input=data, check=False).returncode
 
 
 def write(text: Iterable[str]) -> None:

@@ -6,6 +6,8 @@ and complaint() says why.
 
 from __future__ import annotations
 
+from gitcp.start import stdlib
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
@@ -301,11 +303,9 @@ def _off_range(about: Key, number: int | None) -> str:
 
 
 def _bad_pattern(text: str) -> str:
-    import re
-
     try:
-        re.compile(text.encode("utf-8", "surrogateescape"))
-    except (re.error, RecursionError, OverflowError) as e:
+        stdlib.re.compile(text.encode("utf-8", "surrogateescape"))
+    except (stdlib.re.error, RecursionError, OverflowError) as e:
         return f"must be a regular expression: {e}"
     return ""
 

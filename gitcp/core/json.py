@@ -6,6 +6,7 @@ as it is (another encoding, a mistake to be named) is left to the module itself.
 
 from __future__ import annotations
 
+from gitcp.start import stdlib
 from gitcp.start.cpython import json_parts
 
 TYPE_CHECKING = False
@@ -57,9 +58,7 @@ def loads(data: bytes | str) -> Any:
                 return value
     except (ValueError, StopIteration, SystemError):
         pass  # SystemError: it finds no json.decoder for its error before that is imported
-    import json
-
-    return json.loads(data)
+    return stdlib.json.loads(data)
 
 
 def dumps(
@@ -73,9 +72,9 @@ def dumps(
     indent: spaces a level; separators: None, or (",", ":"); ensure_ascii=False: with an indent.
     """
     if not _scan:
-        import json
-
-        return json.dumps(value, indent=indent, separators=separators, ensure_ascii=ensure_ascii)
+        return stdlib.json.dumps(
+            value, indent=indent, separators=separators, ensure_ascii=ensure_ascii
+        )
     if indent:
         return _indented(value, "\n", " " * indent, _ascii if ensure_ascii else _plain)
     if isinstance(value, str):

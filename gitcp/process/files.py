@@ -8,6 +8,7 @@ import stat
 import time
 
 from gitcp.errors import Error
+from gitcp.start import stdlib
 
 
 def read(path: str) -> bytes | None:
@@ -35,9 +36,7 @@ def peek(path: str | bytes, tail: int = 0) -> bytes:
 
 def digest(data: bytes) -> str:
     """A name for the bytes of a file."""
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()
+    return stdlib.hashlib.sha256(data).hexdigest()
 
 
 def replace(

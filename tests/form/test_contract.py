@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp import commands
+from gitcp import VERSION, commands
 from gitcp.cmd import completion
 from gitcp.console import cli
 from gitcp.core.config_table import KEYS, LABELS
@@ -40,8 +40,6 @@ def options(lines: list[str]) -> set[str]:
 
 
 def test_pyproject_and_the_program_name_the_same_version() -> None:
-    from gitcp.version import VERSION
-
     project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
     assert project["version"] == VERSION
 

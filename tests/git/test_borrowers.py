@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.leftovers import sweep
 from gitcp.store.git.objects import Objects
 from gitcp.store.pack import packs
+from gitcp.store.snapshot.index import sweep
 from tests.support.checkpoints import git
 from tests.support.harness import Agent, World
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.leftovers import sweep
 from gitcp.store.git.objects import Objects
 from gitcp.store.pack import kept, packs, upkeep
+from gitcp.store.snapshot.index import sweep
 from tests.support.checkpoints import git
 from tests.support.harness import World
 

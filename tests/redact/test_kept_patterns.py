@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.core.redact import patterns, rules
-from gitcp.store.redact import kept_patterns
+from gitcp.store.v1 import redaction
 from tests.support.paths import TOP
 
 RULES = [rule["pattern"].encode() for rule in rules.rules()]
@@ -22,7 +22,7 @@ RULES = [rule["pattern"].encode() for rule in rules.rules()]
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of its own to keep patterns in, and a process that has compiled none."""
     path = tmp_path / "patterns"
-    monkeypatch.setattr(kept_patterns, "place", lambda: str(path))
+    monkeypatch.setattr(redaction, "locate_patterns", lambda: str(path))
     monkeypatch.setattr(patterns, "READY", {})
     monkeypatch.setattr(patterns, "COMPILED", {})
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
@@ -32,26 +32,26 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def anew() -> set[bytes]:
     """What another process finds kept."""
     patterns.READY.clear()
-    kept_patterns.load()
+    redaction.load_patterns()
     return set(patterns.READY)
 
 
 def test_where_one_pattern_had_to_be_compiled_every_rule_is_kept(place: Path) -> None:
     patterns.compiled(b"tw(o)")
-    kept_patterns.save()
+    redaction.save_patterns()
     assert anew() == {b"tw(o)", *RULES}
 
 
 def test_what_was_kept_is_what_re_makes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patterns.compiled(b"tw(o)")
-    kept_patterns.save()
+    redaction.save_patterns()
     anew()
     monkeypatch.setitem(sys.modules, "re", None)  # whoever imports it now fails
     assert [patterns.compiled(source) for source in RULES] == [*map(re.compile, RULES)]
 
 
 def test_nothing_is_written_where_nothing_was_compiled(place: Path) -> None:
-    kept_patterns.save()
+    redaction.save_patterns()
     assert not place.exists()
 
 
@@ -92,11 +92,11 @@ SPOILT = (_damaged, _cut_short, _of_another_python, _writable_for_others, _a_lin
 @pytest.mark.parametrize("spoil", SPOILT)
 def test_a_file_that_does_not_fit_is_made_again(place: Path, spoil: Callable[[Path], None]) -> None:
     patterns.compiled(b"a+")
-    kept_patterns.save()
+    redaction.save_patterns()
     spoil(place)
     assert anew() == set()
     assert patterns.compiled(b"a+").fullmatch(b"aaa")
-    kept_patterns.save()
+    redaction.save_patterns()
     assert anew() >= {b"a+"}
 
 
@@ -104,7 +104,7 @@ def test_another_table_of_rules_makes_the_file_again(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     patterns.compiled(b"a+")
-    kept_patterns.save()
+    redaction.save_patterns()
     monkeypatch.setattr(patterns, "__file__", str(tmp_path / "patterns.py"))
     (tmp_path / "patterns.py").touch()
     (tmp_path / "secrets.json").write_text("{}")
@@ -120,19 +120,19 @@ def test_words_that_are_no_code_are_compiled_anew(monkeypatch: pytest.MonkeyPatc
 def test_where_nothing_may_be_written_patterns_work(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(kept_patterns, "place", lambda: str(tmp_path / "no" / "folder"))
+    monkeypatch.setattr(redaction, "locate_patterns", lambda: str(tmp_path / "no" / "folder"))
     assert patterns.compiled(b"a+").fullmatch(b"aaa")
-    kept_patterns.save()
+    redaction.save_patterns()
     assert anew() == set()
 
 
 def test_redaction_needs_no_re_once_its_patterns_are_kept() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from gitcp.store.redact import kept_patterns; kept_patterns.load()\n"
+        "from gitcp.store.v1 import redaction; redaction.load_patterns()\n"
         "from gitcp.core.redact.redactor import Redactor\n"
         "line = b'{\"a\": \"password = \\'hunter2!x\\' and AKIA' + b'Q' * 16 + b'\"}'\n"
-        "redacted = Redactor().jsonl(line); kept_patterns.save()\n"
+        "redacted = Redactor().jsonl(line); redaction.save_patterns()\n"
         "sys.exit('re' in sys.modules or redacted.count(b'REDACTED') != 2)"
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(TOP)]

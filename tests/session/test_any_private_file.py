@@ -21,7 +21,7 @@ from gitcp.repo import Repo
 from gitcp.store.git import hook_warnings, private
 from gitcp.store.session import markers
 from gitcp.store.snapshot.hashing import StatCache
-from gitcp.store.v1 import kept_tips
+from gitcp.store.v1 import destination
 from tests.support.harness import World
 from tests.support.paths import ENTRY, TOP
 from tests.support.sealed import environment
@@ -112,8 +112,8 @@ def lived(world: World) -> None:
     private.write(repo, repo.own("index-stale"), b"1")
     private.touch(repo, repo.own("copy"))
     hook_warnings.warn(repo, "stop: a hook failed")
-    kept_tips.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
-    kept_tips.set_searched(repo, "rules", {"refs/heads/entire/checkpoints/v1": world.head})
+    destination.set_pushed(repo, "origin", {"refs/heads/entire/checkpoints/v1": world.head})
+    destination.set_searched(repo, "rules", {"refs/heads/entire/checkpoints/v1": world.head})
     cache = StatCache(repo)
     cache._settled = sys.maxsize
     cache.put("README.md", (world.path / "README.md").stat(), "", world.head)

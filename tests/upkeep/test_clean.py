@@ -13,7 +13,8 @@ import pytest
 
 from gitcp.repo import Repo
 from gitcp.store.care import check, cleaning, orphans
-from gitcp.store.git import leftovers, refs
+from gitcp.store.git import refs
+from gitcp.store.snapshot import index
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.harness import World
 from tests.support.sealed import environment
@@ -357,7 +358,7 @@ def test_what_a_client_exported_goes_when_its_session_is_settled(place: Place) -
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("what was said")
         place.age(f"gitcp/exports/opencode/{sid}.jsonl", 0.05)
-    leftovers.sweep(place.repo)
+    index.sweep(place.repo)
     assert [p.name for p in path.parent.iterdir()] == ["s-live.jsonl"]
 
 

@@ -8,6 +8,7 @@ import os
 from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,13 +156,11 @@ def _slug(cwd: str) -> str:
 
 def is_open(home: str, session_id: str) -> bool:
     """Whether the client lists the session as one that a running client of it holds."""
-    import json
-
     folder = os.path.join(home, ".claude", "sessions")
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         try:
             with open(os.path.join(folder, name), "rb") as stream:
-                listed = json.load(stream)
+                listed = stdlib.json.load(stream)
         except (OSError, ValueError):
             continue
         if isinstance(listed, dict) and listed.get("sessionId") == session_id:

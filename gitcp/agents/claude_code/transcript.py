@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.message import prompts
 from gitcp.core.transcript import tokens, transcript_scan
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,9 +156,7 @@ class _Reader:
         result = entry.get("toolUseResult")
         agent = result.get("agentId") if isinstance(result, dict) else None
         if not isinstance(agent, str):  # older clients say it in the text alone
-            import re
-
-            text = re.search(r"agentId: ([A-Za-z0-9_-]+)", str(block.get("content")))
+            text = stdlib.re.search(r"agentId: ([A-Za-z0-9_-]+)", str(block.get("content")))
             agent = text[1] if text else None
         if agent and agent not in self.scan["subagents"]:
             self.scan["subagents"].append(agent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.message import prompts
-from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan, unified_diff
+from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _changed(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
     elif kind == "delete":
         yield path, {"deleted": True}
     elif kind == "update" and not about.get("move_path"):
-        yield path, {"edits": unified_diff.edits(str(about.get("unified_diff") or ""))}
+        yield path, {"edits": apply_patch.edits(str(about.get("unified_diff") or ""))}
 
 
 class _Reader:

@@ -11,6 +11,7 @@ import os
 
 from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,19 +149,15 @@ def _loaded(arguments: object) -> dict[str, Any]:
 
 def _id(arguments: dict[str, Any]) -> str:
     """What the two hooks of one call have in common."""
-    import hashlib
-    import json
-
-    return "args-" + hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()[:16]
+    text = stdlib.json.dumps(arguments, sort_keys=True)
+    return f"args-{stdlib.hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _moment(stamp: object) -> str:
     """A time stamp in milliseconds, however it was written; it names a prompt."""
     if isinstance(stamp, str):
-        from datetime import datetime
-
         try:
-            return f"{datetime.fromisoformat(stamp).timestamp() * 1000:.0f}"
+            return f"{stdlib.datetime.datetime.fromisoformat(stamp).timestamp() * 1000:.0f}"
         except ValueError:
             return ""
     return str(stamp) if isinstance(stamp, int) else ""

@@ -9,6 +9,7 @@ from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 from gitcp.errors import InputError
+from gitcp.start import stdlib
 
 NAME = "gemini-cli"
 AGENT_TYPE = "Gemini CLI"
@@ -53,10 +54,8 @@ def session_dir(home: str, cwd: str) -> str:
 
     The client names it by a slug that it keeps in projects.json; older ones by a hash of cwd.
     """
-    import hashlib
-
     root = os.path.join(home, ".gemini", "tmp")
-    digest = hashlib.sha256(os.fsencode(cwd)).hexdigest()
+    digest = stdlib.hashlib.sha256(os.fsencode(cwd)).hexdigest()
     slug = _slug(home, cwd)
     if slug is None and not os.path.isdir(os.path.join(root, digest)):
         slug = os.path.basename(cwd)
@@ -65,11 +64,9 @@ def session_dir(home: str, cwd: str) -> str:
 
 def conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations that were held in cwd or below it."""
-    import json
-
     try:
         with open(os.path.join(home, ".gemini", "projects.json"), encoding="utf-8") as stream:
-            known = list(json.load(stream)["projects"])
+            known = list(stdlib.json.load(stream)["projects"])
     except (OSError, ValueError, KeyError, TypeError):
         known = []
     places = [cwd, *(one for one in known if one.startswith(cwd + os.sep))]
@@ -79,11 +76,9 @@ def conversations(home: str, cwd: str) -> list[str]:
 
 
 def _slug(home: str, cwd: str) -> str | None:
-    import json
-
     try:
         with open(os.path.join(home, ".gemini", "projects.json"), encoding="utf-8") as stream:
-            slug = json.load(stream)["projects"][cwd]
+            slug = stdlib.json.load(stream)["projects"][cwd]
         return ids.component(slug, "projects")
     except (OSError, ValueError, KeyError, TypeError, InputError):
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gitcp.core.message import prompts
 from gitcp.core.transcript import facts, tokens, transcript_scan
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,9 +114,7 @@ class _Reader:
 
     def result(self, line: bytes) -> None:
         """A message that only gives a tool's output back: long, and all we need is its id."""
-        import re
-
-        key = re.match(rb'\{"id": ?"([^"\\]+)"', line)
+        key = stdlib.re.match(rb'\{"id": ?"([^"\\]+)"', line)
         if key and b'"text"' not in line:
             self.place(key[1].decode(errors="replace"))
         else:

@@ -10,6 +10,7 @@ import json
 import os
 
 from gitcp.core.setup.hook_scripts import CANNOT
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,10 +110,8 @@ def files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str
 
 
 def _script(adapter: Client, event: str, baked: tuple[str, str] | None) -> bytes:
-    from shlex import quote
-
     cannot = " | ".join(map(str, CANNOT))
-    own = _OWN % (*map(quote, baked), adapter.NAME, event, cannot) if baked else ""
+    own = _OWN % (*map(stdlib.shlex.quote, baked), adapter.NAME, event, cannot) if baked else ""
     values = {"marker": MARKER, "own": own, "agent": adapter.NAME, "event": event}
     return (_SCRIPT % values).encode("utf-8", "surrogateescape")
 

@@ -15,6 +15,7 @@ import re
 from gitcp.agents.install import json_text
 from gitcp.core.setup.hook_scripts import CANNOT
 from gitcp.errors import InputError
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,13 +136,12 @@ def own_command(py: str, entry: str, agent: str, lost: str = "") -> Callable[[st
     not there either, the start of a session prints lost.  Without the test a Python that cannot
     find entry would exit 2, with which a hook refuses.
     """
-    from shlex import quote
 
     def command(event: str) -> str:
         last = lost.strip() if event.lower() == "sessionstart" else ""
-        absent = f"{{ echo {quote(last)}; exit 0; }}" if last else "exit 0"
+        absent = f"{{ echo {stdlib.shlex.quote(last)}; exit 0; }}" if last else "exit 0"
         words = ("sh", "-c", _EITHER % f"{_THERE} || {absent}", py, entry, agent, event)
-        return f"exec {' '.join(map(quote, words))}"
+        return f"exec {' '.join(map(stdlib.shlex.quote, words))}"
 
     return command
 
@@ -154,10 +154,8 @@ def shared_command(agent: str) -> Callable[[str], str]:
 
 def programs(command: str) -> list[str]:
     """The files that one of own_command's needs, [] for any other."""
-    from shlex import split
-
     try:
-        words = split(command)
+        words = stdlib.shlex.split(command)
     except ValueError:
         return []
     return words[-4:-2] if words[:3] == ["exec", "sh", "-c"] else []

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 
+from gitcp.start import stdlib
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +27,6 @@ def append(database: str, session_id: str, path: str, done: bool = True) -> bool
     A prompt that nothing follows yet, whose text comes after it, and an answer that is still
     being written are left for later, unless done says that nothing more will come.
     """
-    import sqlite3
-
     db = _open(database)
     if db is None:
         return False
@@ -38,7 +38,7 @@ def append(database: str, session_id: str, path: str, done: bool = True) -> bool
         if messages and not done and not _complete(messages[-1]["info"]):
             messages.pop()
         _write(path, [*lines, *messages])
-    except (sqlite3.Error, LookupError, ValueError):
+    except (stdlib.sqlite3.Error, LookupError, ValueError):
         return False
     finally:
         db.close()
@@ -47,14 +47,12 @@ def append(database: str, session_id: str, path: str, done: bool = True) -> bool
 
 def list_sessions(database: str, directory: str) -> list[str]:
     """The ids of the sessions held in a directory or below it; none where it cannot be read."""
-    import sqlite3
-
     db = _open(database)
     if db is None:
         return []
     try:
         rows = db.execute("SELECT id, directory FROM session ORDER BY id").fetchall()
-    except sqlite3.Error:
+    except stdlib.sqlite3.Error:
         return []
     finally:
         db.close()
@@ -63,22 +61,19 @@ def list_sessions(database: str, directory: str) -> list[str]:
 
 def _open(database: str) -> Connection | None:
     """The database, to be read; None where that cannot be."""
-    import sqlite3
     from urllib.parse import quote
 
     if not os.path.exists(database):
         return None
     try:
-        return sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=0.2)
-    except sqlite3.Error:
+        return stdlib.sqlite3.connect(f"file:{quote(database)}?mode=ro", uri=True, timeout=0.2)
+    except stdlib.sqlite3.Error:
         return None
 
 
 def _session(db: Connection, session_id: str) -> dict[str, Any]:
     """The session's row, in the names of an export; LookupError when there is none."""
-    import sqlite3
-
-    db.row_factory = sqlite3.Row
+    db.row_factory = stdlib.sqlite3.Row
     row = db.execute("SELECT * FROM session WHERE id = ?", (session_id,)).fetchone()
     if row is None:
         raise LookupError(session_id)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import posixpath
 import shlex
 
+from gitcp.start import stdlib
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,9 +99,7 @@ def covers(discard: Discard, path: str, tracked: bool) -> bool:
 
 def _fits(place: str, path: str) -> bool:
     if any(c in place for c in "*?["):
-        from fnmatch import fnmatchcase
-
-        return fnmatchcase(path, place)
+        return stdlib.fnmatch.fnmatchcase(path, place)
     return place in (".", path) or path.startswith(place + "/")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp.start import stdlib
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,9 +42,7 @@ def clean(prompt: str) -> str:
     prompt = utf8(prompt)
     if "<" not in prompt:
         return prompt.strip()
-    import re
-
-    opening = re.compile(_BLOCK)
+    opening = stdlib.re.compile(_BLOCK)
     kept, at = [], 0
     unclosed: set[str] = set()  # looked for once, so that a hostile prompt costs no more
     for tag in opening.finditer(prompt):
@@ -75,9 +75,7 @@ def ended_tasks(notification: str) -> list[dict[str, str]]:
     keys = {"id": "task-id", "tool_use_id": "tool-use-id", "status": "status"}
     parts = notification.split("<task-notification>")[1:]
     if not parts:  # of Copilot CLI, in words
-        import re
-
-        named = re.findall(r"\(shellId: (\w+)\) has (\w+)", notification)
+        named = stdlib.re.findall(r"\(shellId: (\w+)\) has (\w+)", notification)
         return [{"id": key, "tool_use_id": "", "status": status} for key, status in named]
     return [{key: _inside(part, tag) for key, tag in keys.items()} for part in parts]
 

@@ -9,6 +9,7 @@ from itertools import accumulate
 from gitcp.core.redact import secret_values
 from gitcp.core.redact.detect import Detector, flatten
 from gitcp.core.redact.patterns import compiled
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +79,4 @@ def blocks(data: bytes) -> Iterator[tuple[int, int]]:
 
 def digest(block: bytes) -> bytes:
     """By which a block is known again."""
-    import hashlib  # a search of what is stored pays for it, no hook
-
-    return hashlib.sha256(block).digest()
+    return stdlib.hashlib.sha256(block).digest()

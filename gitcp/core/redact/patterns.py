@@ -6,12 +6,10 @@ READY is filled by whoever keeps them between processes; what is not there is co
 from __future__ import annotations
 
 from gitcp import memory
-from gitcp.start import cpython
+from gitcp.start import cpython, stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
-
     from gitcp.start.cpython import Code
 
 
@@ -19,13 +17,11 @@ READY: dict[bytes, Code] = memory.table("patterns")  # source -> code
 COMPILED: dict[bytes, bool] = memory.table("compiled")  # by this process, and added
 
 
-def compiled(source: bytes) -> re.Pattern[bytes]:
+def compiled(source: bytes) -> stdlib.re.Pattern[bytes]:
     """re.compile(source), for a pattern of ours, without named groups."""
     pattern = cpython.pattern_of_code(source, *READY[source]) if source in READY else None
     if pattern is None:
-        import re
-
-        pattern = re.compile(source)
+        pattern = stdlib.re.compile(source)
         if code := cpython.code_of_pattern(source):
             READY[source] = code
             COMPILED[source] = True

@@ -7,6 +7,7 @@ from gitcp import errors
 from gitcp.core import json
 from gitcp.core.git.ids import sha256
 from gitcp.core.redact.patterns import compiled
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,19 +148,17 @@ def _finder(pattern: re.Pattern[bytes]) -> Callable[[bytes], Iterator[tuple[int,
     return find
 
 
-def _any_name(names: Sequence[str]) -> re.Pattern[bytes]:
-    import re
-
+def _any_name(names: Sequence[str]) -> stdlib.re.Pattern[bytes]:
     # A longer one first: it may begin with a shorter one.
     words = [name.encode().split() for name in sorted(names, key=len, reverse=True)]
-    among = b"|".join(rb"\s+".join([re.escape(part) for part in name]) for name in words)
-    return re.compile(rb"(?<![0-9A-Za-z_\x80-\xff])(?:" + among + rb")(?![0-9A-Za-z_\x80-\xff])")
+    among = b"|".join(rb"\s+".join([stdlib.re.escape(part) for part in name]) for name in words)
+    return stdlib.re.compile(
+        rb"(?<![0-9A-Za-z_\x80-\xff])(?:" + among + rb")(?![0-9A-Za-z_\x80-\xff])"
+    )
 
 
-def _own(label: str, source: str) -> re.Pattern[bytes]:
-    import re
-
+def _own(label: str, source: str) -> stdlib.re.Pattern[bytes]:
     try:
-        return re.compile(source.encode("utf-8", "surrogateescape"), re.MULTILINE)
-    except (re.error, RecursionError, OverflowError) as error:
+        return stdlib.re.compile(source.encode("utf-8", "surrogateescape"), stdlib.re.MULTILINE)
+    except (stdlib.re.error, RecursionError, OverflowError) as error:
         raise errors.InputError(f"gitcp.redact-label.{label} '{source}': {error}") from None

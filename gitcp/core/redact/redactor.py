@@ -10,10 +10,10 @@ from gitcp import errors
 from gitcp.core.redact import json_strings, line_search
 from gitcp.core.redact.detect import REDACTED, Detector, flatten, merged, settled
 from gitcp.core.redact.patterns import compiled
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.core.redact.personal import Personal
@@ -181,10 +181,8 @@ def _placed(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:
     return out
 
 
-def _compiled(pattern: str, option: str) -> re.Pattern[bytes]:
-    import re
-
+def _compiled(pattern: str, option: str) -> stdlib.re.Pattern[bytes]:
     try:
-        return re.compile(pattern.encode("utf-8", "surrogateescape"), re.MULTILINE)
-    except (re.error, RecursionError, OverflowError) as error:
+        return stdlib.re.compile(pattern.encode("utf-8", "surrogateescape"), stdlib.re.MULTILINE)
+    except (stdlib.re.error, RecursionError, OverflowError) as error:
         raise errors.InputError(f"{option} '{pattern}': {error}") from None

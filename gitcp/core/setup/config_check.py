@@ -5,6 +5,7 @@ from __future__ import annotations
 from gitcp import pipelines
 from gitcp.core import config_table
 from gitcp.errors import Error
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,6 +106,4 @@ def _plain(key: str) -> str:
 
 
 def _alike(one: str, other: str) -> float:
-    from difflib import SequenceMatcher
-
-    return SequenceMatcher(None, one, other).ratio()
+    return stdlib.difflib.SequenceMatcher(None, one, other).ratio()

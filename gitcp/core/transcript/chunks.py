@@ -9,6 +9,7 @@ they are the transcript again, byte for byte.
 from __future__ import annotations
 
 from gitcp.core import json
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +121,5 @@ def _messages(data: bytes) -> dict[str, Any] | None:
 
 
 def _identity(message: Any) -> str:
-    import json
-
     named = message.get("id") if isinstance(message, dict) else None
-    return json.dumps(named if named else message, sort_keys=True)
+    return stdlib.json.dumps(named if named else message, sort_keys=True)

@@ -11,7 +11,7 @@ import json
 import re
 
 from gitcp.core.transcript import chunks
-from gitcp.core.v1 import summary, tombstone
+from gitcp.core.v1 import summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ if TYPE_CHECKING:
         sessions: list[Session]
         files: Files
 
+    from collections.abc import Iterable
+_KINDS = {type(None): 0, bool: 1, int: 2, float: 2, str: 3, list: 4, dict: 5}
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
+KEY = "forgotten"  # in a session's metadata: when
+TRAILER = "Gitcp-Forgets"  # of a commit: the root of a history that is to go
+_KEPT = ("cli_version", "checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent")
+
 
 def merge(a: Directory, b: Directory, size: Size, pick: Pick) -> Directory:
     """Everything that a or b has.  The caller renews the root by summarize()."""
@@ -48,7 +55,7 @@ def merge(a: Directory, b: Directory, size: Size, pick: Pick) -> Directory:
     ]
     root = _both(a["root"], b["root"])
     files = unite(a["files"], b["files"], pick)
-    if sessions and all(tombstone.is_one(session["metadata"]) for session in sessions):
+    if sessions and all(is_one(session["metadata"]) for session in sessions):
         root, files = None, {}
     return {"root": root, "sessions": sorted(sessions, key=_place), "files": files}
 
@@ -81,7 +88,7 @@ def _place(session: Session) -> tuple[tuple[int, str], str, str]:
 
 
 def _session(a: Session, b: Session, size: Size, pick: Pick) -> Session:
-    gone = [one for one in (a, b) if tombstone.is_one(one["metadata"])]
+    gone = [one for one in (a, b) if is_one(one["metadata"])]
     if gone:
         metadata = gone[0]["metadata"] if len(gone) == 1 else _both(a["metadata"], b["metadata"])
         return {"metadata": metadata, "files": {}}
@@ -147,10 +154,6 @@ def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-_KINDS = {type(None): 0, bool: 1, int: 2, float: 2, str: 3, list: 4, dict: 5}
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
-
-
 def instant(created: str) -> tuple[int, str]:
     """A time with an offset or Z: seconds in UTC since some day, digits after them
     (doc/formats.md "Accepted variations")."""
@@ -164,3 +167,28 @@ def instant(created: str) -> tuple[int, str]:
     days = 365 * years + years // 4 - years // 100 + years // 400
     days += (153 * ((month + 9) % 12) + 2) // 5 + day
     return ((days * 24 + hour) * 60 + minute - shift) * 60 + second, (match[7] or "").rstrip("0")
+
+
+def of_session(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
+    """The metadata that stays: whose it was, and when it was forgotten.  tasks: the ids of what is
+    to go beside it."""
+    kept = {key: metadata[key] for key in _KEPT if key in metadata}
+    tasks = {"tasks": metadata["tasks"]} if metadata.get("tasks") else {}
+    return {**kept, "checkpoints_count": 0, "files_touched": [], **tasks, KEY: at}
+
+
+def is_one(metadata: Mapping[str, Any] | None) -> bool:
+    """Whether a session's metadata say that its content was forgotten."""
+    return bool(metadata and metadata.get(KEY))
+
+
+def message(count: int, roots: Iterable[str]) -> str:
+    """The message of the commit that a store without the content begins with."""
+    lines = [f"Forget {count} part{'s' if count != 1 else ''} of checkpoints", ""]
+    return "\n".join([*lines, *(f"{TRAILER}: {root}" for root in sorted(set(roots)))])
+
+
+def roots(message: str) -> set[str]:
+    """The roots of the histories that a commit says are to go."""
+    start = f"{TRAILER}: "
+    return {line[len(start) :] for line in message.split("\n") if line.startswith(start)}

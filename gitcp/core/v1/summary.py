@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from gitcp.core import json
 from gitcp.core.transcript import tokens
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     Metadata = dict[str, Any]  # one JSON object; keys not known here are kept
     Session = tuple[Metadata | None, Collection[str]]  # metadata, names in its directory
+
 
 METADATA, PROMPT, CONTEXT, HASH = "metadata.json", "prompt.txt", "context.md", "content_hash.txt"
 LINES = "lines.json"
@@ -31,6 +33,8 @@ _LARGEST, _DEEPEST = 32 << 20, 100  # bytes, levels
 _STRING = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
 _NO_BRACKETS = bytes({*range(256)} - {*b"{}[]"})
 _GO = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+NAME = "transcript.jsonl"
+_ROLES = ("user", "assistant")
 
 
 def dump(value: Mapping[str, Any]) -> bytes:
@@ -62,10 +66,8 @@ def _too_deep(data: bytes) -> bool:
     """Whether objects and lists may be nested deeper than _DEEPEST."""
     if len(data.translate(None, _NO_BRACKETS)) <= 2 * _DEEPEST:  # each of them is closed
         return False
-    import re  # a large document alone pays for it
-
     depth = 0
-    for bracket in re.sub(_STRING, b"", data).translate(None, _NO_BRACKETS):
+    for bracket in stdlib.re.sub(_STRING, b"", data).translate(None, _NO_BRACKETS):
         depth += 1 if bracket in b"{[" else -1
         if depth > _DEEPEST:
             return True
@@ -198,3 +200,22 @@ def context(prompts: Sequence[str]) -> str:
         short = data[:500].decode("utf-8", "ignore") + "..." if len(data) > 500 else prompt
         parts.append(f"### Prompt {number}\n\n{short}")
     return "\n\n".join(parts)
+
+
+def expand(data: bytes) -> bytes:
+    """The lines as Claude Code writes them: what was said, and by whom; what is no such line is
+    left out (doc/formats.md "Checkpoints as refs")."""
+    return b"".join(map(_line, data.split(b"\n")))
+
+
+def _line(line: bytes) -> bytes:
+    try:
+        given = json.loads(line) if line.strip() else None
+    except (ValueError, RecursionError):
+        return b""
+    if not isinstance(given, dict) or given.get("type") not in _ROLES:
+        return b""
+    role = given["type"]
+    message = {"role": role, "content": given.get("content")}
+    expanded = {"type": role, "timestamp": given.get("ts"), "message": message}
+    return json.dumps(expanded).encode() + b"\n"

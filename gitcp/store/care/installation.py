@@ -12,6 +12,7 @@ from gitcp import jj
 from gitcp.core.setup import hook_scripts, hook_text
 from gitcp.core.upkeep.findings import WARNING, finding
 from gitcp.process.files import Damaged
+from gitcp.start import stdlib
 from gitcp.store.care.case import Row
 from gitcp.store.git import hook_warnings
 from gitcp.store.setup import configuration, exclude, git_hooks, install, manifest
@@ -153,10 +154,10 @@ def find_in_program(subject: str, pair: Iterable[str], who: str) -> Iterator[Fin
 
 def _begins(py: str) -> bool:
     """Whether an interpreter runs; that of this process does."""
-    from subprocess import DEVNULL, call
-
     try:
-        return py == sys.executable or not call([py, "-I", "-S", "-c", ""], stderr=DEVNULL)
+        return py == sys.executable or not stdlib.subprocess.call(
+            [py, "-I", "-S", "-c", ""], stderr=stdlib.subprocess.DEVNULL
+        )
     except OSError:
         return False
 

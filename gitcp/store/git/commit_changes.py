@@ -5,6 +5,7 @@ from __future__ import annotations
 from gitcp.core.decide import difference, line_evidence
 from gitcp.errors import Error, GitError
 from gitcp.record import one_a_line, text
+from gitcp.start import stdlib
 from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 
 TYPE_CHECKING = False
@@ -66,13 +67,11 @@ def read_many_changes(
     repo: Repo, objects: Objects, commits: Iterable[Commit]
 ) -> dict[str, Changes]:
     """oid -> what a commit changes, of many at once; one that cannot be told is left out."""
-    from contextlib import suppress  # no hook comes here
-
     wanted = {commit["oid"]: commit for commit in commits}
     single = [oid for oid, commit in wanted.items() if len(commit["parents"]) < 2]
     changes = _by_git(repo, single)
     for oid in wanted.keys() - changes.keys():
-        with suppress(Error):
+        with stdlib.contextlib.suppress(Error):
             changes[oid] = read_changes(objects, wanted[oid])[1]
     return changes
 

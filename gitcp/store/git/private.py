@@ -6,11 +6,15 @@ damaged is set aside in <common>/gitcp/corrupt, and one line says so.
 
 from __future__ import annotations
 
+import marshal
 import os
 import time
+from binascii import crc32
 
 from gitcp import trace
 from gitcp.console import notice
+from gitcp.core.json import loads
+from gitcp.core.upkeep.shapes import wrong
 from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.process.files import LARGEST, Damaged, move_aside, open_file, put_file, read_file
@@ -43,9 +47,6 @@ def load(path: str, shape: Shape) -> Any:
 
 def checked(path: str, data: bytes, shape: Shape) -> Any:
     """What data says, of the file named path; raise Damaged where it is not of that shape."""
-    from gitcp.core.json import loads
-    from gitcp.core.upkeep.shapes import wrong
-
     if len(data) > LARGEST:
         raise Damaged(path, f"larger than {LARGEST} bytes")
     try:
@@ -78,18 +79,12 @@ def cached_bytes(path: str, tail: int = 0) -> bytes:
 def seal(version: int, value: Any) -> bytes:
     """A value as marshal writes it, behind a line that unsealed() knows it by: marshal itself
     believes every byte it reads, and allocates by it."""
-    import marshal
-    from zlib import crc32
-
     data = marshal.dumps(value, 4)
     return b"gitcp %d %x\n" % (version, crc32(data)) + data
 
 
 def unsealed(path: str, version: int) -> Any:
     """What seal() wrote under this version; None where the file is any other."""
-    import marshal
-    from zlib import crc32
-
     mark, _, data = cached_bytes(path).partition(b"\n")
     return marshal.loads(data) if mark == b"gitcp %d %x" % (version, crc32(data)) else None
 

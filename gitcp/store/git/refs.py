@@ -10,6 +10,7 @@ from gitcp.errors import Error, GitError, Moved
 from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.record import raw, text
+from gitcp.start import stdlib
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -89,13 +90,11 @@ def again(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
 
 
 def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
-    import re
-
     message = e.complaint
     if "reference broken" in message or "Is a directory" in message:
         names = " or ".join(f"'{ref}'" for ref, _, _ in edits if f"'{ref}'" in message)
         return Error(f"git cannot read {names or 'a ref'}: 'gitcp fsck --repair' mends it")
-    match = re.search(_MOVED, message)
+    match = stdlib.re.search(_MOVED, message)
     if match and any(sign in message for sign in _RETRY):
         ref = match[1]
         old = next((old for name, _, old in edits if name == ref), None)

@@ -9,6 +9,7 @@ import time
 from functools import partial
 from itertools import islice
 
+from gitcp import VERSION
 from gitcp.agents.reading import edits
 from gitcp.console import progress
 from gitcp.core.message import links
@@ -18,7 +19,6 @@ from gitcp.store.lines import ai_notes
 from gitcp.store.link import session_metadata
 from gitcp.store.undo import undo_log
 from gitcp.store.v1 import committed_write, redaction, transcript, transcript_copy
-from gitcp.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from gitcp import VERSION
 from gitcp.core.exports import agent_trace, git_ai, git_ai_union
 from gitcp.core.lines import alignment
 from gitcp.record import text
@@ -13,7 +14,6 @@ from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.lines import ranges
 from gitcp.store.lines.evidence import Evidence
-from gitcp.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import os
 
 from gitcp.core.git import packfile
 from gitcp.process import files
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.repo import Repo
+
 
 KEEP = b"gitcp\n"  # what stands in the .keep of a pack of ours
 _ENDS = (".idx", ".pack", ".keep")  # the index goes first, as it comes last
@@ -99,14 +101,12 @@ def _move(path: str, to: str) -> None:
     except OSError as e:
         if e.errno != errno.EXDEV:
             raise
-        import shutil
-
         # The objects are on another disk.  What is called so and left behind git itself prunes.
         beside = os.path.join(os.path.dirname(to), f"tmp_pack_{os.getpid()}")
         try:
             with open(path, "rb") as f, open(beside, "wb") as g:
                 _leave_room(g.fileno(), os.fstat(f.fileno()).st_size)
-                shutil.copyfileobj(f, g)
+                stdlib.shutil.copyfileobj(f, g)
                 g.flush()
                 os.fsync(g.fileno())
             os.rename(beside, to)
@@ -172,13 +172,9 @@ def _is_ours(path: str) -> bool:
 def hasher(algo: str) -> Any:
     """What makes a digest of bytes, as the repository's object names are made."""
     if algo == "sha256":
-        import hashlib
-
-        return hashlib.sha256
+        return stdlib.hashlib.sha256
     try:
         import _sha1  # hashlib costs 2.7 ms, and a hook hashes little
     except ImportError:
-        import hashlib
-
-        return lambda data: hashlib.sha1(data, usedforsecurity=False)
+        return lambda data: stdlib.hashlib.sha1(data, usedforsecurity=False)
     return _sha1.sha1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.agents import find_client
 from gitcp.core.page import forge
+from gitcp.core.stats import sums
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.lines import ranges
@@ -130,8 +131,6 @@ def list_refs(repo: Repo) -> dict[str, list[str]]:
 
 def lines(repo: Repo, objects: Prefetched, records: Sequence[Record]) -> dict[str, Any]:
     """oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them."""
-    from gitcp.core.stats import sums
-
     names = [record["oid"] for record in records]
     counted = {}
     for commit in ranges.commits(repo, objects, names, (), ["--no-walk=unsorted"]):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from pygments import lex
+from pygments.lexers import get_lexer_for_filename
+from pygments.token import Comment, Keyword, Name, String
+from pygments.util import ClassNotFound
+
 LARGEST = 256 << 10  # characters; what is longer stays plain
 Run = list[str]  # kind ('' for plain; c, k, t, f: comment, keyword, text, a name given), text
 
 
 def highlighted(path: str, lines: list[str]) -> list[list[Run]]:
     """The runs of each line; as many lines as were given, with the same text."""
-    from pygments import lex
-    from pygments.lexers import get_lexer_for_filename
-    from pygments.token import Comment, Keyword, Name, String
-    from pygments.util import ClassNotFound
-
     kinds = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (Name.Class, "f"))
     plain = [[["", line]] if line else [] for line in lines]
     text = "\n".join(lines)

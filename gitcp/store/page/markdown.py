@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+from cmarkgfm import github_flavored_markdown_to_html as render
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -29,8 +31,6 @@ def parse_markdown(text: str) -> list[Node]:
     with one of three schemes; `<` in the text is text."""
     if len(text) > LARGEST:
         return [["pre", {}, [text]]]
-    from cmarkgfm import github_flavored_markdown_to_html as render
-
     tree = _Tree()
     tree.feed(render(text.replace(_LESS, "").replace("<", _LESS)))
     tree.close()

@@ -10,6 +10,7 @@ from gitcp.core.page import attention, forge, hunks, people, safe, timeline
 from gitcp.core.page.turns import mapped
 from gitcp.core.render.spans import many, short, spent
 from gitcp.core.transcript import tokens
+from gitcp.store.page.highlight import highlighted
 from gitcp.store.page.talk import Talk, key_of, lasting
 from gitcp.store.page.template import fill_template
 
@@ -193,8 +194,6 @@ class Page:
                 self._by_id[who]["alive"] += count
 
     def _hunks(self, path: str, file: File, numbers: Mapping[int, int]) -> Record:
-        from gitcp.store.page.highlight import highlighted
-
         new = highlighted(path, self._code(file["after"] or []))
         old = highlighted(path, self._code(file["before"] or [])) if file["before"] else []
         views, left = hunks.cut_hunks(file["edits"], old, new, numbers)

@@ -6,8 +6,10 @@ import base64
 import hashlib
 import os
 
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
 from gitcp.core.page import safe
-from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,25 +20,11 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("element", "blocks", "diff", "talk", "timeline", "search", "main")
 PLAIN = 2 << 20  # characters of prompts, answers and diffs that can be read without a script
-_MISSING = "pages are made with cmarkgfm, Jinja2 and Pygments: install gitcp with its extra 'page'"
-
-
-def require() -> None:
-    """Raise Error saying what to install where the libraries of a page are not there."""
-    try:
-        import cmarkgfm  # noqa: F401
-        import jinja2  # noqa: F401
-        import pygments  # noqa: F401
-    except ImportError:
-        raise Error(_MISSING) from None
 
 
 def fill_template(view: Record, lists: Record, chunks: Sequence[Any]) -> str:
     """The template with view and lists in it, and what is unfolded compressed."""
     style, script = _asset("page.css"), "".join(_asset(f"{name}.js") for name in SCRIPTS)
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-    from markupsafe import Markup
-
     way: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
     env = Environment(**way, loader=FunctionLoader(_asset))
     policy = (

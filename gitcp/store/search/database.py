@@ -9,6 +9,7 @@ import os
 from contextlib import suppress
 
 from gitcp.errors import Error
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,17 +63,15 @@ def use(repo: Repo, work: Callable[[Connection], T]) -> T:
 
     Raises Error where the machine lets it be neither read nor written.
     """
-    import sqlite3
-
     try:
         return _worked(repo, work)
-    except sqlite3.Error as e:
+    except stdlib.sqlite3.Error as e:
         if getattr(e, "sqlite_errorcode", 0) & 0xFF in _MACHINE:
             raise Error(f"cannot use '{path(repo)}': {e}") from None
     remove(repo)
     try:
         return _worked(repo, work)
-    except sqlite3.Error as e:
+    except stdlib.sqlite3.Error as e:
         raise Error(f"cannot use '{path(repo)}': {e}") from None
 
 
@@ -102,12 +101,10 @@ def clear(database: Connection) -> None:
 
 
 def _connect(repo: Repo) -> Connection:
-    import sqlite3
-
     at = path(repo)
     repo.make_folder(os.path.dirname(at))
     os.close(os.open(at, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-    database = sqlite3.connect(at, timeout=30, isolation_level=None)
+    database = stdlib.sqlite3.connect(at, timeout=30, isolation_level=None)
     try:
         database.execute("pragma synchronous=off")  # what is lost is made again
         (version,) = database.execute("pragma user_version").fetchone()
@@ -116,7 +113,7 @@ def _connect(repo: Repo) -> Connection:
                 f"begin immediate;{_TABLES}pragma user_version={_VERSION};commit"
             )
         elif version != _VERSION:
-            raise sqlite3.DatabaseError(f"version {version}")
+            raise stdlib.sqlite3.DatabaseError(f"version {version}")
         database.execute("select count(*) from source").fetchone()
     except BaseException:
         database.close()

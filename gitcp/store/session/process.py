@@ -9,16 +9,26 @@ from __future__ import annotations
 import os
 import time
 
+from gitcp import memory
+from gitcp.errors import GitError
+from gitcp.process.running import Running
+from gitcp.start import stdlib
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from gitcp.core.record_types import Process
     from gitcp.repo import Config
 
+
 _UNSEEN = 600  # seconds that an agent of which nothing is known counts as at work
 _HOOKS = (b"/gitcp/entry.py", b"gitcp-hook")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})
+_LIMIT = 5.0  # seconds for ps to answer in
+_FRESH = 1.0  # seconds that an answer is good for
+_ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.table("ps")
 
 
 def describe(pid: int) -> Process:
@@ -99,9 +109,7 @@ def _began(pid: int) -> int:
     if start.isdecimal():
         boot = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         return boot + _nanoseconds(start) + 100_000_000
-    from gitcp.process import ps
-
-    return ps.began(start)
+    return parse_start(start)
 
 
 def _nanoseconds(ticks: str) -> int:
@@ -184,9 +192,7 @@ def machine() -> str:
     """What tells this machine from others that see the same files."""
     if _has_proc():
         return os.uname().nodename
-    from gitcp.process import ps
-
-    return ps.machine()  # a name changes with the network there
+    return hardware_id()  # a name changes with the network there
 
 
 def _boot() -> str:
@@ -205,9 +211,7 @@ def _has_proc() -> bool:
 def _pids() -> list[int]:
     if _has_proc():
         return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-    from gitcp.process import ps
-
-    return list(ps.table())
+    return list(list_by_ps())
 
 
 def _stat(pid: int) -> tuple[int, str, str]:
@@ -218,9 +222,7 @@ def _stat(pid: int) -> tuple[int, str, str]:
     except OSError:
         if _has_proc():
             return 0, "", ""
-        from gitcp.process import ps
-
-        return ps.table().get(pid, (0, "", ""))
+        return list_by_ps().get(pid, (0, "", ""))
     name, _, rest = line.rpartition(")")  # the name itself may hold brackets and spaces
     fields = rest.split()
     return int(fields[1]), name.partition("(")[2], fields[19]
@@ -235,7 +237,55 @@ def _read(pid: int, what: str) -> bytes:
     except OSError:
         if _has_proc():
             return b""
-        from gitcp.process import ps
-
-        words = ps.command(pid, environment=what == "environ").split(" ")
+        words = command_by_ps(pid, environment=what == "environ").split(" ")
         return "".join(f"{word}\0" for word in words if word).encode("utf-8", "surrogateescape")
+
+
+def list_by_ps() -> dict[int, tuple[int, str, str]]:
+    """pid -> parent, name without its directory, when it began (UTC, as lstart has it)."""
+    seen = {}
+    for pid, line in _ask_ps("-axo", "pid=,ppid=,lstart=,comm=").items():
+        parent, *parse_start = line.split(None, 6)  # its start is five words
+        name = os.path.basename(parse_start.pop()) if len(parse_start) == 6 else ""
+        seen[pid] = int(parent), name.removeprefix("-"), " ".join(parse_start)  # -zsh: for a login
+    return seen
+
+
+def command_by_ps(pid: int, environment: bool = False) -> str:
+    """The command line of a process, its words joined by blanks; with its environment behind it,
+    as far as the system shows that."""
+    return _ask_ps("-axwwEo" if environment else "-axwwo", "pid=,command=").get(pid, "")
+
+
+def parse_start(start: str) -> int:
+    """When a process was started, as list_by_ps() has it, in ns since 1970, at most a second too
+    late; 0 where that is not told."""
+    try:
+        return (stdlib.calendar.timegm(time.strptime(start)) + 1) * 1_000_000_000
+    except ValueError:
+        return 0
+
+
+def hardware_id() -> str:
+    """An id of this machine that no network changes; its name where the system has none."""
+    try:
+        ask: Any = stdlib.ctypes.CDLL(None).gethostuuid
+    except (ImportError, OSError, AttributeError):
+        return os.uname().nodename
+    uuid, wait = (stdlib.ctypes.c_ubyte * 16)(), (stdlib.ctypes.c_long * 2)(1, 0)  # a timespec
+    return os.uname().nodename if ask(uuid, wait) else bytes(uuid).hex()
+
+
+def _ask_ps(*args: str) -> dict[int, str]:
+    """pid -> what ps says of each process behind it."""
+    asked, lines = _ANSWERS.get(args, (0.0, {}))
+    if not asked or time.monotonic() - asked > _FRESH:
+        try:
+            ps = Running(("ps", *args), {**os.environ, "LC_ALL": "C", "TZ": "UTC0"}, False)
+            out = ps.finish(ok=(0, 1), limit=_LIMIT)[1].decode("utf-8", "surrogateescape")
+        except GitError:
+            out = ""
+        rows = (line.strip().partition(" ") for line in out.split("\n"))
+        lines = {int(pid): rest.lstrip() for pid, _, rest in rows if pid.isdecimal()}
+        _ANSWERS[args] = time.monotonic(), lines
+    return lines

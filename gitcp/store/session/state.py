@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp import trace
+from gitcp import VERSION, trace
 from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.core.upkeep import shapes
@@ -93,8 +93,6 @@ def modern(state: State) -> State:
 
 def new(repo: Repo, session_id: str, agent_type: str, head: str) -> State:
     """The state of a session that begins here and now, on base commit head."""
-    from gitcp.version import VERSION
-
     state: State = {
         "session_id": session_id,
         "cli_version": VERSION,

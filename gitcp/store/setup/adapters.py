@@ -10,6 +10,7 @@ import shlex
 from gitcp.agents import Client, list_names, other
 from gitcp.errors import Error, InputError
 from gitcp.process import deadline, files
+from gitcp.start import stdlib
 from gitcp.store.setup import configuration, exclude
 
 TYPE_CHECKING = False
@@ -200,13 +201,11 @@ class External(Client):
         return answer or {}
 
     def _run(self, *args: str, stdin: bytes = b"") -> bytes:
-        import subprocess
-
         limit = min(_LONGEST, deadline.left() or _LONGEST)
         more = {"ENTIRE_REPO_ROOT": self._top, "ENTIRE_PROTOCOL_VERSION": "1"}
         words = f"'{self.program} {args[0]}'"
         try:
-            done = subprocess.run(
+            done = stdlib.subprocess.run(
                 [self.program, *args],
                 input=stdin,
                 capture_output=True,
@@ -214,7 +213,7 @@ class External(Client):
                 cwd=self._top,
                 env={**os.environ, **(more if self._entires else {})},
             )
-        except subprocess.TimeoutExpired:
+        except stdlib.subprocess.TimeoutExpired:
             raise Error(f"{words} did not end in {limit:.0f} seconds") from None
         except OSError as e:
             raise Error(f"{words} cannot be run: {e.strerror}") from None

@@ -15,7 +15,7 @@ from gitcp.process import deadline
 from gitcp.record import one_a_line, text
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
-from gitcp.store.v1 import kept_tips, redaction
+from gitcp.store.v1 import destination, redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def refuse(
     if not repo.config.option("gitcp.push-check"):
         return
     rules = redaction.rules(repo)
-    searched = kept_tips.searched(repo, rules)
+    searched = destination.searched(repo, rules)
     there = [*known.values(), *searched.values()]
     end = None if deadline.left() is None else time.monotonic() + limit
     secrets = list(islice(places(repo, objects, tips.values(), there, end), _EXAMPLES + 1))
     if not secrets:
-        kept_tips.set_searched(repo, rules, {**searched, **tips})
+        destination.set_searched(repo, rules, {**searched, **tips})
     else:
         more = " and more" if len(secrets) > _EXAMPLES else ""
         listed = ", ".join(f"{rule} in '{path}'" for path, rule in secrets[:_EXAMPLES])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 from gitcp import trace
+from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
+from gitcp.process import files
+from gitcp.store.git import private
 from gitcp.store.git.objects import Objects
-from gitcp.store.share import attempts, sync
+from gitcp.store.share import sync
 from gitcp.store.share.push_check import Withheld
 from gitcp.store.v1 import committed_refs, destination
 
@@ -15,9 +20,12 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
+
 # Seconds for a remote that has failed: for the search for secrets, and to send.  With the end of
 # git, and ours, it is less than 2.
 _BRIEF = (0.3, 1.2)
+_DAY = 86400  # seconds
+_MOST = 50  # things that were said
 
 
 def announce(repo: Repo, name: str) -> str:
@@ -34,11 +42,11 @@ def announce(repo: Repo, name: str) -> str:
         return f"gitcp: checkpoints go to '{name}' as before, and to no other remote; {none}"
     if name or configured == destination.NONE:
         return ""
-    if configured and attempts.say_once(repo, f"missing {configured}"):
+    if configured and say_once(repo, f"missing {configured}"):
         why = f"gitcp.remote names '{configured}', which is no remote"
         return f"gitcp: {why}: no checkpoints are sent; {advice} names another"
     stored = committed_refs.stored_here(repo)
-    if not configured and stored and attempts.say_once(repo, "unnamed"):
+    if not configured and stored and say_once(repo, "unnamed"):
         return f"gitcp: checkpoints stay here: {advice} sends them there from now on"
     return ""
 
@@ -49,7 +57,7 @@ def send(repo: Repo, name: str, timeout: float, leave: Container[str]) -> None:
     timeout: seconds.  A destination that has failed within a day is tried briefly, and without a
     word.  Raises Error for the first failure, and for secrets always.
     """
-    failed = attempts.has_failed(repo, name)
+    failed = has_failed(repo, name)
     search, limit = (min(timeout, brief) if failed else timeout for brief in _BRIEF)
     try:
         with Objects(repo) as objects:
@@ -57,10 +65,45 @@ def send(repo: Repo, name: str, timeout: float, leave: Container[str]) -> None:
     except Withheld:
         raise
     except Error as e:
-        attempts.note_failure(repo, name)
+        note_failure(repo, name)
         trace.note("push", str(e))
         if not failed:
             later = "later pushes wait less for it, and say nothing"
             raise Error(f"{e}; {later}: 'gitcp push' tries again") from None
     else:
-        attempts.note_success(repo, name)
+        note_success(repo, name)
+
+
+def say_once(repo: Repo, what: str) -> bool:
+    """Whether something is to be said: only the first time, until forget_words()."""
+    path, word = repo.shared("push-said"), "%20".join(what.split())
+    earlier = private.words(path, shapes.printable)
+    if word not in earlier:
+        private.write_words(repo, path, [*earlier[-_MOST:], word])
+    return word not in earlier
+
+
+def forget_words(repo: Repo) -> None:
+    """Let all be said again: another destination is configured."""
+    private.remove(repo, repo.shared("push-said"))
+
+
+def has_failed(repo: Repo, destination: str) -> bool:
+    """Whether the last attempt to send there failed, less than a day ago."""
+    path = _failure(repo, destination)
+    return os.path.isfile(path) and not files.older(path, _DAY)
+
+
+def note_failure(repo: Repo, destination: str) -> None:
+    """Remember that an attempt failed, from now on; of one in the last day the first counts."""
+    if not has_failed(repo, destination):
+        private.write(repo, _failure(repo, destination), b"")
+
+
+def note_success(repo: Repo, destination: str) -> None:
+    """Forget a failure."""
+    private.remove(repo, _failure(repo, destination))
+
+
+def _failure(repo: Repo, destination: str) -> str:
+    return repo.shared("push-failed", private.file_name(destination))

@@ -14,26 +14,31 @@ from gitcp.core.exports import git_ai_union
 from gitcp.core.git.ids import CHECKPOINTS, checkpoint_ref, parse_checkpoint_ref
 from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
+from gitcp.record import one_a_line
 from gitcp.store.git import notes, private, refs
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git.commit import need_commit, read_commit, rev_list, write_commit
+from gitcp.store.git.tree import diff_trees, edit_tree
 from gitcp.store.pack import dropping
-from gitcp.store.share import outgoing_notes, push_check
+from gitcp.store.share import push_check
 from gitcp.store.share.remote import Remote
-from gitcp.store.v1 import committed_refs, committed_write, destination, kept_tips
+from gitcp.store.v1 import committed_refs, committed_write, destination
+from gitcp.store.v1.find_commits import ALL
 from gitcp.store.v1.merge import histories
 from gitcp.store.v1.merge import notes as note_trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container
+    from collections.abc import Collection, Container, Iterable
 
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.v1.kept_tips import Tips
+    from gitcp.store.v1.destination import Tips
     from gitcp.store.v1.merge.notes import Join
+
 
 _BEFORE = ("merge-base", "--is-ancestor")
 _CHUNK = 200  # refs that go together
+_SUBJECT = "Notes shared by gitcp"
 
 
 def push(
@@ -56,7 +61,7 @@ def push(
     leave: refs that are not to be pushed.  Raises Error naming the remote when it cannot be
     reached, refuses, or time runs out.
     """
-    remote, merges, known = None, 0, kept_tips.pushed(repo, name)
+    remote, merges, known = None, 0, destination.pushed(repo, name)
     while True:
         tips = _outgoing(repo, objects, known, leave)
         if not again and tips.items() <= known.items():
@@ -93,7 +98,7 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     """Put our histories in the place of the remote's that were forgotten here, one ref at a time
     and only where the remote has what was fetched last; return (how many it took, the refs that
     somebody else has moved there meanwhile)."""
-    remote, known = Remote(repo, name, timeout), kept_tips.pushed(repo, name)
+    remote, known = Remote(repo, name, timeout), destination.pushed(repo, name)
     places = (committed_refs.REF, CHECKPOINTS)
     ours, count, left = refs.listing(repo, *places), 0, list[str]()
     for ref, there in _checked(remote.listing(*places), places).items():
@@ -105,7 +110,7 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
             continue
         count += 1
         known[ref] = tip
-        kept_tips.set_pushed(repo, name, known)
+        destination.set_pushed(repo, name, known)
     return count, left
 
 
@@ -132,7 +137,7 @@ def _push_chunks(repo: Repo, remote: Remote, tips: Tips, known: Tips) -> list[st
         lost = remote.push(chunk)
         moved += lost
         known |= {ref: oid for ref, oid in chunk.items() if ref not in lost}
-        kept_tips.set_pushed(repo, remote.name, known)
+        destination.set_pushed(repo, remote.name, known)
     return moved
 
 
@@ -151,7 +156,7 @@ def fetch(
         _take(repo, objects, remote, theirs)
     else:
         known = _bring(repo, objects, remote)
-        kept_tips.set_pushed(repo, name, known)
+        destination.set_pushed(repo, name, known)
     return local(repo)
 
 
@@ -165,7 +170,7 @@ def _outgoing(repo: Repo, objects: Objects, theirs: Tips, leave: Container[str] 
     tips = {ref: oid for ref, oid in local(repo).items() if ref not in leave}
     for ref, oid in tips.items():
         if (joined := _join(ref)) and theirs.get(ref) != oid:
-            tips[ref] = outgoing_notes.select(repo, objects, oid, theirs.get(ref, ""), joined)
+            tips[ref] = select(repo, objects, oid, theirs.get(ref, ""), joined)
     return tips
 
 
@@ -258,7 +263,40 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
 def _settle(repo: Repo, objects: Objects, name: str, known: Tips) -> None:
     """Remember what the remote has; where the destination has all nothing is left to push."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
-        kept_tips.set_pushed(repo, name, known)
+        destination.set_pushed(repo, name, known)
         target = name == destination.read(repo)
         if target and _outgoing(repo, objects, known).items() <= known.items():
             private.remove(repo, repo.shared("unpushed"))
+
+
+def select(repo: Repo, objects: Objects, ours: str, theirs: str, joined: Join) -> str:
+    """The tip to push for our tip of notes: ours where a ref here reaches every commit with a
+    new note; else a commit on theirs, with the other notes and all that theirs has.
+
+    theirs: the tip that the remote has, "" for none.  joined makes one note of two.
+    """
+    mine, there = need_commit(objects, ours)["tree"], read_commit(objects, theirs)
+    tree = there["tree"] if there else None
+    fresh = {
+        path.replace("/", ""): path for path, was, _ in diff_trees(objects, tree, mine) if not was
+    }
+    lost = _lost(repo, objects, fresh)
+    if not lost:
+        return ours
+    selected = edit_tree(objects, mine, {fresh[commit]: None for commit in lost})
+    if tree:
+        selected = note_trees.unite(objects, selected, tree, joined=joined)
+    if selected == tree:
+        return theirs
+    return write_commit(objects, repo, selected, [theirs] if there else [], _SUBJECT)
+
+
+def _lost(repo: Repo, objects: Objects, names: Iterable[str]) -> list[str]:
+    """Those of these objects that are not here, and the commits that no ref of a person reaches."""
+    kinds = {oid: (objects.read(oid) or ("", ""))[1] for oid in names}
+    commits = sorted(oid for oid, kind in kinds.items() if kind == "commit")
+    lost = [oid for oid, kind in kinds.items() if not kind]
+    if commits:
+        unreached = rev_list(repo, "--stdin", "--not", *ALL, stdin=one_a_line(commits))
+        lost += kinds.keys() & set(unreached)
+    return lost

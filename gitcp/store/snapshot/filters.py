@@ -7,22 +7,30 @@ its way.  All else is left to git; what the attributes say is git's business.
 from __future__ import annotations
 
 import os
+import time
 
-from gitcp.process import files
+from gitcp.console import notice
+from gitcp.process import deadline, files
 from gitcp.record import raw
+from gitcp.start import stdlib
+from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gitcp.core.record_types import Entry
+    from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.snapshot.worktree import Worktree
+
 
 _SYSTEM = ("/etc/gitattributes", "/usr/local/etc/gitattributes")
 _FALSE = ("false", "no", "off", "0", "")
 _KEYS = ("core.autocrlf", "core.eol", "core.checkroundtripencoding")
 _FILTER = rb"filter=([^\s]+)"
+_HOUR = 3600
+_KINDS = (".clean", ".process")
 
 
 class Filters:
@@ -70,11 +78,9 @@ class Filters:
         return self._folders[folder]
 
     def _settings(self, attributes: bytes) -> bytes:
-        import re
-
         config = self._work.repo.config
         parts = [config.get(key) for key in _KEYS]
-        for word in sorted(set(re.findall(_FILTER, attributes))):
+        for word in sorted(set(stdlib.re.findall(_FILTER, attributes))):
             name = word.decode("utf-8", "surrogateescape")
             parts += [config.get(f"filter.{name}.{key}") for key in ("clean", "process")]
         return b"\0".join([*map(raw, parts), attributes])
@@ -93,3 +99,49 @@ class Filters:
 
 def _content(path: bytes) -> bytes | None:
     return files.peek(path) or None
+
+
+def hang(repo: Repo) -> bool:
+    """Whether git is to run without filters."""
+    try:
+        return abs(time.time() - os.lstat(_mark(repo)).st_mtime) < _HOUR
+    except OSError:
+        return False
+
+
+def patience(repo: Repo) -> float | None:
+    """How many seconds to wait for a git that may run filters: half of what is left to a hook, so
+    that the other half is left where they hang; None without a limit."""
+    left = deadline.left()
+    return left / 2 if left is not None and off(repo) else left
+
+
+def off(repo: Repo) -> list[str]:
+    """The options of git that switch off every filter; [] where none is configured."""
+    return unfiltered(repo, *_KINDS)
+
+
+def unfiltered(repo: Repo, *kinds: str) -> list[str]:
+    """The options of git that switch off every filter that is required, or has one of kinds."""
+    keys = (key for kind in kinds or (".required",) for key in repo.config.keys("filter.", kind))
+    names = {key.rpartition(".")[0] for key in keys}
+    values = ("clean=", "process=", "required=false")
+    return [word for name in sorted(names) for v in values for word in ("-c", f"{name}.{v}")]
+
+
+def note(repo: Repo) -> bool:
+    """Git did not end in time: let it run without filters from now on, and say so; False where
+    there are none, or they were left out already."""
+    if hang(repo) or not off(repo):
+        return False
+    private.touch(repo, _mark(repo))
+    from gitcp.store.git import hook_warnings
+
+    message = "a filter of git did not end in time: for an hour checkpoints leave out its files"
+    hook_warnings.warn(repo, message)
+    notice.warn(message)
+    return True
+
+
+def _mark(repo: Repo) -> str:
+    return repo.own("filters-hang")

@@ -9,8 +9,9 @@ import time
 
 from gitcp.core.git.porcelain import GONE
 from gitcp.errors import Error, Late
+from gitcp.start import stdlib
 from gitcp.store.git import private
-from gitcp.store.snapshot.filters import Filters
+from gitcp.store.snapshot import filters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Hasher:
     ) -> None:
         self._objects, self._scan, self._work = objects, scan, scan.worktree
         self._head, self._write, self._known = head, write, known
-        self._filters = Filters(scan.worktree, objects, head)
+        self._filters = filters.Filters(scan.worktree, objects, head)
         self._cache = StatCache(scan.worktree.repo)
         self._left: dict[str, str] = {}  # path -> way: what git has to convert
         self._entries: dict[str, Entry | None] = {}
@@ -134,8 +135,6 @@ class Hasher:
             )
 
     def _convert(self) -> None:
-        from gitcp.store.snapshot import hung_filters  # only where filters or attributes apply
-
         changes, work = self._scan.changes, self._work
         for path in list(self._left):
             if os.path.lexists(work.full(path)) and not os.access(work.full(path), os.R_OK):
@@ -144,7 +143,7 @@ class Hasher:
         try:
             oids = self._converted(list(self._left))
         except Late:
-            if not hung_filters.note(work.repo):
+            if not filters.note(work.repo):
                 raise
             oids = self._converted(list(self._left))
         for path, way in self._left.items():
@@ -155,10 +154,10 @@ class Hasher:
 
     def _converted(self, paths: list[str]) -> dict[str, str | None]:
         """path -> oid of files that git converts; None for one that it cannot."""
-        from gitcp.store.snapshot import hung_filters, through_git
+        from gitcp.store.snapshot import through_git
 
         work, oids = self._work, dict[str, str | None]()
-        if hung_filters.hang(work.repo):
+        if filters.hang(work.repo):
             oids.update(dict.fromkeys(through_git.filtered(work, paths)))
         left = [path for path in paths if path not in oids]
         by_index = {path for path in left if self._needs_index(path)}
@@ -182,9 +181,7 @@ class Hasher:
 
 
 def _long(f: Any, size: int, algo: str) -> str:
-    import hashlib
-
-    digest, left = hashlib.new(algo, b"blob %d\0" % size), size
+    digest, left = stdlib.hashlib.new(algo, b"blob %d\0" % size), size
     while left and (data := f.read(min(left, _PIECE))):
         digest.update(data)
         left -= len(data)

@@ -19,13 +19,14 @@ from gitcp.process import deadline, files
 from gitcp.process.files import put_file
 from gitcp.process.running import Running
 from gitcp.record import text
+from gitcp.start import stdlib
 from gitcp.store.git import private, refs
-from gitcp.store.snapshot import hung_filters
-from gitcp.store.snapshot.hung_filters import unfiltered
+from gitcp.store.pack import upkeep
+from gitcp.store.snapshot import filters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gitcp.repo import Repo
 
@@ -37,25 +38,35 @@ _STATUS = (
 _A_SECOND = 1 << 20  # bytes of an index: as many files as a slow disk looks at in a second
 _GROWN = 2.0  # seconds after which the times of a file are believed
 _STALE = 200  # so many paths where the index is not HEAD's: time to seed anew
+_STAT = 40  # bytes of stat data before the object name; the size comes last
+# What could make git believe the index instead of the file.
+HONEST = (
+    "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
+    " -c core.splitIndex=false -c index.sparse=false -c core.trustctime=true"
+    " -c core.checkStat=default -c core.ignoreStat=false -c core.hooksPath=/dev/null"
+    " -c sparse.expectFilesOutsideOfPatterns=false -c core.useReplaceRefs=false"
+).split()
+_DAY = 86400.0  # seconds: nothing of ours runs that long
+_HOUR = 3600.0  # a turn that begins now may not be announced yet
 
 
-def status(repo: Repo, filters: bool = True) -> Running:
+def status(repo: Repo, converting: bool = True) -> Running:
     """Start the scan of the worktree against our index, seeded where there is none.
 
-    filters: False where git dies of one that is required and fails; what it would have
+    converting: False where git dies of one that is required and fails; what it would have
     converted is a change then until it is hashed.
     """
     if not os.path.isfile(place(repo)):  # git would wait for the other end of a pipe
         seed(repo, force=True)
     deadline.extend(_size(place(repo)) / _A_SECOND)
-    ways = hung_filters.off(repo) if hung_filters.hang(repo) else []
-    return _started(repo, persons(repo.git.env), ways if filters else unfiltered(repo))
+    ways = filters.off(repo) if filters.hang(repo) else []
+    return _started(repo, persons(repo.git.env), ways if converting else filters.unfiltered(repo))
 
 
 def complaints(repo: Repo) -> bytes:
     """What git complains of in a scan, in its own words: asked again, with none of the person's
     filters, for they would run in our language."""
-    running = _started(repo, repo.git.env, unfiltered(repo, ".clean", ".process"))
+    running = _started(repo, repo.git.env, filters.unfiltered(repo, ".clean", ".process"))
     running.finish(ok=range(256))
     return running.errors
 
@@ -97,7 +108,6 @@ def seed(repo: Repo, force: bool = False) -> bool:
     Needed when there is none, when a scan found it stale, when sparse checkout was switched
     or when the person's index is younger.  Never called in a turn.
     """
-    from gitcp.store.git.leftovers import sweep
 
     theirs, ours = os.path.join(repo.git_dir, "index"), place(repo)
     if not (force or os.path.exists(repo.own("index-stale"))) and fits(repo):
@@ -211,9 +221,6 @@ def _copy(source: str, to: str) -> int | None:
     return dated
 
 
-_STAT = 40  # bytes of stat data before the object name; the size comes last
-
-
 def is_head(repo: Repo) -> bool:
     """Whether the person's index has what HEAD has, and nothing staged, by its cache tree
     (gitformat-index(5)); False where that does not tell."""
@@ -252,10 +259,8 @@ def distrust(path: str, since: int, algo: str) -> int:
     for at in doubted:
         data[at + _STAT - 4 : at + _STAT] = bytes(4)  # the mark is git's own: size 0
     if doubted:
-        import hashlib
-
         width = 32 if algo == "sha256" else 20
-        data[-width:] = hashlib.new(algo, data[:-width]).digest()
+        data[-width:] = stdlib.hashlib.new(algo, data[:-width]).digest()
         with open(path, "wb") as f:
             f.write(data)
     return sum(max(changed, dated) >= since for _, changed, dated in times)
@@ -287,15 +292,6 @@ def entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
             at += (end - at + 8) & ~7
 
 
-# What could make git believe the index instead of the file.
-HONEST = (
-    "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
-    " -c core.splitIndex=false -c index.sparse=false -c core.trustctime=true"
-    " -c core.checkStat=default -c core.ignoreStat=false -c core.hooksPath=/dev/null"
-    " -c sparse.expectFilesOutsideOfPatterns=false -c core.useReplaceRefs=false"
-).split()
-
-
 def honest(
     repo: Repo, index: str, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)
 ) -> bytes:
@@ -303,21 +299,21 @@ def honest(
 
     Where a filter fails that is required, or hangs, git looks at the files as they are.
     """
-    ways = hung_filters.off(repo) if hung_filters.hang(repo) else []
+    ways = filters.off(repo) if filters.hang(repo) else []
 
     def run() -> bytes:
         argv, env = (*HONEST, *ways, *args), environment(index)
         running = repo.git.start(*argv, feed=bool(stdin), env=env, filters=True)
-        return running.finish(stdin, ok, hung_filters.patience(repo))[1]
+        return running.finish(stdin, ok, filters.patience(repo))[1]
 
     try:
         return run()
     except Late:
-        if not hung_filters.note(repo):
+        if not filters.note(repo):
             raise
-        ways = hung_filters.off(repo)
+        ways = filters.off(repo)
     except GitError:
-        if not (ways := hung_filters.unfiltered(repo)):
+        if not (ways := filters.unfiltered(repo)):
             raise
     return run()
 
@@ -325,3 +321,49 @@ def honest(
 def environment(index: str) -> dict[str, str]:
     """What an honest git has beside the person's environment."""
     return {**reading(), "GIT_INDEX_FILE": index}
+
+
+def sweep(repo: Repo) -> None:
+    """Remove scratch files and quarantines that are older than a day, and what clients exported
+    as it was said (unredacted) of sessions that nothing is left to settle of; nothing else."""
+    tmp = repo.shared("tmp")
+    for name in _old(tmp):
+        path = os.path.join(tmp, name)
+        for folder, folders, inside in os.walk(path, topdown=False):
+            for file in inside:
+                _try(os.unlink, os.path.join(folder, file))
+            for inner in folders:
+                _try(os.rmdir, os.path.join(folder, inner))
+        _try(os.rmdir if os.path.isdir(path) else os.unlink, path)
+    upkeep.sweep(repo)
+    for place in {repo.own(), repo.shared(), repo.shared("transcript")}:
+        for name in _old(place):  # written beside what it was to replace, by a process's number
+            beside, _, pid = name.removesuffix(".lock").rpartition(".")
+            if beside and pid.isdigit():
+                _try(os.unlink, os.path.join(place, name))
+    exports = repo.shared("exports")
+    for client in _old(exports, 0):
+        for name in _old(os.path.join(exports, client), _HOUR):
+            if not _open(repo, name.rpartition(".")[0]):
+                _try(os.unlink, os.path.join(exports, client, name))
+
+
+def _open(repo: Repo, session_id: str) -> bool:
+    places = ((session_id,), ("~aside", session_id))  # store.session.markers
+    return any(os.path.lexists(repo.shared("open", *place)) for place in places)
+
+
+def _old(folder: str, age: float = _DAY) -> list[str]:
+    since = time.time() - age
+    try:
+        with os.scandir(folder) as entries:
+            return [e.name for e in entries if e.stat(follow_symlinks=False).st_mtime < since]
+    except OSError:
+        return []
+
+
+def _try(remove: Callable[[str], None], path: str) -> None:
+    try:
+        remove(path)
+    except OSError:
+        pass  # somebody else was faster

@@ -13,7 +13,7 @@ from gitcp.core.git.porcelain import GONE
 from gitcp.errors import Error, GitError, Late
 from gitcp.record import text
 from gitcp.store.git.tree import edit_tree
-from gitcp.store.snapshot import hung_filters, index
+from gitcp.store.snapshot import filters, index
 from gitcp.store.snapshot.changes import Change, Scan
 from gitcp.store.snapshot.worktree import Worktree
 
@@ -103,24 +103,24 @@ def refuse_root(top: str) -> None:
 
 def _sound(repo: Repo, running: Running, work: Worktree) -> tuple[Status, bytes]:
     """(status, warnings) of an index that can be read and knows submodules as HEAD does."""
-    seeded, filters = False, True
+    seeded, converting = False, True
     while True:
         try:
-            seen = porcelain.parse(running.finish(limit=hung_filters.patience(repo))[1])
+            seen = porcelain.parse(running.finish(limit=filters.patience(repo))[1])
             if seeded or not any(_misled(row, work) for row in seen.rows):
                 return seen, index.complaints(repo) if running.errors else b""
         except GitError as e:
-            if isinstance(e, Late) and hung_filters.note(repo):
+            if isinstance(e, Late) and filters.note(repo):
                 running = index.status(repo)
                 continue
-            if filters and not isinstance(e, Late):  # one that is required may have failed
-                filters, running = False, index.status(repo, filters=False)
+            if converting and not isinstance(e, Late):  # one that is required may have failed
+                converting, running = False, index.status(repo, converting=False)
                 continue
             if seeded:
                 raise
         # Ours may be broken, and is not needed to make another.
         index.seed(repo, force=True)
-        seeded, filters, running = True, True, index.status(repo)
+        seeded, converting, running = True, True, index.status(repo)
 
 
 def _misled(row: Row, work: Worktree) -> bool:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from gitcp.errors import Error, GitError, Late
 from gitcp.record import raw, text
-from gitcp.store.snapshot import hung_filters
+from gitcp.store.snapshot import filters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def hash_files(
         try:
             with quarantine(work.repo, objects, write) as env:
                 running = work.repo.git.start(*args, feed=True, env=env, filters=True)
-                _, out = running.finish(ask, limit=hung_filters.patience(work.repo))
+                _, out = running.finish(ask, limit=filters.patience(work.repo))
         except Late:
             raise  # by halving more files would be waited for
         except GitError:
@@ -133,7 +133,7 @@ def add_files(
         try:
             args = (*cache, "--add", "--remove", "--stdin")
             running = repo.git.start(*args, feed=True, env=env, filters=True)
-            running.finish(names, limit=hung_filters.patience(repo))
+            running.finish(names, limit=filters.patience(repo))
         except Late:
             raise
         except GitError:

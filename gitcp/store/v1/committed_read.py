@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gitcp.core import json
 from gitcp.core.transcript import chunks
-from gitcp.core.v1 import compact, summary
+from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.tree import TREE
@@ -119,7 +119,7 @@ def load(
 def _metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
     """A session's metadata, about the transcript that pieces() reads."""
     metadata = summary.modern(stored)
-    if compact.NAME in files and not _list_chunks(files):
+    if summary.NAME in files and not _list_chunks(files):
         metadata["checkpoint_transcript_start"] = metadata.get("compact_transcript_start", 0)
     return metadata
 
@@ -217,8 +217,8 @@ def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
     names = _list_chunks(files)
     for name in names:
         yield objects.need(files[name][1], "blob")
-    if not names and compact.NAME in files:
-        yield compact.expand(objects.need(files[compact.NAME][1], "blob"))
+    if not names and summary.NAME in files:
+        yield summary.expand(objects.need(files[summary.NAME][1], "blob"))
 
 
 def _list_chunks(files: Tree) -> list[str]:
@@ -232,8 +232,8 @@ def _pieces(parts: Parts, files: Tree, folder: str) -> Iterator[bytes]:
         data = parts.blob(files, name, folder)
         if data is not None:
             yield data
-    if not names and compact.NAME in files:
-        yield compact.expand(parts.blob(files, compact.NAME, folder) or b"")
+    if not names and summary.NAME in files:
+        yield summary.expand(parts.blob(files, summary.NAME, folder) or b"")
 
 
 def pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:

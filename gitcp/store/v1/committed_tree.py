@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from gitcp import VERSION
 from gitcp.core.lines import attribution
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.record import timestamp
 from gitcp.store.git.tree import TREE, edit_tree, lookup, read_tree
-from gitcp.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

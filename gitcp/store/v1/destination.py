@@ -10,18 +10,23 @@ import os
 from gitcp.core import config_table
 from gitcp.core.decide import destination as rules
 from gitcp.core.git.ids import parse_checkpoint_ref
+from gitcp.core.upkeep.shapes import object_name, ref
 from gitcp.errors import Error, InputError
 from gitcp.process import files
-from gitcp.record import lines, text
-from gitcp.store.git import refs
+from gitcp.record import lines, raw, text
+from gitcp.store.git import private, refs
 from gitcp.store.git.tree import TREE, read_tree
-from gitcp.store.v1 import committed_refs, kept_tips
+from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.v1.kept_tips import Tips
+
+    Tips = dict[str, str]  # ref -> oid
+
 
 NONE = "none"
 _KEY = "gitcp.remote"
@@ -109,7 +114,7 @@ def inherited(repo: Repo) -> str:
 def _was_sent_to(repo: Repo, remote: str) -> bool:
     """Whether we have pushed the store to a remote, or git has from here."""
     log = os.path.join(repo.common, "logs", "refs", "remotes", remote, _STORE)
-    return bool(kept_tips.pushed(repo, remote)) or b"\tupdate by push" in files.peek(log)
+    return bool(pushed(repo, remote)) or b"\tupdate by push" in files.peek(log)
 
 
 def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
@@ -126,7 +131,7 @@ def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
 
 def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
     """How many checkpoints the destination is not known to have as they are here."""
-    ours, theirs = committed_refs.tips(repo), kept_tips.pushed(repo, destination)
+    ours, theirs = committed_refs.tips(repo), pushed(repo, destination)
     branch = f"refs/heads/{_STORE}"
     if committed_refs.sends_branch(repo) and (tip := refs.read(repo, branch)):
         ours[branch] = tip
@@ -164,3 +169,41 @@ def _changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]
             if one[0] == TREE and known.get(name) != one:
                 changed.add(shard + name)
     return changed
+
+
+def pushed(repo: Repo, remote: str) -> Tips:
+    """What a remote had when we pushed last."""
+    return _read(_of_remote(repo, remote), "")
+
+
+def set_pushed(repo: Repo, remote: str, tips: Mapping[str, str]) -> None:
+    """Remember what a remote has now."""
+    _write(repo, _of_remote(repo, remote), "", tips)
+
+
+def searched(repo: Repo, rules: str) -> Tips:
+    """What was searched by these rules (one word), with all that is reachable from it."""
+    return _read(repo.shared("searched"), rules)
+
+
+def set_searched(repo: Repo, rules: str, tips: Mapping[str, str]) -> None:
+    """Remember what was searched by these rules; what was by others is forgotten."""
+    _write(repo, repo.shared("searched"), rules, tips)
+
+
+def _of_remote(repo: Repo, name: str) -> str:
+    return repo.shared("pushed", private.file_name(name))
+
+
+def _read(path: str, head: str) -> Tips:
+    lines = text(private.cached_bytes(path)).splitlines()
+    if head and lines[:1] != [head]:
+        return {}
+    pairs = [line.split() for line in lines[bool(head) :]]
+    fits = all(len(pair) == 2 and object_name(pair[0]) and ref(pair[1]) for pair in pairs)
+    return {pair[1]: pair[0] for pair in pairs} if fits else {}
+
+
+def _write(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
+    lines = [*([head] if head else []), *(f"{oid} {ref}" for ref, oid in tips.items())]
+    private.write(repo, path, raw("".join(f"{line}\n" for line in lines)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.git import ids
-from gitcp.core.v1 import summary, tombstone
+from gitcp.core.v1 import merge_rules, summary
 from gitcp.record import timestamp
 from gitcp.store.git.commit import need_commit, rev_list
 from gitcp.store.git.tree import TREE, edit_tree, read_tree
@@ -33,7 +33,7 @@ def _chosen(repo: Repo, objects: Objects, chosen: Chosen) -> Iterator[tuple[Chec
             wanted = [
                 entry["index"]
                 for entry in checkpoint["sessions"]
-                if chosen(name, entry) and not tombstone.is_one(entry["metadata"])
+                if chosen(name, entry) and not merge_rules.is_one(entry["metadata"])
             ]
             if wanted:
                 yield checkpoint, wanted
@@ -62,7 +62,7 @@ def edits(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Edit], int
                 f"{cid[:2]}/{cid[2:]}": (TREE, new) for cid, new in changed.items()
             }
             tree = edit_tree(objects, old["tree"], below)
-        words = tombstone.message(counts[ref], roots(repo, objects, old["oid"]))
+        words = merge_rules.message(counts[ref], roots(repo, objects, old["oid"]))
         moved.append((ref, signing.write(objects, repo, tree, [], words), old["oid"]))
     return moved, count
 
@@ -76,7 +76,7 @@ def roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
 def forgotten(repo: Repo, objects: Objects, tip: str) -> set[str]:
     """The roots of the histories that a history's own beginnings say are forgotten."""
     begun = rev_list(repo, "--max-parents=0", tip)
-    return set().union(*(tombstone.roots(need_commit(objects, one)["message"]) for one in begun))
+    return set().union(*(merge_rules.roots(need_commit(objects, one)["message"]) for one in begun))
 
 
 def _emptied(objects: Objects, checkpoint: Checkpoint, wanted: list[int], at: str) -> str:
@@ -88,7 +88,7 @@ def _emptied(objects: Objects, checkpoint: Checkpoint, wanted: list[int], at: st
     for entry in checkpoint["sessions"]:
         metadata, names = entry["metadata"], set(entry["files"])
         if entry["index"] in wanted:
-            metadata = tombstone.of_session(metadata, at)
+            metadata = merge_rules.of_session(metadata, at)
             metadata.setdefault("checkpoint_id", checkpoint["checkpoint_id"])
             tasks.update(summary.strings(metadata.get("tasks")))
             blob = objects.write("blob", summary.dump(metadata))
@@ -98,7 +98,7 @@ def _emptied(objects: Objects, checkpoint: Checkpoint, wanted: list[int], at: st
         elif entry["directory"]:
             left[str(entry["index"])] = (TREE, entry["tree"])
         sessions.append((metadata, names))
-    if all(tombstone.is_one(metadata) for metadata, _ in sessions):
+    if all(merge_rules.is_one(metadata) for metadata, _ in sessions):
         known = None
     else:
         known = {**checkpoint["summary"], "files_touched": []}

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import marshal
 import os
+from zlib import crc32
 
-from gitcp import memory
+from gitcp import VERSION, memory
 from gitcp.core import config_table
+from gitcp.core.redact import patterns
 from gitcp.errors import InputError
+from gitcp.start import cpython, stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.redact.personal import Personal
     from gitcp.core.redact.redactor import Redactor
     from gitcp.repo import Repo
+    from gitcp.start.cpython import Code
+
 
 _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'()\n"
 _LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
 # What stands for a text while it cannot be told what in it is secret.
 WITHHELD = "(withheld: a rule of gitcp.redact cannot be read)"
 _OF_REPOSITORY: dict[str, Redactor] = memory.table("redactors")
+_LARGEST = 1 << 22  # bytes, many times what all rules need
 
 
 def redactor(repo: Repo, session: str = "") -> Redactor:
@@ -28,14 +35,12 @@ def redactor(repo: Repo, session: str = "") -> Redactor:
     Raises InputError naming a rule that cannot be read.
     """
     if repo.common not in _OF_REPOSITORY:
-        from gitcp.store.redact import kept_patterns
-
-        kept_patterns.load()
+        load_patterns()
         from gitcp.core.redact.redactor import Redactor
 
         extra, allowed = repo.config.all("gitcp.redact"), _readable(repo, "gitcp.redact-allow")
         _OF_REPOSITORY[repo.common] = Redactor(extra, allowed, _personal(repo))
-        kept_patterns.save()
+        save_patterns()
     return _OF_REPOSITORY[repo.common].of_session(session)
 
 
@@ -69,14 +74,10 @@ def _read_names(repo: Repo, path: str) -> list[str]:
 
 def rules(repo: Repo) -> str:
     """One word for the rules that redactor() goes by: another one where they change."""
-    from hashlib import sha256
-
-    from gitcp.store.redact import kept_patterns
-    from gitcp.version import VERSION
 
     # What is personal is no secret that keeps a push back.
     own = repo.config.all("gitcp.redact"), repo.config.all("gitcp.redact-allow")
-    return sha256(repr((VERSION, kept_patterns.table(), own)).encode()).hexdigest()
+    return stdlib.hashlib.sha256(repr((VERSION, stat_table(), own)).encode()).hexdigest()
 
 
 def readable(repo: Repo) -> bool:
@@ -138,3 +139,50 @@ def words_only(data: bytes) -> bool:
     if b"passw" in data.lower():
         return False
     return not data.translate(None, _WORDS) and max(map(len, data.split()), default=0) <= _LONGEST
+
+
+def load_patterns() -> None:
+    """Have what is kept ready, before the modules that compile patterns are imported."""
+    patterns.READY.update(_read_patterns(locate_patterns()))
+
+
+def save_patterns() -> None:
+    """Keep every pattern, where one had to be compiled."""
+    if not patterns.COMPILED:
+        return
+    from gitcp.core.redact import rules
+
+    for rule in rules.rules():
+        patterns.compiled(rule["pattern"].encode())
+    patterns.COMPILED.clear()
+    data = marshal.dumps(patterns.READY)
+    cpython.write(locate_patterns(), lambda: _mark_patterns(data) + data)
+
+
+def locate_patterns() -> str:
+    """Where they are kept, by this kind of Python."""
+    return cpython.path("patterns")
+
+
+def stat_table() -> tuple[int, int]:
+    """(bytes, time of change in ns) of the table of rules: another one where that changes."""
+    st = os.stat(os.path.join(os.path.dirname(patterns.__file__), "secrets.json"))
+    return st.st_size, st.st_mtime_ns
+
+
+def _mark_patterns(data: bytes) -> bytes:
+    """What stands before data where it was written by this Python for these rules, and whole."""
+    parts = (*cpython.pattern_build(), *stat_table(), crc32(data))
+    return cpython.MARK + b"%d %d %d %d %d\n" % parts
+
+
+def _read_patterns(path: str) -> dict[bytes, Code]:
+    try:
+        with open(cpython.opened(path), "rb", buffering=0) as f:
+            mark, _, data = f.read(_LARGEST).partition(b"\n")
+        if mark + b"\n" != _mark_patterns(data):
+            return {}
+    except OSError:
+        return {}
+    kept = marshal.loads(data)
+    return kept if isinstance(kept, dict) else {}

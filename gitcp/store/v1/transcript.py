@@ -9,6 +9,7 @@ from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks, stretches
 from gitcp.lock import exclusive
+from gitcp.start import stdlib
 from gitcp.store.v1 import redaction, transcript_copy
 from gitcp.store.v1.transcript_read import Reader
 
@@ -92,9 +93,7 @@ def _sha256(size: int) -> Any:
     """A digest for so many bytes."""
     if size < _PIECE:
         return ids.sha256()
-    import hashlib
-
-    return hashlib.sha256()
+    return stdlib.hashlib.sha256()
 
 
 def stored(

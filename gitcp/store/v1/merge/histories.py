@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.v1 import tombstone
+from gitcp.core.v1 import merge_rules
 from gitcp.store.git.commit import need_commit, rev_list, write_commit
 from gitcp.store.v1 import forgetting, signing
 from gitcp.store.v1.merge import notes as note_trees
@@ -68,7 +68,9 @@ def _united(repo: Repo, objects: Objects, tree: str, ours: str, theirs: str) -> 
         return signing.write(objects, repo, tree, parents, _SUBJECT)
     if parents and need_commit(objects, parents[0])["tree"] == tree:
         return parents[0]
-    words = "\n".join([_SUBJECT, "", *(f"{tombstone.TRAILER}: {root}" for root in sorted(forgets))])
+    words = "\n".join(
+        [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(forgets))]
+    )
     return signing.write(objects, repo, tree, parents, words)
 
 

@@ -8,7 +8,7 @@ two such things the greater in a fixed order stays, whole.
 from __future__ import annotations
 
 from gitcp.console import notice
-from gitcp.core.v1 import merge_rules, summary, tombstone
+from gitcp.core.v1 import merge_rules, summary
 from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
 from gitcp.store.v1.committed_tree import BLOB, numbers
 from gitcp.store.v1.parts import FILES
@@ -90,7 +90,7 @@ class Union:
             metadata, files = session["metadata"], session["files"]
             if metadata is not None:
                 files = {**files, summary.METADATA: self._json(metadata, summary.SESSION_KEYS)}
-            if tombstone.is_one(metadata) and "tasks" in edits:
+            if merge_rules.is_one(metadata) and "tasks" in edits:
                 gone = summary.strings((metadata or {}).get("tasks"))
                 edits.update({f"tasks/{task}": None for task in gone})
             edits.update({f"{index}/{name}": entry for name, entry in files.items()})

@@ -1,11 +1,12 @@
-"""What a command stores merely to look, where the repository cannot be written: aside, and not for
-long, as git keeps aside what is pushed until it is accepted."""
+"""Where a command that only looks stores objects when the repository cannot be written: a directory
+that goes at its end, as git has one for what is pushed until it is accepted."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
 
+from gitcp.start import stdlib
 from gitcp.store.pack import kept
 
 TYPE_CHECKING = False
@@ -16,18 +17,16 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def looking(repo: Repo, only: bool = True) -> Iterator[Repo]:
+def bind_scratch(repo: Repo, only: bool = True) -> Iterator[Repo]:
     """The repository to work with: repo itself, or, where it cannot be written, one whose new
     objects go into a temporary directory, which goes at the end.  only: nothing but looks is done
     with it; else it is repo."""
     if not only or _takes_packs(repo):
         yield repo
         return
-    from tempfile import TemporaryDirectory
-
     objects = os.path.dirname(kept.folder(repo))
     known = (objects, repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))
-    with TemporaryDirectory(prefix="gitcp-") as folder:
+    with stdlib.tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
         alternates = os.pathsep.join(filter(None, known))
         place = {
             "GIT_OBJECT_DIRECTORY": folder,
@@ -38,10 +37,9 @@ def looking(repo: Repo, only: bool = True) -> Iterator[Repo]:
 
 def _takes_packs(repo: Repo) -> bool:
     """Whether a pack can be made, and put where git finds it."""
-    from tempfile import TemporaryFile
 
     try:
-        with TemporaryFile(dir=kept.workshop(repo)):
+        with stdlib.tempfile.TemporaryFile(dir=kept.workshop(repo)):
             return os.access(kept.folder(repo), os.W_OK)
     except OSError:
         return False

@@ -1,0 +1,146 @@
+"""The hooks of agents: the events in what a client or a program hands over, and the answers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import time_ns
+
+from gitcp.agents import adapter, find_client, list_names, other, recognise
+from gitcp.agents.exchange import replies
+from gitcp.context import is_off, locate, unheard
+from gitcp.core import json
+from gitcp.errors import Error, InputError, NoJj, UsageError, sentence
+from gitcp.process import files
+from gitcp.repo import Repo
+from gitcp.start import stdlib
+from gitcp.store.setup import heard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gitcp.agents import Client
+    from gitcp.core.record_types import Record
+
+    Events = Iterator[tuple[Repo, Record]]
+
+_TAIL = 1 << 20  # bytes of a transcript in which the last prompt is looked for
+
+
+def read_call(argv: Sequence[str]) -> Events:
+    """The events of a client's call of its hook, each with its repository: none for what gitcp
+    does not record."""
+    if len(argv) < 2:
+        raise UsageError(f"no such hook: '{argv[0]}'")
+    data = sys.stdin.buffer.read()
+    if argv[0] not in list_names():
+        yield from _read_external(argv[0], argv[1], data)
+        return
+    payload = parse_payload(data)
+    client = recognise(adapter(argv[0]), payload)
+    event: Record = {**client.event(argv[1], payload)}
+    if event["event"] != "unknown":
+        yield from _locate_event(client, event)
+
+
+def _read_external(name: str, hook: str, data: bytes) -> Events:
+    """The events that the adapter of an agent on PATH makes of a payload."""
+    from gitcp.store.setup import adapters
+
+    start = os.getcwd()
+    client = adapters.find(Repo.here(), name)
+    for event in client.events(hook, data):
+        yield from _locate_event(client, event)
+        os.chdir(start)
+
+
+def read_records(warn: Callable[[str], None]) -> Events:
+    """The events among the records on standard input; warn hears of each that is none."""
+    start = os.getcwd()
+    # Whether the process was begun for the event that comes.
+    waiting = bool(stdlib.select.select([sys.stdin], [], [], 0)[0])
+    for line in filter(bytes.strip, sys.stdin.buffer):
+        came, waiting = 0 if waiting else time_ns(), False
+        try:
+            event = other.check_event(parse_payload(line), start)
+        except InputError as e:
+            warn(f"event: {sentence(e)}")
+            continue
+        if came:
+            event["came"] = came
+        yield from _locate_event(None, event)
+        os.chdir(start)
+
+
+def _locate_event(client: Client | None, event: Record) -> Events:
+    """The event with the repository of its session, in whose worktree this process is then.
+
+    A session that is not known began before gitcp was installed, or its prompt did not arrive:
+    its first tool call begins its turn.
+    """
+    project = os.environ.get(client.PROJECT_ENV if client else "", "")
+    try:
+        home = locate(event, project)
+        late = None if home else unheard(event, project)
+    except NoJj as e:
+        tell(event, f"gitcp: {e}")
+        return
+    home = home or late
+    if home is None or is_off(home[1]):
+        return
+    place, repo = home
+    os.chdir(place)
+    if client:
+        heard.event(repo, client.NAME, event["event"])
+    if client and client.export:
+        from gitcp.store.setup import conversation_copy
+
+        conversation_copy.copy(repo, client, event)
+    if late:
+        begun = {**event, "event": "turn-start", "prompt": _read_last_prompt(client, event)}
+        begun.pop("tool", None)
+        yield repo, begun
+    yield repo, event
+
+
+def _read_last_prompt(client: Client | None, event: Record) -> str:
+    """What the person asked last, by the end of the session's transcript; "" where it is not
+    there yet."""
+    path = event.get("transcript_path")
+    try:
+        data = files.read_file(path, tail=_TAIL) if client and path else None
+    except Error:
+        return ""  # the stages that need it say what is wrong with it
+    if client is None or not data:
+        return ""
+    prompts = client.scan(data if len(data) < _TAIL else data.partition(b"\n")[2])["prompts"]
+    return prompts[-1] if prompts else ""
+
+
+def parse_payload(data: bytes) -> Record:
+    """The JSON object an agent's client writes to its hooks; InputError for anything else."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"cannot parse the payload: {e}") from None
+    if not isinstance(value, dict):
+        raise InputError("the payload is not an object")
+    return value
+
+
+def tell(event: Record, message: str, context: str = "") -> None:
+    """Tell the person, through the agent's client where it shows messages; and the agent."""
+    print(replies.tell(_find_way(event), message, context), end="")
+
+
+def refuse(event: Record, message: str) -> tuple[str, int]:
+    """Refuse in the way of the agent's client: (what standard error is to say, the status)."""
+    out, err, status = replies.refuse(_find_way(event), event["event"], message)
+    print(out, end="")
+    return err, status
+
+
+def _find_way(event: Record) -> str:
+    """The way in which the agent of an event hears an answer (gitcp.agents.exchange.replies)."""
+    return str(event.get("answers") or find_client(event["agent"]).ANSWERS)
