@@ -79,6 +79,29 @@ def test_a_file_that_another_session_works_on_is_not_committed(auto: World) -> N
     assert sorted(auto.committed(one)) == ["session-a", "session-b"]
 
 
+def test_what_waits_because_another_session_works_on_it_is_said_in_every_later_turn(
+    auto: World,
+) -> None:
+    """Two sessions on different lines of one file: no turn passes it over in silence."""
+    a, b = (auto.agent(sid, tools=True) for sid in ("session-a", "session-b"))
+    a.prompt("a's part")
+    b.prompt("b's part")
+    a.write("README.md", "by a\nline two\nline three\n")
+    b.write("README.md", "by a\nline two\nby b\n")
+    waits = "'README.md' holds changes that are not the session's"
+    assert waits in a.stop().said and waits in b.stop().said
+    for files in ({"a.txt": "a\n"}, {}, {"a.txt": "a\na\n"}, {"b.txt": "b\n"}):
+        a.prompt("go on")
+        for path, text in files.items():
+            a.write(path, text)
+        assert a.stop().said == f"gitcp: not committed yet: {waits}"
+    assert auto.git("log", "-3", "--format=", "--name-only").split() == ["b.txt", "a.txt", "a.txt"]
+    assert auto.git("status", "--porcelain") == " M README.md"
+    auto.commit("README.md")
+    b.prompt("go on")
+    assert b.stop().said == ""
+
+
 def test_the_persons_own_lines_in_a_file_keep_it_from_being_committed(auto: World) -> None:
     auto.write("README.md", "the person's line\nline two\nline three\n")
     before, a = auto.head, auto.agent("session-a", tools=True)
@@ -87,7 +110,9 @@ def test_the_persons_own_lines_in_a_file_keep_it_from_being_committed(auto: Worl
     a.write("a.txt", "a\n")
     assert "'README.md' holds changes that are not the session's" in a.stop().said
     assert auto.head == before
-    a.turn("more", {"b.txt": "b\n"})
+    a.prompt("more")
+    a.write("b.txt", "b\n")
+    assert "not committed yet: 'README.md' holds changes" in a.stop().said
     assert auto.git("show", "--format=", "--name-only", "HEAD").split() == ["a.txt", "b.txt"]
     assert auto.git("status", "--porcelain") == " M README.md"
 

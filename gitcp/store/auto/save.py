@@ -47,7 +47,10 @@ if TYPE_CHECKING:
         current: set[str]
         mixed: set[str]
 
+    Blocked = dict[str, set[str]]  # why -> paths
 
+
+_STAGED, _MIXED = "is staged by hand", "holds changes that are not the session's"
 _WAIT = 45.0  # seconds for the commits of other sessions here, whose hooks may be slow
 
 
@@ -67,7 +70,11 @@ def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
     oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
     ctx.keep(state)
     if oid is None:
-        return []
+        if not state["streams"]:
+            return []
+        tree = tree_of(ctx.objects, ctx.head)
+        mine = work(ctx.repo, ctx.objects, state, ctx.head, tree, {})
+        return _tell_waiting(_blocked(ctx.repo, tree, mine))
     ctx.leave()  # nobody is to wait for a session while hooks of the person run
     turn = lock(ctx)
     try:
@@ -86,6 +93,13 @@ def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
 def _tell_why(why: str) -> Record:
     message = f"gitcp: not committed, {why}; the turn is kept as a temporary checkpoint"
     return {"type": "say", "message": message}
+
+
+def _tell_waiting(blocked: Blocked) -> list[Record]:
+    if not blocked:
+        return []
+    paths = "; ".join(refusal.list_paths(paths, what) for what, paths in blocked.items())
+    return [{"type": "say", "message": f"gitcp: not committed yet: {paths}"}]
 
 
 def _commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
@@ -120,16 +134,20 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     ctx.keep(state)
     tip = shadow_refs.read(objects, oid)
     seen = shadow_refs.recorded(objects, tip) if tip else {}
-    about = _intent(ctx, state, head, oid, seen)
-    if about is None:
-        return []
+    tree = tree_of(objects, head)
+    mine = work(repo, objects, state, head, tree, seen)
+    blocked = _blocked(repo, tree, mine)
+    about = _intent(ctx, state, head, oid, seen, mine, blocked)
+    waiting = _tell_waiting(blocked)
+    if not about["entries"]:
+        return waiting
     subject = need_commit(objects, oid)["message"].partition("\n")[0]
     message = _message(repo, subject, about["checkpoint_id"], session_id)
     ctx.leave()
     paths = commit.make(repo, objects, about, message)
     if not paths:
         intent.drop(repo)
-        return []
+        return waiting
     settling.store(ctx, about)
     intent.drop(repo)
     try:
@@ -137,40 +155,47 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     except Refused as e:
         trace.note("auto", str(e))  # it comes too late to refuse
     ids = {"checkpoint_id": about["checkpoint_id"], "session_id": session_id}
-    return [{"type": "checkpoint", "commit": about["commit"], **ids}]
+    return [{"type": "checkpoint", "commit": about["commit"], **ids}, *waiting]
 
 
-def _intent(
-    ctx: Context, state: State, head: str, oid: str, seen: dict[str, Entry | None]
-) -> Intent | None:
-    """What the commit is to be, seen being what its checkpoint oid has; None when there is
-    nothing in it; Refused with the reason."""
-    repo, objects = ctx.repo, ctx.objects
-    tree = tree_of(objects, head)
-    mine = work(repo, objects, state, head, tree, seen)
+def _blocked(repo: Repo, tree: str | None, mine: Work) -> Blocked:
+    """The paths of the work that cannot be committed now, by the reason."""
     if not mine["entries"]:
-        return None
-    for what in refusal.under_way(repo):
-        raise Refused(f"{what} is in progress")
+        return {}
     theirs = {
         path
         for path, entry in index_files.staged(repo, tree or repo.empty_tree).items()
         if path in mine["entries"] and entry != mine["entries"][path]
     }
-    for paths, what in (
-        (theirs & mine["current"], "is staged by hand"),
-        (mine["mixed"] & mine["current"], "holds changes that are not the session's"),
-    ):
-        if paths:
-            raise Refused(refusal.list_paths(paths, what))
-    free = mine["entries"].keys() - theirs - mine["mixed"]
+    reasons = {_STAGED: theirs, _MIXED: mine["mixed"] - theirs}
+    return {why: paths for why, paths in reasons.items() if paths}
+
+
+def _intent(
+    ctx: Context,
+    state: State,
+    head: str,
+    oid: str,
+    seen: dict[str, Entry | None],
+    mine: Work,
+    blocked: Blocked,
+) -> Intent:
+    """What the commit is to be, seen being what its checkpoint oid has; Refused with the reason
+    where work of this turn is blocked."""
+    repo, objects = ctx.repo, ctx.objects
+    for what in refusal.under_way(repo) if mine["entries"] else ():
+        raise Refused(f"{what} is in progress")
+    stopped = set().union(*blocked.values())
+    if stopped & mine["current"]:
+        raise Refused("; ".join(refusal.list_paths(at, why) for why, at in blocked.items()))
+    free = mine["entries"].keys() - stopped
     tool = shadow_refs.trailer(need_commit(objects, oid)["message"], "Entire-Metadata-Task")
     return {
         "session_id": state["session_id"],
         "checkpoint_id": place.fresh_id(),
         "tool_use_id": tool.rpartition("/tasks/")[2],
         "expected": head,
-        "tree": tree or repo.empty_tree,
+        "tree": tree_of(objects, head) or repo.empty_tree,
         "tip": oid,
         "dirty": seen,
         "stash": "",
