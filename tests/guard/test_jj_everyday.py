@@ -1,0 +1,140 @@
+"""What a person does with jj meets nothing of gitcp's, and takes no link away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.guard.working_copies import A, Copy, run
+from tests.support import warm
+from tests.support.harness import Agent
+
+NewCopy = Callable[[str], Copy]
+Work = tuple[Copy, Agent]
+OURS = ("entire", "gitcp", "Checkpoint", "checkpoint")
+
+
+@pytest.fixture(params=["colocated", "non-colocated"])
+def worked(request: pytest.FixtureRequest, new_copy: NewCopy) -> Work:
+    """A working copy in which a commit is linked, with a stream of what follows it."""
+    copy = new_copy(request.param)
+    agent, _ = copy.pair()
+    agent.write("one.txt", "by A\n")
+    agent.stop()
+    copy.jj("commit", "-m", "one")
+    agent.turn("two", {"two.txt": "by A\n"})
+    return copy, agent
+
+
+def links(copy: Copy) -> dict[str, bool]:
+    """subject -> whether a checkpoint is behind it, of the commits up to `@-`."""
+    out = warm.run("log", "--json", cwd=copy.path)
+    assert out.returncode == 0, out
+    commits = [json.loads(line) for line in out.stdout.splitlines()]
+    return {c["message"]: bool(c["checkpoints"]) for c in commits}
+
+
+def share(copy: Copy, tmp_path: Path) -> Path:
+    bare = tmp_path / "bare.git"
+    run(["git", "init", "-q", "--bare", str(bare)], tmp_path)
+    copy.jj("git", "remote", "add", "origin", str(bare))
+    return bare
+
+
+def test_a_push_of_all_bookmarks_sends_the_persons_alone(worked: Work, tmp_path: Path) -> None:
+    copy, _ = worked
+    bare = share(copy, tmp_path)
+    copy.jj("bookmark", "create", "theirs", "-r", "@-")
+    copy.jj("git", "push", "--all")
+    refs = run(["git", f"--git-dir={bare}", "for-each-ref", "--format=%(refname)"], tmp_path)
+    assert refs.split() == ["refs/heads/theirs"]
+    assert links(copy) == {"one": True, "initial": False}
+
+
+@pytest.mark.parametrize(
+    "revset", ["", "all()", "heads(mutable() & mine())", "visible_heads()", "bookmarks() | tags()"]
+)
+def test_no_revset_names_anything_of_gitcps(worked: Work, revset: str) -> None:
+    copy, _ = worked
+    shown = copy.jj("log", *(["-r", revset] if revset else []), "-T", "builtin_log_detailed")
+    assert not [word for word in OURS if word in shown]
+    template = 'commit_id ++ "\\n"'
+    heads = copy.jj("log", "--no-graph", "-r", "visible_heads()", "-T", template).split()
+    assert len(heads) == 1  # @
+
+
+def test_bookmarks_come_move_and_go_without_a_link_or_a_stream_lost(worked: Work) -> None:
+    copy, agent = worked
+    for args in (
+        ("create", "work", "-r", "@-"),
+        ("rename", "work", "job"),
+        ("set", "job", "-r", "@--", "--allow-backwards"),
+        ("delete", "job"),
+    ):
+        copy.jj("bookmark", *args)
+        agent.prompt(f"after {args[0]}")
+        agent.stop()
+        assert agent.state["files_touched"] == ["two.txt"]
+    copy.jj("commit", "-m", "two")
+    assert links(copy) == {"two": True, "one": True, "initial": False}
+
+
+def test_a_workspace_that_is_forgotten_takes_no_record_with_it(new_copy: NewCopy) -> None:
+    copy = new_copy("non-colocated")
+    there = copy.path.parent / "there"
+    copy.jj("workspace", "add", str(there))
+    b = copy.agent("second", there, tools=True)
+    b.turn("work there", {"b.txt": "by B\n"})
+    run(["jj", "--quiet", "commit", "-m", "there"], there)
+    b.prompt("after it")
+    copy.jj("workspace", "forget", "there")
+    a, _ = copy.pair()
+    a.turn("here", {"a.txt": "by A\n"})
+    copy.jj("new", "description(substring:'there')")
+    assert links(copy)["there"]
+    assert "second" in warm.run("list-sessions", cwd=copy.path).stdout
+    assert warm.run("status", cwd=copy.path).returncode == 0
+    run(["rm", "-rf", str(there)], copy.path)
+    assert warm.run("doctor", cwd=copy.path).returncode == 0
+
+
+def test_a_conflict_is_resolved_by_a_session_and_its_commit_linked(worked: Work) -> None:
+    copy, agent = worked
+    copy.jj("commit", "-m", "two")
+    agent.prompt("after two")
+    agent.stop()
+    copy.jj("new", "@--", "-m", "side")
+    copy.write("two.txt", "the person's\n")
+    copy.jj("new", "@", "description(exact:'two\n')", "-m", "merge")
+    assert "<<<<<<<" in (copy.path / "two.txt").read_text()
+    agent.turn("resolve it", {"two.txt": "both\n"})
+    assert agent.state["files_touched"] == ["two.txt"]
+    copy.jj("new")
+    agent.prompt("after the merge")
+    found = links(copy)
+    assert (found["merge"], found["side"], found["two"]) == (True, False, True)
+    shown = warm.run(
+        "show", copy.jj("log", "--no-graph", "-r", "@-", "-T", "commit_id"), cwd=copy.path
+    )
+    assert A[:8] in shown.stdout and "two.txt" in shown.stdout and ".jjconflict" not in shown.stdout
+
+
+def test_work_upon_a_commit_that_holds_a_conflict_names_no_file_of_jjs(worked: Work) -> None:
+    copy, agent = worked
+    copy.jj("commit", "-m", "two")
+    agent.prompt("after two")
+    agent.stop()
+    copy.jj("new", "@--", "-m", "side")
+    copy.write("two.txt", "the person's\n")
+    copy.jj("new", "@", "description(exact:'two\n')", "-m", "merge")
+    copy.jj("new", "-m", "above")
+    agent.turn("go on", {"three.txt": "by A\n"})
+    assert agent.state["files_touched"] == ["three.txt"]
+    copy.jj("new")
+    agent.prompt("next")
+    found = links(copy)
+    assert (found["above"], found["merge"]) == (True, False)
+    assert ".jjconflict" not in warm.run("status", cwd=copy.path).stdout
