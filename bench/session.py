@@ -44,7 +44,8 @@ class Session:
         self._text = json.dumps({"type": "user", "message": message})
         self.transcript.write_text(f"{prompt}\n" + f"{self._text}\n" * transcript_lines)
         self.turn = self._calls = 0
-        quietly("git", "config", "gc.auto", "0", cwd=self.repo)
+        if (self.repo / ".git").exists():
+            quietly("git", "config", "gc.auto", "0", cwd=self.repo)
         quietly(sys.executable, str(TOP / "bin" / "gitcp-enable"), cwd=self.repo)
 
     def hook(self, event: str, **payload: object) -> Cost:

@@ -7,8 +7,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from bench.budgets import Budget, Cost, Table, run, table
 from bench.session import Session, quietly
+from tests.guard.working_copies import jj_folder
 
 ROUNDS = int(os.environ.get("ROUNDS", "30"))
 GUARDS = {"off": Budget(5), "warn": Budget(6.5), "deny": Budget(6.5)}
@@ -53,6 +56,26 @@ def _rows(rows: Table, guard: str, costs: dict[str, Cost], pair: Budget) -> None
         for name, budget in TURN.items():
             rows.add(name, costs[name], budget)
         rows.add("git commit", costs["commit"], COMMIT)
+
+
+def test_jj(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file tool in a jj workspace that is no git worktree, where the guard denies by default."""
+    folder = jj_folder()
+    if not folder:
+        pytest.skip("jj is not installed: .ci/get-jj provides one")
+    monkeypatch.setenv("PATH", folder + os.pathsep + os.environ["PATH"])
+    monkeypatch.setenv("JJ_CONFIG", os.devnull)
+    rows = table("jj, 300 files")
+    files = shutil.copytree(template, tmp_path / "files", ignore=shutil.ignore_patterns(".git"))
+    quietly("jj", "git", "init", "--no-colocate", cwd=files)
+    quietly("jj", "commit", "-m", "first", cwd=files)
+    session = Session(files, tmp_path / "jj")
+    session.prompt()
+    for count in range(ROUNDS + 1):
+        pair = session.file_tool(session.repo / "dir01" / f"file{15 + count % 3:03}.py")
+        if count:
+            rows.starts(session.repo)
+            rows.add("file tool, both hooks", pair, Budget(8))
 
 
 def append(repo: Path) -> Cost:

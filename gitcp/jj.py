@@ -12,6 +12,7 @@ import time
 
 from gitcp.errors import Error, GitError, NoJj
 from gitcp.git import Git
+from gitcp.process.files import read_file
 from gitcp.process.running import Running
 
 TYPE_CHECKING = False
@@ -130,15 +131,19 @@ def _line(folder: str, name: str) -> str:
         return f.read().rstrip("\n")
 
 
-def _write(path: str, text: str) -> None:
+def _bytes(path: str) -> bytes | None:
+    """What a small file of ours holds; None where there is none that can be read."""
+    try:
+        return read_file(path)
+    except Error:
+        return None
+
+
+def _write(path: str, text: str | bytes) -> None:
     """Replace a small file, unless it says so already."""
     data = os.fsencode(text)
-    try:
-        with open(path, "rb") as f:
-            if f.read() == data:
-                return
-    except FileNotFoundError:
-        pass
+    if _bytes(path) == data:
+        return
     tmp = f"{path}.{os.getpid()}"
     with open(tmp, "wb") as f:
         f.write(data)
@@ -146,6 +151,7 @@ def _write(path: str, text: str) -> None:
 
 
 OWN = "gitcp.git"  # gitcp's git directory in .jj
+_KEPT = "jj-at"  # an operation's id, NUL, what jj said of `@` then
 # Where package managers put it: an agent's client may start its hooks without them on PATH.
 _PLACES = (
     "~/.cargo/bin",
@@ -191,8 +197,48 @@ def recorded(root: str) -> str:
 
 
 def here(root: str) -> Change:
-    """The change at `@` as of jj's last snapshot."""
-    return _change(ask(root, "log", "--no-graph", "-r", "@", "-T", _TEMPLATE)[1])
+    """The change at `@` as of jj's last snapshot; jj is asked once for each of its operations.
+    NoJj where there is none to ask at the next one."""
+    program(recorded(root))
+    at = _operation(root)
+    if at and (answer := _read_kept(root, at)):
+        return _change(answer)
+    answer = ask(root, "log", "--no-graph", "-r", "@", "-T", _TEMPLATE)[1]
+    if at and at == _operation(root):
+        _keep(root, at + b"\0" + answer)
+    return _change(answer)
+
+
+def _operation(root: str) -> bytes:
+    """The id of jj's last operation; none where there are several, or jj keeps it elsewhere."""
+    repo = os.path.join(root, ".jj", "repo")
+    try:
+        if os.path.isfile(repo):  # another workspace has it
+            repo = os.path.join(root, ".jj", _line(os.path.dirname(repo), "repo"))
+        heads = os.listdir(os.path.join(repo, "op_heads", "heads"))
+    except OSError:
+        return b""
+    return os.fsencode(heads[0]) if len(heads) == 1 else b""
+
+
+def _kept_in(root: str) -> str:
+    """The directory of ours for what jj said in a workspace; it is there where we are enabled."""
+    own = os.path.join(root, ".jj", OWN)
+    return own if os.path.isdir(own) else os.path.join(root, ".git", "gitcp")
+
+
+def _read_kept(root: str, operation: bytes) -> bytes:
+    """What jj answered at this operation; nothing where that is not kept."""
+    content = _bytes(os.path.join(_kept_in(root), _KEPT)) or b""
+    at, _, answer = content.partition(b"\0")
+    return answer if at == operation and answer.count(b"\0") >= len(_FIELDS) - 1 else b""
+
+
+def _keep(root: str, answer: bytes) -> None:
+    try:
+        _write(os.path.join(_kept_in(root), _KEPT), answer)
+    except OSError:
+        pass  # gitcp is not enabled here, or the disk is full: jj is asked again
 
 
 def change(root: str, name: str) -> Change | None:

@@ -113,6 +113,10 @@ class Repo:
         """
         base = Git(cwd, env)
         at = cwd or _cwd()
+        if "GIT_DIR" not in base.env and _is_jj_alone(at):
+            from gitcp import jj
+
+            return cls._jj(jj.root_above(at) or at, base, init)
         answers = _EARLY.pop(at, None) if env is None else None
         if eager and answers is None:
             answers = Answers(base, at)
@@ -249,7 +253,21 @@ def look_early() -> None:
         here = _cwd()
     except Error:
         return  # an agent's event names the directory that counts
-    _EARLY[here] = Answers(Git(), here)
+    git = Git()
+    if "GIT_DIR" in git.env or not _is_jj_alone(here):
+        _EARLY[here] = Answers(git, here)
+
+
+def _is_jj_alone(folder: str) -> bool:
+    """Whether a directory is in a jj workspace in which git sees no worktree, so that there is
+    nothing to ask git about."""
+    while not any(map(os.path.lexists, (f"{folder}/.git", f"{folder}/HEAD"))):
+        if os.path.isdir(f"{folder}/.jj"):
+            return True
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
+            break
+    return False
 
 
 def _cwd() -> str:

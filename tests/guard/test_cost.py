@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -49,13 +50,13 @@ def test_with_the_guard_off_nothing_of_it_is_imported(git_copy: Copy, name: str)
     assert imported(a, name) == set()
 
 
-def processes(copy: Copy, agent: Agent, path: str) -> int:
-    """How many processes of git and jj the two hooks of one call run."""
+def processes(copy: Copy, agent: Agent, path: str) -> list[str]:
+    """The processes of git and jj that the two hooks of one call run."""
     trace = copy.path.parent / f"trace-{path}"
     copy.env["GITCP_TRACE"] = str(trace)
     assert (pre(agent, path).status, post(agent, path).status) == (0, 0)
     del copy.env["GITCP_TRACE"]
-    return len(traced.processes(trace))
+    return traced.processes(trace)
 
 
 def test_on_an_unchanged_head_the_guard_runs_no_process(git_copy: Copy) -> None:
@@ -63,4 +64,35 @@ def test_on_an_unchanged_head_the_guard_runs_no_process(git_copy: Copy) -> None:
     processes(git_copy, a, "first")
     on = processes(git_copy, a, "second")
     git_copy.set("gitcp.guard", "off")
-    assert on == processes(git_copy, a, "third")
+    assert len(on) == len(processes(git_copy, a, "third"))
+
+
+@pytest.mark.parametrize("kind", ["colocated", "non-colocated"])
+def test_jj_is_asked_once_for_each_of_its_operations(
+    new_copy: Callable[[str], Copy], kind: str
+) -> None:
+    copy = new_copy(kind)
+    a, _ = copy.pair()
+
+    def asked(path: str) -> int:
+        return len([line for line in processes(copy, a, path) if "/jj -R " in line])
+
+    asked("first")
+    assert asked("second") == 0
+    copy.jj("describe", "-m", "another operation")
+    assert (asked("third"), asked("fourth")) == (1, 0)
+    kept = copy.own / "jj-at" if kind == "colocated" else copy.own.parent / "jj-at"
+    half = kept.read_bytes().replace(b"\0", b"", 1)
+    for number, damaged in enumerate((b"", half, b"\xff\0\0\0\0\0")):
+        kept.write_bytes(damaged)
+        assert asked(f"fifth-{number}") == 1
+    kept.unlink()
+    os.mkfifo(kept)
+    assert (asked("sixth"), asked("seventh")) == (1, 0)
+
+
+def test_git_is_not_asked_where_only_jj_is(new_copy: Callable[[str], Copy]) -> None:
+    copy = new_copy("non-colocated")
+    copy.env["GITCP_TRACE"] = str(copy.path.parent / "trace")
+    assert pre(copy.pair()[0], "a.txt").status == 0
+    assert "rev-parse" not in (copy.path.parent / "trace").read_text()

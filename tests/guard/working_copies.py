@@ -134,7 +134,7 @@ class Copy(World):
         """Every file of gitcp's own but locks and what only spares work, and every object."""
         folders = [self.own, self.store / "gitcp", self.store / "entire-sessions"]
         files = {p for f in folders if f.exists() for p in f.rglob("*") if p.is_file()}
-        spares = {p for p in files if p.name == "asked" or "guard-" in p.name}
+        spares = {p for p in files if p.name in ("asked", "jj-at") or "guard-" in p.name}
         files = {p for p in files - spares if p.parent.name not in ("lock", "tmp")}
         objects = {p for p in (self.store / "objects").rglob("*") if p.is_file()}
         return {str(p): p.read_bytes() for p in files | objects}
