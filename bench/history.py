@@ -21,14 +21,16 @@ FILES, LINES, SESSION = 400, 12, 20  # files; lines a commit changes; commits a 
 LINKED = 10  # of a long history, one commit in so many
 
 
-def linked(commits: int, files: int = FILES) -> Path:
-    """A bare repository in which so many commits, all linked, change a dozen lines each."""
-    path = CACHE / f"checkpoints-{commits}-{files}"
+def linked(commits: int, files: int = FILES, every: int = 1, step: int = STEP) -> Path:
+    """A bare repository in which so many commits, a step of seconds apart, change a dozen lines
+    each; of `every` so many the last is linked."""
+    sparse = "" if (every, step) == (1, STEP) else f"-{every}-{step}"
+    path = CACHE / f"checkpoints-{commits}-{files}{sparse}"
     if not (path / "made").exists():
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         git(path, "init", "-q", "--bare", "-b", "main", "--template=", ".")
-        import_stream(path, _stream(commits, files))
+        import_stream(path, _stream(commits, files, every, step))
     return path
 
 
@@ -63,7 +65,7 @@ def import_stream(path: Path, stream: Iterable[bytes]) -> None:
     (path / "made").touch()
 
 
-def _stream(commits: int, files: int) -> Iterator[bytes]:
+def _stream(commits: int, files: int, every: int, step: int) -> Iterator[bytes]:
     chance = random.Random(1)
     contents: dict[str, list[str]] = {}
     for n in range(commits):
@@ -73,17 +75,20 @@ def _stream(commits: int, files: int) -> Iterator[bytes]:
         mine = [f"line {n} {k} {chance.random()}" for k in range(LINES)]
         lines[at : at + (LINES // 3 if len(lines) > 200 else 2)] = mine
         data = "".join(f"{line}\n" for line in lines).encode()
-        checkpoint = checkpoint_id(n)
-        message = f"Change {n}\n\nEntire-Checkpoint: {checkpoint}\n"
-        yield commit("refs/heads/main", n, message) + file(path, data)
-        yield commit(V1, n, f"Checkpoint: {checkpoint}\n\nEntire-Session: {session_id(n)}\n")
+        checkpoint, is_linked = checkpoint_id(n), n % every == every - 1
+        trailer = f"\nEntire-Checkpoint: {checkpoint}\n" if is_linked else ""
+        yield commit("refs/heads/main", n, f"Change {n}\n{trailer}", step) + file(path, data)
+        if not is_linked:
+            continue
+        store = f"Checkpoint: {checkpoint}\n\nEntire-Session: {session_id(n)}\n"
+        yield commit(V1, n, store, step)
         at_checkpoint = f"{checkpoint[:2]}/{checkpoint[2:]}"
         for name, content in _checkpoint(n, checkpoint, path, data, at + 1).items():
             yield file(f"{at_checkpoint}/{name}", content)
 
 
-def commit(ref: str, n: int, message: str) -> bytes:
-    text, when = message.encode(), START + n * STEP
+def commit(ref: str, n: int, message: str, step: int = STEP) -> bytes:
+    text, when = message.encode(), START + n * step
     head = f"commit {ref}\ncommitter A U Thor <a@example.com> {when} +0000\ndata {len(text)}\n"
     return head.encode() + text
 

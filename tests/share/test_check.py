@@ -91,11 +91,16 @@ def test_a_secret_in_a_checkpoint_is_found_by_the_rules_of_today(change: World) 
         (["nowhere..topic"], 128, "no such revision: 'nowhere'"),
         (["main...topic"], 0, "passes"),
         (["--rules=main~1", "main..topic"], 0, "0 rules"),
+        (["--rules=broken", "main..topic"], 128, "'.gitcp.toml' of 'broken' is no TOML"),
     ],
 )
 def test_the_rules_are_those_of_the_branch_that_the_range_begins_with(
     change: World, args: list[str], status: int, words: str
 ) -> None:
+    change.git("switch", "-q", "-c", "broken", "main")
+    change.write(".gitcp.toml", "[check")
+    change.commit(".gitcp.toml")
+    change.git("switch", "-q", "topic")
     done = run("check", *args, cwd=change.path)
     assert done.returncode == status, done
     assert words in done.stdout + done.stderr

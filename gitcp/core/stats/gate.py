@@ -13,23 +13,17 @@ if TYPE_CHECKING:
 
     Reason = dict[str, str]  # rule, commit ("" for the range), reason
 
-_TABLE = "check"
 _SHARES = {"max-unknown": "unknown", "max-unrecorded": "unrecorded"}
 _NEEDS = ("need-checkpoints", "need-signatures", "no-secrets")
 RULES = (*_SHARES, *_NEEDS)
 
 
-def parse_rules(data: bytes, place: str) -> dict[str, Any]:
-    """The rules in a file .gitcp.toml: rule -> a percentage from 0 to 100, or True; none for what
-    it has not or switches off.  place: the file in words.  Raises Error for what is no rule."""
-    import tomllib
-
-    try:
-        table = tomllib.loads(data.decode()).get(_TABLE, {})
-    except ValueError as e:
-        raise Error(f"{place} is no TOML: {e}") from None
+def parse_rules(table: object, place: str) -> dict[str, Any]:
+    """The rules in the table `check` of a file .gitcp.toml: rule -> a percentage from 0 to 100, or
+    True; none for what it has not or switches off.  place: the file in words.  Raises Error for
+    what is no rule."""
     if not isinstance(table, dict):
-        raise Error(f"'{_TABLE}' in {place} must be a table")
+        raise Error(f"'check' in {place} must be a table")
     rules: dict[str, Any] = {}
     for name, value in table.items():
         if name not in RULES:

@@ -1,6 +1,7 @@
-"""How many of the agents' lines lived on: a history's changes replayed, a byte for each line.
+"""How many of the agents' lines lived on: a history's changes replayed, a character for each line.
 
-A file is the bytes of its lines: 0 for one that is no agent's, else which agent's and model's.
+A file is the characters of its lines: NUL for one that is no agent's, else which agent's and
+model's, and of which day where that is told.
 What is behind the last agent's line is left off, so that memory holds what agents wrote.
 """
 
@@ -16,34 +17,43 @@ if TYPE_CHECKING:
     from gitcp.core.git.patches import Hunk, Resolved
     from gitcp.core.lines.authors import Author
 
-    Owners = bytes
+    Owners = str
+    Event = tuple[str, str, str, str, int]  # agent, model, born; by whom gone, "" for born; lines
     Files = dict[str, tuple[str, Owners]]  # path -> blob, owners
 
 
-_MOST = 255  # agents with their models; further ones are counted as the last
+_NONE = "\0"
+_MOST = 0x10FFFF  # agents with their models and days; further ones are counted as the last
 
 
 class Survival:
-    """The sums, and the names behind the bytes."""
+    """The sums, and the names behind the characters.  born: the day of what is added from now on,
+    where days are to be told apart."""
 
     def __init__(self) -> None:
-        self._names: dict[tuple[str, str], int] = {}
-        self._added: dict[int, int] = {}
-        self._gone: dict[int, dict[str, int]] = {}
-        self._alive: dict[int, int] = {}
+        self.born = ""
+        self._names: dict[tuple[str, str, str], str] = {}
+        self._order: list[tuple[str, str, str]] = []  # by their characters, from 1
+        self._added: dict[str, int] = {}
+        self._gone: dict[str, dict[str, int]] = {}
+        self._alive: dict[str, int] = {}
 
     def _new(self, author: Author | None, lines: int) -> Owners:
         code = self._code(author)
-        if code:
+        if code != _NONE:
             self._added[code] = self._added.get(code, 0) + lines
-        return bytes([code]) * lines
+        return code * lines
 
-    def _code(self, author: Author | None) -> int:
-        """The byte of a line by its author."""
+    def _code(self, author: Author | None) -> str:
+        """The character of a line by its author."""
         if author is None or author["who"] != "session":
-            return 0
-        name = author["agent"], author["model"]
-        return self._names.setdefault(name, min(len(self._names) + 1, _MOST))
+            return _NONE
+        name = author["agent"], author["model"], self.born
+        if name not in self._names:
+            if len(self._order) < _MOST:
+                self._order.append(name)
+            self._names[name] = chr(len(self._order))
+        return self._names[name]
 
     def change(
         self,
@@ -62,23 +72,23 @@ class Survival:
         parts, at = [], 0
         for start, removed, first, added in hunks:
             here = start - 1 if removed else start
-            parts.append(old[at:here].ljust(here - at, b"\0"))
+            parts.append(old[at:here].ljust(here - at, _NONE))
             at = here + removed
             runs = list(authors.runs(known, first, added))
             parts += (self._new(author, lines) for author, lines in runs)
-            if any(gone := old[here:at]):
+            if (gone := old[here:at]).strip(_NONE):
                 takers = {_who(author, rest) for author, _ in runs}
                 self._take(gone, takers.pop() if len(takers) == 1 else taker())
-        return b"".join([*parts, old[at:]]).rstrip(b"\0")
+        return "".join([*parts, old[at:]]).rstrip(_NONE)
 
     def merge(
         self, parents: Sequence[Owners], hunks: Sequence[Resolved], codes: Mapping[int, Author]
     ) -> Owners:
         """The owners of a file that a merge made of several.  codes: of lines no parent has."""
-        joined = bytearray()
+        joined = ""
         at = [0] * len(parents)
         for hunk in hunks:
-            joined += parents[0][at[0] : hunk["starts"][0]].ljust(hunk["starts"][0] - at[0], b"\0")
+            joined += parents[0][at[0] : hunk["starts"][0]].ljust(hunk["starts"][0] - at[0], _NONE)
             at = list(hunk["starts"])
             for has, stays in hunk["lines"]:
                 owners = [
@@ -88,19 +98,31 @@ class Survival:
                 if not stays:
                     continue
                 if owners:
-                    joined += max(owners).ljust(1, b"\0")
+                    joined += max(owners) or _NONE
                 else:
                     joined += self._new(codes.get(len(joined) + 1), 1)
-        return bytes(joined + parents[0][at[0] :]).rstrip(b"\0")
+        return (joined + parents[0][at[0] :]).rstrip(_NONE)
 
     def finish(self, files: Files) -> None:
         """What the last commit has is alive."""
         for _, owners in files.values():
-            for code in set(owners) - {0}:
+            for code in set(owners) - {_NONE}:
                 self._alive[code] = self._alive.get(code, 0) + owners.count(code)
 
-    def _take(self, gone: bytes, taker: str) -> None:
-        for code in set(gone) - {0}:
+    def events(self) -> list[Event]:
+        """What came and went since the last time; record() tells of it no more."""
+        names = self._order
+        born = [(*names[ord(code) - 1], "", lines) for code, lines in self._added.items()]
+        gone = [
+            (*names[ord(code) - 1], by, lines)
+            for code, takers in self._gone.items()
+            for by, lines in takers.items()
+        ]
+        self._added, self._gone = {}, {}
+        return [*born, *gone]
+
+    def _take(self, gone: str, taker: str) -> None:
+        for code in set(gone) - {_NONE}:
             row = self._gone.setdefault(code, {})
             row[taker] = row.get(taker, 0) + gone.count(code)
 
@@ -108,7 +130,7 @@ class Survival:
         """The key `survival` of a record `stats` (gitcp-record(5)), most lines first."""
         rows = [
             {"agent": agent, "model": model, **self._sums([code])}
-            for (agent, model), code in self._names.items()
+            for (agent, model, _), code in self._names.items()
         ]
         rows.sort(key=lambda row: (-row["added"], row["agent"], row["model"]))
         return {**self._sums(set(self._names.values())), "models": rows}

@@ -30,7 +30,7 @@ WHOLE = ("--full-history", "--full-diff")
 
 def commits(repo: Repo, objects: Prefetched, *chosen: Sequence[str]) -> Iterator[Commit]:
     """The commits that retold() takes."""
-    return retold(repo, objects, _commit, *chosen)
+    return retold(repo, objects, describe_commit, *chosen)
 
 
 def retold(
@@ -76,7 +76,8 @@ def _window(
     return parts
 
 
-def _commit(evidence: Evidence, change: Change) -> Commit:
+def describe_commit(evidence: Evidence, change: Change) -> Commit:
+    """A commit with what is known of it; evidence has it at hand."""
     oid = change["oid"]
     added = (patch["path"] for patch in change["patches"] if patch["hunks"] and patch["path"])
     return {

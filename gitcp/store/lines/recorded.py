@@ -54,6 +54,17 @@ class Recorded:
         records = self.records(checkpoint_id) if checkpoint_id else ()
         return next((one for one in records if one["session_id"] == session_id), None)
 
+    def transcripts(self, checkpoint_id: str) -> dict[str, bytes]:
+        """Session -> its transcript, for those of a checkpoint that have one here."""
+        if not (place := self._place(checkpoint_id)):
+            return {}
+        about = self._objects, checkpoint_id, *place, self._trees
+        sessions = committed_read.load(*about, brief=True, parse=parse)["sessions"]
+        parts = {
+            s["session_id"]: committed_read.pieces(self._objects, s["files"]) for s in sessions
+        }
+        return {session: data for session, each in parts.items() if (data := b"\n".join(each))}
+
     def forget(self) -> None:
         """Let go of what was read: memory stays flat however many are asked for."""
         self._known.clear()

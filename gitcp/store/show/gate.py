@@ -8,6 +8,7 @@ from gitcp.errors import Error
 from gitcp.record import lines
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.lines import ranges
+from gitcp.store.setup import team_file
 from gitcp.store.share import push_check
 from gitcp.store.show import verifying
 from gitcp.store.v1 import committed_refs
@@ -15,13 +16,10 @@ from gitcp.store.v1 import committed_refs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
 
     from gitcp.core.record_types import Record
     from gitcp.core.stats.gate import Reason
     from gitcp.repo import Repo
-
-FILE = ".gitcp.toml"
 
 
 def check(repo: Repo, revisions: Sequence[str], target: str = "") -> Record:
@@ -31,7 +29,7 @@ def check(repo: Repo, revisions: Sequence[str], target: str = "") -> Record:
     Error where neither names it, for a file that cannot be read as rules, and for no revision.
     """
     target = target or _begins(revisions)
-    rules = _rules(repo, target)
+    rules = gate.parse_rules(*team_file.read_table(repo, target, "check"))
     sums, reasons = Sums(), list["Reason"]()
     seen: dict[str, None] = {}
     with Prefetched(repo) as objects:
@@ -65,15 +63,6 @@ def _begins(revisions: Sequence[str]) -> str:
             if mark:
                 return begin or "HEAD"
     raise Error("no range '<target>..<head>' names the target branch: give one, or '--rules'")
-
-
-def _rules(repo: Repo, target: str) -> dict[str, Any]:
-    tree = repo.git.run("rev-parse", "-q", "--verify", f"{target}^{{tree}}", ok=(0, 1, 128))[1]
-    if not tree:
-        raise Error(f"no such revision: '{target}'")
-    with Prefetched(repo) as objects:
-        file = objects.read(f"{tree.decode().strip()}:{FILE}")
-    return gate.parse_rules(file[2], f"'{FILE}' of '{target}'") if file else {}
 
 
 def _secrets(

@@ -39,7 +39,7 @@ class Replay:
         self._repo, self._evidence = repo, evidence
         self._where = [b"--end-of-options", *map(raw, revisions or ["HEAD"]), b"--"]
         self._paths = paths
-        self._survival = Survival()
+        self.survival = Survival()
         self._children: dict[str, int] = {}
         self._kept: dict[str, Files] = {}
         self._files: Files = {}
@@ -60,8 +60,8 @@ class Replay:
     def record(self) -> dict[str, Any]:
         """The sums, where the last commit taken is the last of the history."""
         next(self._merges, None)  # git ends, and whether all went well is known
-        self._survival.finish(self._files)
-        return self._survival.record()
+        self.survival.finish(self._files)
+        return self.survival.record()
 
     def _log(self, *args: str) -> Iterator[bytes]:
         try:
@@ -106,7 +106,7 @@ class Replay:
 
     def _changed(self, commit: Commit, files: Files) -> None:
         rest = sums.unsaid(commit)
-        before = {patch["old"]: files.get(patch["old"], ("", b"")) for patch in commit["patches"]}
+        before = {patch["old"]: files.get(patch["old"], ("", "")) for patch in commit["patches"]}
         for patch in commit["patches"]:
             if patch["old"] != patch["path"]:
                 files.pop(patch["old"], None)
@@ -116,11 +116,11 @@ class Replay:
                 continue
             if patch["hunks"]:
                 known = commit["known"].get(path, {})
-                owners = self._survival.change(
+                owners = self.survival.change(
                     owners, patch["hunks"], known, rest, lambda: _taker(commit)
                 )
             elif patch["oid"]:
-                owners = b""  # binary
+                owners = ""  # binary
             if path:
                 files[path] = patch["oid"] or blob, owners
 
@@ -132,12 +132,12 @@ class Replay:
                 continue
             same = next((s[path] for s in states[1:] if s.get(path, ("",))[0] == blob), None)
             if same is None:
-                owners = b""
+                owners = ""
                 if resolved.get(path):
-                    parents = [state.get(path, ("", b""))[1] for state in states]
+                    parents = [state.get(path, ("", ""))[1] for state in states]
                     known = self._evidence.line_authors(commit["oid"], path)
                     self._evidence.forget()
-                    owners = self._survival.merge(parents, resolved[path], known)
+                    owners = self.survival.merge(parents, resolved[path], known)
                 same = blob, owners
             files[path] = same
 

@@ -1,0 +1,49 @@
+"""gitcp-export-facts - write what is known of commits as tables of Parquet"""
+
+from __future__ import annotations
+
+from gitcp.console import cli, notice
+from gitcp.console.options import JSON, REVISIONS, flag, value
+from gitcp.core.render.spans import many
+from gitcp.errors import OK, Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OPTIONS = (
+    value("-o", "<directory>", "the dataset, made where it is not there", required=True),
+    value("--repository", "<name>", "what the repository is called there", default=""),
+    flag("--text", "with the prompts, redacted"),
+    flag("--light", "only what needs no content of files"),
+    JSON,
+    REVISIONS,
+)
+_MISSING = "tables are written with the package 'pyarrow': install gitcp with its extra 'facts'"
+_EACH = 100  # commits between two words about how far it is
+
+
+def run(argv: Sequence[str]) -> int:
+    """Add what the dataset lacks; nothing is changed in the repository."""
+    args = cli.parse("export-facts", OPTIONS, argv)
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise Error(_MISSING) from None
+    from gitcp.repo import Repo
+    from gitcp.store.facts import export
+
+    options = args.repository, args.text, args.light
+    done = export.export(Repo.find(eager=True), args.o, args.revision, *options, _progress)
+    notice.progress("")
+    if args.json:
+        cli.write_records([done])
+    else:
+        rows = many(sum(done["rows"].values()), "row")
+        print(cli.printable(f"{done['repository']}: {many(done['commits'], 'new commit')}, {rows}"))
+    return OK
+
+
+def _progress(count: int) -> None:
+    if count % _EACH == 0:
+        notice.progress(f"export-facts: {count} commits")

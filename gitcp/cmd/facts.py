@@ -1,0 +1,59 @@
+"""gitcp-facts - ask a dataset of facts, in SQL or by the name of a question"""
+
+from __future__ import annotations
+
+from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
+from gitcp.core.facts.questions import QUESTIONS
+from gitcp.errors import OK, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+OPTIONS = (
+    value("--in", "<directory>", "the dataset", dest="directory", default=""),
+    JSON,
+    flag("--list", "list the questions that have a name"),
+    flag("--sql", "print the SQL of a question"),
+    value("question", "<question>", "a name, or a statement of SQL", nargs="?", default=""),
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Print what a question gives."""
+    args = cli.parse("facts", OPTIONS, argv)
+    if args.list:
+        for name, (about, _) in QUESTIONS.items():
+            print(f"{name:16} {about}")
+        return OK
+    if not args.question or not (args.sql or args.directory):
+        raise UsageError("a question and '--in <directory>' are needed; '--list' lists questions")
+    if args.sql:
+        print(QUESTIONS[args.question][1] if args.question in QUESTIONS else args.question)
+        return OK
+    from gitcp.store.facts import query
+
+    columns, rows = query.ask(args.directory, args.question)
+    if args.json:
+        cli.write_records({"type": "fact", **dict(zip(columns, row, strict=True))} for row in rows)
+    else:
+        for line in _table(columns, rows):
+            print(cli.printable(line))
+    return OK
+
+
+def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> Iterator[str]:
+    cells = [columns, *([_cell(value) for value in row] for row in rows)]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
+    right = [
+        all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(widths))
+    ]
+    for row in cells:
+        parts = zip(row, widths, right, strict=True)
+        yield "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in parts).rstrip()
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,213 @@
+"""The rows that a commit makes in each table (core/facts/schema), without what all tables have."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from gitcp.core.lines import authors
+from gitcp.core.stats import sums
+from gitcp.core.transcript import tokens, tool_ends
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from gitcp.agents.reading.items import Item
+    from gitcp.core.lines.authors import Author, Record
+    from gitcp.core.stats.sums import Commit
+    from gitcp.core.stats.survival import Event
+
+    Row = tuple[Any, ...]
+    Rows = dict[str, list[Row]]  # table -> rows
+    Teams = Mapping[str, Sequence[str]]  # team -> patterns of addresses
+
+_DAY = 86400  # seconds
+_BEFORE, _ERA = 719468, 146097  # days: from March 1st of the year 0 to 1970, of 400 years
+_NOBODY = authors.nobody("")
+
+
+def month(seconds: int) -> str:
+    """YYYY-MM of a time, in UTC, by the Gregorian calendar."""
+    era, days = divmod(seconds // _DAY + _BEFORE, _ERA)  # an era is 400 years
+    year = (days - days // 1460 + days // 36524 - days // 146096) // 365
+    index = (5 * (days - (365 * year + year // 4 - year // 100)) + 2) // 153  # 0 is March
+    year += era * 400 + index // 10
+    return f"{year:04}-{(index + 2) % 12 + 1:02}"
+
+
+def parse_teams(table: object, place: str) -> Teams:
+    """The table `teams` of a file .gitcp.toml; raise Error, which names the place, for another."""
+    if not isinstance(table, dict):
+        raise Error(f"'teams' in {place} must be a table")
+    for name, patterns in table.items():
+        if not isinstance(patterns, list) or not all(isinstance(one, str) for one in patterns):
+            raise Error(f"'teams.{name}' in {place} must be a list of addresses")
+    return table
+
+
+def team(teams: Teams, mail: str) -> str:
+    """The first team with a pattern for an address, "" for none."""
+    address = mail.lower()
+    fits = (t for t, every in teams.items() if any(fnmatchcase(address, p.lower()) for p in every))
+    return next(fits, "")
+
+
+def lead(repository: str, commit: Commit) -> Row:
+    """The columns that each table begins with."""
+    time = int(commit["author"].rpartition(" ")[2])
+    return repository, month(time), commit["oid"], time
+
+
+def commit_rows(commit: Commit, teams: Teams, change: str, light: bool = False) -> Rows:
+    """Rows of commits, checkpoints, sessions, files and authored_lines, but for a price; light:
+    its patches are not known."""
+    name, _, stamp = commit["author"].rpartition("<")
+    mail = stamp.partition(">")[0]
+    files = [_file(commit, patch) for patch in sums.patches(commit)]
+    total = [sum(row[at] for row in files) for at in range(1, 7)]
+    removed = sums.removed(commit)
+    lines = [*total, removed["agent"], removed["person"]]
+    row = (
+        *(name.strip(), mail, team(teams, mail), change),
+        *(len(commit["parents"]) > 1, commit["linked"], commit["unsaid"]["agent"]),
+        *([None] * len(lines) if light else lines),
+    )
+    by_id: dict[str, list[Record]] = {}
+    for record in commit["records"]:
+        by_id.setdefault(record["checkpoint_id"], []).append(record)
+    return {
+        "commits": [row],
+        "checkpoints": [_checkpoint(key, records) for key, records in by_id.items()],
+        "sessions": [_session(record) for record in commit["records"]],
+        "files": files,
+        "authored_lines": [line for p in sums.patches(commit) for line in _authored(commit, p)],
+    }
+
+
+def _file(commit: Commit, patch: Any) -> Row:
+    counts = dict.fromkeys(sums.WHO, 0)
+    for who, count in sums.added(commit, patch).items():
+        counts[who if isinstance(who, str) else "agent"] += count
+    gone = sum([hunk[1] for hunk in patch["hunks"]])
+    every = counts["agent"], counts["person"], counts["unknown"], counts["unrecorded"]
+    return patch["path"] or patch["old"], sum(every), gone, *every
+
+
+def _authored(commit: Commit, patch: Any) -> Iterable[Row]:
+    known = commit["known"].get(patch["path"], {})
+    for _, _, first, count in patch["hunks"]:
+        at = first
+        for author, lines in authors.runs(known, first, count):
+            one: Author = author or {**_NOBODY, "who": sums.unsaid(commit)}
+            who = one["agent"], one["model"], one["session_id"], one["turn_id"]
+            ids = one["tool_use_id"] or "", one["checkpoint_id"]
+            yield patch["path"], at, lines, one["who"], *who, *ids
+            at += lines
+
+
+def _checkpoint(key: str, records: Sequence[Record]) -> Row:
+    branch = next((b for r in records if isinstance(b := r["metadata"].get("branch"), str)), "")
+    return key, branch, len(records)
+
+
+def _session(record: Record) -> Row:
+    metadata = record["metadata"]
+    turns = metadata.get("turns")
+    turns = turns if isinstance(turns, dict) else {}
+    used = metadata.get("token_usage_delta")
+    counts = _spent(used) if isinstance(used, dict) else tokens.counts(None)
+    names = record["checkpoint_id"], record["session_id"], str(metadata.get("agent") or "")
+    return *names, _model(metadata, turns), len(turns), *counts, None
+
+
+def _spent(used: Any) -> tuple[int, ...]:
+    """The counts of a usage, its subagents' with them."""
+    part = used.get("subagent_tokens")
+    inner = _spent(part) if isinstance(part, dict) else tokens.counts(None)
+    return tuple(a + b for a, b in zip(tokens.counts(used), inner, strict=True))
+
+
+def _model(metadata: Mapping[str, Any], turns: Mapping[str, Any]) -> str:
+    """The model of the last turn; where no turn has one, of the last tool use or the session."""
+    tools = metadata.get("tools")
+    used = [*tools.values()] if isinstance(tools, dict) else []
+    last = sorted(filter(_has_model, turns.values()), key=lambda t: tokens.count(t.get("number")))
+    return str([metadata, *filter(_has_model, used), *last][-1].get("model") or "")
+
+
+def _has_model(about: Any) -> bool:
+    return isinstance(about, dict) and bool(about.get("model"))
+
+
+def spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
+    """Rows of turns and calls of a session's part in a checkpoint, by its transcript; text: with
+    the prompts."""
+    metadata = record["metadata"]
+    start = tokens.count(metadata.get("checkpoint_transcript_start"))
+    named = metadata.get("turns")
+    ids = {
+        about["number"]: (key, str(about.get("model") or ""))
+        for key, about in (named.items() if isinstance(named, dict) else ())
+        if isinstance(about, dict) and isinstance(about.get("number"), int)
+    }
+    names = record["checkpoint_id"], record["session_id"]
+    turns: dict[int, list[Any]] = {}  # number -> its columns from `begun` on
+    calls: dict[str | int, list[Any]] = {}
+    number, prompt = 0, ""
+    for item in items:
+        if item["kind"] == "prompt":
+            number, prompt = number + 1, item["text"]
+        if item["line"] < start:
+            continue
+        begun = _seconds(item["time"])
+        turn = turns.setdefault(number, [begun, 0, len(prompt), prompt if text else None])
+        if item["kind"] == "call":
+            turn[1] += 1
+            calls[item["id"] or len(calls)] = [number, item["id"], item["name"], begun, False]
+        elif item["kind"] == "result" and item["id"] in calls:
+            calls[item["id"]][4] = item["failed"]
+    return {
+        "turns": [(*names, n, *ids.get(n, ("", "")), *columns) for n, columns in turns.items()],
+        "calls": [(*names, *columns) for columns in calls.values()],
+    }
+
+
+def _seconds(time: str) -> int | None:
+    return (tool_ends.nanoseconds(time) or 0) // 1_000_000_000 or None if time else None
+
+
+def survival_rows(events: Iterable[Event], time: int) -> list[Row]:
+    """Rows of survival: what Survival tells of a commit made then."""
+    return [
+        (
+            *("gone" if by else "born", lines, agent, model),
+            *(int(born), month(int(born)), max(0, time - int(born)) // _DAY, by),
+        )
+        for agent, model, born, by, lines in events
+    ]
+
+
+def day(time: int) -> str:
+    """The day of a time as Survival has it: its first second."""
+    return str(time // _DAY * _DAY)
+
+
+def changes(graph: Sequence[Sequence[str]], tip: str) -> dict[str, str]:
+    """commit -> the one by which it came to the line of first parents of tip.
+
+    graph: each commit with its parents."""
+    parents = {row[0]: row[1:] for row in graph}
+    line = [tip] if tip in parents else []
+    while line and (first := parents[line[-1]][:1]) and first[0] in parents:
+        line.append(first[0])
+    came: dict[str, str] = {}
+    for commit in reversed(line):
+        stack = [commit]
+        while stack:
+            one = stack.pop()
+            if one in parents and one not in came:
+                came[one] = commit
+                stack += parents[one]
+    return came

@@ -1,0 +1,184 @@
+"""A directory of Parquet files, `<table>/repository=<name>/month=<month>/<batch>.parquet`, to which
+an export adds a batch, whole or not at all.
+
+The files of a batch are written below `_writing`.  Its list below `_batches` is what makes them
+part of the dataset: then they are moved to their places, by whoever comes by where the export was
+killed.  Batches of one repository are written one after the other, under a lock of their own.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from urllib.parse import quote
+
+from gitcp.core.facts import schema
+from gitcp.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Self
+
+    from gitcp.core.facts.rows import Row, Rows
+
+_MOST = 40_000  # rows in memory
+_BATCHES, _WRITING = "_batches", "_writing"
+_TYPES = {schema.TEXT: "string", schema.INTEGER: "int64", schema.NUMBER: "float64"}
+
+
+class Batch:
+    """What one export adds; in a `with`.  seen: the commits of the repository that the dataset has.
+
+    Raises Error where the dataset is of another version of the schema.
+    """
+
+    def __init__(self, directory: str, repository: str) -> None:
+        self.repository = repository
+        self._top, self._folder = directory, quote(repository, safe="")
+        self._rows: dict[tuple[str, str], list[Row]] = {}
+        self._held = 0
+        self._files: list[str] = []
+        self.counts: dict[str, int] = dict.fromkeys(schema.TABLES, 0)
+
+    def __enter__(self) -> Self:
+        batches = os.path.join(self._top, _BATCHES, self._folder)
+        os.makedirs(batches, exist_ok=True)
+        self._lock = os.open(os.path.join(batches, "lock"), os.O_RDWR | os.O_CREAT, 0o666)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._lists = _lists(self._top, self._folder)
+        for batch in self._lists:
+            self._move(batch["files"])
+        self._writing = os.path.join(self._top, _WRITING, self._folder)
+        shutil.rmtree(self._writing, ignore_errors=True)  # of one that was killed
+        self.seen = {oid for batch in self._lists for oid in self._commits(batch["files"])}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._writing, ignore_errors=True)
+        os.close(self._lock)
+
+    def _commits(self, files: Iterable[str]) -> list[str]:
+        from pyarrow import parquet
+
+        oids: list[str] = []
+        for name in files:
+            if name.startswith("commits/"):
+                table = parquet.ParquetFile(os.path.join(self._top, name)).read(["commit"])
+                oids += table.column(0).to_pylist()
+        return oids
+
+    def add(self, lead: Row, rows: Rows) -> None:
+        """Take rows of a commit; lead: the columns that all of them begin with."""
+        for table, every in rows.items():
+            if every:
+                self._rows.setdefault((table, lead[1]), []).extend(lead + row for row in every)
+                self._held += len(every)
+                self.counts[table] += len(every)
+        if self._held > _MOST:
+            self._flush()
+
+    def _flush(self) -> None:
+        from pyarrow import parquet
+
+        number = f"{len(self._lists):05d}"
+        for (table, month), rows in self._rows.items():
+            place = f"{table}/repository={self._folder}/month={month}"
+            name = f"{place}/{number}-{len(self._files):05d}.parquet"
+            path = os.path.join(self._writing, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as f:
+                parquet.write_table(_table(table, rows), f, compression="zstd")
+                f.flush()
+                os.fsync(f.fileno())
+            self._files.append(name)
+        self._rows.clear()
+        self._held = 0
+
+    def finish(self, tips: Iterable[str]) -> None:
+        """Make what was added part of the dataset; tips: what was exported, as object names."""
+        self._flush()
+        if not self._files:
+            return
+        about = {
+            "version": schema.VERSION,
+            "repository": self.repository,
+            "tips": list(tips),
+            "rows": self.counts,
+            "files": self._files,
+        }
+        batches = os.path.join(self._top, _BATCHES, self._folder)
+        path = os.path.join(batches, f"{len(self._lists):05d}.json")
+        with open(f"{path}.new", "w", encoding="utf-8") as f:
+            json.dump(about, f, indent=1)
+            f.flush()
+            os.fsync(f.fileno())
+        os.rename(f"{path}.new", path)
+        self._move(self._files)
+
+    def _move(self, files: Iterable[str]) -> None:
+        for name in files:
+            path = os.path.join(self._top, name)
+            written = os.path.join(self._top, _WRITING, self._folder, name)
+            if not os.path.exists(path):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                os.rename(written, path)
+
+
+def _table(name: str, rows: list[Row]) -> Any:
+    import pyarrow
+
+    fields = [(column, _type(kind)) for column, kind, _ in schema.TABLES[name]]
+    arrays = [
+        pyarrow.array([_plain(v) for v in values] if kind == pyarrow.string() else values, kind)
+        for (_, kind), values in zip(fields, zip(*rows, strict=True), strict=True)
+    ]
+    described = pyarrow.schema(fields, {"gitcp.version": str(schema.VERSION)})
+    return pyarrow.Table.from_arrays(arrays, schema=described)
+
+
+def _type(kind: str) -> Any:
+    import pyarrow
+
+    return getattr(pyarrow, _TYPES.get(kind, "bool_"))()
+
+
+def _plain(value: Any) -> Any:
+    """A text without what is no UTF-8: a path may be any bytes."""
+    if value is None or value.isascii():
+        return value
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _lists(directory: str, folder: str) -> list[dict[str, Any]]:
+    """The batches of a repository, in order.  Raises Error for another version's."""
+    place = os.path.join(directory, _BATCHES, folder)
+    lists = []
+    for name in sorted(n for n in os.listdir(place) if n.endswith(".json")):
+        with open(os.path.join(place, name), encoding="utf-8") as f:
+            batch = json.load(f)
+        if batch["version"] != schema.VERSION:
+            raise Error(
+                f"'{directory}' has facts of version {batch['version']}, this is version"
+                f" {schema.VERSION}: export into another directory"
+            )
+        lists.append(batch)
+    return lists
+
+
+def files(directory: str) -> Mapping[str, list[str]]:
+    """Table -> the paths of the files that make it.  Raises Error where there is no dataset."""
+    place = os.path.join(directory, _BATCHES)
+    if not os.path.isdir(place):
+        raise Error(f"no dataset in '{directory}': 'gitcp export-facts -o {directory}' makes one")
+    tables: dict[str, list[str]] = {name: [] for name in schema.TABLES}
+    for folder in sorted(os.listdir(place)):
+        for batch in _lists(directory, folder):
+            for name in batch["files"]:
+                path = os.path.join(directory, name)
+                if not os.path.exists(path):
+                    path = os.path.join(directory, _WRITING, folder, name)
+                tables[name.partition("/")[0]].append(path)
+    return tables

@@ -1,0 +1,135 @@
+"""The facts of a range of commits, read once and written as they come."""
+
+from __future__ import annotations
+
+import gc
+from functools import partial
+
+from gitcp.agents.reading.items import items
+from gitcp.core.facts import rows
+from gitcp.errors import Error
+from gitcp.record import lines, text
+from gitcp.store.facts import prices
+from gitcp.store.facts.dataset import Batch
+from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.lines import ranges
+from gitcp.store.lines.evidence import Evidence
+from gitcp.store.setup import team_file
+from gitcp.store.show import survival
+from gitcp.store.v1 import destination
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence, Set
+
+    from gitcp.core.facts.rows import Rows, Teams
+    from gitcp.core.git.patches import Change
+    from gitcp.core.record_types import Record
+    from gitcp.core.stats.sums import Commit
+    from gitcp.repo import Repo
+
+    Spoken = tuple[Commit, Rows | None]
+
+
+def export(
+    repo: Repo,
+    directory: str,
+    revisions: Sequence[str] = (),
+    name: str = "",
+    prompts: bool = False,
+    light: bool = False,
+    progress: Callable[[int], None] = lambda count: None,
+) -> Record:
+    """Add to a dataset what it lacks of the commits of revisions (none: HEAD); a record `facts`:
+    repository, commits, how many are new, and rows, of each table.
+
+    name: of the repository, else by its remote.  prompts: with their text.  light: only what needs
+    no content of files.  progress is told how many commits were read.  Raises Error for no
+    revision, and for a dataset of another version.
+    """
+    chosen = [*revisions] or ["HEAD"]
+    graph = [text(row).split() for row in _log(repo, "--format=%H %P", chosen)]
+    tips = [end for end in _ends(repo, chosen) if not end.startswith("^")]
+    came = rows.changes(graph, tips[0]) if tips else {}
+    teams = rows.parse_teams(*team_file.read_table(repo, tips[0], "teams")) if tips else {}
+    with Batch(directory, name or repository(repo)) as batch:
+        commits = [row[0] for row in graph]
+        if new := len(set(commits) - batch.seen):
+            add = partial(_add, batch, teams, came, light)
+            _tell(repo, chosen, batch.seen, prompts, light, add, progress)
+            batch.finish(tips)
+    about = {"type": "facts", "repository": batch.repository}
+    return {**about, "commits": new, "rows": batch.counts}
+
+
+def repository(repo: Repo) -> str:
+    """A name by the address of the usual remote, host and path; without one the directory's."""
+    remote = destination.usual(repo)
+    url = repo.config.get(f"remote.{remote}.url") if remote else ""
+    place = destination.label(url).partition("://")[2] or url.partition("@")[2] or url or repo.top
+    return (place or repo.common).replace(":", "/").removesuffix("/").removesuffix(".git")
+
+
+def _log(repo: Repo, form: str, chosen: Sequence[str]) -> list[bytes]:
+    return repo.git.lines(
+        "log", "-z", "--no-show-signature", form, "--end-of-options", *chosen, "--"
+    )
+
+
+def _ends(repo: Repo, chosen: Sequence[str]) -> list[str]:
+    return lines(repo.git.run("rev-parse", "--revs-only", *chosen)[1])
+
+
+def _add(
+    batch: Batch, teams: Teams, came: dict[str, str], light: bool, commit: Commit, more: Rows
+) -> None:
+    oid = commit["oid"]
+    every = rows.commit_rows(commit, teams, came.get(oid, oid), light)
+    every["sessions"] = [prices.with_price(row, commit) for row in every["sessions"]]
+    batch.add(rows.lead(batch.repository, commit), {**every, **more})
+
+
+def _tell(
+    repo: Repo,
+    chosen: Sequence[str],
+    seen: Set[str],
+    prompts: bool,
+    light: bool,
+    add: Callable[[Commit, Rows], None],
+    progress: Callable[[int], None],
+) -> None:
+    """Call add() for each commit that is not seen."""
+    gc.disable()  # what it looks through for circles comes and goes with each window of commits
+    tell = partial(_read, seen, prompts)
+    options = ("--no-patch", "--reverse", "--topo-order") if light else survival.OPTIONS
+    with Prefetched(repo) as objects:
+        replay = None if light else survival.Replay(repo, Evidence(repo, objects), chosen, ())
+        history = ranges.retold(repo, objects, tell, chosen, (), options)
+        for count, (commit, spoken) in enumerate(history):
+            progress(count)
+            time = int(commit["author"].rpartition(" ")[2])
+            lived = []
+            if replay:
+                replay.survival.born = rows.day(time)
+                replay.take(commit)
+                lived = rows.survival_rows(replay.survival.events(), time)
+            if spoken is not None:
+                add(commit, {**spoken, "survival": lived})
+    gc.enable()
+
+
+def _read(seen: Set[str], prompts: bool, evidence: Evidence, change: Change) -> Spoken:
+    """A commit, and of one that is new what its sessions said."""
+    commit = ranges.describe_commit(evidence, change)
+    if commit["oid"] in seen:
+        return commit, None
+    spoken: Rows = {"turns": [], "calls": []}
+    for record in commit["records"]:
+        try:
+            data = evidence.recorded.transcripts(record["checkpoint_id"])
+        except Error:
+            data = {}
+        transcript = items(data.get(record["session_id"], b""))
+        for table, every in rows.spoken_rows(record, transcript, prompts).items():
+            spoken[table] += every
+    return commit, spoken

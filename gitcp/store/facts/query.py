@@ -1,0 +1,43 @@
+"""A dataset of facts, asked in SQL by DuckDB in this process."""
+
+from __future__ import annotations
+
+from gitcp.core.facts import schema
+from gitcp.core.facts.questions import QUESTIONS
+from gitcp.errors import Error
+from gitcp.store.facts import dataset
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MISSING = "questions are answered by the package 'duckdb': install gitcp with its extra 'facts'"
+_TYPES = {schema.TEXT: "VARCHAR", schema.INTEGER: "BIGINT", schema.NUMBER: "DOUBLE"}
+
+
+def ask(directory: str, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """(columns, rows) of what a named question or a statement of SQL gives.  Raises Error in
+    DuckDB's words for what is none, and where there is no dataset."""
+    try:
+        import duckdb
+    except ImportError:
+        raise Error(_MISSING) from None
+    database = duckdb.connect()
+    try:
+        for table, paths in dataset.files(directory).items():
+            database.execute(f"CREATE VIEW {table} AS {_select(table, paths)}")
+        done = database.execute(QUESTIONS[question][1] if question in QUESTIONS else question)
+        return [column[0] for column in done.description or ()], done.fetchall()
+    except duckdb.Error as e:
+        raise Error(str(e).partition("\n")[0]) from None
+    finally:
+        database.close()
+
+
+def _select(table: str, paths: list[str]) -> str:
+    if not paths:
+        kinds = [(name, _TYPES.get(kind, "BOOLEAN")) for name, kind, _ in schema.TABLES[table]]
+        columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in kinds)
+        return f"SELECT {columns} WHERE false"
+    quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    return f"SELECT * FROM read_parquet([{quoted}], hive_partitioning = false)"
