@@ -34,6 +34,7 @@ class Client:
     FOLDERS: tuple[str, ...] = ()  # its configuration, at home or at the top
     SETTINGS: Mapping[str, str]  # scope -> path below the top, of scope user below home
     FORM = "nested"  # gitcp.agents.install.settings, gitcp.agents.install.own_files
+    PLUGIN = ""  # of form plugin, its own part of it: a file below this folder
     HOOKS: tuple[tuple[str, str | None, int | None], ...]  # event, matcher, time-out as it counts
     NO_HOOKS = ""  # the key of its settings by which it runs no hooks
     MANAGED: tuple[str, ...] = ()  # settings of its administrator, which outdo all others
@@ -44,6 +45,7 @@ class Client:
     HERE_ONLY = False  # True: it reads the settings of that directory alone
     COVERED_BY = ""  # the agent whose hooks it runs, so that `enable` need not write its own
     ANSWERS = "permission"  # its way of hearing no: gitcp.agents.exchange.replies
+    KEYS: Mapping[str, str] = {}  # its word in a payload -> Claude Code's, where they differ
     KINDS: Mapping[str, str]  # its tool -> what that does, in our words
     EVENTS: Mapping[str, str]  # its hook -> our event
     PATHS: tuple[str, ...] = ("file_path",)  # keys under which a tool that writes names its path
@@ -51,6 +53,8 @@ class Client:
     BY_PLACE = False  # True: the folders of those name the directories of the conversations
     DELETES = ("", 0)  # the key of its settings by which it deletes them, the days without it
     RESUME = ""  # what the person types to go on with a session
+    # (path, event -> command): the files of form files, as JSON
+    files: Callable[[str, Callable[[str], str]], dict[str, Any]]
     # (record, folder): writes the conversation where it can be read, before a record is taken
     export: Callable[[Any, str], None] | None = None
 
@@ -69,6 +73,9 @@ class Client:
         ours = self.EVENTS.get(name)
         if ours is None or (ours == "turn-start" and given.get("agent_id") is not None):
             return payload.unknown(self.NAME)
+        if self.KEYS:
+            given = {self.KEYS.get(key, key): value for key, value in given.items()}
+            given.setdefault("cwd", os.getcwd())  # it starts hooks at the top of the workspace
         record = payload.event(self.NAME, ours, given)
         if ours in ("tool-start", "tool-end"):
             tool = record["tool"] = payload.tool(given, self.KINDS, self.PATHS, record["cwd"])

@@ -50,7 +50,7 @@ def test_the_manual_lists_every_agent_with_where_its_hooks_lie() -> None:
 
 
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(InputError, match="'aider'; known are claude-code, cline, codex"):
+    with pytest.raises(InputError, match="'aider'; known are amp, claude-code, cline"):
         agents.adapter("aider")
 
 
@@ -265,6 +265,10 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
         "cline": {"cancel": True, "errorMessage": why},
         "kilo-code": None,
         "opencode": None,
+        "amp": None,
+        "goose": None,
+        "kiro": None,
+        "pi": None,
         "factory-droid": None,
         "vs-code": None,
         "windsurf": None,

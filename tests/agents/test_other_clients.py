@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gitcp import agents
-from gitcp.agents import cline, copilot, cursor, opencode, qwen_code, vs_code, windsurf
+from gitcp.agents import amp, cline, copilot, cursor, opencode, qwen_code, vs_code, windsurf
 from gitcp.agents.opencode import messages
 from gitcp.errors import InputError
 from tests.support import recording
+from tests.support.harness import World
 
 CURSOR = {
     "conversation_id": "c1",
@@ -316,3 +319,68 @@ def test_vs_code_is_told_from_the_clients_whose_hooks_it_runs(host: str) -> None
     assert found["turn"] == asked["timestamp"]
     mine = {"sessionId": "c-1", "timestamp": 1, "cwd": "/repo", "prompt": "go"}
     assert agents.recognise(agents.adapter(host), mine).NAME == "copilot"
+
+
+def test_amp_itself_says_which_files_a_call_writes_and_which_command_it_runs() -> None:
+    common = {"session_id": "T-1", "cwd": "/repo", "tool_name": "edit_file", "tool_use_id": "t1"}
+    wrote = {**common, "kind": "write", "input_paths": ["/repo/a.py"], "tool_input": {"path": "a"}}
+    found = amp.event("PreToolUse", wrote)
+    assert (found["event"], found["tool"]["input_paths"]) == ("tool-start", ["/repo/a.py"])
+    ran = {**common, "kind": "shell", "tool_input": {"command": "make"}}
+    found = amp.event("PostToolUse", {**ran, "tool_response": {"stdout": "ok", "error": True}})
+    assert (found["tool"]["command"], found["tool"]["failed"]) == ("make", True)
+    assert amp.event("PreToolUse", common)["tool"]["kind"] == "other"
+
+
+def test_goose_speaks_of_a_prompt_and_of_a_call_in_other_keys() -> None:
+    goose = agents.adapter("goose")
+    given = {"event": "UserPromptSubmit", "session_id": "g-1", "message": "go"}
+    asked = goose.event("UserPromptSubmit", given)
+    assert (asked["event"], asked["prompt"], asked["cwd"]) == ("turn-start", "go", os.getcwd())
+    given = {"session_id": "g-1", "working_dir": "/repo", "tool_call_id": "c-1"}
+    edit = {"path": "a.py", "before": "x", "after": "y"}
+    found = goose.event(
+        "PostToolUse", {**given, "tool_name": "developer__edit", "tool_input": edit}
+    )
+    assert (found["tool"]["id"], found["tool"]["input_paths"]) == ("c-1", ["/repo/a.py"])
+    assert [tuple(edit) for edit in found["tool"]["edits"]] == [("x", "y", False)]
+
+
+def test_kiro_tells_of_a_turn_though_it_leaves_out_what_was_asked() -> None:
+    kiro = agents.adapter("kiro")
+    given = {"session_id": "sess_1", "hook_event_name": "UserPromptSubmit", "cwd": "/repo"}
+    assert kiro.event("UserPromptSubmit", {**given, "prompt": ""})["prompt"] == ""
+    call = {"tool_name": "fs_write", "tool_input": {"path": "a.py", "content": "a\n"}}
+    found = kiro.event("PreToolUse", {**given, **call})
+    assert (found["tool"]["kind"], found["tool"]["input_paths"]) == ("write", ["/repo/a.py"])
+
+
+@pytest.mark.parametrize(
+    ("name", "hooks"),
+    [
+        ("kiro", ".kiro/hooks/gitcp.json"),
+        ("goose", ".agents/plugins/gitcp/hooks/hooks.json"),
+        ("goose", ".agents/plugins/gitcp/plugin.json"),
+        ("pi", ".pi/extensions/gitcp.ts"),
+        ("amp", ".amp/plugins/gitcp.ts"),
+    ],
+)
+def test_files_of_ours_are_written_taken_out_and_left_where_they_are_the_persons(
+    world: World, name: str, hooks: str
+) -> None:
+    path = world.path / hooks
+    world.gitcp("enable", f"--agent={name}")
+    text = path.read_text()
+    assert "gitcp enable" in text and world.git("status", "--porcelain") == ""
+    if path.suffix == ".json":
+        assert len(text.splitlines()) == 1 and json.loads(text)
+    elif shutil.which("node"):
+        path.with_suffix(".mjs").write_text(text)  # there are no types in it
+        subprocess.run(["node", "--check", str(path.with_suffix(".mjs"))], check=True)
+        path.with_suffix(".mjs").unlink()
+    assert "nothing to do" in world.gitcp("enable", f"--agent={name}")
+    world.gitcp("disable", "--uninstall")
+    assert not path.exists()
+    world.write(hooks, "mine\n")
+    assert "and was left as it is" in world.gitcp("enable", f"--agent={name}")
+    assert path.read_text() == "mine\n"

@@ -60,6 +60,7 @@ def test_a_subagent_transcript_of_codex_is_found_by_its_id(tmp_path: Path) -> No
         ("cline", "cline --id s1"),
         ("cursor", "cursor-agent --resume s1"),
         ("factory-droid", "droid --resume s1"),
+        ("pi", "pi --session s1"),
     ],
 )
 def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str) -> None:
@@ -70,6 +71,7 @@ def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str
 
 def test_settings_are_looked_for_where_each_client_reads_them() -> None:
     assert [agents.adapter(name).settings_paths("/h", "/r") for name in agents.list_names()] == [
+        {"shared": "/r/.amp/plugins/gitcp.ts", "user": "/h/.config/amp/plugins/gitcp.ts"},
         {
             "local": "/r/.claude/settings.local.json",
             "shared": "/r/.claude/settings.json",
@@ -81,11 +83,14 @@ def test_settings_are_looked_for_where_each_client_reads_them() -> None:
         {"shared": "/r/.cursor/hooks.json", "user": "/h/.cursor/hooks.json"},
         {"shared": "/r/.factory/settings.json", "user": "/h/.factory/settings.json"},
         {"shared": "/r/.gemini/settings.json", "user": "/h/.gemini/settings.json"},
+        {"shared": "/r/.agents/plugins/gitcp", "user": "/h/.agents/plugins/gitcp"},
         {"shared": "/r/.kilo/plugin/gitcp.js", "user": "/h/.config/kilo/plugin/gitcp.js"},
+        {"shared": "/r/.kiro/hooks/gitcp.json", "user": "/h/.kiro/hooks/gitcp.json"},
         {
             "shared": "/r/.opencode/plugins/gitcp.js",
             "user": "/h/.config/opencode/plugins/gitcp.js",
         },
+        {"shared": "/r/.pi/extensions/gitcp.ts", "user": "/h/.pi/agent/extensions/gitcp.ts"},
         {"shared": "/r/.qwen/settings.json", "user": "/h/.qwen/settings.json"},
         {
             "shared": "/r/.github/hooks/gitcp-vscode.json",

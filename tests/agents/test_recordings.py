@@ -65,6 +65,7 @@ SEQUENCES = [
     ("opencode", "sigint", "SP.ESP()("),
     ("opencode", "sigkill", "SP.ESP()("),
     ("opencode", "subagent", "SP[()](T.E"),
+    ("pi", "basic-resume", "SP()()()().ESP().E"),
     ("qwen-code", "basic-resume", "P()()().P()."),
 ]
 

@@ -53,6 +53,11 @@ SESSIONS: dict[str, tuple[list[str], list[str], tuple[int, int] | None]] = {
         ["second.txt"],
         (119, 189),
     ),
+    "pi/basic-resume": (
+        ["Create hello.py and edit README", "Second prompt please"],
+        ["second.txt"],
+        (80, 40),
+    ),
     "qwen-code/basic-resume": (
         ["Create hello.py and edit README", "Second prompt please"],
         ["second.txt"],

@@ -31,8 +31,8 @@ _TEXTS = {
     "turn_id": "turn",
 }
 # keys under which a call that writes tells of contents
-_OLD = "old_string", "old_str", "oldString", "old_text"
-_NEW = "new_string", "new_str", "newString", "new_text"
+_OLD = "old_string", "old_str", "oldString", "old_text", "oldText", "before"
+_NEW = "new_string", "new_str", "newString", "new_text", "newText", "after"
 _EVERYWHERE = "replace_all", "replaceAll", "change_all"
 _CONTENT = "content", "file_text"
 _OUTPUT = 65536  # characters of a shell's output that an event carries

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from gitcp.agents import list_files
-from gitcp.agents.exchange import payload
+from gitcp.agents.exchange import claudes
 
 NAME = "factory-droid"
 AGENT_TYPE = "Factory Droid"
@@ -26,19 +26,8 @@ KINDS = {
     "Task": "task",
     **dict.fromkeys("Read LS Grep Glob TodoWrite ToolSearch WebSearch FetchUrl".split(), "read"),
 }
-EVENTS = {
-    "SessionStart": "session-start",
-    "UserPromptSubmit": "turn-start",
-    "PreToolUse": "tool-start",
-    "PostToolUse": "tool-end",
-    "SubagentStop": "subagent-end",
-    "PreCompact": "compact",
-    "Stop": "turn-end",
-    "SessionEnd": "session-end",
-}
-_TOOLS = payload.all_but(KINDS, "read")
-# (client's event, matcher or None, seconds or None)
-HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
+EVENTS = {name: ours for name, ours in claudes.EVENTS.items() if name != "PostToolUseFailure"}
+HOOKS = claudes.list_hooks(KINDS, EVENTS)
 
 
 def session_dir(home: str, cwd: str) -> str:

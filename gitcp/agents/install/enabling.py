@@ -78,7 +78,7 @@ def plan(
         notes.append(_OUTSIDE.format(target))
     elif scope == "local" and not force and ground.tracked(target):
         notes.append(_TRACKED.format(target))
-    elif adapter.FORM in ("plugin", "scripts"):
+    elif adapter.FORM in own_files.FORMS:
         own, notes = _own_files(adapter, target, scope, ground)
         writes += own
     else:

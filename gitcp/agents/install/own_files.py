@@ -1,4 +1,4 @@
-"""Files that are ours from the first line to the last: a plugin of opencode, hook scripts of Cline.
+"""Files that are ours from the first line to the last: plugins, hook scripts, files of hooks.
 
 Where an installation's interpreter or entry is gone, or cannot run, they look for `gitcp-hook`
 on PATH, and without that do nothing.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 
+from gitcp import agents
+from gitcp.agents.install import settings
 from gitcp.core.setup.hook_scripts import CANNOT
 from gitcp.start import stdlib
 
@@ -16,10 +18,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.agents import Client
 
+FORMS = ("plugin", "scripts", "files")  # of clients whose hooks are such files
 MARKER = "gitcp: written by 'gitcp enable', taken out by 'gitcp disable --uninstall'"
 
-# A hook of opencode, or of its like, is told to gitcp-hook, which may refuse it with status 2.
-_PLUGIN = """\
+# Before each client's own part: what tells gitcp-hook of a hook.
+_HEAD = """\
 // %(marker)s
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -27,6 +30,7 @@ import { existsSync } from "node:fs"
 const own = %(own)s
 const onPath = ["gitcp-hook"]
 const first = own.length && [own[0], own[3]].every((file) => existsSync(file)) ? own : onPath
+const variable = %(variable)s
 
 // why and with which status it ended: 127 for what cannot be run
 const run = (argv, cwd, given) =>
@@ -40,39 +44,16 @@ const run = (argv, cwd, given) =>
     child.stdin.end(given)
   })
 
-export const Gitcp = async ({ directory }) => {
-  const parents = {}
-  const seen = new Set()
-  const tell = async (hook, input, output) => {
-    const id = input.sessionID
-    if (!parents[id]) seen.add(id)
-    const given = JSON.stringify({ hook, input, output, parent: parents[id], directory })
-    const event = [%(agent)s, hook]
-    let ended = await run([...first, ...event], directory, given)
-    if (first === own && %(cannot)s.includes(ended.status))
-      ended = await run([...onPath, ...event], directory, given)
-    if (ended.status === 2) throw new Error(ended.why.trim())
-  }
-  const told = (hook) => (input, output) => tell(hook, input, output)
-  return {
-    event: async ({ event }) => {
-      const { sessionID, info } = event.properties ?? {}
-      if (event.type === "session.created" && info?.parentID) parents[info.id] = info.parentID
-      if (event.type === "session.created") await tell(event.type, { sessionID: info.id })
-      if (event.type === "session.idle") await tell(event.type, { sessionID })
-    },
-    "chat.message": told("chat.message"),
-    "tool.execute.before": told("tool.execute.before"),
-    "tool.execute.after": told("tool.execute.after"),
-    "shell.env": async (input, output) => {
-      const { sessionID } = input
-      if (sessionID) output.env.%(variable)s = parents[sessionID] ?? sessionID
-    },
-    dispose: async () => {
-      for (const sessionID of seen) await tell("dispose", { sessionID })
-    },
-  }
+// undefined, or why it is refused
+const send = async (hook, cwd, payload) => {
+  const event = [%(agent)s, hook]
+  const given = JSON.stringify(payload)
+  let ended = await run([...first, ...event], cwd, given)
+  if (first === own && %(cannot)s.includes(ended.status))
+    ended = await run([...onPath, ...event], cwd, given)
+  return ended.status === 2 ? ended.why.trim() : undefined
 }
+
 """
 _SCRIPT = """\
 #!/bin/sh
@@ -96,6 +77,8 @@ def files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str
     path: what the adapter's settings_paths gives.  baked: interpreter and entry, absolute; None
     for files that other people get too.
     """
+    if adapter.FORM == "files":
+        return _json_files(adapter, path, baked)
     if adapter.FORM == "plugin":
         own = [baked[0], "-I", "-S", baked[1]] if baked else []
         values = {
@@ -103,10 +86,20 @@ def files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str
             "own": json.dumps(own),
             "cannot": json.dumps(CANNOT),
             "agent": json.dumps(adapter.NAME),
-            "variable": adapter.SESSION_ENV[0],
+            "variable": json.dumps(adapter.SESSION_ENV[0]),
         }
-        return {path: (_PLUGIN % values).encode()}
+        with open(os.path.join(os.path.dirname(agents.__file__), adapter.PLUGIN), "rb") as f:
+            return {path: (_HEAD % values).encode() + f.read()}
     return {os.path.join(path, name): _script(adapter, name, baked) for name, *_ in adapter.HOOKS}
+
+
+def _json_files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str, bytes]:
+    """Files of JSON, on one line each: what the client's `files` makes of the path and of what
+    gives the command for an event."""
+    make = settings.own_command(*baked, adapter.NAME) if baked else None
+    command = make or settings.shared_command(adapter.NAME)
+    texts = adapter.files(path, lambda event: f"{command(event)} # {MARKER}")
+    return {file: json.dumps(given).encode() + b"\n" for file, given in texts.items()}
 
 
 def _script(adapter: Client, event: str, baked: tuple[str, str] | None) -> bytes:

@@ -19,6 +19,7 @@ FOLDERS = (".kilo", ".kilocode", ".config/kilo")  # its configuration, at home o
 SESSION_ENV = ("KILO_SESSION_ID",)  # the plugin sets it
 ANSWERS = opencode.ANSWERS
 FORM = opencode.FORM
+PLUGIN = opencode.PLUGIN
 RESUME = "kilo --session {}"
 KINDS = opencode.KINDS
 EVENTS = opencode.EVENTS

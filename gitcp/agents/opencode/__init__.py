@@ -26,6 +26,7 @@ FOLDERS = (".opencode", ".config/opencode")  # its configuration, at home or at 
 SESSION_ENV = ("OPENCODE_SESSION_ID",)  # the plugin sets it
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 FORM = "plugin"  # gitcp.agents.install.own_files
+PLUGIN = "opencode/plugin.js"
 RESUME = "opencode --session {}"
 KINDS = {
     **dict.fromkeys("write edit multiedit patch apply_patch".split(), "write"),

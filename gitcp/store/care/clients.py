@@ -45,7 +45,7 @@ def look(case: Case) -> Iterator[Finding]:
     called = {str(one.get("agent_type")) for one in case.states}
     for name in [name for name in names if name in list_names()]:  # an adapter knows its own
         client = adapter(name)
-        if client.FORM in ("plugin", "scripts"):
+        if client.FORM in own_files.FORMS:
             yield from _own_files(repo, client)
         else:
             texts = _settings(repo, client)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support.clients.process import Client
 
-_AGENTS = ("CLAUDE", "CODEX", "GEMINI", "COPILOT", "OPENCODE", "QWEN")
+_AGENTS = ("CLAUDE", "CODEX", "GEMINI", "COPILOT", "OPENCODE", "QWEN", "PI_")
 # A recorded `sleep` is where a person interrupted it, or nothing worth waiting for.
 _NAP = {False: "sleep() { :; }; ", True: "sleep() { exit 130; }; "}
 
@@ -32,14 +32,17 @@ def apply(
             return patch(command, cwd)
         client.run(["bash", "-c", _NAP[interrupted] + command], cwd, env)
     elif "content" in tool_input:
-        path = Path(tool_input["file_path"])
+        path = cwd / tool_input["file_path"]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(tool_input["content"])
     elif "old_string" in tool_input:
-        path = Path(tool_input["file_path"])
+        path = cwd / tool_input["file_path"]
         times = -1 if tool_input.get("replace_all") else 1
         text = path.read_text().replace(tool_input["old_string"], tool_input["new_string"], times)
         path.write_text(text)
+    for edit in tool_input.get("edits", ()):
+        path = cwd / tool_input["file_path"]
+        path.write_text(path.read_text().replace(edit["oldText"], edit["newText"], 1))
     return None
 
 

@@ -1,0 +1,49 @@
+"""Amp: a plugin of ours that tells of its events in Claude Code's words, from its documentation
+alone.
+
+The plugin asks Amp itself which files a call writes and which command it runs, so that no names of
+tools are needed.  Its threads are not known.
+"""
+
+from __future__ import annotations
+
+from gitcp.agents.exchange import claudes, payload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitcp.core.record_types import Event
+
+NAME = "amp"
+AGENT_TYPE = "Amp"
+PROGRAM = "amp"
+FOLDERS = (".amp", ".config/amp")  # its configuration, at home or at the top
+SETTINGS = {"shared": ".amp/plugins/gitcp.ts", "user": ".config/amp/plugins/gitcp.ts"}
+FORM = "plugin"  # gitcp.agents.install.own_files
+PLUGIN = "amp/plugin.ts"
+UNSEEN = True
+SESSION_ENV = ("AMP_THREAD_ID",)
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+RESUME = "amp threads continue {}"
+KINDS = {"write": "write", "shell": "shell"}
+EVENTS = {
+    name: claudes.EVENTS[name]
+    for name in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
+}
+HOOKS = tuple((name, None, None) for name in EVENTS)  # the plugin needs no matchers
+
+
+def event(name: str, given: dict[str, Any]) -> Event:
+    """The record of a hook call; InputError names a field that cannot be right."""
+    ours = EVENTS.get(name)
+    if ours is None:
+        return payload.unknown(NAME)
+    record = payload.event(NAME, ours, given)
+    if ours in ("tool-start", "tool-end"):
+        kinds = {payload.text(given, "tool_name"): payload.text(given, "kind") or "other"}
+        tool = record["tool"] = payload.tool(given, kinds)
+        paths = given.get("input_paths") if tool["kind"] == "write" else ()
+        tool["input_paths"] = [payload.path(path, record["cwd"], "path") for path in paths or ()]
+        payload.take_response(tool, given.get("tool_response"))
+    return record

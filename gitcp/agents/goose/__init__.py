@@ -1,0 +1,50 @@
+"""Goose: a plugin of hooks, from its documentation alone (doc/clients.md "Goose").
+
+Its conversations are in a database that is not known.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents.exchange import claudes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+NAME = "goose"
+AGENT_TYPE = "Goose"
+PROGRAM = "goose"
+FOLDERS = (".goose", ".config/goose")  # its configuration, at home or at the top
+SETTINGS = dict.fromkeys(("shared", "user"), ".agents/plugins/gitcp")  # a folder
+FORM = "files"  # gitcp.agents.install.own_files
+UNSEEN = True
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+KEYS = {"message": "prompt", "working_dir": "cwd", "tool_call_id": "tool_use_id"}
+PATHS = ("path",)
+KINDS = {
+    **dict.fromkeys(("developer__write", "developer__edit"), "write"),
+    "developer__shell": "shell",
+    **dict.fromkeys(("developer__tree", "developer__read_image"), "read"),
+}
+EVENTS = {
+    name: ours
+    for name, ours in claudes.EVENTS.items()
+    if name not in ("SubagentStop", "PreCompact")
+}
+# A rule whose matcher cannot be read is skipped.
+HOOKS = tuple((name, None, None) for name in EVENTS)
+
+
+def files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
+    """The plugin: what it is, and its hooks."""
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": command(event)}]}] for event in EVENTS
+    }
+    about = {"name": "gitcp", "version": "1", "description": command("").partition("# ")[2]}
+    return {
+        os.path.join(path, "plugin.json"): about,
+        os.path.join(path, "hooks", "hooks.json"): {"hooks": hooks},
+    }

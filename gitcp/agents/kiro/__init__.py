@@ -1,0 +1,45 @@
+"""Kiro, its editor from version 1 and its CLI from version 3: hooks of the workspace, from their
+documentation alone (doc/clients.md "Kiro").  Its transcript is not known."""
+
+from __future__ import annotations
+
+from gitcp.agents.exchange import claudes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+NAME = "kiro"
+AGENT_TYPE = "Kiro"
+PROGRAM = "kiro-cli"
+FOLDERS = (".kiro",)  # its configuration, at home or at the top
+SETTINGS = dict.fromkeys(("shared", "user"), ".kiro/hooks/gitcp.json")
+FORM = "files"  # gitcp.agents.install.own_files
+UNSEEN = True
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+PATHS = ("path", "file_path")
+KINDS = {
+    **dict.fromkeys("fs_write fsWrite str_replace strReplace fs_append fsAppend".split(), "write"),
+    **dict.fromkeys("execute_bash executeBash execute_pwsh".split(), "shell"),
+    **dict.fromkeys("fs_read readFile read_file list_directory grep_search".split(), "read"),
+}
+EVENTS = {
+    name: claudes.EVENTS[name]
+    for name in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
+}
+HOOKS = tuple((name, None, None) for name in EVENTS)
+
+
+def files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
+    """The file of hooks."""
+    hooks = [
+        {
+            "name": f"gitcp-{event}",
+            "trigger": event,
+            **({"matcher": ".*"} if "Tool" in event else {}),
+            "action": {"type": "command", "command": command(event)},
+        }
+        for event in EVENTS
+    ]
+    return {path: {"version": "v1", "hooks": hooks}}

@@ -1,0 +1,41 @@
+"""Pi: an extension of ours that tells of its events in Claude Code's words
+(doc/clients.md "Pi")."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import list_files
+from gitcp.agents.exchange import claudes
+
+NAME = "pi"
+AGENT_TYPE = "Pi"
+PROGRAM = "pi"
+FOLDERS = (".pi",)  # its configuration, at home or at the top
+SETTINGS = {"shared": ".pi/extensions/gitcp.ts", "user": ".pi/agent/extensions/gitcp.ts"}
+FORM = "plugin"  # gitcp.agents.install.own_files
+PLUGIN = "pi/plugin.ts"
+SESSION_ENV = ("PI_SESSION_ID",)  # the extension sets it
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+TRUST = "asks for trust in extensions of a repository once"
+RESUME = "pi --session {}"
+PATHS = ("path",)
+KINDS = {
+    **dict.fromkeys(("write", "edit"), "write"),
+    "bash": "shell",
+    **dict.fromkeys(("read", "grep", "find", "ls"), "read"),
+}
+EVENTS = claudes.EVENTS
+HOOKS = tuple((name, None, None) for name in EVENTS)  # the extension needs no matchers
+
+
+def session_dir(home: str, cwd: str) -> str:
+    """The folder of the transcripts of sessions started in cwd; each is `<time>_<id>.jsonl`."""
+    slug = cwd.strip("/").replace("/", "-")
+    return os.path.join(home, ".pi", "agent", "sessions", f"--{slug}--")
+
+
+def conversations(home: str, cwd: str) -> list[str]:
+    """The files with conversations that may have been held in cwd or below it."""
+    folder, slug = os.path.split(session_dir(home, cwd))
+    return list_files(folder, ".jsonl", prefix=slug.removesuffix("--"))

@@ -1,0 +1,54 @@
+"""Reading a transcript of Pi: JSON lines, a header, then lines of {type, id, message}."""
+
+from __future__ import annotations
+
+from gitcp.core.transcript import facts, tokens
+from gitcp.core.transcript.facts import mapping, objects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gitcp.core.record_types import Scan
+    from gitcp.core.transcript.facts import Fact
+
+WRITES = ("write", "edit")
+_path = facts.path_under("path")
+
+
+def scan(data: bytes, previous: Scan | None = None) -> Scan:
+    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    return facts.scan(data, facts_of, written, previous)
+
+
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript that begins so is of this client."""
+    return first.get("type") == "session" and "version" in first
+
+
+def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+    """What a line says (gitcp.core.transcript.facts)."""
+    message = mapping(entry.get("message"))
+    role, content = message.get("role"), message.get("content")
+    if role == "user":
+        yield "prompt", facts.texts(content)
+    elif role == "toolResult":
+        failed = message.get("isError") is True
+        yield "result", str(message.get("toolCallId")), failed, facts.plain(content)
+    elif role == "assistant":
+        for block in objects(content):
+            if block.get("type") == "text":
+                yield "reply", str(block.get("text") or "")
+            elif block.get("type") == "toolCall":
+                key, name = str(block.get("id")), str(block.get("name"))
+                yield "call", key, name, mapping(block.get("arguments"))
+        spent = mapping(message.get("usage"))
+        counts = (spent.get(key) for key in ("input", "cacheWrite", "cacheRead", "output"))
+        fresh, write, read, output = map(tokens.count, counts)
+        yield "usage", str(entry.get("id")), tokens.usage(fresh, write, read, output, 1)
+
+
+def written(name: str, given: dict[str, Any]) -> list[str]:
+    """The paths that a call of the tool name with this input writes, as it named them."""
+    return _path(given) if name in WRITES else []
