@@ -69,7 +69,8 @@ def read_records(warn: Callable[[str], None]) -> Events:
             continue
         if came:
             event["came"] = came
-        yield from _locate_event(None, event)
+        client = find_client(event["agent"])
+        yield from _locate_event(client if client.FORM == "run" else None, event)
         os.chdir(start)
 
 

@@ -52,6 +52,7 @@ class Client:
     TRANSCRIPTS = ""  # the folder of its transcripts, below home
     BY_PLACE = False  # True: the folders of those name the directories of the conversations
     DELETES = ("", 0)  # the key of its settings by which it deletes them, the days without it
+    ASKED_BY: tuple[str, ...] = ()  # the options of its program that hold a prompt
     RESUME = ""  # what the person types to go on with a session
     # (path, event -> command): the files of form files, as JSON
     files: Callable[[str, Callable[[str], str]], dict[str, Any]]

@@ -120,7 +120,7 @@ def _list() -> int:
     """Print every agent with its settings below the top; `unseen`: known by its documentation."""
     for client in map(agents.adapter, _NAMES):
         paths = client.settings_paths(os.path.expanduser("~"), "")
-        path = paths.get("local", paths["shared"])
+        path = paths.get("local") or paths.get("shared") or f"gitcp run {client.PROGRAM}"
         print(f"{client.NAME:14} {path}{'  (unseen)' if client.UNSEEN else ''}")
     return OK
 

@@ -52,7 +52,7 @@ def run(argv: Sequence[str]) -> int:
     _warn(repo)
     common = _common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
-    asked = args.prompt or " ".join(words)
+    asked = args.prompt or _read_prompt(common["agent"], words)
     begin: list[Record] = [
         {"event": "turn-start", "prompt": asked},
         {"event": "tool-start", "tool": call},
@@ -71,6 +71,18 @@ def run(argv: Sequence[str]) -> int:
         ]
         _tell([{**common, **event} for event in end])
     return status
+
+
+def _read_prompt(agent: str, words: Sequence[str]) -> str:
+    """What a command line asks an agent to do: the prompt in it, or all of it."""
+    from gitcp.agents import find_client
+
+    options = find_client(agent).ASKED_BY
+    for number, word in enumerate(words[1:], 2):
+        option, _, text = word.partition("=")
+        if option in options and (text or words[number:]):
+            return text or words[number]
+    return " ".join(words)
 
 
 def _warn(repo: Repo) -> None:

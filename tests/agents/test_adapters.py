@@ -46,12 +46,13 @@ def test_the_manual_lists_every_agent_with_where_its_hooks_lie() -> None:
     assert [item.split()[0] for item in items] == list(agents.list_names())
     for item in items:
         paths = agents.adapter(item.split()[0]).settings_paths("/h", "")
-        assert f".Pa {paths['shared']}" in item
+        where = f".Pa {paths['shared']}" if paths else f".Ql gitcp run {item.split()[0]}"
+        assert where in item
 
 
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(InputError, match="'aider'; known are amp, claude-code, cline"):
-        agents.adapter("aider")
+    with pytest.raises(InputError, match="'hal'; known are aider, amp, claude-code"):
+        agents.adapter("hal")
 
 
 @pytest.mark.parametrize("name", [name for name in agents.list_names() if knows_matchers(name)])
@@ -265,6 +266,7 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
         "cline": {"cancel": True, "errorMessage": why},
         "kilo-code": None,
         "opencode": None,
+        "aider": None,
         "amp": None,
         "goose": None,
         "kiro": None,
@@ -285,7 +287,7 @@ def test_a_message_reaches_the_person_only_through_clients_that_show_one() -> No
     shown = {
         name for name in agents.list_names() if replies.tell(agents.adapter(name).ANSWERS, "hi")
     }
-    assert shown == {"claude-code", "codex", "gemini-cli", "qwen-code"}
+    assert shown == {"aider", "claude-code", "codex", "gemini-cli", "qwen-code"}
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str
 
 def test_settings_are_looked_for_where_each_client_reads_them() -> None:
     assert [agents.adapter(name).settings_paths("/h", "/r") for name in agents.list_names()] == [
+        {},
         {"shared": "/r/.amp/plugins/gitcp.ts", "user": "/h/.config/amp/plugins/gitcp.ts"},
         {
             "local": "/r/.claude/settings.local.json",

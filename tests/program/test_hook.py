@@ -252,7 +252,7 @@ def test_an_unknown_agent_is_named_with_those_that_are_known(repo: Path) -> None
     done = hook("hal", "Stop", stdin=payload())
     assert done.returncode == 0
     assert done.stderr.startswith(
-        b"warning: hal Stop: unknown agent 'hal'; known are amp, claude-code"
+        b"warning: hal Stop: unknown agent 'hal'; known are aider, claude-code"
     )
 
 

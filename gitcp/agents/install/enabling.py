@@ -69,6 +69,8 @@ def plan(
     scope: local, shared or user.  A client without settings for one clone alone has the
     shared file instead: written for this clone while it is not tracked.
     """
+    if adapter.FORM == "run":
+        return [], [f"{adapter.NAME} has no hooks: 'gitcp run {adapter.PROGRAM}' records it"]
     paths: dict[str, str] = adapter.settings_paths(home, top)
     target = os.path.realpath(paths.get(scope, paths["shared"]))
     writes: list[Write | None] = []

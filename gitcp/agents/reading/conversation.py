@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
 
 # The first of these that a call's input has tells best what it did.
-_TELLING = """file_path filePath notebook_path path absolute_path command commands cmd pattern
-query url description prompt message subject name""".split()
+_TELLING = """input_paths file_path filePath notebook_path path absolute_path command commands cmd
+pattern query url description prompt message subject name""".split()
 _ROLES = {"prompt": "User", "answer": "Assistant"}
 
 

@@ -8,6 +8,7 @@ A client's module gives a function `of(entry) -> Iterator[Fact]`; a fact is one 
     ("result", id, failed, text)        what came of a call
     ("usage", key, Usage)               of one answer of the model; the same key again replaces it
     ("agent", id)                       a subagent that was started
+    ("model", name)                     of the answers from here on, where no event tells it
     ("at", id)                          the entry's, where it is not its `id` or `uuid`
     ("time", text)                      the entry's, where it is not its `timestamp`; comes first
     ("began", text)                     when the session did: what was asked before is of the one
@@ -98,6 +99,9 @@ class _Reader:
         self.spent[key] = given
         have = self.scan["usage"]
         self.scan["usage"] = tokens.add(tokens.subtract(have, before) if before else have, given)
+
+    def model(self, name: str) -> None:
+        self.scan["model"] = name
 
     def agent(self, key: str) -> None:
         if key not in self.scan["subagents"]:

@@ -1,0 +1,63 @@
+"""Aider, which has no hooks: `gitcp run aider` records it, with what its history says of that run
+(doc/clients.md "Aider")."""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents import other
+from gitcp.core import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitcp.core.record_types import Event
+
+NAME = "aider"
+AGENT_TYPE = "Aider"
+PROGRAM = "aider"
+ASKED_BY = ("--message", "--msg", "-m")
+FORM = "run"  # gitcp.agents.install.enabling
+SETTINGS = other.SETTINGS
+HOOKS = ()
+ANSWERS = other.ANSWERS
+KINDS = other.KINDS
+EVENTS = other.EVENTS
+_HISTORY = ".aider.chat.history.md"
+
+
+def export(record: Event, folder: str) -> None:
+    """Write what the history gained in a turn into the session's transcript in our words, and name
+    that: where the turn begins, how long the history was; at its end, what came since."""
+    from gitcp.agents.aider import history
+
+    path = os.path.join(folder, record["session_id"] + ".jsonl")
+    text = _read_history(record["cwd"])
+    if record["event"] == "turn-start":
+        _append(path, [{"kind": "begin", "size": len(text)}])
+    elif record["event"] == "turn-end":
+        with open(path, encoding="utf-8") as f:
+            begun = [given for given in map(json.loads, f) if given["kind"] == "begin"]
+        _append(path, history.read_lines(text[begun[-1]["size"] :]))
+    record["transcript_path"] = path
+
+
+def _read_history(cwd: str) -> str:
+    """The history of the worktree around a directory; '' for none."""
+    named = os.environ.get("AIDER_CHAT_HISTORY_FILE")
+    folders = [cwd]
+    while folders[-1] != os.path.dirname(folders[-1]):
+        folders.append(os.path.dirname(folders[-1]))
+    for path in [named] if named else [os.path.join(folder, _HISTORY) for folder in folders]:
+        try:
+            with open(os.path.join(cwd, path), encoding="utf-8", errors="replace") as f:
+                return f.read()
+        except OSError:
+            continue
+    return ""
+
+
+def _append(path: str, lines: list[dict[str, object]]) -> None:
+    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    text = "".join(json.dumps({"type": "transcript", **line}) + "\n" for line in lines)
+    with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "w") as f:
+        f.write(text)

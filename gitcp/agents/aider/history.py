@@ -1,0 +1,64 @@
+"""What a history of Aider says, in the lines of a transcript in our words.
+
+It is Markdown: `#### ` begins the lines of a prompt, `> ` those of the client itself, all else is
+the model's.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Line = dict[str, object]
+
+_COUNT = re.compile(r"([\d.]+)([kM]?) (sent|received|cache write|cache hit)")
+_UNITS = {"": 1, "k": 1000, "M": 1000000}
+_KEYS = {
+    "sent": "input_tokens",
+    "received": "output_tokens",
+    "cache write": "cache_creation_tokens",
+    "cache hit": "cache_read_tokens",
+}
+_MODEL, _EDIT = "Main model: ", "Applied edit to "
+
+
+def read_lines(text: str) -> list[Line]:
+    """The lines that the text of a history tells, in its order."""
+    lines: list[Line] = []
+    spoken: list[str] = []
+    kind, model, committed = "", "", False  # the rest of a commit's message is no answer
+    for line in [*text.splitlines(), "# "]:
+        now = "prompt" if line.startswith("#### ") else "answer"
+        client = line.startswith(("> ", "# "))
+        if client or now != kind:
+            words = "\n".join(spoken).strip()
+            lines += [{"kind": kind, "text": words}] if words else []
+            kind, spoken = "" if client else now, []
+        committed = line.startswith("> Commit ") or (committed and not client and now == "answer")
+        if line.startswith("> "):
+            model = _name_model(line) or model
+            lines += _read_client(line[2:].strip(), len(lines), model)
+        elif not client and not committed:
+            spoken.append(line.removeprefix("#### ").rstrip())
+    return lines
+
+
+def _name_model(line: str) -> str:
+    return line[2:].removeprefix(_MODEL).split()[0] if line[2:].startswith(_MODEL) else ""
+
+
+def _read_client(text: str, number: int, model: str) -> Iterator[Line]:
+    """What a line of the client's tells: tokens of an answer, an edit that was made."""
+    if text.startswith("Tokens: "):
+        counts = {
+            _KEYS[what]: int(float(figure) * _UNITS[unit])
+            for figure, unit, what in _COUNT.findall(text)
+        }
+        yield {"kind": "usage", "id": f"u{number}", "model": model, **counts}
+    elif text.startswith(_EDIT):
+        call = {"id": f"e{number}", "name": "edit", "kind": "write"}
+        yield {"kind": "call", "tool": {**call, "input_paths": [text.removeprefix(_EDIT)]}}
+        yield {"kind": "result", "id": f"e{number}", "failed": False}

@@ -1,0 +1,80 @@
+"""Aider, recorded by `gitcp run`: what its history says of the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitcp.agents.aider.history import read_lines
+from tests.support.harness import World
+
+BEGUN = "\n# aider chat started at 2026-11-23 01:30:33\n\n> aider --model x  \n> Aider v0.86.2  \n"
+RUN = """\
+> Main model: openai/gpt-4o with diff edit format  
+
+#### Add hello.py  
+#### and no more  
+> hello.py  
+> Add file to the chat? (Y)es/(N)o/(D)on't ask again [Yes]: y  
+
+I will add it.
+
+hello.py
+```python
+print('hello')
+```
+
+> Tokens: 2.6k sent, 1.1k cache write, 512 cache hit, 30 received. Cost: $0.0006 message.  
+> Applied edit to hello.py  
+> Commit 4c2de63 I will add it.
+
+The rest of the message.
+"""  # noqa: W291
+# The agent: it edits and commits as aider does, and writes its history.
+AIDER = f"""#!/bin/sh
+cat >>.aider.chat.history.md <<'END'
+{BEGUN}{RUN}
+END
+echo "print('hello')" >hello.py
+git add hello.py
+git commit -q -m 'I will add it' -m 'Co-authored-by: aider (openai/gpt-4o) <aider@aider.chat>'
+"""
+
+
+def called(line: dict[str, Any]) -> str:
+    return str(line.get("text") or line.get("tool", {}).get("input_paths"))
+
+
+def test_a_history_tells_prompts_answers_edits_and_tokens() -> None:
+    lines: list[dict[str, Any]] = [{**line} for line in read_lines(BEGUN + RUN)]
+    assert [line["kind"] for line in lines] == ["prompt", "answer", "usage", "call", "result"]
+    assert lines[0]["text"] == "Add hello.py\nand no more"
+    assert lines[1]["text"].startswith("I will add it.") and lines[1]["text"].endswith("```")
+    counts = [lines[2][f"{what}_tokens"] for what in ("input", "cache_creation", "output")]
+    assert (lines[2]["model"], counts) == ("openai/gpt-4o", [2600, 1100, 30])
+    assert lines[3]["tool"]["input_paths"] == ["hello.py"]
+
+
+@pytest.mark.parametrize("text", ["", "# aider chat started at now\n", "> Tokens: few  \n", "\n\n"])
+def test_a_history_that_tells_nothing_has_no_words(text: str) -> None:
+    assert not [line for line in read_lines(text) if line["kind"] != "usage"]
+
+
+def test_what_aider_does_under_gitcp_run_is_linked_with_its_prompts_and_tokens(
+    world: World,
+) -> None:
+    program = world.home / "aider"
+    program.write_text(AIDER)
+    program.chmod(0o755)
+    world.write(".aider.chat.history.md", BEGUN + "\n#### An earlier run  \n\nDone.\n")
+    world.write(".git/info/exclude", ".aider*\n")
+    world.gitcp("run", str(program), "--message", "Add hello.py")
+    assert len(world.ids("HEAD")) == 1
+    text = world.gitcp("show", "--full", "HEAD")
+    assert "[User] Add hello.py" in text and "[Assistant] I will add it." in text
+    assert "An earlier run" not in text
+    assert "prompt:\n    Add hello.py" in world.gitcp("why", "hello.py:1")
+    sums = world.gitcp("stats", "HEAD~1..HEAD")
+    assert "30 out" in sums
+    assert "gitcp run aider" in world.gitcp("enable", "--agent=aider")
