@@ -125,9 +125,7 @@ class Model:
             return
         full.parent.mkdir(parents=True, exist_ok=True)
         if how == "link":
-            # No link leads to itself: git says nothing then of what HEAD has below it.
-            target = f"{self.chance.choice(PATHS)}-{self.chance.random()}"
-            full.symlink_to(target.replace("/", "-"))
+            full.symlink_to(f"{self.chance.choice(PATHS)}{self.chance.choice(('', '-none'))}")
             return
         full.write_bytes((text.replace("\n", "\r\n", 2) if how == "crlf" else text).encode())
         if self.chance.random() < 0.2:

@@ -56,6 +56,7 @@ CASES = {
     "a symlink to a directory becomes a directory": ("ln -s src l", "rm l; mkdir l; echo 1 >l/f"),
     "a directory becomes a symlink": ("", "mv src lib; ln -s lib src"),
     "a directory becomes a symlink to nowhere": ("", "rm -r src; ln -s nowhere src"),
+    "a directory becomes a link that leads to itself": ("", "rm -r src; ln -s src/app.py src"),
     "a file becomes a directory": ("", "rm README.md; mkdir README.md; echo 1 >README.md/f"),
     "a file becomes an empty directory": ("", "rm README.md; mkdir README.md"),
     "a directory becomes a file": ("", "rm -r src; echo 1 >src"),
@@ -110,3 +111,14 @@ def test_exact_with(case: str, seeded: bool, repo: Path) -> None:
     assert_exact(repo)
     sh("git add -A; git commit -qm after --allow-empty")
     assert_exact(repo)
+
+
+def test_what_a_link_that_leads_to_itself_has_replaced_is_gone(repo: Path) -> None:
+    """git finds too many levels of links there, and lists no deletion."""
+    sh("rm -r src; ln -s src/app.py src")
+    scan = assert_exact(repo)
+    assert {path: change.mode for path, change in scan.changes.items()} == {
+        "src": "120000",
+        "src/app.py": "000000",
+        "src/lib.py": "000000",
+    }

@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_TRACKED = {"Permission denied": "closed", "Too many levels of symbolic links": "behind"}
 GONE, FILE, EXECUTABLE, LINK, COMMIT = "000000", "100644", "100755", "120000", "160000"
 
 
@@ -71,15 +72,16 @@ def marked(listing: bytes) -> tuple[list[bytes], list[bytes]]:
     return assumed, [path for tag, path in rows if tag in b"Ss"]
 
 
-def unreadable(warnings: bytes) -> Iterator[tuple[bool, str]]:
-    """(whether tracked, path) of what git could not look into, from its standard error.
+def unreadable(warnings: bytes) -> Iterator[tuple[str, str]]:
+    """(what, path) of what git could not look into, from its standard error.
 
-    A directory that cannot be listed hides what is untracked in it; a path that cannot be
-    looked up is a tracked one, and git then says nothing of it on standard output.
+    `folder`: it cannot be listed, which hides what is untracked in it.  Of a tracked path that
+    cannot be looked up git then says nothing on standard output: it is `closed`, or `behind` a
+    link that leads to itself.
     """
     for line in warnings.decode("utf-8", "surrogateescape").split("\n"):
         what, _, why = line.rpartition(": ")
         if what.startswith("warning: could not open directory '"):
-            yield False, what.partition("'")[2][:-1].rstrip("/")
-        elif why == "Permission denied" and not what.startswith(("warning: ", "error: ")):
-            yield True, what
+            yield "folder", what.partition("'")[2][:-1].rstrip("/")
+        elif why in _TRACKED and not what.startswith(("warning: ", "error: ")):
+            yield _TRACKED[why], what

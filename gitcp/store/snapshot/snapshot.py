@@ -9,7 +9,7 @@ import stat
 from gitcp import memory
 from gitcp.core.decide import omission
 from gitcp.core.git import porcelain
-from gitcp.core.git.porcelain import GONE
+from gitcp.core.git.porcelain import GONE, Row
 from gitcp.errors import Error, GitError, Late
 from gitcp.record import text
 from gitcp.store.git.tree import edit_tree
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitcp.core.git.porcelain import Row, Status
+    from gitcp.core.git.porcelain import Status
     from gitcp.core.record_types import Entry
     from gitcp.process.running import Running
     from gitcp.repo import Repo
@@ -55,9 +55,9 @@ def scan(repo: Repo) -> Scan:
         running = index.status(repo)
     seen, warnings = _sound(repo, running, work)
     result = Scan(work, seen)
-    _blind(result, warnings)
+    rows = [*seen.rows, *_blind(repo, result, warnings)]
     theirs = _theirs(repo, staged, unborn=seen.head is None)
-    alone = result.rows(seen.rows)
+    alone = result.rows(rows)
     if repo.config.flag("core.ignorecase"):
         alone = _follow_case(repo, result, theirs, alone)
     index.note_stale(repo, sum(row.x != "." for row in seen.rows))
@@ -128,11 +128,20 @@ def _misled(row: Row, work: Worktree) -> bool:
     return row.moved or (row.x in "AD" and bool(work.repositories(row.path)))
 
 
-def _blind(result: Scan, warnings: bytes) -> None:
-    for tracked, path in porcelain.unreadable(warnings):
-        if tracked:
+def _blind(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
+    """Take in what git could not see; the rows that it owes of what HEAD has."""
+    behind = set()
+    for what, path in porcelain.unreadable(warnings):
+        if what == "closed":
             raise Error(f"cannot read '{path}': Permission denied")
-        result.omit(path, "unreadable")
+        if what == "folder":
+            result.omit(path, "unreadable")
+        else:
+            behind.add(path)
+    listed = repo.git.lines("ls-tree", "-r", "-z", result.head) if behind and result.head else []
+    known = (text(line).split("\t", 1) for line in listed)
+    entries = {path: about.split() for about, path in known if path in behind}
+    return [Row(path, ".D", (mode, oid)) for path, (mode, _, oid) in entries.items()]
 
 
 def _staged(repo: Repo, base: str) -> Running:

@@ -55,9 +55,11 @@ def test_warnings_tell_what_git_could_not_see() -> None:
         b"warning: could not open directory 'it's/': Permission denied\n"
         b"src/a: b: Permission denied\n"
         b'error: open("x"): Permission denied\n'
+        b"src/b: Too many levels of symbolic links\n"
         b"warning: in the working copy of 'x', CRLF will be replaced by LF\n"
     )
-    assert list(unreadable(said)) == [(False, "it's"), (True, "src/a: b")]
+    found = [("folder", "it's"), ("closed", "src/a: b"), ("behind", "src/b")]
+    assert list(unreadable(said)) == found
 
 
 @pytest.mark.parametrize(
