@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.redact import entropy, rules, secret_values
+from gitcp.core.redact import encodings, entropy, rules, secret_values
 from gitcp.core.redact.patterns import compiled
 
 TYPE_CHECKING = False
@@ -103,7 +103,8 @@ class Detector:
     def find(self, flat: bytes) -> Iterator[Secret]:
         """Yield (rule, start, end) in a flattened text, in no order, in linear time.
 
-        Besides the rules of secrets.json: `assignment` and `entropy`.
+        Besides the rules of secrets.json: `assignment`, `entropy`, and `encoded` for what is
+        base64 or hex of a text with one of the others.
         """
         spans = rules.runs(flat)
         secrets = self._judged({flat[start:end] for start, end in spans})
@@ -113,6 +114,17 @@ class Detector:
                 if rule != "entropy" or not _public(flat, start, start + a, armour):
                     yield rule, start + a, start + b
         yield from self._formats.in_text(flat, spans)
+        for start, end in secret_values.assigned(flat):
+            yield "assignment", start, end
+        yield from encodings.find_escaped(flat, self.formats)
+
+    def encoded(self, run: bytes) -> bool:
+        """Whether a run is the base64 or the hex of a text with a secret in it."""
+        text = encodings.decode_text(run)
+        return bool(text) and any(True for _ in self._formats_and_values(flatten(text)))
+
+    def _formats_and_values(self, flat: bytes) -> Iterator[Secret]:
+        yield from self.formats(flat)
         for start, end in secret_values.assigned(flat):
             yield "assignment", start, end
 
@@ -139,7 +151,10 @@ class Detector:
             self._known[word].append(item)
         for word in new:
             # A format says more exactly what the secret is; the rest of the run is seen next time.
-            part = None if self._known[word] else entropy.random_part(word)
-            if part:
+            if self._known[word]:
+                continue
+            if part := entropy.random_part(word):
                 self._known[word] = [("entropy", *part)]
+            if (not part or part != (0, len(word))) and self.encoded(word):
+                self._known[word] = [("encoded", 0, len(word))]
         return {word: secrets for word in words if (secrets := self._known[word])}

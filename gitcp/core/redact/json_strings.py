@@ -19,6 +19,7 @@ _ESCAPE = compiled(rb"\\(?:u([0-9A-Fa-f]{4})|(.))")
 _CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
 _OPAQUE = compiled(rb'(?i)(?:(ids?)|signature|encrypted_content)"$')
 _LABEL = 18  # bytes with the quotes: no secret's format is as short as most keys
+_CIPHERTEXT = 64  # bytes with the quotes: no model's signature is as short
 _IMAGE = compiled(rb'"(?:image|base64"$)')
 
 
@@ -31,17 +32,19 @@ def well_formed(data: bytes) -> bool:
     return True
 
 
-def values(data: bytes) -> tuple[list[Value], list[Value]]:
-    """The (start, end, key) of every string value that may be redacted, quotes excluded; and of
-    names and ids, which may look random but are no secret unless they have a secret's format.
+def values(data: bytes) -> tuple[list[Value], list[Value], list[Value]]:
+    """The (start, end, key) of every string value that may be redacted, quotes excluded; of names
+    and ids, which may look random but are no secret unless they have a secret's format; and of
+    documents, which are a secret where they are the base64 of a text with one.
 
     data is well-formed.  Left out: values of keys that end in signature and of
-    `encrypted_content` (ciphertext an agent needs back), arrays of them, and everything in an
-    object whose `type` begins with image or is base64
+    `encrypted_content` (ciphertext an agent needs back) that are as long as one, arrays of them,
+    and everything in an object whose `type` begins with image
     (doc/formats.md "Redaction").  key is raw, in its quotes.
     """
     spans: list[Value] = []
     names: list[Value] = []
+    documents: list[Value] = []
     stack: list[tuple[bytes, bytes, int, bool]] = []
     kind, key, first, image = b"", b"", 0, False
     for match in _TOKEN.finditer(data):
@@ -53,6 +56,7 @@ def values(data: bytes) -> tuple[list[Value], list[Value]]:
                 kind, key, first, image = mark, key if mark == b"[" else b"", len(spans), False
             else:
                 if image:
+                    documents += spans[first:]
                     del spans[first:]
                 kind, key, first, image = stack.pop()
         elif match[2] is not None:
@@ -65,9 +69,9 @@ def values(data: bytes) -> tuple[list[Value], list[Value]]:
             span = (match.start() + 1, match.start() + len(string) - 1, key)
             if not (opaque := _OPAQUE.search(key)):
                 spans.append(span)
-            elif opaque[1]:
+            elif opaque[1] or len(string) < _CIPHERTEXT:
                 names.append(span)
-    return spans, names
+    return spans, names, documents
 
 
 class Decoded:

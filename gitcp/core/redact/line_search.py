@@ -24,7 +24,7 @@ _STAYING = [
     compiled(rb'(ignature"\s*:\s*")([^"\\]{64,}+)'),
     compiled(rb'(encrypted_content"\s*:\s*")([^"\\]{64,}+)'),
     compiled(
-        rb'("type"\s*:\s*"base64"\s*,\s*"media_type"\s*:\s*"[^"\\]*"\s*,\s*"data"\s*:\s*")'
+        rb'("type"\s*:\s*"base64"\s*,\s*"media_type"\s*:\s*"image/[^"\\]*"\s*,\s*"data"\s*:\s*")'
         rb'([^"\\]{64,}+)'
     ),
 ]

@@ -121,11 +121,13 @@ class Redactor:
         )
 
     def _in_json(self, data: bytes, persons: bool = False) -> list[Secret]:
-        values, names = json_strings.values(data)
+        values, names, documents = json_strings.values(data)
         text, parts = json_strings.joined(data, values)
         out = _placed(self._in_text(text, persons), parts)
         text, parts = json_strings.joined(data, names)
         out += _placed(self._in_names(text, persons), parts)
+        encoded = self._detector.encoded
+        out += [("encoded", a, b) for a, b, _ in documents if b > a and encoded(data[a:b])]
         return sorted(out, key=lambda item: item[1:])
 
     def _custom(self, text: bytes) -> Iterator[Secret]:

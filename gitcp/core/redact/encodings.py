@@ -1,0 +1,92 @@
+"""Secrets in what is encoded: base64 and hex of a text, and what a URL escapes."""
+
+from __future__ import annotations
+
+from binascii import Error, a2b_base64, unhexlify
+from bisect import bisect_right
+
+from gitcp.core.redact.patterns import compiled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gitcp.core.redact.rules import Secret
+
+_HEX = compiled(rb"(?:[0-9a-fA-F]{2})+$")
+_NO_TEXT = compiled(rb"[^\t\n\r\x1b -~\x80-\xff]")
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_HEAD = 96  # bytes that tell whether a long run is of a text
+# What a word with a URL's escapes ends at.
+_WORD = bytes(32 if byte in b" \t\n\r\"'`<>()\0\1" else byte for byte in range(256))
+_ESCAPE = compiled(rb"%([0-9A-Fa-f]{2})")
+_BETWEEN = b"\n\n-\n\n"
+
+
+def decode_text(run: bytes) -> bytes:
+    """The text that a run of letters is in base64 or hex; b'' where it is none."""
+    if len(run) < 24 or not _decoded(run[:_HEAD]):
+        return b""
+    return _decoded(run)
+
+
+def _decoded(run: bytes) -> bytes:
+    body = run.rstrip(b"=")
+    try:
+        if _HEX.match(run):
+            data = unhexlify(run)
+        elif len(body) % 4 == 1:
+            return b""
+        else:
+            data = a2b_base64(body.translate(_URL_SAFE) + b"=" * (-len(body) % 4))
+    except (Error, ValueError):
+        return b""
+    if _NO_TEXT.search(data):
+        return b""
+    try:
+        data.decode()
+    except UnicodeDecodeError as e:
+        return data if e.reason == "unexpected end of data" else b""
+    return data
+
+
+def find_escaped(flat: bytes, find: Callable[[bytes], Iterable[Secret]]) -> Iterator[Secret]:
+    """Yield (rule, start, end) in a flattened text of what find() finds once a URL's escapes are
+    what they mean."""
+    places = _escaped(flat)
+    decoded = [_ESCAPE.sub(_byte, flat[start:end]) for start, end in places]
+    ends, size = list[int](), 0
+    for text in decoded:
+        size += len(text) + len(_BETWEEN)
+        ends.append(size)
+    for rule, start, end in find(_BETWEEN.join(decoded)) if places else ():
+        number = bisect_right(ends, start)
+        first = ends[number] - len(decoded[number]) - len(_BETWEEN)
+        at, word = places[number][0], flat[slice(*places[number])]
+        yield rule, at + _raw(word, start - first), at + _raw(word, end - first)
+
+
+def _escaped(flat: bytes) -> list[tuple[int, int]]:
+    """The [start, end) of every word with an escape in it."""
+    places: list[tuple[int, int]] = []
+    words = flat.translate(_WORD) if b"%" in flat else b""
+    for escape in _ESCAPE.finditer(words):
+        if not places or escape.start() >= places[-1][1]:
+            end = words.find(b" ", escape.start())
+            start = words.rfind(b" ", 0, escape.start()) + 1
+            places.append((start, len(words) if end < 0 else end))
+    return places
+
+
+def _byte(match: re.Match[bytes]) -> bytes:
+    return bytes((int(match[1], 16),))
+
+
+def _raw(word: bytes, at: int) -> int:
+    """Where in a word stands what is at `at` of it without its escapes."""
+    for escape in _ESCAPE.finditer(word):
+        if escape.start() >= at:
+            break
+        at += 2
+    return min(at, len(word))
