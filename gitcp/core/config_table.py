@@ -64,6 +64,12 @@ KEYS: dict[str, Key] = {
         "meaning": "what of persons is redacted: email,phone,address,name:<file>",
         "without": "no prompt and no transcript is stored until it can be read",
     },
+    "gitcp.images": {
+        "kind": "word",
+        "default": "keep",
+        "values": ("keep", "drop", "apart"),
+        "meaning": "what becomes of pictures in a transcript: stored in it, dropped, or kept apart",
+    },
     "gitcp.streams": {
         "kind": "word",
         "default": "overlap",

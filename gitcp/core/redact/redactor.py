@@ -14,7 +14,7 @@ from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gitcp.core.redact.personal import Personal
     from gitcp.core.redact.rules import Secret
@@ -32,16 +32,17 @@ class Redactor:
         rules: Sequence[str] = (),
         allow: Sequence[str] = (),
         personal: Personal | None = None,
+        pictures: Callable[[bytes], bytes] | None = None,
     ) -> None:
         """rules and allow are regular expressions (git config gitcp.redact, gitcp.redact-allow).
 
         The first group of a rule, if it has one, is the secret.  A finding in which an allow
         pattern matches stays.  Raises InputError naming a pattern that does not compile.
-        personal: what of persons is replaced besides.
+        personal: what of persons is replaced besides; pictures: what becomes of lines with some.
         """
         self._own = [_compiled(rule, "gitcp.redact") for rule in rules]
         self._allow = [_compiled(rule, "gitcp.redact-allow") for rule in allow]
-        self._personal = personal
+        self._personal, self._pictures = personal, pictures
         self._detector = Detector()
         self._clean: set[bytes] = set()  # digests of blocks in which nothing was found
 
@@ -61,15 +62,19 @@ class Redactor:
     def jsonl(self, data: bytes) -> bytes:
         """A transcript, redacted line by line, of each its strings only: a longer transcript has
         the same beginning."""
+        data = self._pictures(data) if self._pictures else data
         pieces: list[bytes] = []
         at = 0
         for start, end in self._suspects(data, persons=bool(self._personal)):
-            pieces += (data[at:start], self.document(data[start:end]))
+            pieces += (data[at:start], self._document(data[start:end]))
             at = end
         return b"".join((*pieces, data[at:]))
 
     def document(self, data: bytes) -> bytes:
         """One JSON text of any number of lines, redacted; what is no JSON is plain text."""
+        return self._document(self._pictures(data) if self._pictures else data)
+
+    def _document(self, data: bytes) -> bytes:
         find = self._in_json if json_strings.well_formed(data) else self._in_text
         return settled(data, find, self._replacement, bool(self._personal))
 

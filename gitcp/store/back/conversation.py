@@ -22,7 +22,7 @@ from gitcp.store.session import process
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs, stream_history
 from gitcp.store.undo import effects
-from gitcp.store.v1 import committed_list, committed_read
+from gitcp.store.v1 import committed_list, committed_read, pictures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,11 +129,11 @@ def _place_in_turn(repo: Repo, objects: Objects, point: Point, state: State) -> 
 
 
 def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
-    """The effect of writing a file that is not the repository's; both contents are kept."""
+    """The effect of writing a conversation, with its pictures; both contents are kept."""
     return {
         "file": path,
         "old": effects.keep_bytes(repo, content(path)),
-        "new": effects.keep_bytes(repo, data),
+        "new": effects.keep_bytes(repo, pictures.put_back(repo, data)),
     }
 
 

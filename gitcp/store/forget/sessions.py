@@ -22,7 +22,7 @@ from gitcp.store.session import state as states
 from gitcp.store.stream import expired
 from gitcp.store.turn import session_read
 from gitcp.store.undo import undo_log
-from gitcp.store.v1 import committed_write, forgetting
+from gitcp.store.v1 import committed_write, forgetting, pictures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ def _forget_files(
         for folder in _COPIES:
             for name in files.listed(os.path.join(top, folder)):
                 if orphan_rules.owners(name) & owners:
+                    pictures.forget(repo, files.peek(os.path.join(top, folder, name)))
                     private.remove(repo, os.path.join(top, folder, name))
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_of(line, owners))
     if owners:

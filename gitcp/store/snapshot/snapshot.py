@@ -130,17 +130,17 @@ def _misled(row: Row, work: Worktree) -> bool:
 
 def _blind(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
     """Take in what git could not see; the rows that it owes of what HEAD has."""
-    behind = set()
+    lost = set()
     for what, path in porcelain.unreadable(warnings):
         if what == "closed":
             raise Error(f"cannot read '{path}': Permission denied")
         if what == "folder":
             result.omit(path, "unreadable")
         else:
-            behind.add(path)
-    listed = repo.git.lines("ls-tree", "-r", "-z", result.head) if behind and result.head else []
+            lost.add(path)
+    listed = repo.git.lines("ls-tree", "-r", "-z", result.head) if lost and result.head else []
     known = (text(line).split("\t", 1) for line in listed)
-    entries = {path: about.split() for about, path in known if path in behind}
+    entries = {path: about.split() for about, path in known if path in lost}
     return [Row(path, ".D", (mode, oid)) for path, (mode, _, oid) in entries.items()]
 
 

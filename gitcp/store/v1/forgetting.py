@@ -7,7 +7,7 @@ from gitcp.core.v1 import merge_rules, summary
 from gitcp.record import timestamp
 from gitcp.store.git.commit import need_commit, rev_list
 from gitcp.store.git.tree import TREE, edit_tree, read_tree
-from gitcp.store.v1 import committed_list, committed_refs, signing
+from gitcp.store.v1 import committed_list, committed_read, committed_refs, pictures, signing
 from gitcp.store.v1.committed_read import load
 from gitcp.store.v1.committed_tree import BLOB
 
@@ -47,6 +47,8 @@ def edits(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Edit], int
     counts: dict[str, int] = {}
     for checkpoint, wanted in _chosen(repo, objects, chosen):
         ref = checkpoint["ref"]
+        for index in wanted:
+            pictures.forget(repo, committed_read.session(objects, checkpoint, index)["transcript"])
         trees.setdefault(ref, {})[checkpoint["checkpoint_id"]] = _emptied(
             objects, checkpoint, wanted, at
         )

@@ -14,6 +14,8 @@ from gitcp.start import cpython, stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gitcp.core.redact.personal import Personal
     from gitcp.core.redact.redactor import Redactor
     from gitcp.repo import Repo
@@ -30,7 +32,8 @@ _LARGEST = 1 << 22  # bytes, many times what all rules need
 
 def redactor(repo: Repo, session: str = "") -> Redactor:
     """One Redactor a process and repository (gitcp.redact, gitcp.redact-allow), which tells
-    persons apart within a session (gitcp.redact-personal).
+    persons apart within a session (gitcp.redact-personal), and does with pictures as gitcp.images
+    says.
 
     Raises InputError naming a rule that cannot be read.
     """
@@ -39,9 +42,18 @@ def redactor(repo: Repo, session: str = "") -> Redactor:
         from gitcp.core.redact.redactor import Redactor
 
         extra, allowed = repo.config.all("gitcp.redact"), _readable(repo, "gitcp.redact-allow")
-        _OF_REPOSITORY[repo.common] = Redactor(extra, allowed, _personal(repo))
+        _OF_REPOSITORY[repo.common] = Redactor(extra, allowed, _personal(repo), _pictures(repo))
         save_patterns()
     return _OF_REPOSITORY[repo.common].of_session(session)
+
+
+def _pictures(repo: Repo) -> Callable[[bytes], bytes] | None:
+    """What becomes of lines with pictures; None where they stay."""
+    if repo.config.option("gitcp.images") == "keep":
+        return None
+    from gitcp.store.v1 import pictures
+
+    return pictures.replacer(repo)
 
 
 def _personal(repo: Repo) -> Personal | None:

@@ -1,0 +1,49 @@
+"""Pictures in lines of transcripts: found, and replaced by a small one or by a mark."""
+
+from __future__ import annotations
+
+from gitcp.core.redact.patterns import compiled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+    # (type after `image/`, base64) -> the same of what stands in its place
+    Replace = Callable[[bytes, bytes], tuple[bytes, bytes]]
+
+MARK = b"gitcp/sha256"  # and 64 hex digits: as base64 would look, so that a line stays of its shape
+# One transparent dot, which every model's API takes for a picture.
+DOT = (
+    b"png",
+    b"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    b"+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+)
+# Quotes may be escaped, at any depth of JSON in JSON.
+_TYPE = rb'(?:(?:media|mime)_?[tT]ype|type)\\*"\s*:\s*\\*"image/)([a-z0-9.+-]{1,40})'
+_DATA = rb'(?:data|base64)\\*"\s*:\s*\\*")([0-9A-Za-z+/]{64,}+={0,2})'
+_SHAPES = (
+    (compiled(rb'("' + _TYPE + rb'(\\*"\s*,\s*\\*"' + _DATA), (2, 4)),
+    (compiled(rb'("' + _DATA + rb'(\\*"\s*,\s*\\*"' + _TYPE), (4, 2)),
+    (compiled(rb"(data:image/)([a-z0-9.+-]{1,40})(;base64,)([0-9A-Za-z+/]{64,}+={0,2})"), (2, 4)),
+)
+
+
+def replace(data: bytes, put: Replace) -> bytes:
+    """Lines of JSON with put() in the place of every picture that they carry, of any client."""
+    if b"image/" not in data:
+        return data
+    for shape, (kind, body) in _SHAPES:
+
+        def one(match: re.Match[bytes], kind: int = kind, body: int = body) -> bytes:
+            parts = [match[number] for number in range(1, 5)]
+            parts[kind - 1], parts[body - 1] = put(match[kind], match[body])
+            return b"".join(parts)
+
+        data = shape.sub(one, data)
+    return data
+
+
+def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
+    """A dot in the place of any picture."""
+    return DOT
