@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gitcp.core.back import lineage
@@ -72,3 +74,52 @@ def test_a_file_is_its_first_maker_s_whenever_its_content_comes_back(case: str) 
         for at, (before, after, who, how) in enumerate(edits)
     ]
     assert lineage.find_maker(lines) == maker
+
+
+def edit(at: int, before: Version, after: Version, who: Writer = S, how: str = "tool") -> Any:
+    return entries.edit("f", before, after, who, how, at)
+
+
+@pytest.mark.parametrize(
+    ("edits", "behind"),
+    [
+        ([edit(1, None, A), edit(2, A, B)], [2, 1]),
+        ([edit(1, None, A), edit(2, A, B), edit(3, B, A, how=RESTORED)], [1]),
+        ([edit(1, A, B), edit(2, B, EMPTY), edit(3, EMPTY, A, how=RESTORED)], []),
+        ([edit(1, None, A), edit(2, B, EMPTY), edit(3, EMPTY, B, how=RESTORED)], [1]),
+        ([edit(1, None, A), edit(2, A, B, how=RESTORED)], [2, 1]),
+    ],
+)
+def test_what_was_put_back_leads_on_from_where_it_stood(
+    edits: list[Any], behind: list[int]
+) -> None:
+    assert [line["at"] for line in lineage.walk_back(edits)] == behind
+
+
+OPENED = {"session": "s", "open": "2", "turn": "1", "at": 10}
+MOMENT: list[Any] = [
+    edit(5, None, A, T),
+    OPENED,
+    edit(20, A, B),
+    {"session": "s", "close": "2", "at": 30},
+    {**edit(40, B, A, T), "made": 8},
+    {**edit(50, A, EMPTY, T), "made": 10},
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "after", "since"),
+    [
+        (MOMENT, "2", False, ([20, 50], 1)),
+        (MOMENT, "1", False, ([20, 50], 1)),
+        (MOMENT, "2", True, ([], 3)),
+        ([*MOMENT, edit(60, EMPTY, A, T)], "2", True, ([60], 3)),
+        (MOMENT[2:], "2", False, ([20, 40, 50], 0)),
+        (MOMENT, "9", False, None),
+    ],
+)
+def test_an_edit_that_was_seen_late_belongs_where_it_was_made(
+    lines: list[Any], name: str, after: bool, since: tuple[list[int], int] | None
+) -> None:
+    found = lineage.find_moment(lines, name, after)
+    assert since == (found and ([line["at"] for line in found[0]], found[1]))

@@ -48,7 +48,9 @@ def test_edits_are_taken_back_from_the_newest_to_the_oldest() -> None:
 def test_what_others_did_is_merged_and_a_merge_that_fails_is_told() -> None:
     other = ("100644", "o")
     assert three_way.take_back(other, [(A, B)], merge) == (("100644", "b+o+a"), True)
-    assert three_way.take_back(("100644", "x"), [(A, B)], merge) == (("100644", "b+x+a"), False)
+    lost = ("100644", "x")
+    assert three_way.take_back(lost, [(A, B)], merge) == (("100644", "b+x+a"), False)
+    assert three_way.take_back(lost, [(A, B), (B, C)], merge)[1] is False
 
 
 def test_a_conflict_leaves_what_is_there() -> None:

@@ -55,6 +55,9 @@ def test_a_significant_line_has_ten_bytes_when_trimmed(line: bytes, counts: bool
         ({b"x", b"q"}, {b"w", b"x"}, False),
         (set(), {b"w", b"x"}, False),
         ({b"x"}, set(), False),
+        ({b"}", b"--"}, {b"}", b"--"}, False),
+        ({"שלום".encode()}, {"שלום".encode()}, True),
+        ({b"\x80"}, {b"\x80"}, True),
     ],
 )
 def test_containment_needs_a_line_and_all_of_them(

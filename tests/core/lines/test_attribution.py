@@ -51,6 +51,7 @@ def test_a_line_that_is_told_now_is_no_more_anothers() -> None:
         "others": [[3, 3, "t9", None, "s9", "c9"]],
         "more": 1,
     }
+    assert attribution.joined(old, {"f": [{"oid": "a", "ranges": []}]}) == old
     whole = {"f": [{"oid": "a", "ranges": [[1, 3, "t1", None]]}]}
     assert "others" not in attribution.joined(old, whole)["f"][0]
 
@@ -66,3 +67,17 @@ def test_other_contents_and_paths_stay_as_they_are() -> None:
 def test_what_cannot_be_read_of_the_old_is_let_go(odd: Any) -> None:
     new = {"f": [{"oid": "a", "ranges": [[1, 1, "t1", None]]}]}
     assert attribution.joined({"f": odd}, new) == new
+
+
+def test_the_lines_of_a_path_are_runs_of_the_session_the_person_and_nobody() -> None:
+    session, call = ("s", "t1", "u1"), ("s", "t1", "")
+    person, nobody, other = ("", "person", ""), ("", "unknown", ""), ("s2", "t9", "u9")
+    authors = [session, session, call, person, other, nobody, session]
+    path: Any = {"added": list(enumerate(authors, 1))}
+    assert attribution.ranges("s", path) == [
+        [1, 2, "t1", "u1"],
+        [3, 3, "t1", None],
+        [4, 4, "person", None],
+        [6, 6, "unknown", None],
+        [7, 7, "t1", "u1"],
+    ]
