@@ -9,6 +9,7 @@ two processes wait for each other.  Under GITCP_TRACE whoever does otherwise fai
 
 from __future__ import annotations
 
+import fcntl
 import os
 
 from gitcp import memory, trace
@@ -123,10 +124,6 @@ def _in_order(wanted: tuple[int, str]) -> None:
 
 
 def _try(path: str) -> int | None:
-    try:
-        import fcntl
-    except ImportError:
-        return None  # no flock on this platform: filelock knows what to do
     fd = open_file(path, os.O_RDWR | os.O_NOFOLLOW)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

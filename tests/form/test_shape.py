@@ -57,6 +57,8 @@ OWNER = {
     "prompt_toolkit": "picker.py",
 }
 TYPES = "gitcp.core.record_types"
+# Imports that a hook must not pay for each time, or that name what may not be installed.
+LATE = 150
 HEAVY = {*OWNER, *"dataclasses pathlib logging typing subprocess".split()}
 IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".split())
 ROOMY = {TOP / "gitcp" / "cmd", TOP / "tests" / "cmd"}  # one file a command, named like it
@@ -91,6 +93,20 @@ def test_a_foreign_package_is_imported_in_one_file() -> None:
 def test_what_is_inside_cpython_is_taken_in_one_file() -> None:
     inside = {"_json", "_sre", "_signal", "_imp", "_frozen_importlib", "_thread"}
     none(f"{name(path)} imports {part}" for path in MODULES for part in imports(path) & inside)
+
+
+def test_imports_inside_functions_become_fewer() -> None:
+    """Each hides from a reader what a module needs; a hook pays for what stands at the top."""
+    inside = {
+        (name(path), node.lineno)
+        for path in MODULES
+        if path.parent.name not in ("cmd", "stages")
+        for function in ast.walk(tree(path))
+        if isinstance(function, FUNCTIONS)
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    }
+    assert len(inside) <= LATE, sorted(inside)
 
 
 def test_decisions_are_pure() -> None:

@@ -17,7 +17,7 @@ from gitcp.store.link import session_metadata
 from gitcp.store.relink import lost_links
 from gitcp.store.session import markers, process
 from gitcp.store.stream import checkpoint, place, shadow_refs
-from gitcp.store.turn import session_read, turn_work
+from gitcp.store.turn import session_read
 from gitcp.store.v1 import committed_write, transcript
 
 TYPE_CHECKING = False
@@ -132,12 +132,12 @@ def condense(ctx: Context, session_id: str) -> str:
     tokens those of this one are not counted again.
     """
     state = _state(ctx, session_id)
-    stored = turn_work.stored_transcript(ctx.repo, ctx.objects, state, whole=True)
+    stored = transcript.store_session(ctx.repo, ctx.objects, state, whole=True)
     checkpoint_id = place.fresh_id()
     data: SessionData = {
         "session_id": session_id,
         "transcript": stored,
-        "prompts": turn_work.spoken(state, stored),
+        "prompts": transcript.list_prompts(state, stored),
         "metadata": {
             "cli_version": state.get("cli_version"),
             "session_id": session_id,

@@ -20,8 +20,8 @@ from gitcp.store.link import session_metadata
 from gitcp.store.session import markers
 from gitcp.store.stream import checkpoint
 from gitcp.store.stream.branches import Live
-from gitcp.store.turn import tasks, turn_work
-from gitcp.store.v1 import committed_read, committed_write
+from gitcp.store.turn import tasks
+from gitcp.store.v1 import committed_read, committed_write, transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def condense_sessions(
     storeds: list[tuple[State, Stored | None]] = []
     for state, linked in sessions:
         with Apart(state["session_id"], failed):
-            stored = turn_work.stored_transcript(repo, objects, state, check=True)
+            stored = transcript.store_session(repo, objects, state, check=True)
             data = session_metadata.describe_session(repo, state, linked, changes, stored, credit)
             done = session_metadata.task_files(repo, objects, live, state, changes, credit)
             _add(data, done, extra or {}, commit["oid"] if noted else "")

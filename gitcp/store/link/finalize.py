@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from gitcp.store.turn import tasks, turn_work
-from gitcp.store.v1 import redaction
+from gitcp.store.turn import tasks
+from gitcp.store.v1 import redaction, transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     ids = list(dict.fromkeys(mine))
     if not ids or not redaction.readable(repo):
         return []
-    stored = turn_work.stored_transcript(repo, objects, state, whole=True)
+    stored = transcript.store_session(repo, objects, state, whole=True)
     task_files = tasks.ended_apart(repo, objects, state)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
     size = stored.size if stored else late["size"]
@@ -38,7 +38,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     data: SessionData = {
         "session_id": state["session_id"],
         "transcript": stored,
-        "prompts": turn_work.spoken(state, stored),
+        "prompts": transcript.list_prompts(state, stored),
         "metadata": {"agent": state.get("agent_type")},
     }
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"

@@ -12,8 +12,8 @@ from gitcp.core.transcript import tokens
 from gitcp.core.v1.summary import load
 from gitcp.errors import Error, InputError
 from gitcp.record import timestamp
-from gitcp.store.turn import tasks, turn_work
-from gitcp.store.v1 import transcript_copy
+from gitcp.store.turn import tasks
+from gitcp.store.v1 import transcript, transcript_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def describe_session(
     return {
         "session_id": session_id,
         "transcript": stored,
-        "prompts": turn_work.spoken(state, stored),
+        "prompts": transcript.list_prompts(state, stored),
         "metadata": metadata,
         "lines": lines,
         "ephemeral_branch": state.get("shadow_ref", "").removeprefix("refs/heads/"),

@@ -174,8 +174,6 @@ def _split(
     split = [commit for new in fresh if new not in olds and (commit := read_commit(objects, new))]
     if not split:
         return []
-    from gitcp.store.match import candidates
-
     sources = dict.fromkeys(old for each in olds.values() for old in each)
     rebased = candidates.Search(repo, objects, candidates.select_linked(objects, sources))
     done: list[Pair] = []

@@ -8,6 +8,7 @@ import os
 import shlex
 
 from gitcp.agents import Client, list_names, other
+from gitcp.agents.reading import items
 from gitcp.errors import Error, InputError
 from gitcp.process import deadline, files
 from gitcp.start import stdlib
@@ -134,8 +135,6 @@ class External(Client):
 
     def _transcribe(self, path: str) -> bytes:
         """The transcript at path in our words, as far as the original's methods tell it."""
-        from gitcp.agents.reading import items
-
         raw = self._run("read-transcript", "--session-ref", path)
         at = ("--path", path, "--offset", "0")
         lines: list[dict[str, Any]] = []

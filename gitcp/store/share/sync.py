@@ -21,7 +21,7 @@ from gitcp.store.git.tree import diff_trees, edit_tree
 from gitcp.store.pack import dropping
 from gitcp.store.share import push_check
 from gitcp.store.share.remote import Remote
-from gitcp.store.v1 import committed_refs, committed_write, destination
+from gitcp.store.v1 import committed_refs, committed_write, conversion, destination
 from gitcp.store.v1.find_commits import ALL
 from gitcp.store.v1.merge import histories
 from gitcp.store.v1.merge import notes as note_trees
@@ -215,8 +215,6 @@ def _take(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
         brought = {held[target]: oid for target, oid in refs.listing(repo, place).items()}
         _unite_all(repo, objects, brought, ours)
         if committed_refs.REF in brought and repo.jj_root:
-            from gitcp.store.v1 import conversion  # a hook without jj does without
-
             conversion.leave_branch(repo)
     finally:
         left = [(target, None, oid) for target, oid in refs.listing(repo, place).items()]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 
-from gitcp.agents import find_client
 from gitcp.core import json
 from gitcp.core.decide import omission, stream_rules
 from gitcp.core.message import prompts
 from gitcp.errors import Error, Moved
 from gitcp.store.git.tree import Lookup, diff_trees, tree_of
+from gitcp.store.journal import turn_look
 from gitcp.store.journal.work import Work
 from gitcp.store.session import turn_log
-from gitcp.store.snapshot import blobs
+from gitcp.store.snapshot import blobs, snapshot
 from gitcp.store.stream import branches, checkpoint, shadow_refs
-from gitcp.store.v1 import redaction, transcript
+from gitcp.store.v1 import transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal import turn_look
     from gitcp.store.turn import tasks
-    from gitcp.store.v1.transcript import Stored
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
 MIDDLE = ("subagent-end", "todo", "compact")
@@ -36,9 +35,6 @@ class Turn:
     """What a session's turn did so far: one scan of the worktree, and whose work it is."""
 
     def __init__(self, repo: Repo, objects: Objects, state: State) -> None:
-        from gitcp.store.journal import turn_look
-        from gitcp.store.snapshot import snapshot
-
         self.began, self.look = time.time_ns(), turn_look.Look(repo)
         self.base = turn_log.baseline(repo, state["session_id"])
         self.scan = snapshot.scan(repo)
@@ -47,7 +43,7 @@ class Turn:
         self.tip = branches.current(repo, objects, state, self.head)
         known = _look_up_tip(objects, self.tip["tree"]) if self.tip else None
         self.entries = blobs.resolve(objects, self.scan, write=True, known=known)
-        self.stored = stored_transcript(repo, objects, state)
+        self.stored = transcript.store_session(repo, objects, state)
         lines = self.look.take(objects, self.head, self.entries, state)
         self.work = Work(lines, state["session_id"])
         self._divide(objects, {p for stream in state["streams"] for p in stream["files"]})
@@ -80,8 +76,6 @@ class Turn:
     ) -> None:
         """The turn is over: what is dirty now is what a later one, or its rest, begins with.
         held: what the session's ref holds of it already."""
-        from gitcp.store.journal import turn_look
-
         checkpoint.clear_verdict(state)
         state["over_limit"] = omission.over(self.scan.omitted)
         if not state["over_limit"]:
@@ -142,8 +136,6 @@ def checkpoint_turn(
 
 
 def _hold(repo: Repo, objects: Objects, state: State) -> turn_look.Held:
-    from gitcp.store.journal import turn_look
-
     return turn_look.Held(repo, objects, state["session_id"], subject(state))
 
 
@@ -182,37 +174,6 @@ def _committed(objects: Objects, old: str, new: str) -> set[str]:
         return set()
     trees = tree_of(objects, old), tree_of(objects, new)
     return {path for path, _, _ in diff_trees(objects, *trees)}
-
-
-def stored_transcript(
-    repo: Repo, objects: Objects, state: State, whole: bool = False, check: bool = False
-) -> Stored | None:
-    """The session's transcript as far as it is on disk, redacted and stored; None without.  The
-    turn's model, where it alone tells that, is noted in state.
-
-    whole, check: as transcript.stored() has them.
-    """
-    scan = find_client(state.get("agent_type", "")).scan
-    path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
-    about = (state["session_id"], path, redactor, scan)
-    stored = transcript.stored(repo, objects, *about, whole=whole, check=check)
-    turn = state.get("turns", {}).get(state.get("turn_id", ""))
-    if stored and stored.scan and turn and stored.scan.get("model"):
-        turn["model"] = stored.scan["model"]
-    return stored
-
-
-def spoken(state: State, stored: Stored | None) -> list[str]:
-    """The session's prompts, redacted: of its transcript, and those the turns have that are
-    not in it yet."""
-    words: list[str] = []
-    if stored and stored.scan:
-        words = list(stored.scan["prompts"])
-    for one in state.get("turns", {}).values():
-        prompt = one["prompt"]
-        if prompt and not any(p[: len(prompt)] == prompt for p in words):
-            words.append(prompt)
-    return words
 
 
 def metadata(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from gitcp.agents import find_client
 from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks, stretches
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from gitcp.core.record_types import State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.transcript_copy import Copy
@@ -189,3 +191,34 @@ def _strange(repo: Repo, path: str, fd: int) -> str:
 def _below(path: str, *folders: str) -> bool:
     here = os.path.realpath(path)
     return any(here.startswith(os.path.realpath(folder) + os.sep) for folder in folders)
+
+
+def store_session(
+    repo: Repo, objects: Objects, state: State, whole: bool = False, check: bool = False
+) -> Stored | None:
+    """The session's transcript as far as it is on disk, redacted and stored; None without.  The
+    turn's model, where it alone tells that, is noted in state.
+
+    whole, check: as stored() has them.
+    """
+    scan = find_client(state.get("agent_type", "")).scan
+    path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
+    about = (state["session_id"], path, redactor, scan)
+    result = stored(repo, objects, *about, whole=whole, check=check)
+    turn = state.get("turns", {}).get(state.get("turn_id", ""))
+    if result and result.scan and turn and result.scan.get("model"):
+        turn["model"] = result.scan["model"]
+    return result
+
+
+def list_prompts(state: State, stored: Stored | None) -> list[str]:
+    """The session's prompts, redacted: of its transcript, and those the turns have that are
+    not in it yet."""
+    words: list[str] = []
+    if stored and stored.scan:
+        words = list(stored.scan["prompts"])
+    for one in state.get("turns", {}).values():
+        prompt = one["prompt"]
+        if prompt and not any(p[: len(prompt)] == prompt for p in words):
+            words.append(prompt)
+    return words

@@ -121,5 +121,5 @@ MOMENT: list[Any] = [
 def test_an_edit_that_was_seen_late_belongs_where_it_was_made(
     lines: list[Any], name: str, after: bool, since: tuple[list[int], int] | None
 ) -> None:
-    found = lineage.find_moment(lines, name, after)
+    found: Any = lineage.find_moment(lines, name, after)
     assert since == (found and ([line["at"] for line in found[0]], found[1]))

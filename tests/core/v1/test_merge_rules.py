@@ -171,7 +171,7 @@ def test_what_was_forgotten_stays_so_in_whatever_order(others: list[merge_rules.
 
 
 def test_of_values_of_two_kinds_the_one_that_stands_is_the_same_on_both_sides() -> None:
-    ranked = [None, False, True, 0, 1, 2.5, "", "abc", [], [1, 2], {}]
+    ranked: list[Any] = [None, False, True, 0, 1, 2.5, "", "abc", [], [1, 2], {}]
     for n, low in enumerate(ranked):
         for high in ranked[n + 1 :]:
             for pair in permutations(({"k": low}, {"k": high})):
