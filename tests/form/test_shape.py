@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from gitcp import commands
 from tests.form.source import (
     EVERYTHING,
+    FUNCTIONS,
     MODULES,
     bound,
     circles,
@@ -58,7 +59,7 @@ OWNER = {
 }
 TYPES = "gitcp.core.record_types"
 # Imports that a hook must not pay for each time, or that name what may not be installed.
-LATE = 150
+LATE = 155
 HEAVY = {*OWNER, *"dataclasses pathlib logging typing subprocess".split()}
 IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".split())
 ROOMY = {TOP / "gitcp" / "cmd", TOP / "tests" / "cmd"}  # one file a command, named like it
