@@ -59,7 +59,7 @@ OWNER = {
 }
 TYPES = "gitcp.core.record_types"
 # Imports that a hook must not pay for each time, or that name what may not be installed.
-LATE = 155
+LATE = 160
 HEAVY = {*OWNER, *"dataclasses pathlib logging typing subprocess".split()}
 IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".split())
 ROOMY = {TOP / "gitcp" / "cmd", TOP / "tests" / "cmd"}  # one file a command, named like it
