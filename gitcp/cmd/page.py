@@ -77,14 +77,15 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         for n, story in enumerate(stories):
             notice.progress(f"sessions: {n} of {len(stories)}")
             page.session(story)
-        lines, names = gather.lines(repo, objects, records), gather.list_refs(repo)
+        lines, removers = gather.lines(repo, objects, records)
+        names = gather.list_refs(repo)
         for record in records:
             page.commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
         paths = {path for shares in lines.values() for path in shares}
         evidence, ends = Evidence(repo, objects), change.find_ends(repo, records, name)
         about = repo, objects, evidence, ends, paths
         for file in change.read_files(*about, notice.progress):
-            page.file(file)
+            page.file(file, removers.get(file["old"], ()))
     notice.progress("")
     return page.html(VERSION)
 

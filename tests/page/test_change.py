@@ -43,7 +43,7 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
         records = gather.commits(at, objects, "main..side")
         ends = change.find_ends(at, records, "main..side")
         assert ends == (git("rev-parse", "main"), git("rev-parse", "side"))
-        paths = {path for row in gather.lines(at, objects, records).values() for path in row}
+        paths = {path for row in gather.lines(at, objects, records)[0].values() for path in row}
         evidence = Evidence(at, objects)
         files = list(change.read_files(at, objects, evidence, ends, paths, lambda _: None))
         assert [(f["old"], f["path"], f["sizes"], len(f["edits"])) for f in files] == [

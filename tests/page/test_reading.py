@@ -188,3 +188,33 @@ def test_of_a_large_change_few_elements_are_alive_and_all_is_searched(
         assert place in row.text and browser.execute_script(alive) <= 3000
     browser.execute_script("fillAll()")
     assert browser.execute_script("return document.querySelectorAll('tr').length") == 30 * 200
+
+
+def test_branches_have_lanes_a_removal_its_remover_and_search_a_file(
+    tmp_path: Path, browser: Any
+) -> None:
+    page = Page("small", str, {})
+    history = {"m": "bd", "d": "a", "b": "a", "a": ""}
+    for second, (oid, parents) in enumerate(reversed(history.items())):
+        named = {"oid": oid * 40, "parents": [one * 40 for one in parents], "time": 1e9 + second}
+        told = {"message": oid, "author": "A Person", "date": "", "checkpoints": []}
+        page.commits.insert(0, {})  # newest first
+        page.commit({**named, **told}, {})
+        page.commits[0] = page.commits.pop()
+    nobody = authors.nobody("person")
+    for name, took in (("one.py", [("person", "A Person")]), ("two.py", [("agent-1", "")])):
+        sides = {"before": ["same = 1", "gone = 2"], "after": ["same = 1"]}
+        file: Any = {"path": name, "old": name, "edits": [(2, 1, 1, 0)], **sides}
+        page.file({**file, "sizes": (0, 0), "authors": {1: (nobody, "A Person")}}, took)
+    (tmp_path / "small.html").write_text(page.html("0"))
+    show(browser, tmp_path / "small.html", "#q=same+file:two")
+    assert text_of(browser, "#tally") == "1 hit"
+    whys = [one.text.split() for one in browser.find_elements("css selector", ".whys .why")]
+    assert whys[0] == "Only lines removed by ap A Person".split()
+    assert whys[1] == "Only lines removed by A agent agent-1".split()
+    browser.execute_script("fill(chart)")
+    heights = browser.execute_script(
+        "return [...document.querySelectorAll('path.commit')].map((one) => one.getBBox().y)"
+    )
+    assert [height > heights[0] for height in heights] == [False, True, False, False]
+    assert len(browser.find_elements("css selector", "path.descent")) == 3

@@ -6,9 +6,10 @@ from bisect import bisect_right
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 WIDTH = 1000.0
+LANES = 6  # of commits
 _QUIET = 1800.0  # seconds: a longer pause in which nothing happens takes no more room
 _PAUSE = 4.0  # nor does one that takes more room than all else, this many times smaller
 _LEAST = 4.0  # the width of a turn that took no time
@@ -42,6 +43,33 @@ class Scale:
         left, right = self(start), self(end)
         width = max(right - left, _LEAST)
         return round(min(left, WIDTH - width), 1), round(width, 1)
+
+
+def assign_lanes(commits: Sequence[tuple[str, Sequence[str]]]) -> list[int]:
+    """The lane of each of (oid, parents), newest first: 0 has the first parents of the newest.
+    Those beyond LANES share the last."""
+    waiting: list[str] = []  # for each lane the commit that comes next in it
+    lanes = []
+    for oid, parents in commits:
+        if oid not in waiting:
+            _wait(waiting, oid)
+        lane = waiting.index(oid)
+        lanes.append(min(lane, LANES - 1))
+        waiting = ["" if one == oid else one for one in waiting]
+        for number, parent in enumerate(parents):
+            if not number and (parent not in waiting or waiting.index(parent) > lane):
+                waiting = ["" if one == parent else one for one in waiting]
+                waiting[lane] = parent
+            elif parent not in waiting:
+                _wait(waiting, parent)
+    return lanes
+
+
+def _wait(waiting: list[str], oid: str) -> None:
+    """Let a commit come next in the first lane that is free."""
+    if "" not in waiting:
+        waiting.append("")
+    waiting[waiting.index("")] = oid
 
 
 def shares(counts: dict[str, int], width: float) -> list[tuple[str, float, float]]:

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from gitcp.core.page.forge import Links
     from gitcp.core.page.turns import Turn
     from gitcp.core.record_types import Record
+    from gitcp.core.stats.sums import Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.git.prefetch import Prefetched
+
+    # path -> (a session, or a word of sums.WHO; the author of the commit)
+    Removers = dict[str, set[tuple[str, str]]]
 
 NEWEST = 50  # commits, where no range is named
 
@@ -129,10 +133,15 @@ def list_refs(repo: Repo) -> dict[str, list[str]]:
     return standing
 
 
-def lines(repo: Repo, objects: Prefetched, records: Sequence[Record]) -> dict[str, Any]:
-    """oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them."""
+def lines(
+    repo: Repo, objects: Prefetched, records: Sequence[Record]
+) -> tuple[dict[str, Any], Removers]:
+    """(oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them; who may have
+    removed lines of a path)."""
     names = [record["oid"] for record in records]
+    authors = {record["oid"]: str(record["author"]) for record in records}
     counted = {}
+    removers: Removers = {}
     for commit in ranges.commits(repo, objects, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.patches(commit):
@@ -141,4 +150,19 @@ def lines(repo: Repo, objects: Prefetched, records: Sequence[Record]) -> dict[st
                 key = who if isinstance(who, str) else who[2]
                 row[key] = row.get(key, 0) + count
         counted[commit["oid"]] = shares
-    return counted
+        took = [p["old"] for p in sums.patches(commit) if any(hunk[1] for hunk in p["hunks"])]
+        found = _find_removers(commit, authors[commit["oid"]]) if took else set()
+        for path in took:
+            removers.setdefault(path, set()).update(found)
+    return counted, removers
+
+
+def _find_removers(commit: Commit, author: str) -> set[tuple[str, str]]:
+    counts = sums.removed(commit)
+    who = {(kind, author) for kind, count in counts.items() if count and kind != "agent"}
+    for metadata in [record["metadata"] for record in commit["records"] if counts["agent"]]:
+        known = metadata.get("initial_attribution")
+        gone = known.get("lines_removed") if isinstance(known, dict) else None
+        if isinstance(gone, dict) and gone.get("agent"):
+            who.add((str(metadata.get("session_id")), author))
+    return who

@@ -16,7 +16,7 @@ from gitcp.store.page.template import fill_template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.page.forge import Links
@@ -137,6 +137,7 @@ class Page:
                     for asked in p.get("asked") or ()
                 ],
                 "paths": self.text(sorted(lines)),
+                "parents": record.get("parents", ()),
                 "link": forge.link_commit(self._links, record["oid"]),
             }
         )
@@ -158,12 +159,13 @@ class Page:
         session = self._session(who, "")
         return {"who": session["id"], **{key: session[key] for key in ("color", "mark", "name")}}
 
-    def file(self, file: File) -> None:
-        """Take in a file of the change."""
+    def file(self, file: File, removers: Iterable[tuple[str, str]] = ()) -> None:
+        """Take in a file of the change; removers: who may have removed lines of it."""
         path = file["path"] or file["old"]
         label, name = self.text(path), "file-" + key_of(path)
         writers, numbers, sums = self._writers(file["authors"])
-        value: Record = {"hunks": [], "writers": writers, "left": 0}
+        took = [self._remover(*one) for one in sorted(removers)]
+        value: Record = {"hunks": [], "writers": writers, "took": took, "left": 0}
         if file["before"] is not None and file["after"] is not None:
             value |= self._hunks(path, file, numbers)
             for hunk in value["hunks"]:
@@ -249,6 +251,16 @@ class Page:
             "call": call,
         }
 
+    def _remover(self, who: str, author: str) -> Record:
+        view = self._who(who)
+        if who == "person":
+            return {
+                **view,
+                "mark": self.text(people.mark_person(author)),
+                "name": self.text(author),
+            }
+        return view
+
     def html(self, version: str) -> str:
         """The whole file."""
         self._join()
@@ -315,8 +327,13 @@ class Page:
             ends = turn["start"], turn["end"] or turn["start"]
             turn["x"], turn["width"] = scale.span(*ends) if turn["start"] else (0, 0)
             turn["ticks"] = sorted({scale(tick) for tick in turn["ticks"]})
-        for commit, time in zip(self.commits, late, strict=True):
-            commit["x"] = scale(time)
+        numbers = {commit["oid"]: n for n, commit in enumerate(self.commits)}
+        history = [(c["oid"], [p for p in c.pop("parents") if p in numbers]) for c in self.commits]
+        lanes = timeline.assign_lanes(history)
+        for commit, time, lane, (_, parents) in zip(
+            self.commits, late, lanes, history, strict=True
+        ):
+            commit |= {"x": scale(time), "lane": lane, "from": [numbers[p] for p in parents]}
         moments = sorted({*times, *late})
         every = moments[:: max(1, len(moments) // 200)]
         return {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.page import attention, forge, hunks, people
+from gitcp.core.page import attention, forge, hunks, people, timeline
 
 OLD = [f"line {n}" for n in range(1, 61)]
 
@@ -123,3 +123,18 @@ def test_a_forge_is_known_by_the_address_of_the_remote(remote: str, kind: str, c
     links = forge.find_links(remote, kind)
     assert forge.link_commit(links, "1") == commit
     assert "secret" not in forge.link_file(links, "1", "a b/<c>")
+
+
+@pytest.mark.parametrize(
+    ("history", "lanes"),
+    [
+        ([("c", "b"), ("b", "a"), ("a", "")], [0, 0, 0]),
+        ([("m", "bd"), ("d", "c"), ("b", "a"), ("c", "a"), ("a", "")], [0, 1, 0, 1, 0]),
+        ([("x", "a"), ("y", "a"), ("a", "")], [0, 1, 0]),
+        ([("m", "ab"), ("b", "a"), ("n", "ac"), ("c", "a"), ("a", "")], [0, 1, 1, 1, 0]),
+        ([(name, name.upper()) for name in "abcdefgh"], [0, 1, 2, 3, 4, 5, 5, 5]),
+    ],
+    ids=["a line", "a merge", "two tips", "a lane is used again", "more than there is room for"],
+)
+def test_branches_stand_in_lanes(history: list[tuple[str, str]], lanes: list[int]) -> None:
+    assert timeline.assign_lanes(history) == lanes

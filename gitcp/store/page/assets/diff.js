@@ -85,8 +85,15 @@ function rowsOf(file, hunk) {
 }
 
 function reasons(file, value, hunk) {
-  if (!hunk.by.length) return [make("p", { class: "why soft", text: "Only lines removed" })];
+  if (!hunk.by.length) return [removal(value.took)];
   return hunk.by.map(([writer, lines]) => reason(file, value.writers[writer], lines));
+}
+
+// Who took a line is known of the commits of a file, not of the line.
+function removal(took) {
+  const who = took.flatMap((one, n) => [n ? " or " : " by ", mark(one), " ", make("b", { text: one.name })]);
+  return make("p", { class: "why" }, "Only lines removed", ...who,
+    took.length > 1 ? ": by which of them is not recorded" : "");
 }
 
 function reason(file, writer, lines) {

@@ -76,7 +76,7 @@ function follow() {
   if (before !== (parts.get("who") || "") + (parts.get("turn") || "")) {
     choose(parts.get("who") || "", parts.get("turn") || "");
   }
-  if (query.value.trim().toLowerCase() !== lookup) search();
+  search();
   results.hidden = true;
   if (id) go(id, false);
 }

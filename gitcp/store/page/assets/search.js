@@ -45,7 +45,20 @@ function* everyText() {
   }
 }
 
+// `file:` and a part of a path among the words: only what is of such files.
+const ONLY = /(?:^|\s)file:("[^"]*"|\S+)/;
+let only = "";
+
+function isOf(kind, entry) {
+  if (!only) return true;
+  const has = (path) => path.toLowerCase().includes(only);
+  if (kind === "path" || kind === "code") return has(entry.path);
+  if (kind === "commit") return entry.files.some(([path]) => has(path));
+  return page.files.some((file) => file.turns.includes(entry.id) && has(file.path));
+}
+
 function allowed(kind, entry) {
+  if (!isOf(kind, entry)) return false;
   if (!chosen.who) return true;
   if (kind === "path" || kind === "code") {
     return entry.bar.some((part) => part.who === chosen.who);
@@ -54,7 +67,9 @@ function allowed(kind, entry) {
 }
 
 function search() {
-  const wanted = query.value.trim().toLowerCase();
+  const typed = query.value.toLowerCase();
+  only = (ONLY.exec(typed)?.[1] || "").replace(/"/g, "");
+  const wanted = typed.replace(ONLY, " ").trim();
   lookup = wanted;
   hits = [];
   current = -1;
@@ -89,7 +104,8 @@ function showHits(asked) {
   say(asked ? told || "Nothing was found" : "");
   if (!asked) return;
   results.append(make("p", { class: "soft",
-    text: told ? `${told}. Enter or n, N go from one to the next.` : "Nothing was found" }));
+    text: `${told ? `${told}. Enter or n, N go from one to the next.` : "Nothing was found."}${
+      only ? "" : " With file:name only what is of such files."}` }));
   const list = make("ol");
   for (const [n, hit] of hits.slice(0, 100).entries()) {
     const [before, word, after] = hit.text;

@@ -71,6 +71,18 @@ function commitMark(commit, y, width) {
   return link;
 }
 
+// From a commit to those it was made on, where they are on the page.
+function descent(commit, top, width) {
+  const [x, y] = [at(commit.x, width), top + commit.lane * LANE + 14];
+  const curves = commit.from.map((n) => {
+    const parent = page.commits[n];
+    const [left, end] = [at(parent.x, width), top + parent.lane * LANE + 14];
+    return commit.lane > parent.lane ? `M${x} ${y}H${Math.min(x, left + LANE)}L${left} ${end}`
+      : `M${x} ${y}L${Math.max(left, x - LANE)} ${end}H${left}`;
+  });
+  return curves.length ? draw("path", { class: "descent", d: curves.join("") }) : "";
+}
+
 function tells(node, fill) {
   const show = () => {
     card.replaceChildren(...fill());
@@ -113,22 +125,29 @@ function charted(lanes, height) {
         isSeen(turn.x, turn.width)).map((turn) => turnMark(turn, y, width)));
   });
   const y = 24 + lanes.length * LANE;
-  picture.append(draw("line", { class: "lane", x1: 0, x2: width, y1: y + 14, y2: y + 14 }),
-    ...page.commits.filter((one) => isSeen(one.x, 0)).slice(0, 400)
-      .map((one) => commitMark(one, y, width)));
+  const commits = page.commits.filter((one) => isSeen(one.x, 0)).slice(0, 400);
+  picture.append(...commits.map((one) => descent(one, y, width)).filter(Boolean),
+    ...commits.map((one) => commitMark(one, y + one.lane * LANE, width)));
   return picture;
 }
 
 function showTimeline() {
   const lanes = page.sessions.filter((session) => session.turns);
-  const height = 24 + (lanes.length + 1) * LANE;
+  const branches = page.commits.reduce((most, one) => Math.max(most, one.lane), 0) + 1;
+  const height = 24 + (lanes.length + branches) * LANE;
   const near = blocks.get(chart)?.near;
   block(chart, narrow.matches ? 400 : height,
     () => [narrow.matches ? listed() : charted(lanes, height)]);
   if (near) fill(chart);
   document.getElementById("lanes").replaceChildren(...lanes.map((session) =>
     make("li", {}, mark(session), make("span", { text: session.name }))),
-  make("li", {}, make("span", { text: "Commits" })));
+  ...Array.from({ length: branches }, (_, lane) => make("li", {},
+    make("span", { text: lane ? branchOf(lane) : "Commits" }))));
+}
+
+function branchOf(lane) {
+  const names = page.commits.flatMap((one) => one.lane === lane ? one.names : []);
+  return names.length ? names.join(", ") : "Another branch";
 }
 
 function zoomTo(factor, around) {
