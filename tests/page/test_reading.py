@@ -205,7 +205,8 @@ def test_branches_have_lanes_a_removal_its_remover_and_search_a_file(
     for name, took in (("one.py", [("person", "A Person")]), ("two.py", [("agent-1", "")])):
         sides = {"before": ["same = 1", "gone = 2"], "after": ["same = 1"]}
         file: Any = {"path": name, "old": name, "edits": [(2, 1, 1, 0)], **sides}
-        page.file({**file, "sizes": (0, 0), "authors": {1: (nobody, "A Person")}}, took)
+        file |= {"sizes": (0, 0), "authors": {1: (nobody, "A Person")}}
+        page.file(file, took)
     (tmp_path / "small.html").write_text(page.html("0"))
     show(browser, tmp_path / "small.html", "#q=same+file:two")
     assert text_of(browser, "#tally") == "1 hit"
