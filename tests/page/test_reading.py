@@ -219,3 +219,27 @@ def test_branches_have_lanes_a_removal_its_remover_and_search_a_file(
     )
     assert [height > heights[0] for height in heights] == [False, True, False, False]
     assert len(browser.find_elements("css selector", "path.descent")) == 3
+
+
+def test_images_are_shown_up_to_a_size_and_never_fetched(tmp_path: Path, browser: Any) -> None:
+    pixel = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+    pictures: list[tuple[str, str]] = [
+        ("image/gif", pixel),
+        ("image/gif", "https://example.com/a.gif"),
+        ("image/svg+xml", "PHN2Zz4="),
+        ("image/png", "AAAA" * 100_001),
+    ]
+    parts = [{"kind": "image", "type": kind, "data": data} for kind, data in pictures]
+    turn = {"number": 1, "prompt": "Look", "start": "", "end": "", "ticks": [], "spent": None}
+    story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
+    page = Page("pictures", str, {})
+    page.session({**story, "turns": [{**turn, "parts": parts}]})
+    commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
+    page.commit({**commit, "checkpoints": []}, {})
+    (tmp_path / "pictures.html").write_text(page.html("0"))
+    show(browser, tmp_path / "pictures.html")
+    browser.execute_script("fillAll()")
+    loaded = "return [...document.images].map((one) => [one.naturalWidth, one.src.slice(0, 14)])"
+    assert browser.execute_script(loaded) == [[1, "data:image/gif"]]
+    assert text_of(browser, "#turns").count("not shown") == 3
+    assert browser.get_log("browser") == []

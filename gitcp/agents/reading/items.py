@@ -50,6 +50,7 @@ _MARKS = (
 _IDS = ("tool_use_id", "call_id", "callId", "tool_call_id", "id")
 _INPUTS = ("input", "arguments", "args", "parameters", "action")
 _RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
+_MEDIA = ("media_type", "mimeType", "mime_type")
 _GIVEN = ("content", "output", "result")
 _CALLS = ("tool_use", "function_call", "custom_tool_call", "local_shell_call", "tool_call")
 _KINDS = {"prompt": "prompt", "reply": "answer"}
@@ -214,6 +215,38 @@ def parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
     if listed is None:
         return [b"\n".join(lines[start:end]) + b"\n" for start, end in pairs]
     return [json.dumps({"messages": listed[start:end]}).encode() for start, end in pairs]
+
+
+def pictures(data: bytes) -> Iterator[tuple[int, str, str]]:
+    """(line as items() counts, media type, base64) of each image that a transcript holds."""
+    if b"image" not in data:
+        return
+    listed = _document(data)
+    lines = ((n, line) for n, line in enumerate(_lines(data)) if b"image" in line)
+    entries = (
+        ((n, transcript_scan.load(line)) for n, line in lines)
+        if listed is None
+        else enumerate(listed)
+    )
+    for number, entry in entries:
+        for kind, held in dict.fromkeys(_images(entry)):
+            yield number, kind, held
+
+
+def _images(value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _images(one)
+    elif isinstance(value, dict):
+        kind = next((value[key] for key in _MEDIA if isinstance(value.get(key), str)), "")
+        if kind.startswith("image/") and isinstance(value.get("data"), str):
+            yield kind, value["data"]
+        else:
+            yield from _images(list(value.values()))
+    elif isinstance(value, str) and value.startswith("data:image/"):
+        kind, way, held = value[5:].partition(";base64,")
+        if way:
+            yield kind, held
 
 
 def _lines(data: bytes) -> list[bytes]:

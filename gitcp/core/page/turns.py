@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from gitcp.agents.reading.items import items, parts
+from gitcp.agents.reading.items import items, parts, pictures
 from gitcp.core.transcript import facts, tokens, transcript_scan
 
 TYPE_CHECKING = False
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan, Usage
 
     class Part(TypedDict, total=False):
-        """What happened in a turn: kind "answer" with text, or "call" with the rest.
+        """What happened in a turn: kind "answer" with text, "image" with its media type and its
+        data in base64, or "call" with the rest.
 
         id: of the tool use.  diff: lines that an edit took and put, as (sign, text); given: any
         other input; ended: how it ended, where that was badly; task: the parts of a subagent.
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
         kind: str
         text: str
+        type: str
+        data: str
         id: str
         name: str
         path: str
@@ -61,7 +64,10 @@ def turns(
     of the subagent it started, which may have started others."""
     gathered: list[Turn] = []
     calls: dict[str, Part] = {}
+    images = list(pictures(data))
     for item in items(data, of_subagent):
+        while gathered and images and images[0][0] < item["line"]:
+            gathered[-1]["parts"].append(_image(*images.pop(0)[1:]))
         if item["kind"] == "prompt" or not gathered:
             prompt = item["text"] if item["kind"] == "prompt" else ""
             gathered.append(_turn(len(gathered) + 1, prompt, item))
@@ -86,7 +92,13 @@ def turns(
                 calls[item["id"]]["ended"] = _end(item)
         else:
             turn["parts"].append({"kind": "answer", "text": cut(item["text"])})
+    if gathered:
+        gathered[-1]["parts"] += [_image(kind, held) for _, kind, held in images]
     return gathered
+
+
+def _image(kind: str, data: str) -> Part:
+    return {"kind": "image", "type": kind, "data": data}
 
 
 def spend(data: bytes, gathered: Sequence[Turn], scan: Callable[..., Scan]) -> None:
@@ -143,8 +155,13 @@ def _call(name: str, given: Any) -> Part:
 
 
 def _diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
-    old = edit.get("old_string", edit.get("old_str"))
-    new = edit.get("new_string", edit.get("new_str"))
+    old, new = (
+        next(
+            (edit[key] for key in (f"{age}_string", f"{age}_str", f"{age}_text") if key in edit),
+            None,
+        )
+        for age in ("old", "new")
+    )
     if not isinstance(new, str):
         return []
     lines = [("-", line) for line in cut(old).split("\n")] if isinstance(old, str) and old else []

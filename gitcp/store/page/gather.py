@@ -151,9 +151,9 @@ def lines(
                 row[key] = row.get(key, 0) + count
         counted[commit["oid"]] = shares
         took = [p["old"] for p in sums.patches(commit) if any(hunk[1] for hunk in p["hunks"])]
-        found = _find_removers(commit, authors[commit["oid"]]) if took else set()
+        takers = _find_removers(commit, authors[commit["oid"]]) if took else set()
         for path in took:
-            removers.setdefault(path, set()).update(found)
+            removers.setdefault(path, set()).update(takers)
     return counted, removers
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import datetime
 
 from gitcp.core.page.people import take_line
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 _LINE = 160  # cells of a prompt's first line
 _LONG, _LONGEST = 1000, 50_000  # characters of a result
+_PICTURES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
+_PICTURE, _GALLERY = 400_000, 1_500_000  # characters of base64 of one, of all
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}\Z")
 _NO_PROMPT = "(no prompt)"
 
 
@@ -29,6 +33,7 @@ class Talk:
     def __init__(self, clean: Callable[[Any], Any], keep: Callable[[Any], tuple[int, int]]) -> None:
         """clean: redacts texts and makes visible what hides in them.  keep: where a value is."""
         self._clean, self._keep = clean, keep
+        self._room = _GALLERY
         self._results: dict[str, Any] = {}  # long ones by their text, which often comes again
         self._calls: dict[tuple[str, str], tuple[str, str]] = {}  # session, tool use -> turn, call
         self._numbers: dict[tuple[str, int], tuple[str, str]] = {}  # -> turn, its prompt
@@ -62,6 +67,9 @@ class Talk:
     def _parts(self, parts: Sequence[Part], session: str, turn: str) -> list[Record]:
         views: list[Record] = []
         for part in parts:
+            if part["kind"] == "image":
+                views.append(self._picture(part["type"], part["data"]))
+                continue
             if part["kind"] == "answer":
                 views.append({"text": parse_markdown(self._clean(part["text"]))})
                 continue
@@ -81,6 +89,14 @@ class Talk:
                 view["task"] = self._parts(part["task"], session, turn)
             views.append({**view, "id": call})
         return views
+
+    def _picture(self, kind: str, data: str) -> Record:
+        """An image as the page may show it, or how large it is where that is too much."""
+        if kind in _PICTURES and len(data) <= min(_PICTURE, self._room) and _BASE64.match(data):
+            self._room -= len(data)
+            return {"image": f"data:{kind};base64,{data}"}
+        size = f"{3 * len(data) / 4e6:.1f} MB"
+        return {"image": "", "about": f"{self._clean(kind[:40])}, {size}, not shown"}
 
     def _result(self, text: str) -> Any:
         """A result, or where it is kept: what is long once for all calls that had it."""

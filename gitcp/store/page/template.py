@@ -28,7 +28,7 @@ def fill_template(view: Record, lists: Record, chunks: Sequence[Any]) -> str:
     way: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
     env = Environment(**way, loader=FunctionLoader(_asset))
     policy = (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     )
     index = {**lists, "axis": view["axis"], "withPrompts": view["with_prompts"]}

@@ -40,3 +40,17 @@ def test_an_input_of_any_form_is_shown() -> None:
 
 def test_lines_beside_the_main_conversation_are_no_part_of_it() -> None:
     assert turns.turns(transcript({"text": "beside"})) == []
+
+
+def test_an_image_stands_where_it_was_given_or_read() -> None:
+    picture = {"type": "image", "source": {"media_type": "image/png", "data": "aW1n"}}
+    prompt = {"content": [{"type": "text", "text": "Look"}, picture]}
+    read = {"type": "tool_result", "tool_use_id": "x", "content": [picture]}
+    lines = [
+        {"type": "user", "message": {"role": "user", **prompt}},
+        {"type": "assistant", "message": {"content": [call("x")]}},
+        {"type": "user", "message": {"role": "user", "content": [read]}, "toolUseResult": picture},
+    ]
+    [turn] = turns.turns(b"\n".join(json.dumps(line).encode() for line in lines))
+    assert [part["kind"] for part in turn["parts"]] == ["image", "call", "image"]
+    assert turn["parts"][0] == {"kind": "image", "type": "image/png", "data": "aW1n"}

@@ -18,6 +18,7 @@ function* lines(value) {
 
 function* wordsOf(parts) {
   for (const part of parts) {
+    if (part.image !== undefined) continue;
     if (part.text) {
       yield ["answer", "", textOf(part.text)];
       continue;

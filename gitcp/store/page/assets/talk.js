@@ -47,7 +47,14 @@ function callOf(call) {
   return folded;
 }
 
+function pictureOf({ image, about }) {
+  return /^data:image\/(png|jpeg|gif|webp);base64,/.test(image)
+    ? make("img", { class: "picture", src: image, alt: "A picture in the conversation" })
+    : make("p", { class: "soft", text: about });
+}
+
 function partOf(part) {
+  if (part.image !== undefined) return pictureOf(part);
   return part.text ? make("div", { class: "said" }, ...grow(part.text)) : callOf(part);
 }
 
@@ -62,13 +69,15 @@ function summed(calls) {
 
 // The last words are the answer; all before them is how it came about.
 function turnBody(turn, value, open) {
-  const asked = make("div", { class: "asked" }, ...grow(value.prompt));
-  if (!value.parts.length) return [asked];
-  const last = value.parts.at(-1);
-  const answer = last.text ? last : null;
-  const work = answer ? value.parts.slice(0, -1) : value.parts;
+  const first = value.parts.findIndex((part) => part.image === undefined);
+  const parts = value.parts.slice(first < 0 ? value.parts.length : first);
+  const shown = value.parts.slice(0, value.parts.length - parts.length);
+  const asked = make("div", { class: "asked" }, ...grow(value.prompt), ...shown.map(pictureOf));
+  if (!parts.length) return [asked];
+  const answer = parts.at(-1).text ? parts.at(-1) : null;
+  const work = answer ? parts.slice(0, -1) : parts;
   const steps = make("details", { class: "steps", open },
-    make("summary", { text: summed(work.filter((part) => !part.text)) }), ...work.map(partOf));
+    make("summary", { text: summed(work.filter((part) => part.id)) }), ...work.map(partOf));
   return [asked, work.length ? steps : "", answer ? partOf(answer) : ""].filter(Boolean);
 }
 
