@@ -5,6 +5,7 @@ from __future__ import annotations
 from gitcp.cmd.push import checkpoints
 from gitcp.console import cli
 from gitcp.console.options import JSON
+from gitcp.core.git import ids
 from gitcp.errors import OK
 from gitcp.stages import find_stage
 from gitcp.stages.share import fetch_checkpoints
@@ -13,11 +14,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.core.record_types import Record
+
 OPTIONS = (JSON, *find_stage("fetch-checkpoints")[1])
 
 
 def run(argv: Sequence[str]) -> int:
-    """Bring the permanent store, and say how much of it is new here."""
+    """Bring the permanent store, and say how much of it is new here; or list what is there."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.share import sync
@@ -28,6 +31,10 @@ def run(argv: Sequence[str]) -> int:
     refs = list(fetch_checkpoints(args, ()))
     if args.json:
         return cli.write_records(refs)
+    if args.list:
+        for one in refs:
+            print(_line(one, before.get(one["ref"])))
+        return OK
     with Objects(repo) as objects:
         count = destination.count_changed(objects, sync.local(repo), before)
     if not refs:
@@ -35,3 +42,11 @@ def run(argv: Sequence[str]) -> int:
     else:
         print(f"{checkpoints(count)} fetched" if count else "no new checkpoints")
     return OK
+
+
+def _line(there: Record, here: str | None) -> str:
+    """A ref that the remote has: a checkpoint by its id, and whether it is here."""
+    name = ids.parse_checkpoint_ref(there["ref"]) or there["ref"].removeprefix("refs/heads/")
+    if here == there["oid"]:
+        return f"{name}  here"
+    return f"{name}  {'here, another one there' if here else 'only there'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console.options import number, value
+from gitcp.console.options import flag, number, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def timeout(repo: Repo, given: int | None = None) -> float:
 
 
 def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
-    """A record of each ref of ours as it stands afterwards."""
+    """A record of each ref of ours as it stands afterwards; with --list, as it is there."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.share import sync
@@ -87,8 +87,12 @@ def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     repo = Repo.find()
     name = args.remote or destination.effective(repo) or destination.usual(repo)
     name = name or destination.need(repo)  # which says that there is none
-    with Objects(repo) as objects:
-        tips = sync.fetch(repo, objects, name, timeout(repo, args.timeout))
+    seconds = timeout(repo, args.timeout)
+    if args.list:
+        tips = sync.list_there(repo, name, seconds)
+    else:
+        with Objects(repo) as objects:
+            tips = sync.fetch(repo, objects, name, seconds)
     for ref, oid in tips.items():
         yield {"type": "ref", "ref": ref, "oid": oid}
 
@@ -97,6 +101,7 @@ STAGES = {
     "push-checkpoints": (push_checkpoints,),
     "fetch-checkpoints": (
         fetch_checkpoints,
+        flag("--list", "list what is there, by git-ls-remote(1), and fetch nothing"),
         TIMEOUT,
         value(
             "remote",

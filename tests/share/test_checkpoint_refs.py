@@ -254,6 +254,25 @@ def test_showing_one_checkpoint_fetches_that_one_alone(own: World) -> None:
     assert "write two" in there.gitcp("show", two)
 
 
+def test_what_the_destination_has_is_listed_and_not_fetched(own: World) -> None:
+    ids = [linked(own, "one"), linked(own, "two")]
+    bare = own.share()
+    own.gitcp("push")
+    there = clone(own, bare, "clone")
+    there.gitcp("show", ids[0])
+    listed = there.gitcp("fetch", "--list").splitlines()
+    assert {line for line in listed if "refs/" not in line} == {
+        f"{ids[0]}  here",
+        f"{ids[1]}  only there",
+    }
+    assert refs(there) == [own_ref(ids[0])]
+    assert tips(own) == {
+        one["ref"]: one["oid"]
+        for one in map(json.loads, there.gitcp("fetch", "--list", "--json").splitlines())
+        if one["ref"].startswith(OWN)
+    }
+
+
 def test_converting_keeps_every_checkpoint_as_it_was(world: World) -> None:
     for name in ("one", "two", "three"):
         linked(world, name)

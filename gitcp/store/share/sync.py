@@ -160,6 +160,11 @@ def fetch(
     return local(repo)
 
 
+def list_there(repo: Repo, name: str, timeout: float) -> Tips:
+    """The tips that the remote has of what is shared; nothing is fetched.  Raises as fetch()."""
+    return _listed(repo, Remote(repo, name, timeout))
+
+
 def local(repo: Repo) -> Tips:
     """The tips of what is shared."""
     return _checked(refs.listing(repo, *_shared(repo)), _shared(repo))
@@ -195,10 +200,14 @@ def _join(ref: str) -> Join | None:
 
 def _bring(repo: Repo, objects: Objects, remote: Remote) -> Tips:
     """Fetch what is not here yet and unite it with ours; what the remote has."""
-    names = [*_shared(repo), committed_refs.REF]
-    theirs = _checked(remote.listing(*dict.fromkeys(names)), names)
+    theirs = _listed(repo, remote)
     _take(repo, objects, remote, theirs)
     return theirs
+
+
+def _listed(repo: Repo, remote: Remote) -> Tips:
+    names = [*_shared(repo), committed_refs.REF]
+    return _checked(remote.listing(*dict.fromkeys(names)), names)
 
 
 def _take(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
