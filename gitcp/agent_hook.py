@@ -40,6 +40,8 @@ def read_call(argv: Sequence[str]) -> Events:
     payload = parse_payload(data)
     client = recognise(adapter(argv[0]), payload)
     event: Record = {**client.event(argv[1], payload)}
+    if seconds := client.hook_seconds(argv[1]):
+        event["seconds"] = seconds
     if event["event"] != "unknown":
         yield from _locate_event(client, event)
 

@@ -36,6 +36,7 @@ class Client:
     FORM = "nested"  # gitcp.agents.install.settings, gitcp.agents.install.own_files
     PLUGIN = ""  # of form plugin, its own part of it: a file below this folder
     HOOKS: tuple[tuple[str, str | None, int | None], ...]  # event, matcher, time-out as it counts
+    SECONDS = 60  # that a hook may take where its entry names none; 0: as long as it wants
     NO_HOOKS = ""  # the key of its settings by which it runs no hooks
     MANAGED: tuple[str, ...] = ()  # settings of its administrator, which outdo all others
     TRUST = ""  # what it asks before it runs hooks
@@ -84,6 +85,11 @@ class Client:
             tool["failed"] = tool["failed"] or name.endswith("Failure")
             record["event"] = payload.refined(ours, tool)
         return record
+
+    def hook_seconds(self, name: str) -> int:
+        """After how many seconds the client ends its hook of that name, 0 for never."""
+        own = (seconds for hook, _, seconds in self.HOOKS if hook == name and seconds)
+        return next(own, self.SECONDS)
 
     def is_own(self, given: Mapping[str, Any]) -> bool:
         """False where a payload may be of a client that runs this one's hooks too."""

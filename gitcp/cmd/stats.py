@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
+    from gitcp.store.stats.prices import Prices
 
 OPTIONS = (
     [JSON, flag("--markdown", "write tables for a pull request")],
@@ -19,6 +20,7 @@ OPTIONS = (
         "--survival",
         "tell too how many of the agents' lines live on, and who rewrote the rest",
     ),
+    flag("--cost", "tell too what the tokens cost, by the prices that are here"),
     value(
         "words",
         "<revision>",
@@ -44,7 +46,8 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.here()
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
-    stats = _counted(repo, args.words, paths, args.survival)
+    prices = _load_prices(repo) if args.cost else None
+    stats = _counted(repo, args.words, paths, args.survival, prices)
     if args.json:
         cli.write_records([stats])
     elif args.markdown:
@@ -60,7 +63,20 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) -> Record:
+def _load_prices(repo: Repo) -> Prices:
+    """The prices that are here.  Raises Error where there are none."""
+    from gitcp.errors import Error
+    from gitcp.store.stats import prices
+
+    if (table := prices.load(repo)) is None:
+        how = "name a file of them by 'gitcp.prices', or install 'gitcp[prices]'"
+        raise Error(f"no prices are here: {how}")
+    return table
+
+
+def _counted(
+    repo: Repo, revisions: list[str], paths: list[str], lived: bool, prices: Prices | None
+) -> Record:
     import gc
 
     from gitcp.core.stats.sums import Sums
@@ -86,5 +102,7 @@ def _counted(repo: Repo, revisions: list[str], paths: list[str], lived: bool) ->
         stats = sums.record()
         if replay:
             stats["survival"] = replay.record()
+        if prices:
+            stats["cost"] = prices.sum_record(sums.spent)
     notice.progress("")
     return stats

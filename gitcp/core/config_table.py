@@ -204,6 +204,11 @@ KEYS: dict[str, Key] = {
         "default": "",
         "meaning": "whether commits of the permanent store are signed; else as commit.gpgSign",
     },
+    "gitcp.prices": {
+        "kind": "text",
+        "default": "",
+        "meaning": "a file of what the tokens of models cost, for gitcp stats --cost and pages",
+    },
     "gitcp.page-forge": {
         "kind": "word",
         "default": "auto",

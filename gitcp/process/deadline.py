@@ -18,6 +18,12 @@ def begin(total: float = TOTAL, each: float = EACH) -> None:
     _limits.update(end=time.monotonic() + total, each=each)
 
 
+def shorten(most: float) -> None:
+    """This process has at most so many seconds from now on, however often a limit begins: who
+    started it waits no longer.  Only where begin() was called before."""
+    _limits["end"] = min(_limits["end"], time.monotonic() + most)
+
+
 def extend(seconds: float) -> None:
     """Give so much more, to all and to a single call: there is much to read."""
     for name in _limits:

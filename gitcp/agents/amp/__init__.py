@@ -22,6 +22,7 @@ FOLDERS = (".amp", ".config/amp")  # its configuration, at home or at the top
 SETTINGS = {"shared": ".amp/plugins/gitcp.ts", "user": ".config/amp/plugins/gitcp.ts"}
 FORM = "plugin"  # gitcp.agents.install.own_files
 PLUGIN = "amp/plugin.ts"
+SECONDS = 0  # the plugin waits
 UNSEEN = True
 SESSION_ENV = ("AMP_THREAD_ID",)
 ANSWERS = "text"  # gitcp.agents.exchange.replies

@@ -27,6 +27,7 @@ FOLDERS = (".copilot",)  # its configuration, at home or at the top
 SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
 ANSWERS = "copilot"  # gitcp.agents.exchange.replies
 FORM = "copilot"  # gitcp.agents.install.settings
+SECONDS = 30  # that a hook may take
 RESUME = "copilot --resume={}"
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
 COVERED_BY = "claude-code"

@@ -20,6 +20,7 @@ PROGRAM = "goose"
 FOLDERS = (".goose", ".config/goose")  # its configuration, at home or at the top
 SETTINGS = dict.fromkeys(("shared", "user"), ".agents/plugins/gitcp")  # a folder
 FORM = "files"  # gitcp.agents.install.own_files
+SECONDS = 30  # that a hook may take
 UNSEEN = True
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 KEYS = {"message": "prompt", "working_dir": "cwd", "tool_call_id": "tool_use_id"}

@@ -20,6 +20,7 @@ SESSION_ENV = ("KILO_SESSION_ID",)  # the plugin sets it
 ANSWERS = opencode.ANSWERS
 FORM = opencode.FORM
 PLUGIN = opencode.PLUGIN
+SECONDS = 0  # the plugin waits
 RESUME = "kilo --session {}"
 KINDS = opencode.KINDS
 EVENTS = opencode.EVENTS

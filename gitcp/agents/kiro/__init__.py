@@ -16,6 +16,7 @@ PROGRAM = "kiro-cli"
 FOLDERS = (".kiro",)  # its configuration, at home or at the top
 SETTINGS = dict.fromkeys(("shared", "user"), ".kiro/hooks/gitcp.json")
 FORM = "files"  # gitcp.agents.install.own_files
+SECONDS = 30  # that a hook may take
 UNSEEN = True
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 PATHS = ("path", "file_path")

@@ -27,6 +27,7 @@ SESSION_ENV = ("OPENCODE_SESSION_ID",)  # the plugin sets it
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 FORM = "plugin"  # gitcp.agents.install.own_files
 PLUGIN = "opencode/plugin.js"
+SECONDS = 0  # the plugin waits
 RESUME = "opencode --session {}"
 KINDS = {
     **dict.fromkeys("write edit multiedit patch apply_patch".split(), "write"),

@@ -15,6 +15,7 @@ FOLDERS = (".pi",)  # its configuration, at home or at the top
 SETTINGS = {"shared": ".pi/extensions/gitcp.ts", "user": ".pi/agent/extensions/gitcp.ts"}
 FORM = "plugin"  # gitcp.agents.install.own_files
 PLUGIN = "pi/plugin.ts"
+SECONDS = 0  # the plugin waits
 SESSION_ENV = ("PI_SESSION_ID",)  # the extension sets it
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 TRUST = "asks for trust in extensions of a repository once"

@@ -21,6 +21,7 @@ NAME = "vs-code"
 AGENT_TYPE = "VS Code"
 SETTINGS = {"shared": ".github/hooks/gitcp-vscode.json", "user": ".copilot/hooks/gitcp-vscode.json"}
 FORM = "vs-code"  # gitcp.agents.install.settings
+SECONDS = 30  # that a hook may take
 COVERED_BY = "copilot"
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 UNSEEN = True

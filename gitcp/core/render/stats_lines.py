@@ -35,6 +35,8 @@ def table(stats: Record, width: int) -> Iterator[Line]:
         yield _with_bar(f"{counts} {_share(count, total)}", _bar(count, total, bar), who)
     if used := spent(stats["tokens"]):
         yield [(f"  {used}", "")]
+    if cost := stats.get("cost"):
+        yield [(f"  {spell_cost(cost)}", "")]
     for row in stats["attested"]:
         yield [(f"  attested: {row['agent']}, {_counts(row)}", "")]
     if lived := stats.get("survival"):
@@ -45,6 +47,14 @@ def table(stats: Record, width: int) -> Iterator[Line]:
             yield []
             yield [(title, "bold")]
             yield from _rows(rows, width)
+
+
+def spell_cost(cost: Record) -> str:
+    """What all tokens of a record `stats` cost, by which prices, and how much has none."""
+    amount, unpriced = cost["amount"], cost["unpriced_tokens"]
+    words = "no price is known" if amount is None else f"{amount:.2f} {cost['currency']}"
+    left = f"; {number(unpriced)} tokens have no price" if unpriced and amount is not None else ""
+    return f"{words} by {cost['source']}{left}"
 
 
 def _counts(row: Record) -> str:
@@ -139,6 +149,9 @@ def markdown(stats: Record) -> Iterator[str]:
     if used := spent(stats["tokens"]):
         yield ""
         yield used
+    if cost := stats.get("cost"):
+        yield ""
+        yield spell_cost(cost)
     for row in stats["attested"]:
         yield ""
         yield f"Attested: {_code(row['agent'])}, {_counts(row)}"

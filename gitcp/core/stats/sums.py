@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.git.patches import Change, Patch
     from gitcp.core.lines.authors import Author, Record
+    from gitcp.core.record_types import Usage
 
     class Commit(Change):
         """linked: it names a checkpoint.  known: path -> line -> author.  unsaid: whose the
@@ -49,6 +50,7 @@ class Sums:
         self.files: defaultdict[str, Counts] = defaultdict(_row)
         self.days: defaultdict[str, Counts] = defaultdict(_row)
         self._checkpoints: set[tuple[str, str]] = set()
+        self.spent: dict[tuple[str, str], Usage] = {}  # (agent, model) -> tokens
 
     def take(self, commit: Commit) -> None:
         """Count one commit in."""
@@ -101,6 +103,8 @@ class Sums:
         used = metadata.get("token_usage_delta")
         if isinstance(used, dict):
             _spend(session["tokens"], used)
+            key = session["agent"], find_model(turns)
+            self.spent[key] = tokens.add(self.spent.get(key), tokens.flat(used))  # type: ignore[arg-type]
 
     def record(self) -> dict[str, Any]:
         """All of it as a record `stats` (gitcp-record(5)), largest first, days in order."""
@@ -123,6 +127,13 @@ class Sums:
             "files": [{"path": path, **counts} for path, counts in files],
             "days": [{"day": day, **counts} for day, counts in sorted(self.days.items())],
         }
+
+
+def find_model(turns: object) -> str:
+    """The model of every turn that names one; '' where there is none, or not only one."""
+    each = turns.values() if isinstance(turns, dict) else ()
+    models = {str(turn["model"]) for turn in each if isinstance(turn, dict) and turn.get("model")}
+    return models.pop() if len(models) == 1 else ""
 
 
 def _spend(total: Counts, used: Mapping[str, Any]) -> None:

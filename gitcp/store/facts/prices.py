@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import cache
 
 from gitcp.core.facts import schema
+from gitcp.core.transcript import tokens
+from gitcp.store.stats.prices import list_price
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from gitcp.core.facts.rows import Row
     from gitcp.core.stats.sums import Commit
 
@@ -24,30 +23,5 @@ def with_price(row: Row, commit: Commit) -> Row:
     fresh, creation, read, output = row[_INPUT : _INPUT + 4]
     time = int(commit["author"].rpartition(" ")[2])
     day = datetime.fromtimestamp(time - time % 86400, UTC)
-    rates = _price(row[_MODEL], fresh, creation, read, output, day) if row[_MODEL] else None
-    return *row[:-1], rates
-
-
-@cache
-def _package() -> Any:
-    try:
-        import genai_prices
-    except ImportError:
-        return None
-    return genai_prices
-
-
-def _price(model: str, fresh: int, creation: int, read: int, output: int, day: Any) -> float | None:
-    prices = _package()
-    if prices is None:
-        return None
-    usage = prices.Usage(
-        input_tokens=fresh + creation + read,
-        cache_write_tokens=creation,
-        cache_read_tokens=read,
-        output_tokens=output,
-    )
-    try:
-        return float(prices.calc_price(usage, model, genai_request_timestamp=day).total_price)
-    except LookupError:
-        return None
+    used = tokens.usage(fresh, creation, read, output)
+    return *row[:-1], list_price(row[_MODEL], used, day) if row[_MODEL] else None

@@ -11,6 +11,7 @@ import time
 
 from gitcp import trace
 from gitcp.core.guard import verdict
+from gitcp.process import deadline
 from gitcp.store.guard import base, claims, place, presence
 
 TYPE_CHECKING = False
@@ -201,7 +202,8 @@ def _live(repo: Repo, *seen: Look | None) -> set[str]:
 
 
 def _wait(repo: Repo) -> int:
-    return int(repo.config.option("gitcp.guard-wait"))
+    wait, left = int(repo.config.option("gitcp.guard-wait")), deadline.left()
+    return wait if left is None else min(wait, int(left / 2))
 
 
 def _age(claim: Claim) -> str:

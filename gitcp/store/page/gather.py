@@ -5,10 +5,13 @@ from __future__ import annotations
 from gitcp.agents import find_client
 from gitcp.core.page import forge
 from gitcp.core.stats import sums
+from gitcp.core.stats.sums import find_model
+from gitcp.core.transcript import tokens
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.lines import ranges
 from gitcp.store.show import commit_list, lookup, turn_tokens
+from gitcp.store.stats import prices
 from gitcp.store.v1 import committed_read, find_commits
 
 TYPE_CHECKING = False
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.git.prefetch import Prefetched
+    from gitcp.store.stats.prices import Prices
 
     # path -> (a session, or a word of sums.WHO; the author of the commit)
     Removers = dict[str, set[tuple[str, str]]]
@@ -74,7 +78,8 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
                 stored.setdefault(part["session_id"], []).append(
                     (checkpoint["checkpoint_id"], part)
                 )
-    stories = []
+    stories: list[Record] = []
+    table = prices.load(repo)
     for session_id, parts in reversed(stored.items()):
         every = [committed_read.read(repo, objects, one) for one, _ in parts]
         try:
@@ -84,17 +89,28 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
         part, tasks = parts[0][1], dict[str, bytes]()
         for one in reversed(every):
             tasks |= committed_read.task_transcripts(objects, one)
-        stories.append(
-            {
-                "session_id": session_id,
-                "agent": part.get("agent") or "agent",
-                "model": str(content["metadata"].get("model") or ""),
-                "tokens": part.get("token_usage"),
-                "resume": _resume(part.get("agent"), session_id),
-                "turns": _turns(content["transcript"], tasks, part.get("agent"), root),
-            }
-        )
+        turns = _turns(content["transcript"], tasks, part.get("agent"), root)
+        stories.append(_describe(session_id, part, content["metadata"], turns, table))
     return stories
+
+
+def _describe(
+    session_id: str, part: Record, metadata: Record, turns: list[Turn], table: Prices | None
+) -> Record:
+    """A session with its turns; cost: None where its prices are not known."""
+    spent = [turn["spent"] for turn in turns if turn["spent"]]
+    used = tokens.add(*spent) if spent else part.get("token_usage")
+    model = str(metadata.get("model") or find_model(metadata.get("turns")))
+    return {
+        "session_id": session_id,
+        "agent": part.get("agent") or "agent",
+        "model": model,
+        "tokens": used,
+        "cost": table.cost(model, used) if table and used and model else None,
+        "prices": table,
+        "resume": _resume(part.get("agent"), session_id),
+        "turns": turns,
+    }
 
 
 def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> list[Turn]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gitcp.core.page.forge import Links
     from gitcp.core.record_types import Record
     from gitcp.store.page.change import File, Writer
+    from gitcp.store.stats.prices import Prices
 
 
 _COLOURS = 8
@@ -50,6 +51,8 @@ class Page:
         self.turns: list[Record] = []
         self.commits: list[Record] = []
         self.files: list[Record] = []
+        self._cost = 0.0
+        self._prices: Prices | None = None
         self._people: dict[str, int] = {}  # lines of each
         self.tip = ""
 
@@ -73,9 +76,11 @@ class Page:
         asked = [turn["prompt"] for turn in story["turns"]]
         if self._with_prompts and any(asked):
             session["name"] = short(self.text(people.name_session(asked, story["agent"])), _NAME)
-        usage = [turn["spent"] for turn in story["turns"] if turn["spent"]]
-        session["usage"] = tokens.add(*usage) if usage else story["tokens"]
+        session["usage"] = story["tokens"]
         session["spent"] = spent(session["usage"], story["agent"])
+        if story["cost"] is not None:
+            self._cost, self._prices = self._cost + story["cost"], story["prices"]
+            session["spent"] += f", {story['cost']:.2f} {story['prices'].currency}"
         session["resume"] = self.text(story["resume"])
         for turn in story["turns"]:
             public_turn = turn if self._with_prompts else {**turn, "prompt": "", "parts": []}
@@ -84,6 +89,12 @@ class Page:
             view |= {"session": session["at"], "chunk": chunk, "index": index}
             session["turns"].append(view)
             self.turns.append(view)
+
+    def _spell_cost(self) -> str:
+        """What all sessions cost together whose prices are known, in words; '' for none."""
+        if self._prices is None:
+            return ""
+        return f", {self._cost:.2f} {self._prices.currency} by {self._prices.source}"
 
     def _session(self, name: str, agent: str, model: str = "") -> Record:
         """The view of a session, begun where it is met first."""
@@ -282,7 +293,7 @@ class Page:
             "kinds": self._kinds(sums),
             "plus": sum(file["plus"] for file in self.files),
             "minus": sum(file["minus"] for file in self.files),
-            "tokens": spent(tokens.add(*filter(None, usage))),
+            "tokens": spent(tokens.add(*filter(None, usage))) + self._spell_cost(),
             "models": sorted({s["model"] for s in self.sessions if s["model"]}),
             "first": first,
             "rule": attention.RULE,

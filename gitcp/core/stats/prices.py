@@ -1,0 +1,65 @@
+"""What tokens cost by a table of prices; what the table does not have costs nobody knows what."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from gitcp.core.transcript import tokens
+from gitcp.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from gitcp.core.record_types import Usage
+
+    Price = dict[str, float]  # a kind of token -> what a million of them cost
+    Cost = Callable[[str, Usage], float | None]
+
+_KINDS = ("input", "cache-write", "cache-read", "output")
+_MILLION = 1_000_000
+
+
+def read_table(values: Iterable[tuple[str, str]]) -> tuple[dict[str, Price], str, str]:
+    """(pattern of models -> prices, the currency, the date) of a file in git's form, which has keys
+    `model.<pattern>.<kind>`, `prices.currency` and `prices.date`.  Raises InputError naming a price
+    that is none."""
+    table: dict[str, Price] = {}
+    about = {"prices.currency": "USD", "prices.date": ""}
+    for key, text in values:
+        section, _, rest = key.partition(".")
+        pattern, _, kind = rest.rpartition(".")
+        if key in about:
+            about[key] = text
+        elif section == "model" and kind in _KINDS:
+            try:
+                table.setdefault(pattern, {})[kind] = float(text)
+            except ValueError:
+                raise InputError(f"'{key}' is no price: {ascii(text)[:40]}") from None
+    return table, about["prices.currency"], about["prices.date"]
+
+
+def cost_by_table(table: Mapping[str, Price]) -> Cost:
+    """What tells the cost of a model's tokens: by the first pattern that is the model's, None where
+    there is none, or where it has no price for a kind of token that was used."""
+
+    def cost(model: str, used: Usage) -> float | None:
+        price = next((p for name, p in table.items() if fnmatchcase(model, name)), None)
+        pairs = [*zip(_KINDS, tokens.counts(tokens.flat(used)), strict=False)]
+        if price is None or any(count and kind not in price for kind, count in pairs):
+            return None
+        return sum(count * price.get(kind, 0) for kind, count in pairs) / _MILLION
+
+    return cost
+
+
+def sum_costs(spent: Iterable[tuple[str, Usage]], cost: Cost) -> tuple[float | None, int]:
+    """(what all of it cost, None where nothing of it has a price; the tokens that have none)."""
+    total, unpriced = None, 0
+    for model, used in spent:
+        amount = cost(model, used) if model else None
+        if amount is None:
+            unpriced += sum(tokens.counts(tokens.flat(used))[:4])
+        else:
+            total = (total or 0) + amount
+    return total, unpriced
