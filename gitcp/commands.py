@@ -80,7 +80,7 @@ TOOLS = {
     "fetch": "bring checkpoints from a remote",
     "convert-store": "give each checkpoint of the branch a ref of its own",
     "forget": "take content out of the store, here and where it was sent",
-    "check": "hold a range against the rules of the branch it is merged into",
+    "check": "hold a range against the rules of its target branch",
     "verify": "check who signed checkpoints, and what they hold",
     "doctor": "find what is wrong here, and mend it",
     "fsck": "check the stored data, and repair it",

@@ -74,8 +74,7 @@ def _options(args: Namespace) -> Options:
     known = [*_NAMES, *adapters.list_programs(os.environ.get("PATH", ""))]
     for name in args.agent or ():
         if name not in known:
-            listed = ", ".join(dict.fromkeys(known))
-            args.error(f"argument --agent: unknown value '{name}'; it is one of {listed}")
+            args.error(f"argument --agent: {cli.unknown_value(name, list(dict.fromkeys(known)))}")
     scope = "shared" if args.shared else "user" if args.user else "local"
     asked = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
     return Options(args.agent or (), *asked, skills=args.skills)

@@ -78,11 +78,16 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             names = [str(choice) for choice in action.choices]
-            meant = suggestion(str(value), names) or f"; it is one of {', '.join(names)}"
-            raise argparse.ArgumentError(action, f"unknown value '{value}'{meant}")
+            raise argparse.ArgumentError(action, unknown_value(str(value), names))
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
+
+
+def unknown_value(value: str, known: Sequence[str]) -> str:
+    """What is said of a value that is none of those known."""
+    meant = suggestion(value, known) or f"; it is one of {', '.join(known)}"
+    return f"unknown value '{value}'{meant}"
 
 
 def suggestion(word: str, known: Sequence[str]) -> str:

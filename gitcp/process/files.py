@@ -22,14 +22,13 @@ def read(path: str) -> bytes | None:
         raise Error(f"cannot read '{path}': {e.strerror}") from None
 
 
-def peek(path: str | bytes, tail: int = 0) -> bytes:
-    """What a file holds, or its last so many bytes; nothing where it cannot be read: for what
-    only hints, and is as well not there."""
+def peek(path: str | bytes, at: int = 0, most: int = -1) -> bytes:
+    """What a file holds from at on, before its end where that is negative, and at most so many
+    bytes; nothing where it cannot be read: for what only hints, and is as well not there."""
     try:
-        with open(path, "rb") as f:
-            if tail:
-                f.seek(max(0, os.fstat(f.fileno()).st_size - tail))
-            return f.read()
+        with open(path, "rb", buffering=0) as f:
+            f.seek(at if at >= 0 else max(0, os.fstat(f.fileno()).st_size + at))
+            return f.read(most)
     except (OSError, ValueError):
         return b""
 

@@ -62,7 +62,7 @@ def test_a_prompt_asks_each_thing_once(world: World) -> None:
     (hook,) = trace.take()
     asked_once(hook)
     assert count(hook, "state: load") == count(hook, "state: save") == 1
-    assert looks(hook) == (2, 2)  # of HEAD one is the guard's
+    assert looks(hook) == (3, 2)  # of HEAD one is the guard's, one the scan's
 
 
 def test_a_prompt_after_an_interrupted_turn_asks_each_thing_once(world: World) -> None:
@@ -88,8 +88,8 @@ def test_a_stop_asks_each_thing_once(world: World) -> None:
     asked_once(hook)
     assert count(hook, "state: load") == count(hook, "state: save") == 1
     # Each once more under the stream's lock, where the ref moves; the tip when the state is
-    # loaded, and when the worktree is scanned.
-    assert looks(hook) == (2, 3)
+    # loaded, and when the worktree is scanned; there HEAD, too, for what is staged.
+    assert looks(hook) == (3, 3)
     assert agent.state["phase"] == "idle" and agent.state["checkpoint_count"] == 2
 
 

@@ -5,6 +5,8 @@ oids are hex; an Entry says where an object's bytes begin in the pack, and their
 
 from __future__ import annotations
 
+import zlib
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     Entry = tuple[int, int]  # offset, crc
     Hasher = Callable[[bytes], Any]
 
+LARGEST = 1 << 20  # bytes of an object that inflate() gives
 START = 12  # bytes before the first object
 _KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 _INDEX = b"\xfftOc\0\0\0\2"
@@ -76,10 +79,38 @@ def bucket(head: bytes, oid: str) -> tuple[int, int]:
     return _OIDS + low * width, _OIDS + int.from_bytes(head[at : at + 4], "big") * width
 
 
-def among(oids: bytes, oid: str) -> bool:
-    """Whether an oid is among those of its bucket."""
+def position(oids: bytes, oid: str) -> int:
+    """Which one an oid is of those of its bucket, -1 for none."""
     name = bytes.fromhex(oid)
     at = oids.find(name)
     while at > 0 and at % len(name):
         at = oids.find(name, at + 1)
-    return at >= 0
+    return at // len(name)
+
+
+def offset_at(head: bytes, width: int, number: int) -> int:
+    """Where in an index the offset stands of the object that is number of all by its oid."""
+    count = int.from_bytes(head[_OIDS - 4 : _OIDS], "big")
+    return _OIDS + count * (width + 4) + number * 4
+
+
+def parse_object(data: bytes) -> tuple[str, bytes] | None:
+    """(kind, content) of the object that data begins with; None for a delta, and where data does
+    not hold all of it."""
+    kind = next((name for name, n in _KINDS.items() if data and n == data[0] >> 4 & 7), None)
+    start = 1
+    while data[start - 1 : start] > b"\x7f":  # the bytes of its size
+        start += 1
+    content = inflate(data[start:]) if kind else None
+    return (kind, content) if kind and content is not None else None
+
+
+def inflate(data: bytes) -> bytes | None:
+    """The content of deflated bytes, with or without others behind; None where it is larger than
+    LARGEST or not whole."""
+    unpacker = zlib.decompressobj()
+    try:
+        content = unpacker.decompress(data, LARGEST)
+    except zlib.error:
+        return None
+    return content if unpacker.eof else None

@@ -83,13 +83,21 @@ class Objects:
             if named is None or named[0] in self._near:
                 return self._near[named[0]] if named else None
             spec = named[0]
-        obj = self._git().ask(spec)
+        obj = self._direct(spec) or self._git().ask(spec)
         if obj is None and git.settle():
             obj = self._git().ask(spec)
         if obj:
             trace.note("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
             self._remember(obj)
         return obj
+
+    def _direct(self, oid: str) -> Object | None:
+        """The object where a git need not be started for it."""
+        if self._batch:
+            return None
+        from gitcp.store.git import direct
+
+        return direct.read(self._repo, oid)
 
     def near(self, oids: Iterable[str]) -> None:
         """Have these at hand, as far as they are small; asked for at once."""

@@ -138,7 +138,7 @@ def _of_head(repo: Repo) -> str:
 
 def _entries(path: str, most: int = _BYTES) -> list[Move]:
     """Those of the last so many bytes that are whole: git may be at work on another."""
-    data, entries = files.peek(path, most + 1), []
+    data, entries = files.peek(path, -most - 1), []
     lines = data[: data.rfind(b"\n") + 1].splitlines()
     for line in lines[1:] if len(data) > most else lines:
         oids, _, reason = line.partition(b"\t")

@@ -122,7 +122,7 @@ def listing(repo: Repo) -> list[Claim]:
 
 def ended(claim: Claim) -> bool:
     """Whether the owner's transcript shows that the call is over: its tool-end never came."""
-    data = files.peek(claim["transcript"], _TAIL)
+    data = files.peek(claim["transcript"], -_TAIL)
     seconds, rest = divmod(int(claim["created"] * 1000), 1000)
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
     return claim_rules.ended(data, claim["tool_use_id"], since)

@@ -201,7 +201,7 @@ class Sources:
                     self._lines, [path]
                 )
                 stood = _stood(place, window["begin"] if is_known else begun)
-                data = files.peek(place, _LARGEST) if stood else b""
+                data = files.peek(place, -_LARGEST) if stood else b""
                 if lines := _added(data) or (data.split(b"\n") if self._is_ours(place) else []):
                     added[place] = lines
             self._files[window["who"]] = added

@@ -110,7 +110,7 @@ def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
 
 
 def _tail(path: str | None) -> bytes:
-    return files.peek(path or "", _TAIL)
+    return files.peek(path or "", -_TAIL)
 
 
 def _turn(

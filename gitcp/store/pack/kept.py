@@ -57,8 +57,21 @@ class Index:
 
     def has(self, oid: str) -> bool:
         """Whether the pack has an object."""
+        return self._number(oid) >= 0
+
+    def offset(self, oid: str) -> int:
+        """Where in the pack an object begins, 0 where it has none."""
+        number = self._number(oid)
+        if number < 0:
+            return 0
+        at = packfile.offset_at(self._head, len(oid) // 2, number)
+        return int.from_bytes(os.pread(self._fd, 4, at), "big")
+
+    def _number(self, oid: str) -> int:
+        """Which object of the pack one is by its oid, -1 where the pack has none."""
         start, end = packfile.bucket(self._head, oid)
-        return start < end and packfile.among(os.pread(self._fd, end - start, start), oid)
+        found = packfile.position(os.pread(self._fd, end - start, start), oid)
+        return found if found < 0 else found + (start - packfile.HEAD) // (len(oid) // 2)
 
 
 def place(repo: Repo, name: str, path: str) -> None:

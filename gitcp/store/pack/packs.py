@@ -148,6 +148,14 @@ class Packs:
                 return name
         return ""
 
+    def read(self, oid: str) -> tuple[str, bytes] | None:
+        """(kind, content) of an object in a pack of ours; None for none, and for a large one."""
+        for name, index in self._ours().items():
+            if at := index.offset(oid):
+                path = os.path.join(self.folder, f"{name}.pack")
+                return packfile.parse_object(files.peek(path, at, _PIECE))
+        return None
+
     def stamp(self, oid: str) -> int | None:
         """What stands for the pack of ours that has an object, 0 for one that this process
         makes; None where none has it."""
