@@ -88,8 +88,8 @@ def test_a_stop_asks_each_thing_once(world: World) -> None:
     asked_once(hook)
     assert count(hook, "state: load") == count(hook, "state: save") == 1
     # Each once more under the stream's lock, where the ref moves; the tip when the state is
-    # loaded, and when the worktree is scanned; there HEAD, too, for what is staged.
-    assert looks(hook) == (3, 3)
+    # loaded, and when the worktree is scanned; there HEAD twice, too.
+    assert looks(hook) == (4, 3)
     assert agent.state["phase"] == "idle" and agent.state["checkpoint_count"] == 2
 
 

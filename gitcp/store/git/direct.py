@@ -9,22 +9,56 @@ import os
 
 from gitcp.core.git import packfile
 from gitcp.process import files
+from gitcp.store.git import refs
 from gitcp.store.pack import packs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gitcp.repo import Repo
     from gitcp.store.git.cat_file import Object
 
 _MOST = 1 << 16  # bytes of a file
+_TREE = "^{tree}"
 
 
-def read(repo: Repo, oid: str) -> Object | None:
-    """The object of a full oid; None where git has to be asked."""
+class Unsure(Exception):
+    """Git has to be asked."""
+
+
+def read(repo: Repo, spec: str, near: Mapping[str, Object]) -> Object | None:
+    """The object that a full oid, a full ref or HEAD names, or `^{tree}` of it; None where there
+    is no such ref.  near: what is at hand, by its oid.  Raises Unsure for all else."""
+    name = spec.removesuffix(_TREE)
+    if (oid := _resolve(repo, name)) is None:
+        return None
+    obj = near.get(oid) or _read(repo, oid)
+    if name == spec or obj[1] == "tree":
+        return obj
+    if obj[1] != "commit":
+        raise Unsure
+    tree = obj[2].partition(b"\n")[0].removeprefix(b"tree ").decode()
+    return near.get(tree) or _read(repo, tree)
+
+
+def _resolve(repo: Repo, name: str) -> str | None:
+    if name == "HEAD":
+        return refs.head(repo)
+    if name.startswith("refs/") and not any(sign in name for sign in "^~:@"):
+        return refs.read(repo, name)
+    if len(name) == len(repo.empty_tree) and not name.strip("0123456789abcdef"):
+        return name
+    raise Unsure
+
+
+def _read(repo: Repo, oid: str) -> Object:
     ours = packs.get_packs(repo)
     if found := ours.read(oid):
         return oid, *found
     loose = os.path.join(os.path.dirname(ours.folder), oid[:2], oid[2:])
     head, _, content = (packfile.inflate(files.peek(loose, most=_MOST)) or b"").partition(b"\0")
     kind, _, size = head.decode("ascii", "replace").partition(" ")
-    return (oid, kind, content) if size == str(len(content)) else None
+    if size != str(len(content)):
+        raise Unsure
+    return oid, kind, content

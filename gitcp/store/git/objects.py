@@ -78,26 +78,29 @@ class Objects:
             return self._near[spec]
         if not spec or "\0" in spec:
             return None
+        if self._batch is None:
+            from gitcp.store.git import direct
+
+            try:
+                return self._note(direct.read(self._repo, spec, self._near))
+            except direct.Unsure:
+                pass
         if len(spec) != len(self._repo.empty_tree) or spec.strip("0123456789abcdef"):
             named = self._look(spec)
             if named is None or named[0] in self._near:
                 return self._near[named[0]] if named else None
             spec = named[0]
-        obj = self._direct(spec) or self._git().ask(spec)
+        obj = self._git().ask(spec)
         if obj is None and git.settle():
             obj = self._git().ask(spec)
-        if obj:
+        return self._note(obj)
+
+    def _note(self, obj: Object | None) -> Object | None:
+        """The same, at hand from now on."""
+        if obj and obj[0] not in self._near:
             trace.note("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
             self._remember(obj)
         return obj
-
-    def _direct(self, oid: str) -> Object | None:
-        """The object where a git need not be started for it."""
-        if self._batch:
-            return None
-        from gitcp.store.git import direct
-
-        return direct.read(self._repo, oid)
 
     def near(self, oids: Iterable[str]) -> None:
         """Have these at hand, as far as they are small; asked for at once."""
