@@ -54,8 +54,8 @@ def _resolve(repo: Repo, name: str) -> str | None:
 
 def _read(repo: Repo, oid: str) -> Object:
     ours = packs.get_packs(repo)
-    if found := ours.read(oid):
-        return oid, *found
+    if packed := ours.read(oid):
+        return oid, *packed
     loose = os.path.join(os.path.dirname(ours.folder), oid[:2], oid[2:])
     head, _, content = (packfile.inflate(files.peek(loose, most=_MOST)) or b"").partition(b"\0")
     kind, _, size = head.decode("ascii", "replace").partition(" ")

@@ -8,7 +8,6 @@ from itertools import islice
 from gitcp import git, trace
 from gitcp.errors import Error
 from gitcp.record import text
-from gitcp.store.git.cat_file import Batch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gitcp.repo import Repo
-    from gitcp.store.git.cat_file import Object
+    from gitcp.store.git.cat_file import Batch, Object
     from gitcp.store.pack.packs import Packs
 
 _AT_ONCE = 400  # names: they fit into a pipe, so git is never waited for while it waits
@@ -118,6 +117,8 @@ class Objects:
 
     def _git(self) -> Batch:
         if self._batch is None:
+            from gitcp.store.git.cat_file import Batch
+
             self._batch = Batch(self._repo)
         return self._batch
 

@@ -70,8 +70,9 @@ class Index:
     def _number(self, oid: str) -> int:
         """Which object of the pack one is by its oid, -1 where the pack has none."""
         start, end = packfile.bucket(self._head, oid)
-        found = packfile.position(os.pread(self._fd, end - start, start), oid)
-        return found if found < 0 else found + (start - packfile.HEAD) // (len(oid) // 2)
+        number = packfile.position(os.pread(self._fd, end - start, start), oid)
+        before = (start - packfile.HEAD) // (len(oid) // 2)
+        return number if number < 0 else before + number
 
 
 def place(repo: Repo, name: str, path: str) -> None:
