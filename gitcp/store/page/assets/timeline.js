@@ -60,7 +60,7 @@ function filesOf(turn) {
 function commitMark(commit, y, width) {
   const x = at(commit.x, width);
   const link = draw("a", { href: `#commit-${commit.oid}`,
-    "aria-label": `Commit ${commit.subject}` },
+    "aria-label": ["Commit", commit.names.join(", "), commit.subject].filter(Boolean).join(" ") },
     draw("path", { class: "commit", d: `M${x} ${y + 5}l7 9l-7 9l-7 -9z` }),
     commit.names.length && draw("text", { x: x > width / 2 ? x - 11 : x + 11, y: y + 18,
       "text-anchor": x > width / 2 ? "end" : "start", text: commit.names.join(", ") }));
