@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gitcp.core.lines import authors
+from gitcp.core.redact import images
 from gitcp.store.page.render import Page
 from tests.page.browser import needs_browser, show
 from tests.page.hostile import SECRET
@@ -228,6 +229,8 @@ def test_images_are_shown_up_to_a_size_and_never_fetched(tmp_path: Path, browser
         ("image/gif", "https://example.com/a.gif"),
         ("image/svg+xml", "PHN2Zz4="),
         ("image/png", "AAAA" * 100_001),
+        ("image/png", images.MARK.decode() + "0" * 64),
+        ("image/png", images.DOT[1].decode()),
     ]
     parts = [{"kind": "image", "type": kind, "data": data} for kind, data in pictures]
     turn = {"number": 1, "prompt": "Look", "start": "", "end": "", "ticks": [], "spent": None}
@@ -242,4 +245,5 @@ def test_images_are_shown_up_to_a_size_and_never_fetched(tmp_path: Path, browser
     loaded = "return [...document.images].map((one) => [one.naturalWidth, one.src.slice(0, 14)])"
     assert browser.execute_script(loaded) == [[1, "data:image/gif"]]
     assert text_of(browser, "#turns").count("not shown") == 3
+    assert text_of(browser, "#turns").count("gitcp.images leaves out") == 2
     assert browser.get_log("browser") == []

@@ -7,6 +7,7 @@ import re
 from datetime import datetime
 
 from gitcp.core.page.people import take_line
+from gitcp.core.redact import images
 from gitcp.core.render.spans import many, short, spent
 from gitcp.store.page.markdown import parse_markdown
 
@@ -92,6 +93,8 @@ class Talk:
 
     def _picture(self, kind: str, data: str) -> Record:
         """An image as the page may show it, or how large it is where that is too much."""
+        if data.startswith(images.MARK.decode()) or data == images.DOT[1].decode():
+            return {"image": "", "about": "a picture that gitcp.images leaves out"}
         if kind in _PICTURES and len(data) <= min(_PICTURE, self._room) and _BASE64.match(data):
             self._room -= len(data)
             return {"image": f"data:{kind};base64,{data}"}
