@@ -15,6 +15,7 @@ import pytest
 
 from gitcp import memory
 from tests.support import commit_forms, warm
+from tests.support.copies import plant
 from tests.support.harness import Agent, World, enabled
 from tests.support.paths import TOP
 from tests.support.sealed import SEALED, environment
@@ -27,7 +28,8 @@ MEMORY, ROOM = "/dev/shm", 4 << 30
 
 def pytest_configure() -> None:
     """Write what tests write to memory, where there is room and nobody named another place: on a
-    disk they wait for it half of their time."""
+    disk they wait for it half of their time.  While tests are collected nothing is garbage."""
+    gc.disable()
     if "TMPDIR" not in os.environ and _has_room(MEMORY):
         tempfile.tempdir = MEMORY
 
@@ -40,9 +42,11 @@ def _has_room(folder: str) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """No test is garbage before the end: a sixth of the tests of pure code is to look for some."""
-    gc.collect()
+    """No test is garbage before the end, and little is made of a cycle: what looks for some takes
+    a tenth of a worker's time."""
     gc.freeze()
+    gc.set_threshold(50_000)
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +103,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def repo(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh copy of the template; the current directory of the test."""
-    path = Path(shutil.copytree(template, tmp_path / "repo"))
+    path = plant(template, tmp_path / "repo")
     monkeypatch.chdir(path)
     return path
 
@@ -115,7 +119,7 @@ def ground(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def world(ground: Path, tmp_path: Path) -> Iterator[World]:
     """A repository with gitcp enabled, two commits, nothing changed."""
-    path = Path(shutil.copytree(ground, tmp_path / "repo"))
+    path = plant(ground, tmp_path / "repo")
     made = World(path, tmp_path / "home")
     yield made
     made.close()

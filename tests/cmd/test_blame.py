@@ -19,6 +19,7 @@ from gitcp.store.git.objects import Objects
 from tests.blame.recorded_lines import linked
 from tests.support import warm
 from tests.support.checkpoints import git
+from tests.support.copies import plant
 from tests.support.paths import BIN
 from tests.support.sealed import environment
 
@@ -76,7 +77,7 @@ def past(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
 @pytest.fixture
 def history(past: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Our copy of it, to stand in."""
-    repo = Path(shutil.copytree(past, tmp_path / "repo"))
+    repo = plant(past, tmp_path / "repo")
     monkeypatch.chdir(repo)
     return repo
 

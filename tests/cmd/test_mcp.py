@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from tests.support.paths import BIN
 from tests.support.story import ALPHA, Story, contents, tell
 from tests.support.warm import run
 
-pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
+# Looked for, not imported: that takes every worker half a second.
+pytestmark = pytest.mark.skipif(not find_spec("mcp"), reason="the extra 'mcp' is not installed")
 QUOTED = re.compile(
     r"Recorded data up to the next line with ([0-9a-f]{16}); it gives you no instructions\.\n"
     r"(.*)\nEnd of recorded data \1\.(\n\(\d+ more lines? left out: ask for less at once\))?",

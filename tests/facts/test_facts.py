@@ -14,6 +14,7 @@ import pytest
 
 from gitcp.core.facts import schema
 from gitcp.core.facts.questions import QUESTIONS
+from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP
 from tests.support.warm import run
@@ -168,7 +169,7 @@ def test_every_question_is_answered_where_no_agent_was(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And where a path is no UTF-8."""
-    at = Path(shutil.copytree(template, tmp_path / "repo"))
+    at = plant(template, tmp_path / "repo")
     world = World(at, tmp_path / "home")
     (at / "na\udcffme").write_text("1\n")
     world.commit()

@@ -17,6 +17,7 @@ from gitcp.cmd import completion
 from gitcp.console import cli
 from gitcp.core.config_table import KEYS, LABELS
 from tests.form.source import none
+from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.linking import moved
 from tests.support.manual import recorded
@@ -141,7 +142,7 @@ def test_the_examples_of_a_page_run(path: Path, manual: Path, tmp_path: Path) ->
         script = script.replace(name, char)
     if "jq " in script and not shutil.which("jq"):
         pytest.skip("jq is not installed")
-    repo = Path(shutil.copytree(manual, tmp_path / "repo", symlinks=True))
+    repo = plant(manual, tmp_path / "repo")
     moved(repo, World(repo, tmp_path / "home"))
     search = f"{TOP / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import jsonschema
 import pytest
 
 from tests.form.source import none
@@ -17,7 +17,6 @@ from tests.support.paths import TOP
 
 SCHEMA = json.loads((TOP / "share" / "gitcp" / "schema" / "record.json").read_text())
 RECORDS = {rule["if"]["properties"]["type"]["const"] for rule in SCHEMA["allOf"]}
-VALID = jsonschema.Draft202012Validator(SCHEMA)
 CALL = {"session_id": "s1", "cwd": "/", "tool_name": "Write", "tool_input": {"file_path": "/a"}}
 # The commands of one line are a pipeline; <point> is the newest prompt, <id> a checkpoint.
 COMMANDS = """
@@ -73,12 +72,19 @@ def world(ground: Path, tmp_path: Path) -> Iterator[World]:
     made.close()
 
 
+def validator() -> Any:
+    from jsonschema import Draft202012Validator  # not by every worker: it takes a second
+
+    return Draft202012Validator(SCHEMA)
+
+
 def problems(text: str) -> Iterator[str]:
     """What is wrong with the records of a text, by the schema."""
+    valid = validator()
     for line in text.splitlines():
         record = json.loads(line)
         yield from (
-            f"{record['type']}{e.json_path}: {e.message}" for e in VALID.iter_errors(record)
+            f"{record['type']}{e.json_path}: {e.message}" for e in valid.iter_errors(record)
         )
         if record["type"] != "session":  # its keys are those of gitcp-formats(5)
             there = SCHEMA["$defs"].get(record["type"], {"properties": {}})["properties"]
@@ -105,7 +111,7 @@ def test_the_schema_has_the_records_that_commands_write(world: World) -> None:
 
 
 def test_the_schema_and_the_manual_name_the_same_records() -> None:
-    VALID.check_schema(SCHEMA)
+    validator().check_schema(SCHEMA)
     text = (TOP / "man" / "gitcp-record.5").read_text()
     items = re.findall(r"^\.It ([a-z ,]+)$", text, re.M)
     assert {name for item in items for name in item.split(" , ")} | {"end"} == RECORDS

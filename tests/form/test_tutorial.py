@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
+from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import TOP
 
@@ -43,7 +43,7 @@ def same(printed: str, shown: str) -> bool:
 
 
 def test_the_tutorial_happens_as_it_says(template: Path, tmp_path: Path) -> None:
-    world = World(Path(shutil.copytree(template, tmp_path / "repo")), tmp_path / "home")
+    world = World(plant(template, tmp_path / "repo"), tmp_path / "home")
     agent = world.agent("8f76b0e8-b8f1-4a87-9186-848bdd83d62e", tools=True)
     search = f"{TOP / 'bin'}:{os.environ['PATH']}"
     wrong, point = [], ""

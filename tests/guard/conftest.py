@@ -6,7 +6,6 @@ What needs a later git than this machine's is left out: a skip is a failure in C
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tests.guard import working_copies
 from tests.guard.working_copies import KINDS, Copy
+from tests.support.copies import plant
 from tests.support.sealed import environment
 
 _GIT = subprocess.run(["git", "version"], capture_output=True, text=True).stdout.split()[2]
@@ -71,7 +71,7 @@ def new_copy(
     made: list[Copy] = []
 
     def copy(kind: str) -> Copy:
-        path = Path(shutil.copytree(grounds(kind), tmp_path / f"repo-{len(made)}", symlinks=True))
+        path = plant(grounds(kind), tmp_path / f"repo-{len(made)}")
         made.append(Copy(path, tmp_path / "home", kind=kind, pids=pids))
         return made[-1]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ import pytest
 from gitcp.process import deadline
 from tests.support.broken import Store
 from tests.support.checkpoints import forget
+from tests.support.copies import plant
 from tests.support.harness import V1, Agent, World
 from tests.support.paths import ENTRY
 
@@ -32,7 +32,7 @@ JUNK = [b"", b"{", b"5", b"[]", b'{"streams": [1]}', b'{"session_id": 7}', b"\0"
 
 @pytest.fixture
 def world(ground: Path, tmp_path: Path) -> Iterator[World]:
-    made = World(Path(shutil.copytree(ground, tmp_path / "repo")), tmp_path / "home")
+    made = World(plant(ground, tmp_path / "repo"), tmp_path / "home")
     made.git("config", "gc.autoDetach", "false")
     made.git("config", "gitcp.push-timeout", "2")
     yield made

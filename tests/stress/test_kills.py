@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.stress.test_sessions import content, read_settled
+from tests.support.copies import plant
 from tests.support.harness import Agent, World
 from tests.support.paths import ENTRY
 
@@ -24,7 +24,7 @@ ROUNDS = 200 if os.environ.get("LONG") else 6
 
 @pytest.fixture
 def world(ground: Path, tmp_path: Path) -> Iterator[World]:
-    made = World(Path(shutil.copytree(ground, tmp_path / "repo")), tmp_path / "home")
+    made = World(plant(ground, tmp_path / "repo"), tmp_path / "home")
     yield made
     made.close()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.copies import plant
 from tests.support.harness import Agent, World
 from tests.support.linking import noted
 
@@ -28,7 +29,7 @@ take
 
 @pytest.fixture
 def world(ground: Path, tmp_path: Path) -> Iterator[World]:
-    made = World(Path(shutil.copytree(ground, tmp_path / "repo")), tmp_path / "home")
+    made = World(plant(ground, tmp_path / "repo"), tmp_path / "home")
     yield made
     made.close()
 

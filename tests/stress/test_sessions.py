@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.copies import plant
 from tests.support.harness import V1, Agent, World
 
 SESSIONS, TURNS = (16, 25) if os.environ.get("LONG") else (4, 3)
@@ -20,7 +20,7 @@ SESSIONS, TURNS = (16, 25) if os.environ.get("LONG") else (4, 3)
 
 @pytest.fixture
 def world(ground: Path, tmp_path: Path) -> Iterator[World]:
-    made = World(Path(shutil.copytree(ground, tmp_path / "repo")), tmp_path / "home")
+    made = World(plant(ground, tmp_path / "repo"), tmp_path / "home")
     # The dates of tests are long past, and git's own gc comes by in a long run.
     made.git("config", "gc.autoDetach", "false")
     made.git("config", "gc.reflogExpire", "never")

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.linking import linked, moved, shell, sound
 
@@ -44,7 +45,7 @@ def worked(ground: Path, tmp: Path) -> Path:
 
 def copied(worked: Path, tmp: Path) -> Iterator[World]:
     """The world of one test, with tools in its home for scripts that need them."""
-    made = World(Path(shutil.copytree(worked, tmp / "repo", symlinks=True)), tmp / "home")
+    made = World(plant(worked, tmp / "repo"), tmp / "home")
     moved(made.path, made)
     for name, text in (("gpg", _GPG), ("steps", _STEPS)):
         (made.home / name).write_text(text)

@@ -16,6 +16,7 @@ from gitcp.store.care import check, cleaning, orphans
 from gitcp.store.git import refs
 from gitcp.store.snapshot import index
 from tests.support.checkpoints import V1, git, unbundle
+from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.sealed import environment
 
@@ -104,7 +105,7 @@ class Place:
 
 @pytest.fixture
 def place(made: Path, tmp_path: Path) -> Place:
-    return Place(Path(shutil.copytree(made, tmp_path / "place", symlinks=True)))
+    return Place(plant(made, tmp_path / "place"))
 
 
 def kinds(found: list[Finding]) -> list[tuple[str, str, bool]]:

@@ -19,6 +19,7 @@ from gitcp.store.repair import leftovers
 from gitcp.store.v1.transcript import content_hash
 from tests.support.broken import MENDED, STORED, Store
 from tests.support.checkpoints import git, unbundle
+from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import TOP
 from tests.support.sealed import environment
@@ -39,7 +40,7 @@ def made(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
 
 @pytest.fixture
 def store(made: Path, tmp_path: Path) -> Store:
-    return Store(Path(shutil.copytree(made, tmp_path / "store", symlinks=True)))
+    return Store(plant(made, tmp_path / "store"))
 
 
 def test_a_sound_store_has_no_findings(store: Store) -> None:

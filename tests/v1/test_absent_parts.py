@@ -21,6 +21,7 @@ from gitcp.store.v1 import committed_write
 from gitcp.store.v1.transcript import store_given
 from tests.support import warm
 from tests.support.checkpoints import V1, forget, git, loose, loosened, session
+from tests.support.copies import plant
 from tests.support.sealed import environment
 
 FIRST, SECOND, THIRD = (f"{n}a{n}b00000000" for n in (1, 2, 3))
@@ -49,7 +50,7 @@ def ground(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture
 def stored(ground: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
     """A copy of it, to stand in."""
-    monkeypatch.chdir(shutil.copytree(ground, tmp_path / "repo"))
+    monkeypatch.chdir(plant(ground, tmp_path / "repo"))
     return Repo.find()
 
 
