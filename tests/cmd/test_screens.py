@@ -22,9 +22,9 @@ import pytest
 
 from gitcp import __main__
 from gitcp.core.render.spans import cells
-from tests.support.manual import recorded
 from tests.support.paths import TOP
 from tests.support.sealed import environment
+from tests.support.story import recorded
 
 KEPT = TOP / "tests" / "data" / "screens"
 WIDTHS = (40, 80, 120)

@@ -20,8 +20,8 @@ from tests.form.source import none
 from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.linking import moved
-from tests.support.manual import recorded
 from tests.support.paths import TOP
+from tests.support.story import recorded
 
 TABLE = {name: commands.summary(name) for name in commands.NAMES}
 NAMES = sorted(TABLE)

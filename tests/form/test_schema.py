@@ -12,8 +12,8 @@ import pytest
 
 from tests.form.source import none
 from tests.support.harness import World
-from tests.support.manual import recorded
 from tests.support.paths import TOP
+from tests.support.story import recorded
 
 SCHEMA = json.loads((TOP / "share" / "gitcp" / "schema" / "record.json").read_text())
 RECORDS = {rule["if"]["properties"]["type"]["const"] for rule in SCHEMA["allOf"]}

@@ -1,6 +1,7 @@
-"""A repository with something to tell: three sessions, two worktrees, streams, two commits.
+"""Repositories with something to tell, which commands that only read share.
 
-Commands that only read share it; what they may not do is change it.
+`tell`: three sessions, two worktrees, streams, two commits.  `recorded`: the one in which the
+examples of the manual run, one session, committed in part.
 """
 
 from __future__ import annotations
@@ -8,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.copies import plant
 from tests.support.harness import World
 
-ALPHA = "8f76b0e8-b8f1-4a87-9186-848bdd83d62e"  # idle, one file committed, one carried forward
+SESSION = "8f76b0e8-b8f1-4a87-9186-848bdd83d62e"
+GREET = 'def greet(name):\n    return f"hello, {name}"\n'
+FAREWELL = '\n\ndef farewell(name):\n    return f"good bye, {name}"\n'
+ALPHA = SESSION  # idle, one file committed, one carried forward
 BETA = "8f76c111-0000-4a87-9186-848bdd83d62e"  # active, nothing checkpointed yet
 GAMMA = "2026-01-06-3a782158-6c7c-4d4d-9c73-eae031da5b18"  # ended, in a linked worktree
 RED = "\x1b[31mred"
@@ -55,3 +60,16 @@ def contents(path: Path) -> dict[str, bytes]:
     files = [p for folder in folders for p in sorted(folder.rglob("*")) if p.is_file()]
     files = [p for p in files if p.name != "asked"]
     return {str(p): p.read_bytes() for p in files}
+
+
+def recorded(ground: Path, tmp: Path) -> Path:
+    """A repository, to be copied, with one session of two turns: the first is committed, the
+    second wrote `greet.py` and is not.  The person changed README.md since."""
+    world = World(plant(ground, tmp / "repo"), tmp)
+    agent = world.agent(SESSION, tools=True)
+    agent.turn("Add a function that greets", {"greet.py": GREET})
+    world.commit("greet.py")
+    agent.turn("Say good bye too", {"greet.py": GREET + FAREWELL})
+    world.write("README.md", CHANGED)
+    world.close()
+    return world.path
