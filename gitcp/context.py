@@ -119,10 +119,10 @@ class Context:
             state["revision"] = state.get("revision", 0) + 1
         self._states[session_id] = state
         self._rebuilt.add(session_id)
-        if any(stream["files"] for stream in state["streams"]):
+        if state["streams"]:
             from gitcp.store.journal import work
 
-            work.forget_settled(self.repo, state)
+            work.read_streams(self.repo, state)
         self._kept[session_id] = states.encode(state), markers.encode(state)
 
     def leave(self) -> None:

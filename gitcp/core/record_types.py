@@ -137,7 +137,8 @@ class File(TypedDict):
 
 
 class Stream(TypedDict):
-    """A stream as a state names it, with the paths whose work no commit has settled."""
+    """A stream as a state names it.  files: the paths whose work no commit has settled, as the
+    journal has them (store.journal.work): no file of a state does."""
 
     id: str
     ref: str
@@ -217,7 +218,7 @@ class Marker(TypedDict):
     count: int
     tool_events: bool
     visits: NotRequired[list[str]]  # ids of other worktrees in which it has open edits
-    streams: list[dict[str, Any]]  # id, ref, files: path -> [mode, oid]
+    streams: list[dict[str, Any]]  # id, ref
 
 
 class Tip(TypedDict):

@@ -65,6 +65,6 @@ def test_unsettled_sessions_of_the_original_program_can_match_a_commit(repo: Pat
     write(repo / ".git/entire-sessions/s1.json", json.dumps(state), 0o600)
     enable.run([])
     marker = json.loads((repo / ".git/gitcp/open/s1").read_text())
-    assert list(marker["streams"][0]["files"]) == ["made.py"]
+    assert len(marker["streams"]) == 1
     kept = json.loads((repo / ".git/entire-sessions/s1.json").read_text())
     assert kept["odd"] == 7 and kept["files_touched"] == ["made.py"]

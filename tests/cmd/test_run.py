@@ -59,7 +59,7 @@ def test_runs_of_one_session_are_its_turns(world: World) -> None:
     prompts = [turn["prompt"] for turn in state["turns"].values()]
     assert (state["session_id"], state["agent_type"]) == ("gen", "codegen")
     assert prompts == ["sh -c echo 1 >a.txt", "the rest"]
-    files = state["streams"][-1]["files"]
+    files = world.state("gen")["streams"][-1]["files"]
     assert files["a.txt"]["turn_id"] != files["b.txt"]["turn_id"]
 
 

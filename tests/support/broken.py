@@ -17,6 +17,7 @@ from gitcp.store.git import notes, refs
 from gitcp.store.git.commit import need_commit, write_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import edit_tree
+from gitcp.store.journal import work
 from tests.support.checkpoints import V1, blob, forget, git
 
 Broken = Callable[["Store"], object]
@@ -176,11 +177,12 @@ def settle(store: Store) -> None:
 
 
 def lost(store: Store) -> None:
-    streams = json.loads(store.state.read_text())["streams"]
-    file = streams[0]["files"]["c.txt"]
-    store.marker.write_text(store.marker.read_text().replace(file["oid"], "1" * 40))
-    file["oid"] = "1" * 40
-    store.edit_state(streams=streams)
+    [stream] = work.open_streams(store.repo, json.loads(store.state.read_text()))
+    journal = store.git_dir / "gitcp/journal"
+    oid = stream["files"]["c.txt"]["oid"]
+    other = journal.with_name("other")  # a journal only grows, or is another file
+    other.write_text(journal.read_text().replace(oid, "1" * 40))
+    other.rename(journal)
     delete(store.stream)(store)
 
 
@@ -272,7 +274,7 @@ MENDED: dict[str, tuple[Broken, str]] = {
     "a marker that is gone": (lambda s: s.marker.unlink(), "no-marker"),
     "a marker that nothing needs": (settle, "bad-marker"),
     "a marker of an older state": (
-        lambda s: s.marker.write_text(s.marker.read_text().replace("b.txt", "z.txt")),
+        lambda s: s.marker.write_text(s.marker.read_text().replace('"count":', '"count":1')),
         "bad-marker"),
     "a marker cut short": (lambda s: s.marker.write_bytes(b"{"), "bad-marker"),
     "a lock of a dead process": (

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gitcp.repo import Repo
+from gitcp.store.journal import work
 from tests.support import warm
 from tests.support.paths import BIN, ENTRY
 from tests.support.reader import Object, Reader
@@ -300,8 +302,12 @@ class World:
         return self.git("log", "--reverse", form, ref).splitlines()
 
     def state(self, sid: str) -> Json:
+        """The state of a session, its streams with the files that the journal tells of."""
         path = self.path / ".git" / "entire-sessions" / f"{sid}.json"
-        return dict(json.loads(path.read_text())) if path.exists() else {}
+        state = dict(json.loads(path.read_text())) if path.exists() else {}
+        if state.get("streams"):
+            state["streams"] = work.open_streams(Repo.find(str(self.path)), state)  # type: ignore[arg-type]
+        return state
 
     def open(self) -> list[str]:
         """The sessions that have a marker."""

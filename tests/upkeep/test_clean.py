@@ -15,6 +15,7 @@ from gitcp.repo import Repo
 from gitcp.store.care import check, cleaning, orphans
 from gitcp.store.git import refs
 from gitcp.store.snapshot import index
+from gitcp.store.turn import session_read
 from tests.support.checkpoints import V1, git, unbundle
 from tests.support.copies import plant
 from tests.support.harness import World
@@ -157,7 +158,7 @@ def test_what_another_ref_of_the_stream_has_stays_unsettled(place: Place) -> Non
     place.age(copy, -2)
     assert [(one["subject"], one["alone"]) for one in archives(place.find())] == [(archive, {})]
     place.clean()
-    assert list(json.loads(place.state("s-away").read_text())["streams"][0]["files"]) == ["b.txt"]
+    assert list(session_read.read(place.repo, "s-away")["streams"][0]["files"]) == ["b.txt"]
     assert list(refs.listing(place.repo, ARCHIVE)) == [copy]
 
 

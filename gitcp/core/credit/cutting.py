@@ -29,6 +29,7 @@ def cut_back(lines: list[JournalLine], expanded: list[JournalLine]) -> list[Jour
     }
     unsettled = {_same(line) for line in entries.unsettled(expanded)}
     times = {line["at"] for line in entries.unsettled(expanded)}
+    at_work = {entries.author(line)[0] for line in entries.unsettled(expanded)}
     running = {
         (call["session"], call["open"]) for call in entries.calls(lines) if call["end"] is None
     }
@@ -38,6 +39,7 @@ def cut_back(lines: list[JournalLine], expanded: list[JournalLine]) -> list[Jour
         if n > recent
         or n in last
         or ("path" in line and (n > held or _same(line) in unsettled))
+        or ("stream" in line and (n > held or line["session"] in at_work))
         or ("trees" in line and (n > held or line["at"] in times))
         or (line.get("session"), line.get("open", line.get("close"))) in running
     ]

@@ -5,6 +5,8 @@ An opening {open, session, turn, at}: a call begins that may write; its closing 
 A look    {look}: the whole worktree was read.
 A commit  {commit, settled, left, taken}: of the edits of the settled paths none is open but what
 it left; of other paths it took some (both path -> names of edits).
+A checkpoint {stream, session, turn, files, out, at}: a stream has these files of a session, as they
+were then; out: what streams have of it no more (stream -> paths).
 """
 
 from __future__ import annotations
@@ -131,12 +133,38 @@ def writers(lines: Iterable[JournalLine], paths: Container[str]) -> set[str]:
 
 
 def lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:
-    """The edits among the lines of a journal, and what settled them."""
+    """The edits among the lines of a journal, what put them on a stream, and what settled them."""
+    keys = frozenset(("stream", "taken", "commit"))
     return [
-        line
-        for line in lines
-        if "at" in line and (line.get("path") or "taken" in line or "commit" in line)
+        line for line in lines if "at" in line and (line.get("path") or not keys.isdisjoint(line))
     ]
+
+
+def recorded(
+    lines: Iterable[JournalLine], session_id: str
+) -> dict[str, dict[str, JournalLine] | None]:
+    """stream -> path -> the line by which the stream has it, of all that a session's checkpoints
+    have recorded and no commit has taken since; None for a stream of which commits took all."""
+    streams: dict[str, dict[str, JournalLine] | None] = {}
+    for line in lines:
+        if "stream" in line and line.get("session") == session_id:
+            for stream, paths in line.get("out", {}).items():
+                streams[stream] = _without(streams.get(stream), paths) or None
+            own = streams.get(line["stream"]) or {}
+            streams[line["stream"]] = {**own, **dict.fromkeys(line["files"], line)}
+        elif streams and ("settled" in line or "taken" in line):
+            done = {*line.get("settled", ()), *line.get("taken", ())}.difference(
+                line.get("left", ())
+            )
+            for stream, files in streams.items():
+                if files and not done.isdisjoint(files):
+                    streams[stream] = _without(files, done) or None
+    return streams
+
+
+def _without(files: dict[str, JournalLine] | None, paths: Iterable[str]) -> dict[str, JournalLine]:
+    gone = set(paths)
+    return {path: line for path, line in (files or {}).items() if path not in gone}
 
 
 def settled(lines: Iterable[JournalLine]) -> set[tuple[str, str]]:

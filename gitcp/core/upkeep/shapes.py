@@ -127,7 +127,7 @@ STATE = {
     **dict.fromkeys("transcript_path? first_prompt? prompt_id? started_at?".split(), str),
     **dict.fromkeys(("ended_at?", "last_interaction_time?"), str),
     "transcript_identifier_at_start?": str,
-    "streams?": [{"id": short_id, "ref": ref, "base_commit?": object_name, "files": files}],
+    "streams?": [{"id": short_id, "ref": ref, "base_commit?": object_name, "files?": files}],
     **{key: [str] for key in ("files_touched?", "visits?")},
     "turn_id?": str,
     "turns?": STATE_TURNS,
@@ -151,7 +151,7 @@ MARKER = {
     "prompt?": str,
     "count": count,
     "visits?": [str],
-    "streams": [{"id": short_id, "ref": ref, "files": marked_files}],
+    "streams": [{"id": short_id, "ref": ref}],
 }
 COMMIT_VERDICT = {
     "id": short_id,
@@ -193,7 +193,9 @@ JOURNAL_LINE = {
     **dict.fromkeys(("at?", "look?", "made?", "since?"), count),
     **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
     **{key: [str] for key in ("names?", "ignored?", "settled?", "cut?")},
-    "looked?": entries,
+    **dict.fromkeys(("looked?", "files?"), entries),
+    "stream?": short_id,
+    "out?": {None: [path]},
     **{key: {None: list} for key in ("left?", "taken?")},
     "transcripts?": {None: {"turn": str, "size": count}},
     "had?": {None: [object_name]},

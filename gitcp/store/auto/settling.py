@@ -9,7 +9,7 @@ from gitcp.store.auto import commit
 from gitcp.store.git import notes
 from gitcp.store.git.commit import need_commit
 from gitcp.store.journal import open_edits
-from gitcp.store.journal.work import forget_settled
+from gitcp.store.journal.work import read_streams
 from gitcp.store.link import condense
 from gitcp.store.session import intent, phase
 from gitcp.store.setup.strategy import AUTO
@@ -89,7 +89,7 @@ def _condense(ctx: Context, state: State, commit: Commit, about: Intent) -> None
 def _settled(repo: Repo, state: State, about: Intent) -> None:
     """What the commit took is done with, also where a hook gave it another form."""
     open_edits.let_go(repo, state["session_id"], about["entries"])
-    forget_settled(repo, state)
+    read_streams(repo, state)
     if not state["streams"]:
         state["checkpoint_count"] = 0
     state["base_commit"] = state["attribution_base_commit"] = about["commit"]

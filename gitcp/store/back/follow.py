@@ -110,8 +110,9 @@ def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> Non
         except Error:
             continue
         if tip:
-            with states.held(repo, sessions), exclusive(repo, f"stream-{repo.worktree_hash}"):
-                _follow_stream(repo, objects, tip, sessions, now, head)
+            stream = exclusive(repo, f"stream-{repo.worktree_hash}")
+            with states.held(repo, sessions), Journal(repo) as held, stream:
+                _follow_stream(held, objects, tip, sessions, now, head)
 
 
 def _live(repo: Repo) -> dict[str, list[str]]:
@@ -128,16 +129,16 @@ def _live(repo: Repo) -> dict[str, list[str]]:
 
 
 def _follow_stream(
-    repo: Repo, objects: Objects, tip: Tip, sessions: list[str], now: Now, head: Lookup
+    held: Journal, objects: Objects, tip: Tip, sessions: list[str], now: Now, head: Lookup
 ) -> None:
-    lines, changed = read(repo), []
+    repo, lines, changed = held.repo, held.lines, []
     for session_id in sorted(set(sessions)):
         state = recall.recall(repo, objects, session_id)
         stream = _stream(state, tip["stream"])
         if state and stream:
             files = _list_work(lines, state, stream["files"], now, head)
             if files != stream["files"]:
-                stream["files"] = files
+                _record(held, state, stream, files)
                 changed.append(state)
     look = Lookup(objects, tip["tree"])
     edits = {path: entry for path, entry in now.items() if look(path) != entry}
@@ -149,6 +150,20 @@ def _follow_stream(
     refs.update(repo, [(tip["ref"], oid, tip["oid"])], "gitcp: rewind")
     for state in changed:
         open_work.save(repo, state)
+
+
+def _record(held: Journal, state: State, stream: Stream, files: Files) -> None:
+    """Write down that a stream has these files of a session, and no others."""
+    out = stream["files"].keys() - files.keys()
+    changed = {path: file for path, file in files.items() if file != stream["files"].get(path)}
+    for turn in {file.get("turn_id", "") for file in changed.values()} or {""}:
+        entries = {
+            path: (file["mode"], file["oid"]) if file["oid"] else None
+            for path, file in changed.items()
+            if file.get("turn_id", "") == turn
+        }
+        open_work.record(held, state, stream["id"], entries, turn, {stream["id"]: out})
+    open_work.read_streams(held.repo, state)
 
 
 def _stream(state: State | None, stream_id: str) -> Stream | None:

@@ -118,11 +118,6 @@ def _let_go(repo: Repo, finding: Finding) -> bool:
             return False
         for state in named:
             open_edits.let_go(repo, state["session_id"], alone[state["session_id"]])
-            for stream in state["streams"]:
-                if stream["id"] == finding["stream"]:
-                    for path in alone[state["session_id"]]:
-                        stream["files"].pop(path, None)
-            state["streams"] = [stream for stream in state["streams"] if stream["files"]]
             work.save(repo, state)
     return True
 

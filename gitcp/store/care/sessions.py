@@ -15,8 +15,8 @@ from gitcp.store.guard import claims
 from gitcp.store.journal import open_edits
 from gitcp.store.link import session_metadata
 from gitcp.store.relink import lost_links
-from gitcp.store.session import markers, process
-from gitcp.store.stream import checkpoint, place, shadow_refs
+from gitcp.store.session import markers, phase, process
+from gitcp.store.stream import place, shadow_refs
 from gitcp.store.turn import session_read
 from gitcp.store.v1 import committed_write, transcript
 
@@ -169,7 +169,7 @@ def discard(ctx: Context, session_id: str) -> None:
     paths = {path for stream in state["streams"] for path in stream["files"]}
     open_edits.let_go(ctx.repo, session_id, paths)
     state["streams"], state["checkpoint_count"] = [], 0
-    checkpoint.clear_verdict(state)
+    phase.clear_verdict(state)
     ctx.keep(state)
 
 

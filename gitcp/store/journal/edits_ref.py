@@ -114,10 +114,7 @@ def rebuilt(repo: Repo) -> list[JournalLine]:
     for edit in entries.unsettled(lines):
         session_id = entries.author(edit)[0]
         state = states.peek(repo, session_id) if session_id else None
-        recorded = (
-            {path for stream in state["streams"] for path in stream["files"]} if state else set()
-        )
-        if state and edit["path"] not in recorded:
+        if state and edit["path"] not in state.get("files_touched", ()):
             taken.setdefault(edit["path"], []).append(entries.name(edit))
     return [*lines, {"taken": taken, "at": int(lines[-1]["at"])}] if taken else lines
 

@@ -12,7 +12,7 @@ from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.journal import edits_ref, journal, look
 from gitcp.store.journal.journal import Journal, clock
-from gitcp.store.journal.work import Work
+from gitcp.store.journal.work import Work, open_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def _away(
     """The stretches of a session in a worktree that are no part of what stands there; all, where
     the worktree is gone."""
     session_id, is_there = session["session_id"], os.path.isdir(journal.git_dir(repo, name))
-    recorded = {path for stream in session["streams"] for path in stream["files"]}
-    if not is_there and recorded.isdisjoint(paths):
+    if not is_there and open_in(repo, name, session_id).isdisjoint(paths):
         return
     open_there = read_work(repo, name, session_id)
     named = sorted({*open_there.paths()} & {*paths})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.credit import entries
-from gitcp.store.journal import calls, look
+from gitcp.store.journal import calls, edits_ref, look
 from gitcp.store.journal.journal import Journal, clock, mark
 from gitcp.store.session import markers
 
@@ -59,25 +59,6 @@ def begin(repo: Repo, state: State, at: int) -> None:
         _note_late(journal, state)
 
 
-class Held:
-    """What a session's ref is to hold at a turn's end, to be written with other refs.  edit: of the
-    ref; None where there is nothing."""
-
-    def __init__(self, repo: Repo, objects: Objects, session_id: str, subject: str) -> None:
-        from gitcp.store.journal import edits_ref
-
-        with Journal(repo) as journal:
-            self.edit = edits_ref.write(repo, objects, journal, session_id, subject)
-            self._mark = mark(repo)
-
-    def note(self, journal: Journal) -> bool:
-        """Note in the journal that the ref has moved; whether it holds all that is there."""
-        is_all = mark(journal.repo) == self._mark
-        if is_all and self.edit:
-            journal.append([{"held": self.edit[1]}])
-        return is_all
-
-
 def end(
     repo: Repo,
     objects: Objects,
@@ -85,18 +66,13 @@ def end(
     at: int,
     tasks: Collection[str],
     subject: str,
-    held: Held | None = None,
 ) -> None:
     """A turn is over: its calls are closed, but for the tasks that its client says go on; the
-    session's ref holds the contents of the turn.  held: what it holds already."""
+    session's ref holds the contents of the turn."""
     with Journal(repo) as journal:
-        is_held = held is not None and held.note(journal)
         calls.settle(journal, state, at, set(tasks))
         _note_late(journal, state)
-        if not is_held:
-            from gitcp.store.journal import edits_ref
-
-            edits_ref.keep(repo, objects, journal, state["session_id"], subject)
+        edits_ref.keep(repo, objects, journal, state["session_id"], subject)
 
 
 def _note_late(journal: Journal, state: State) -> None:

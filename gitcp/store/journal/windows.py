@@ -12,6 +12,7 @@ from gitcp.agents import find_client
 from gitcp.core.credit import entries, evidence
 from gitcp.core.transcript import tool_ends
 from gitcp.process import files
+from gitcp.store.journal import work
 from gitcp.store.journal.journal import home, read
 from gitcp.store.session import intent, markers, process, turn_log
 from gitcp.store.v1 import transcript_copy
@@ -198,9 +199,9 @@ def recorded(repo: Repo) -> dict[str, tuple[Writer, Version]]:
     """What sessions of this worktree have recorded and not settled: path -> who, entry."""
     records: dict[str, tuple[Writer, Version]] = {}
     for marker in markers.here(repo):
-        for stream in marker["streams"]:
-            for path, (mode, oid) in stream["files"].items():
-                entry = (mode, oid) if oid else None
+        for stream in work.open_streams(repo, marker):
+            for path, file in stream["files"].items():
+                entry = (file["mode"], file["oid"]) if file["oid"] else None
                 records[path] = ((marker["session_id"], "", ""), entry)
     return records
 

@@ -1,5 +1,5 @@
-"""The open edits of one session in a worktree: what it wrote that no commit has taken.  What its
-state and marker name besides is not open, whatever they say."""
+"""The open edits of one session in a worktree: what it wrote that no commit has taken, and which
+of its streams has it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ import os
 
 from gitcp import memory
 from gitcp.core.credit import entries
-from gitcp.store.journal import journal
+from gitcp.core.git import ids
+from gitcp.store.journal import edits_ref, journal
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.decide.difference import Recorded
-    from gitcp.core.record_types import JournalLine, Marker, State, Version
+    from gitcp.core.record_types import File, JournalLine, Marker, State, Stream, Version
     from gitcp.repo import Repo
+    from gitcp.store.journal.journal import Journal
 
-    _Open = tuple[tuple[int, int], list[JournalLine], dict[str, set[str]]]
+    # path -> when its oldest open edit was seen; what entries.recorded() says
+    _Part = tuple[dict[str, int], dict[str, dict[str, JournalLine] | None]]
+    _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
 
 
 _NEVER = 1 << 63  # ns
@@ -149,6 +153,10 @@ class Work:
         """The paths at which the session has open edits."""
         return [path for path in self._paths if self.stretches(path)]
 
+    def edits(self, path: str) -> list[JournalLine]:
+        """The session's open edits at a path."""
+        return [edit for one in self.stretches(path) for edit in one.edits]
+
     def records(self) -> list[Recorded]:
         """What the session wrote and no commit took, in the form in which match() takes it."""
         return [one.record(path) for path in self._paths for one in reversed(self.stretches(path))]
@@ -199,57 +207,96 @@ class Work:
         return (line.get("by") or [""])[0] == self._session and not line.get("away")
 
 
-# git directory -> the journal's file and size, its open edits, session -> the paths of its own
+# git directory -> the journal's file and size, its lines, its open edits, session -> its own part
 _OPEN: dict[str, _Open] = memory.table("open")
 
 
-def open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str] | None:
+def open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
     """The paths at which a session, by its state or marker, has open edits in its home and where
-    it has been; None where a journal is gone."""
-    paths: set[str] = set()
-    for name in (session.get("worktree_id") or "", *session.get("visits", ())):
-        there = _open_in(repo, journal.git_dir(repo, name), session["session_id"])
-        if there is None:
-            return None
-        paths |= there
-    return paths
+    it has been."""
+    return {path for begun, _ in _read_parts(repo, session) for path in begun}
 
 
-def _open_in(repo: Repo, git_dir: str, session_id: str) -> set[str] | None:
+def open_in(repo: Repo, name: str, session_id: str) -> set[str]:
+    """The paths at which a session has open edits in a worktree, by git's name of it."""
+    return {*_read_open(repo, name, session_id)[0]}
+
+
+def _read_parts(repo: Repo, session: Mapping[str, Any]) -> list[_Part]:
+    names = dict.fromkeys((session.get("worktree_id") or "", *session.get("visits", ())))
+    return [_read_open(repo, name, session["session_id"]) for name in names]
+
+
+def _read_open(repo: Repo, name: str, session_id: str) -> _Part:
+    """What a session has open in a worktree, by git's name of it; of one that is gone, or whose
+    journal is, what the sessions' refs have and its state still names."""
+    git_dir = journal.git_dir(repo, name)
     try:
         st = os.stat(os.path.join(git_dir, "gitcp", journal.NAME))
+        sign = st.st_ino, st.st_size
     except OSError:
-        return None
-    sign = st.st_ino, st.st_size
+        sign = 0, 0
     if git_dir not in _OPEN or _OPEN[git_dir][0] != sign:
-        _OPEN[git_dir] = sign, entries.unsettled(journal.read(repo, git_dir)), {}
-    _, lines, sessions = _OPEN[git_dir]
+        lines = journal.read(repo, git_dir) if sign[0] else _read_refs(repo, name)
+        _OPEN[git_dir] = sign, lines, entries.unsettled(lines), {}
+    _, lines, unsettled, sessions = _OPEN[git_dir]
     if session_id not in sessions:
-        sessions[session_id] = set(Work(lines, session_id).paths())
+        work = Work(unsettled, session_id)
+        begun = {path: min(line["at"] for line in work.edits(path)) for path in work.paths()}
+        if begun and not sign[0]:
+            touched = (states.peek(repo, session_id) or {}).get("files_touched", ())
+            begun = {path: at for path, at in begun.items() if path in touched}
+        sessions[session_id] = begun, entries.recorded(lines, session_id)
     return sessions[session_id]
 
 
-def open_streams(repo: Repo, session: State | Marker) -> list[Any]:
-    """The streams of a state or marker, each with those of its files that are open."""
-    streams: list[Any] = session["streams"]
-    named = {path for stream in streams for path in stream["files"]}
-    paths = open_paths(repo, session) if named else None
-    if paths is None or named <= paths:
-        return streams
-    return [
-        {**stream, "files": {p: file for p, file in stream["files"].items() if p in paths}}
-        for stream in streams
-    ]
+def _read_refs(repo: Repo, name: str) -> list[JournalLine]:
+    return edits_ref.recorded(repo, ids.worktree_hash(name))
 
 
-def forget_settled(repo: Repo, state: State) -> None:
-    """Let a state name nothing any more of which its session has nothing open."""
-    now = zip(state["streams"], open_streams(repo, state), strict=True)
-    state["streams"] = [stream for before, stream in now if stream["files"] or not before["files"]]
+def open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
+    """The streams of a state or marker, each with its open files: what the session's checkpoints
+    put there; without those of which commits took all."""
+    if not session["streams"]:
+        return []
+    parts = _read_parts(repo, session)
+    streams: list[Stream] = []
+    for stream in session["streams"]:
+        each = [files[stream["id"]] for _, files in parts if stream["id"] in files] or [{}]
+        lines = {path: line for files in each for path, line in (files or {}).items()}
+        files: dict[str, File] = {}
+        for path, line in lines.items():
+            if any(begun.get(path, _NEVER) <= line["at"] for begun, _ in parts):
+                mode, oid = line["files"][path] or ("000000", "")
+                files[path] = {"oid": oid, "mode": mode, "turn_id": line["turn"]}
+        if files or {} in each:
+            streams.append({**stream, "files": files})  # type: ignore[typeddict-item]
+    return streams
+
+
+def read_streams(repo: Repo, state: State) -> None:
+    """Let the streams of a state have the files that are open there, as the journal says."""
+    state["streams"] = open_streams(repo, state)
 
 
 def save(repo: Repo, state: State) -> None:
     """Save a state, one revision on, with its marker."""
     state["revision"] = state.get("revision", 0) + 1
-    forget_settled(repo, state)
+    read_streams(repo, state)
     markers.put(repo, state["session_id"], states.encode(state), markers.encode(state))
+
+
+def record(
+    held: Journal,
+    state: State,
+    stream: str,
+    files: Mapping[str, Version],
+    turn: str,
+    out: Mapping[str, Collection[str]],
+) -> None:
+    """Write down that a checkpoint on a stream of the session's has these files, made in a turn,
+    and that streams have others no more (stream -> paths)."""
+    line = {"stream": stream, "session": state["session_id"], "turn": turn, "files": {**files}}
+    gone = {other: sorted(paths) for other, paths in out.items() if paths}
+    line |= {"out": gone} if gone else {}
+    held.append([{**line, "at": journal.clock(held.repo)}])

@@ -14,11 +14,10 @@ from gitcp.core.v1.summary import strings
 from gitcp.errors import Error
 from gitcp.store.git import commit_changes
 from gitcp.store.journal import journal, open_edits
-from gitcp.store.journal.work import Work, forget_settled
+from gitcp.store.journal.work import Work, read_streams
 from gitcp.store.lines import ai_notes, commit_lines
 from gitcp.store.link import session_metadata
-from gitcp.store.session import markers
-from gitcp.store.stream import checkpoint
+from gitcp.store.session import markers, phase
 from gitcp.store.stream.branches import Live
 from gitcp.store.turn import tasks
 from gitcp.store.v1 import committed_read, committed_write, transcript
@@ -170,11 +169,11 @@ def settle(repo: Repo, state: State) -> None:
     if not markers.is_home(repo, state):
         return
     work = Work(journal.read(repo), state["session_id"])
-    forget_settled(repo, state)
+    read_streams(repo, state)
     state["checkpoint_count"] = int(
         any(work.present(p) for s in state["streams"] for p in s["files"])
     )
-    checkpoint.clear_verdict(state)
+    phase.clear_verdict(state)
 
 
 def take_over(repo: Repo, objects: Objects, state: State, checkpoint_id: str, head: str) -> None:

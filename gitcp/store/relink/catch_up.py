@@ -15,7 +15,6 @@ from gitcp.store.git import refs
 from gitcp.store.session import markers, phase
 from gitcp.store.snapshot import blobs
 from gitcp.store.stream import branches, place, shadow_refs
-from gitcp.store.turn import turn_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,6 +87,8 @@ def checkpoint(
     now: HEAD, as it was when somebody asked.  A commit made since, or while the worktree is
     scanned, moves the streams: then both are done again.
     """
+    from gitcp.store.turn import turn_work  # a prompt does without
+
     for _ in range(_TRIES):
         moved(repo, objects, state, now)
         try:

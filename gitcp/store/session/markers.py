@@ -39,7 +39,7 @@ _PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = memory.table("markers"
 
 
 def marker(state: State) -> Marker:
-    """What a commit hook needs of a state: its home, phase, process and unsettled paths."""
+    """What a commit hook needs of a state: its home, phase, process and unsettled streams."""
     return {
         "session_id": state["session_id"],
         "agent_type": state.get("agent_type", ""),
@@ -52,15 +52,7 @@ def marker(state: State) -> Marker:
         "count": state.get("checkpoint_count", 0),
         "tool_events": bool(state.get("tool_events")),
         "visits": list(state.get("visits", ())),
-        "streams": [
-            {
-                "id": s["id"],
-                "ref": s["ref"],
-                "files": {p: [f["mode"], f["oid"]] for p, f in s["files"].items()},
-            }
-            for s in state["streams"]
-            if s["files"]
-        ],
+        "streams": [{"id": s["id"], "ref": s["ref"]} for s in state["streams"] if s["files"]],
     }
 
 
@@ -174,7 +166,10 @@ def find(repo: Repo, session_id: str) -> Marker | None:
         state = states.read(repo, session_id)
     except Error:
         return None
-    return marker(state) if state and unsettled(state) else None
+    if not state or not (unsettled(state) or state.get("files_touched")):
+        return None
+    streams = [{"id": stream["id"], "ref": stream["ref"]} for stream in state["streams"]]
+    return {**marker(state), "streams": streams}
 
 
 def stored(repo: Repo, session_id: str) -> Marker | None:

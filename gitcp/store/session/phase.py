@@ -35,3 +35,9 @@ def condenses(state: State, paths: object) -> bool:
     work is to be condensed."""
     actions = step(state, phases.GIT_COMMIT, files_touched=bool(paths))
     return phases.CONDENSE in actions or phases.CONDENSE_IF_FILES_TOUCHED in actions
+
+
+def clear_verdict(state: State) -> None:
+    """The flag to reset the stream holds for one prompt: used, or not needed, it goes."""
+    state["should_reset_shadow_branch"] = False
+    state.pop("verdict", None)

@@ -85,7 +85,8 @@ def modern(state: State) -> State:
         state["phase"] = "active"
     elif phase not in ("active", "idle", "ended"):
         state["phase"] = "idle"
-    state.setdefault("streams", [])
+    for stream in state.setdefault("streams", []):
+        stream.setdefault("files", {})
     state.setdefault("checkpoint_count", 0)
     state.setdefault("base_commit", "")
     return state
@@ -112,17 +113,18 @@ def new(repo: Repo, session_id: str, agent_type: str, head: str) -> State:
 
 
 def encode(state: State) -> bytes:
-    """The bytes of a state's file; files_touched follows streams."""
+    """The bytes of a state's file; of what its streams have, files_touched alone."""
     touched = {name for stream in state["streams"] for name in stream["files"]}
     state["files_touched"] = sorted(touched)
     if not touched:
         del state["files_touched"]
-    return text(state)
+    bare = [{k: v for k, v in stream.items() if k != "files"} for stream in state["streams"]]
+    return text({**state, "streams": bare})  # type: ignore[typeddict-item]
 
 
 def text(state: State) -> bytes:
     """The JSON of a state, indented for eyes unless it has very many files."""
-    many = sum(len(stream["files"]) for stream in state["streams"]) > _MANY
+    many = len(state.get("files_touched", ())) > _MANY
     return json.dumps(state, None if many else 2).encode() + b"\n"
 
 

@@ -18,6 +18,7 @@ from gitcp.record import raw, text
 from gitcp.repo import Repo
 from gitcp.store.git import private, refs
 from gitcp.store.journal import open_edits, work
+from gitcp.store.journal.journal import Journal
 from gitcp.store.session import markers, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.setup import exclude
@@ -177,6 +178,9 @@ def _state_edits(repo: Repo, objects: Objects, state: State) -> None:
             for path, file in stream["files"].items()
         }
         open_edits.state(home, objects, state["session_id"], stream["base_commit"], files)
+        entries = {path: entry for path, (entry, _) in files.items()}
+        with Journal(home) as held:
+            work.record(held, state, stream["id"], entries, "", {})
 
 
 def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:

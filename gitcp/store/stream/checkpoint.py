@@ -11,6 +11,9 @@ from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import Lookup, diff_trees, edit_tree
+from gitcp.store.journal import edits_ref, work
+from gitcp.store.journal.journal import Journal
+from gitcp.store.session import phase
 from gitcp.store.snapshot import blobs
 from gitcp.store.stream import shadow_refs, state_copy
 from gitcp.store.stream.place import place
@@ -51,16 +54,14 @@ if TYPE_CHECKING:
 _ADDED_TO = ("tasks", state_copy.TURNS)
 
 
-def write(
-    repo: Repo, objects: Objects, state: State, content: Content, beside: refs.Edit | None = None
-) -> str:
-    """Write one checkpoint, update state in memory, return the checkpoint's oid.  beside: the edit
-    of another ref that moves with the stream's.
+def write(repo: Repo, objects: Objects, state: State, content: Content, keep: str = "") -> str:
+    """Write one checkpoint, update state in memory, return the checkpoint's oid.  keep: the subject
+    under which the session's ref takes what the journal has, along with the stream's.
 
     The caller holds the session's lock and saves the state afterwards.  Raises Moved, with
     nothing changed, when HEAD is no longer where content was read.
     """
-    with exclusive(repo, f"stream-{repo.worktree_hash}"):
+    with Journal(repo) as held, exclusive(repo, f"stream-{repo.worktree_hash}"):
         # HEAD and the tip are looked at again, whatever the context knows: what was scanned is
         # compared with where they are now, and the tip seen here is what the ref moves from.
         head = refs.head(repo) or shadow_refs.zeros(repo)
@@ -68,15 +69,18 @@ def write(
             raise Moved("HEAD", content["head"], head)
         spot = place(repo, objects, state, content["head"])
         _refresh(repo, objects, spot, content)
-        _record(state, spot, content)
+        _record(held, state, spot, content)
+        kept = keep and edits_ref.write(repo, objects, held, state["session_id"], keep)
         tree = _tree(objects, state, spot, content)
         parent = spot["parent"]
         about = (state["session_id"], content["head"], spot["stream"], content["trailers"])
         message = shadow_refs.message(content["subject"], *about)
         oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
         move: refs.Edit = (spot["ref"], oid, spot["old"])
-        edits = [*spot["before"], move, *spot["after"], *([beside] if beside else [])]
+        edits = [*spot["before"], move, *spot["after"], *([kept] if kept else [])]
         refs.update(repo, edits, "gitcp: checkpoint")
+        if kept:
+            held.append([{"held": kept[1]}])
     return oid
 
 
@@ -114,7 +118,7 @@ def _tree(objects: Objects, state: State, spot: Place, content: Content) -> str:
     return edit_tree(objects, tree, {f"{own}/{p}": e for p, e in files.items()})
 
 
-def _record(state: State, spot: Place, content: Content) -> None:
+def _record(held: Journal, state: State, spot: Place, content: Content) -> None:
     streams = state["streams"]
     stream = next((s for s in streams if s["id"] == spot["stream"]), None)
     if stream is None:
@@ -122,15 +126,13 @@ def _record(state: State, spot: Place, content: Content) -> None:
     else:
         streams.remove(stream)
     streams.append(stream)  # the last one is where the session is
-    _supersede(streams[:-1], content)
-    streams[:-1] = [s for s in streams[:-1] if s["files"]]
     stream["ref"], stream["base_commit"] = spot["ref"], content["head"]
-    turn = state.get("turn_id", "")
-    for path, entry in {**content["mine"], **content["away"]}.items():
-        mode_, oid = entry or ("000000", "")
-        stream["files"][path] = {"oid": oid, "mode": mode_, "turn_id": turn}
-    for path in content["undone"]:
-        stream["files"].pop(path, None)
+    out = {one["id"]: _superseded(one, content) for one in streams[:-1]}
+    out[stream["id"]] = content["undone"] & stream["files"].keys()
+    turn, files = state.get("turn_id", ""), {**content["mine"], **content["away"]}
+    work.record(held, state, stream["id"], files, turn, out)
+    work.read_streams(held.repo, state)
+    state["streams"] = [s for s in state["streams"] if s["files"] or s["id"] == stream["id"]]
     if spot["reset"]:
         state["checkpoint_count"] = 0
     state["checkpoint_count"] = state.get("checkpoint_count", 0) + 1
@@ -139,21 +141,16 @@ def _record(state: State, spot: Place, content: Content) -> None:
     if spot["suffix"] is not None:
         state["shadow_branch_suffix"] = spot["suffix"]
     state["revision"] = state.get("revision", 0) + 1  # newer than what is on disk
-    clear_verdict(state)
+    phase.clear_verdict(state)
 
 
-def _supersede(streams: list[Stream], content: Content) -> None:
-    """What the turn found in the worktree and worked on is recorded by its result, or no more."""
-    for path in (content["mine"].keys() | content["undone"]) & content["start"].keys():
-        entry = content["start"][path]
-        mode, oid = entry or ("000000", "")
-        for stream in streams:
-            known = stream["files"].get(path)
-            if known and (known["mode"], known["oid"]) == (mode, oid):
-                del stream["files"][path]
-
-
-def clear_verdict(state: State) -> None:
-    """The flag to reset the stream holds for one prompt: used, or not needed, it goes."""
-    state["should_reset_shadow_branch"] = False
-    state.pop("verdict", None)
+def _superseded(stream: Stream, content: Content) -> set[str]:
+    """What a stream has that the turn found in the worktree and worked on: its result is recorded
+    now, or nothing."""
+    paths = content["mine"].keys() | content["undone"]
+    start = {path: entry or ("000000", "") for path, entry in content["start"].items()}
+    return {
+        path
+        for path, file in stream["files"].items()
+        if path in paths and (file["mode"], file["oid"]) == start.get(path)
+    }

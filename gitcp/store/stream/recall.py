@@ -10,7 +10,7 @@ from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
 from gitcp.store.git import refs
-from gitcp.store.journal.work import forget_settled
+from gitcp.store.journal.work import read_streams
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.stream import branches, shadow_refs, state_copy
@@ -42,13 +42,14 @@ def caught_up(
     asked for HEAD."""
     if state is None:
         return _rebuilt(repo, objects, session_id)
-    forget_settled(repo, state)
+    read_streams(repo, state)
     tip, revision = _newest(objects, session_id, _near(repo, objects, state, head))
     newer = tip and revision > state.get("revision", 0)
     copy = state_copy.read_with_turns(objects, tip, session_id) if tip and newer else None
     if copy:
         trace.note("state", f"'{session_id}' is behind its stream: taking the copy there")
-        return states.modern(copy)
+        state = states.modern(copy)
+        read_streams(repo, state)
     return state
 
 
@@ -140,17 +141,13 @@ def _rebuilt(repo: Repo, objects: Objects, session_id: str) -> State | None:
     state = states.modern(copy or states.new(repo, session_id, "", ""))
     if marker:
         _follow(state, marker)
+    read_streams(repo, state)
     return state
 
 
 def _follow(state: State, marker: Marker) -> None:
     """Take what the marker knows: it is written with every state, checkpoint or not."""
     known = {stream["id"]: stream for stream in state["streams"]}
-    turns = {
-        (stream["id"], path): file["turn_id"]
-        for stream in state["streams"]
-        for path, file in stream["files"].items()
-    }
     for key in ("agent_type", "worktree_path", "phase", "base_commit", "agent_process"):
         state[key] = marker[key]
     state.pop("worktree_id", None)
@@ -162,10 +159,7 @@ def _follow(state: State, marker: Marker) -> None:
             "id": stream["id"],
             "ref": stream["ref"],
             "base_commit": known.get(stream["id"], marker)["base_commit"],
-            "files": {
-                path: {"oid": oid, "mode": mode, "turn_id": turns.get((stream["id"], path), "")}
-                for path, (mode, oid) in stream["files"].items()
-            },
+            "files": {},
         }
         for stream in marker["streams"]
     ]

@@ -40,7 +40,7 @@ def _match_stash(repo: Repo, objects: Objects, kept: dict[str, str]) -> Iterator
     stash = Stash(repo, objects).entries()
     for marker in markers.here(repo) if stash else ():
         for stream in work.open_streams(repo, marker):
-            files = [(path, (mode, oid)) for path, (mode, oid) in stream["files"].items()]
+            files = [(path, (x["mode"], x["oid"])) for path, x in stream["files"].items()]
             for number, one in enumerate(stash if stream["id"] in kept else ()):
                 if any(one.has(path, entry) for path, entry in files):
                     where = {"stash": f"stash@{{{number}}}", "ref": kept[stream["id"]]}

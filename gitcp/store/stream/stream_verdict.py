@@ -64,8 +64,8 @@ def _collect_streams(
     for marker in [*filter(lambda m: markers.is_home(repo, m), elsewhere), markers.marker(state)]:
         for stream in work.open_streams(repo, marker):
             _, files = named.setdefault(stream["id"], (stream["ref"], {}))
-            for path, (mode, oid) in stream["files"].items():
-                files[path] = (mode, oid) if oid else None
+            for path, file in stream["files"].items():
+                files[path] = (file["mode"], file["oid"]) if file["oid"] else None
     return named
 
 

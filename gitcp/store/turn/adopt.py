@@ -10,7 +10,7 @@ from gitcp.store.journal import elsewhere, turn_look, visits
 from gitcp.store.session import phase, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs, snapshot
-from gitcp.store.stream import checkpoint, shadow_refs
+from gitcp.store.stream import shadow_refs
 from gitcp.store.turn import events, session_read
 
 TYPE_CHECKING = False
@@ -103,7 +103,7 @@ def _begin_here(ctx: Context, state: State) -> None:
     head = scan.head or shadow_refs.zeros(repo)
     dirty = blobs.resolve(ctx.objects, scan, write=False)
     look.take(ctx.objects, head, dirty)
-    checkpoint.clear_verdict(state)
+    phase.clear_verdict(state)
     state["base_commit"] = head
     turn_log.begin(repo, state, head, dirty, began, look.at)
 

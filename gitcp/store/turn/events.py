@@ -12,7 +12,7 @@ from gitcp.core.decide import phases
 from gitcp.core.message import prompts
 from gitcp.errors import Error
 from gitcp.store.session import markers, phase, process, turn_log
-from gitcp.store.stream import checkpoint, place
+from gitcp.store.stream import place
 from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
@@ -123,7 +123,7 @@ def keep_verdict(state: State) -> None:
 def end_turn(repo: Repo, state: State, event: Record) -> None:
     """TurnEnd: idle, the flag to reset the stream cleared whether it was used or not."""
     phase.step(state, phases.TURN_END)
-    checkpoint.clear_verdict(state)
+    phase.clear_verdict(state)
     touch(repo, state, event)
 
 

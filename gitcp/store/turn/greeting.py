@@ -8,6 +8,7 @@ from gitcp.console import notice
 from gitcp.core import json
 from gitcp.errors import Error
 from gitcp.process import files
+from gitcp.store.journal import work
 from gitcp.store.session import markers
 from gitcp.store.stream.branches import Live
 
@@ -69,7 +70,7 @@ def refusal(
     if not names or (names == before.get("sessions") and not again):
         return None
     state["multisession_warned"] = {"sessions": names, "prompt": event.get("turn")}
-    return warning(conflicting)
+    return warning(repo, conflicting)
 
 
 def wants_warning(repo: Repo) -> bool:
@@ -114,7 +115,7 @@ def _in_settings(repo: Repo) -> bool | None:
     return not settings[_OLD] if isinstance(settings.get(_OLD), bool) else None
 
 
-def warning(sessions: list[Marker]) -> str:
+def warning(repo: Repo, sessions: list[Marker]) -> str:
     """The text of the warning, three lines for each session."""
     one = len(sessions) == 1
     parts = [
@@ -123,7 +124,8 @@ def warning(sessions: list[Marker]) -> str:
         else "Warning: Existing session(s) with uncommitted work:\n"
     ]
     for session in sessions:
-        files = sorted({path for stream in session["streams"] for path in stream["files"]})
+        streams = work.open_streams(repo, session)
+        files = sorted({path for stream in streams for path in stream["files"]})
         parts.append(f"Session ID: {session['session_id']}")
         parts.append(f"Checkpoints: {session['count']} uncommitted")
         if files:

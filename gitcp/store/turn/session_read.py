@@ -10,7 +10,7 @@ from datetime import datetime
 
 from gitcp.errors import Error
 from gitcp.process.files import Damaged
-from gitcp.store.journal.work import forget_settled, open_paths
+from gitcp.store.journal.work import open_paths, read_streams
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
@@ -43,7 +43,7 @@ def read(repo: Repo, name: str) -> State:
         if state is None:
             there = os.path.lexists(states.path(repo, name))
             return {**bare, "unreadable": ANOTHERS if there else "it is gone"}
-        forget_settled(repo, state)
+        read_streams(repo, state)
         _list_touched(repo, state)
         return state
     except Damaged as e:
@@ -54,11 +54,12 @@ def read(repo: Repo, name: str) -> State:
 
 def _list_touched(repo: Repo, state: State) -> None:
     """Let files_touched say what no commit has, of a turn that goes on too."""
-    wrote = open_paths(repo, state)
-    if wrote is None or not (state["streams"] or state["phase"] == "active"):
+    active = state["phase"] == "active"
+    if not state["streams"] and not (active and "turns" in state):
         return  # a state of the original program's tells by itself
+    wrote = open_paths(repo, state) if active else set[str]()
     recorded = {path for stream in state["streams"] for path in stream["files"]}
-    state["files_touched"] = sorted(recorded | (wrote if state["phase"] == "active" else set()))
+    state["files_touched"] = sorted(recorded | wrote)
     if not state["files_touched"]:
         del state["files_touched"]
 

@@ -11,7 +11,7 @@ from gitcp.errors import Error, Moved
 from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 from gitcp.store.journal import turn_look
 from gitcp.store.journal.work import Work
-from gitcp.store.session import turn_log
+from gitcp.store.session import phase, turn_log
 from gitcp.store.snapshot import blobs, snapshot
 from gitcp.store.stream import branches, checkpoint, shadow_refs
 from gitcp.store.v1 import transcript
@@ -66,17 +66,9 @@ class Turn:
         away = self.work.away(self.entries)
         self.away = {path: entry for path, entry in away.items() if path in wrote}
 
-    def end(
-        self,
-        repo: Repo,
-        objects: Objects,
-        state: State,
-        event: dict[str, Any],
-        held: turn_look.Held | None,
-    ) -> None:
-        """The turn is over: what is dirty now is what a later one, or its rest, begins with.
-        held: what the session's ref holds of it already."""
-        checkpoint.clear_verdict(state)
+    def end(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
+        """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
+        phase.clear_verdict(state)
         state["over_limit"] = omission.over(self.scan.omitted)
         if not state["over_limit"]:
             del state["over_limit"]
@@ -87,7 +79,7 @@ class Turn:
             visits.end(repo, state, subject(state))
         turn_log.begin(repo, state, self.head, self.entries, self.began, at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
-        turn_look.end(repo, objects, state, at, tasks, subject(state), held)
+        turn_look.end(repo, objects, state, at, tasks, subject(state))
 
 
 def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
@@ -108,7 +100,7 @@ def checkpoint_turn(
     come in the middle and write nothing where nothing is new since the last of them.
     """
     session_id, middle = state["session_id"], event["event"] in MIDDLE
-    now, step, oid, held = Turn(repo, objects, state), None, None, None
+    now, step, oid = Turn(repo, objects, state), None, None
     if now.head != state["base_commit"]:
         # What came into HEAD since the caller looked is neither dirty nor linked yet.
         raise Moved("HEAD", state["base_commit"], now.head)
@@ -124,19 +116,14 @@ def checkpoint_turn(
         new = new and step is not None
     if new:
         content = _content(objects, state, now, step)
-        held = None if middle else _hold(repo, objects, state)
-        oid = checkpoint.write(repo, objects, state, content, held.edit if held else None)
+        oid = checkpoint.write(repo, objects, state, content, "" if middle else subject(state))
         if step:
             tasks.forget(repo, state, [step["tool_use_id"]])
         if middle:
             turn_log.reach_middle(repo, session_id, now.entries)
     if not middle:
-        now.end(repo, objects, state, event, held)
+        now.end(repo, objects, state, event)
     return oid
-
-
-def _hold(repo: Repo, objects: Objects, state: State) -> turn_look.Held:
-    return turn_look.Held(repo, objects, state["session_id"], subject(state))
 
 
 def _content(
