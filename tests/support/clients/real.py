@@ -1,6 +1,7 @@
-"""The real clients of three agents, each against a scripted model, in a home of its own.
+"""The real clients of agents, each against a scripted model, in a home of its own.
 
-`.ci/get-clients` brings them; a test that needs one skips where it is not.
+`.ci/get-clients` brings them; a test that needs one skips where it is not.  `CLIENTS=newest` takes
+their newest versions in place of those that are recorded.
 """
 
 from __future__ import annotations
@@ -16,16 +17,27 @@ import pytest
 from tests.support.clients.model import Model, Step
 from tests.support.paths import TOP
 
-CLIENTS = TOP / "build" / "clients"
+CLIENTS = TOP / "build" / "clients" / os.environ.get("CLIENTS", "")
 _QUIET = """CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC DISABLE_AUTOUPDATER DISABLE_TELEMETRY
 DISABLE_ERROR_REPORTING IS_SANDBOX GEMINI_CLI_TRUST_WORKSPACE GEMINI_CLI_NO_RELAUNCH""".split()
+
+
+TOOLS = {
+    "claude": "Write",
+    "codex": "apply_patch",
+    "gemini": "write_file",
+    "pi": "write",
+    "droid": "Create",
+}
 
 
 def write_file(repo: Path, name: str, path: str, text: str) -> Step:
     """A step in which the model of a client writes a new file."""
     at = {"file_path": str(repo / path), "content": text}
     patch = f"*** Begin Patch\n*** Add File: {path}\n+{text}*** End Patch\n"
-    tool = {"claude": "Write", "codex": "apply_patch", "gemini": "write_file"}[name]
+    tool = TOOLS[name]
+    if name == "pi":
+        at = {"path": path, "content": text}
     return f"writes {path}", tool, patch if name == "codex" else at
 
 
@@ -53,7 +65,12 @@ class Client:
         }
         env |= {"ANTHROPIC_API_KEY": "sk-none", "ANTHROPIC_BASE_URL": self.model.url}
         env |= {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": self.model.url}
-        env |= {"MODEL_KEY": "none", "GEMINI_CLI_TRUST_WORKSPACE": "true", "LC_ALL": "C.UTF-8"}
+        env |= {
+            "PI_OFFLINE": "1",
+            "MODEL_KEY": "none",
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "LC_ALL": "C.UTF-8",
+        }
         done = subprocess.run(
             [str(self.program), *argv, *self.options],
             cwd=self.repo,
@@ -87,6 +104,24 @@ class Client:
         told = [word for key, value in given.items() for word in ("-c", f"{key}={value}")]
         free = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
         return ["exec", *(["resume", resume] if resume else []), *told, "--json", *free, prompt]
+
+    def _pi(self, prompt: str, resume: str) -> list[str]:
+        models = self.home / ".pi" / "agent" / "models.json"
+        models.parent.mkdir(parents=True, exist_ok=True)
+        served = {"baseUrl": self.model.url, "api": "anthropic-messages", "apiKey": "none"}
+        told = {"scripted": {**served, "models": [{"id": "scripted-1"}]}}
+        models.write_text(json.dumps({"providers": told}))
+        more = ["--session", resume] if resume else []
+        return ["-p", prompt, "--provider", "scripted", "--model", "scripted-1", *more]
+
+    def _droid(self, prompt: str, resume: str) -> list[str]:
+        settings = self.home / ".factory" / "settings.json"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        served = {"model": "scripted-1", "displayName": "scripted", "provider": "anthropic"}
+        served |= {"baseUrl": self.model.url, "apiKey": "none"}
+        settings.write_text(json.dumps({"customModels": [served]}))
+        more = ["--session-id", resume] if resume else []
+        return ["exec", "--auto", "high", "--model", "custom:scripted-0", *more, prompt]
 
     def _gemini(self, prompt: str, resume: str) -> list[str]:
         settings = self.home / ".gemini" / "settings.json"
