@@ -173,7 +173,7 @@ def list_names() -> list[str]:
 
 
 def adapter(name: str) -> Client:
-    """The client of a name, or of an agent type paths in stored data; else InputError."""
+    """The client of a name, or of an agent type as stored data has it; else InputError."""
     there, wanted = list_names(), name.lower().replace(" ", "-")
     for one in (wanted, wanted.removesuffix("-cli")):
         if one in there:

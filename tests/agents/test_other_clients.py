@@ -382,5 +382,6 @@ def test_files_of_ours_are_written_taken_out_and_left_where_they_are_the_persons
     world.gitcp("disable", "--uninstall")
     assert not path.exists()
     world.write(hooks, "mine\n")
-    assert "and was left as it is" in world.gitcp("enable", f"--agent={name}")
+    said = world.gitcp("enable", f"--agent={name}")
+    assert f"was left as it is: move it, then 'gitcp enable --agent {name}'" in said
     assert path.read_text() == "mine\n"

@@ -28,10 +28,7 @@ SESSION_ENV = ("AMP_THREAD_ID",)
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 RESUME = "amp threads continue {}"
 KINDS = {"write": "write", "shell": "shell"}
-EVENTS = {
-    name: claudes.EVENTS[name]
-    for name in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
-}
+EVENTS = claudes.CORE
 HOOKS = tuple((name, None, None) for name in EVENTS)  # the plugin needs no matchers
 
 

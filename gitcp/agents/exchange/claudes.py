@@ -8,15 +8,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-EVENTS = {
+CORE = {  # what every such client has
     "SessionStart": "session-start",
     "UserPromptSubmit": "turn-start",
     "PreToolUse": "tool-start",
     "PostToolUse": "tool-end",
+    "Stop": "turn-end",
+}
+EVENTS = {
+    **CORE,
     "PostToolUseFailure": "tool-end",
     "SubagentStop": "subagent-end",
     "PreCompact": "compact",
-    "Stop": "turn-end",
     "SessionEnd": "session-end",
 }
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LOST = "gitcp is not installed where it was: nothing is recorded; 'gitcp enable' mends it"
 _OUTSIDE = "'{}' lies outside the repository and was left as it is: --force writes it"
 _TRACKED = "'{}' is tracked and was left as it is: --shared writes it for all who clone"
-_THEIRS = "'{}' is somebody else's and was left as it is: make it call 'gitcp-hook {} {}'"
+_THEIRS = "'{}' is not gitcp's and was left as it is: {}"
 
 
 class Ground:
@@ -115,14 +115,14 @@ def _with_entires(adapter: Client, paths: dict[str, str], ground: Ground) -> lis
 def _own_files(
     adapter: Client, target: str, scope: str, ground: Ground
 ) -> tuple[list[Write], list[str]]:
-    """The files that are ours alone, apart from those that are there already or somebody's."""
+    """The files that are ours alone, apart from those that are there already or the person's."""
     baked = None if scope == "shared" else ground.baked
     writes: list[Write] = []
     notes = []
     for path, data in own_files.files(adapter, target, baked).items():
         old = ground.read(path)
         if old is not None and not own_files.is_ours(old):
-            notes.append(_THEIRS.format(path, adapter.NAME, os.path.basename(path)))
+            notes.append(_THEIRS.format(path, own_files.spell_remedy(adapter, path)))
         elif old != data or (scope != "shared" and not ground.recorded(path)):
             note = f"wrote the hooks of {adapter.NAME} into '{path}'"
             kind = "script" if adapter.FORM == "scripts" else "plugin"

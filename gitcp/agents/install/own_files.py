@@ -109,6 +109,13 @@ def _script(adapter: Client, event: str, baked: tuple[str, str] | None) -> bytes
     return (_SCRIPT % values).encode("utf-8", "surrogateescape")
 
 
+def spell_remedy(adapter: Client, path: str) -> str:
+    """What the person can do where a file of another's stands in the place of one of these."""
+    if adapter.FORM == "scripts":
+        return f"make it call 'gitcp-hook {adapter.NAME} {os.path.basename(path)}'"
+    return f"move it, then 'gitcp enable --agent {adapter.NAME}'"
+
+
 def calls_ours(data: bytes) -> bool:
     """Whether a file is one of these, or calls gitcp."""
     return is_ours(data) or b"gitcp-hook" in data

@@ -25,10 +25,7 @@ KINDS = {
     **dict.fromkeys("execute_bash executeBash execute_pwsh".split(), "shell"),
     **dict.fromkeys("fs_read readFile read_file list_directory grep_search".split(), "read"),
 }
-EVENTS = {
-    name: claudes.EVENTS[name]
-    for name in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
-}
+EVENTS = claudes.CORE
 HOOKS = tuple((name, None, None) for name in EVENTS)
 
 

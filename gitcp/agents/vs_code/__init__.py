@@ -7,7 +7,7 @@ Code and Codex, which call as they do elsewhere.  Its transcript is not known.
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import payload
+from gitcp.agents.exchange import claudes, payload
 from gitcp.core.transcript import apply_patch
 
 TYPE_CHECKING = False
@@ -33,16 +33,8 @@ KINDS = {
     "runSubagent": "task",
     **dict.fromkeys("read_file list_dir file_search grep_search semantic_search".split(), "read"),
 }
-EVENTS = {
-    "SessionStart": "session-start",
-    "UserPromptSubmit": "turn-start",
-    "PreToolUse": "tool-start",
-    "PostToolUse": "tool-end",
-    "SubagentStart": "subagent-start",
-    "SubagentStop": "subagent-end",
-    "PreCompact": "compact",
-    "Stop": "turn-end",
-}
+EVENTS = {**claudes.EVENTS, "SubagentStart": "subagent-start"}
+del EVENTS["PostToolUseFailure"], EVENTS["SessionEnd"]
 HOOKS = tuple((name, None, None) for name in EVENTS)  # it does not apply matchers
 _PATHS = ("filePath", "file_path", "path")
 

@@ -72,8 +72,7 @@ def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     theirs = [file for file in absent if texts[file]]
     for file in theirs:
         reason = f"{name} does not tell of all that it does: '{file}' is yours"
-        line = f"make it call 'gitcp-hook {name} {os.path.basename(file)}'"
-        yield finding("own-hook", file, reason, remedy=line)
+        yield finding("own-hook", file, reason, remedy=own_files.spell_remedy(client, file))
     if missing := [file for file in absent if file not in theirs]:
         reason = f"{name} does not tell of all that it does: '{missing[0]}' is gone"
         yield finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
