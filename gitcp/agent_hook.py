@@ -10,7 +10,7 @@ from gitcp.agents import adapter, find_client, list_names, other, recognise
 from gitcp.agents.exchange import replies
 from gitcp.context import is_off, locate, unheard
 from gitcp.core import json
-from gitcp.errors import Error, InputError, NoJj, UsageError, sentence
+from gitcp.errors import Error, InputError, NoJj, NoRepository, UsageError, sentence
 from gitcp.process import files
 from gitcp.repo import Repo
 from gitcp.start import stdlib
@@ -51,7 +51,10 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
     from gitcp.store.setup import adapters
 
     start = os.getcwd()
-    client = adapters.find(Repo.here(), name)
+    try:
+        client = adapters.find(Repo.here(), name)
+    except NoRepository:
+        return  # the agent is at work where nothing is recorded
     for event in client.events(hook, data):
         yield from _locate_event(client, event)
         os.chdir(start)

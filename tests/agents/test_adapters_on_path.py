@@ -63,13 +63,15 @@ class Ship:
         path.chmod(0o755)
         return path
 
-    def tell(self, hooks: Path, hook: str, **given: Any) -> subprocess.CompletedProcess[str]:
-        """What the agent does at a hook: run the line of its own file that ends so."""
+    def tell(
+        self, hooks: Path, hook: str, at: Path | None = None, **given: Any
+    ) -> subprocess.CompletedProcess[str]:
+        """What the agent does at a hook in a directory: run the line of its file that ends so."""
         line = next(one for one in hooks.read_text().splitlines() if one.endswith(f" {hook}"))
-        payload = json.dumps({"session_id": "s1", "cwd": str(self.world.path), **given})
+        payload = json.dumps({"session_id": "s1", "cwd": str(at or self.world.path), **given})
         return subprocess.run(
             ["sh", "-c", line],
-            cwd=self.world.path,
+            cwd=at or self.world.path,
             env={**os.environ, **self.world.env},
             input=payload + "\n",
             capture_output=True,
@@ -97,13 +99,18 @@ def test_an_agent_whose_adapter_is_ten_lines_of_sh_is_recorded_linked_and_shown(
     ]
     spent = {"kind": "usage", "id": "1", "input_tokens": 7, "output_tokens": 2}
     talk.write_text("".join(json.dumps(line) + "\n" for line in [*lines, spent]))
-    told = {"transcript_path": str(talk)}
-    call = {"tool": {"id": "c1", "kind": "write", "input_paths": ["door.txt"]}, **told}
+    told: dict[str, Any] = {"transcript_path": str(talk)}
+    call: dict[str, Any] = {
+        "tool": {"id": "c1", "kind": "write", "input_paths": ["door.txt"]},
+        **told,
+    }
     done = [ship.tell(hooks, "turn-start", prompt="Open the doors", **told)]
     done += [ship.tell(hooks, "tool-start", **call)]
     world.write("door.txt", "shut\n")
     done += [ship.tell(hooks, "tool-end", **call), ship.tell(hooks, "turn-end", **told)]
     assert [(one.returncode, one.stderr) for one in done] == [(0, "")] * 4
+    elsewhere = ship.tell(hooks, "turn-start", at=world.home, prompt="Sing", **told)
+    assert (elsewhere.returncode, elsewhere.stderr) == (0, "")
     world.commit("door.txt")
     assert len(world.ids("HEAD")) == 1
     assert world.state("s1")["agent_type"] == "HAL 9000"
