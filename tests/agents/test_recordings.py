@@ -1,14 +1,19 @@
-"""Every payload that a real client was seen to send, through its adapter."""
+"""Every payload that a real client was seen to send, through its adapter, and what it left."""
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gitcp import agents
 from tests.support import recording
+from tests.support.clients.clock import TIMES
+from tests.support.replay import RECORDINGS, Replay, initial
 
 # b: the batch that ends a response; N: a prompt that is the client's own notification
 SIGNS = {
@@ -193,3 +198,35 @@ def test_a_subagent_of_codex_has_its_own_transcript_and_starts_no_turn() -> None
     ]
     assert all(e["agent_transcript_path"].endswith(f"{e['agent_id']}.jsonl") for e in inside)
     assert [e["event"] for e in found].count("turn-start") == 1
+
+
+# Played without any hook of ours, a recording leaves the repository as the real agent left it.
+LOGGED = sorted(
+    f"{path.parent.parent.name}/{path.parent.name}"
+    for path in RECORDINGS.rglob("meta.json")
+    if "log" in json.loads(path.read_text())
+)
+
+
+def list_lines(repo: Path, *args: str) -> list[str]:
+    return subprocess.check_output(["git", *args], cwd=repo, text=True).splitlines()
+
+
+@pytest.mark.parametrize("scenario", LOGGED)
+def test_files_and_commits_are_those_of_the_recording(scenario: str, tmp_path: Path) -> None:
+    repo, home = tmp_path / "repo", tmp_path / "home"
+    repo.mkdir()
+    initial(repo)
+    agent, _, name = scenario.partition("/")
+    played = Replay(agent, name, repo, home, python="true")  # no hook of ours
+    calls = played.run()
+
+    meta = json.loads((RECORDINGS / scenario / "meta.json").read_text())
+    made = list_lines(repo, "log", "--format=%s", "--stat=80")
+    assert made[: made.index("initial")] == meta["log"][: meta["log"].index("initial")]
+    assert list_lines(repo, "status", "--porcelain", "-uall") == [x for x in meta["status"] if x]
+    assert calls[-1].event == "SessionEnd"
+    for path, lines in played.transcripts().items():
+        text, recorded = Path(path).read_text(), "".join(lines)
+        assert len(text) <= len(recorded) and (text or not lines)
+        assert TIMES.sub("", recorded[: len(text)]) == TIMES.sub("", text)
