@@ -80,6 +80,7 @@ class Client:
             given.setdefault("cwd", os.getcwd())  # it starts hooks at the top of the workspace
         record = payload.event(self.NAME, ours, given)
         if ours in ("tool-start", "tool-end"):
+            given.setdefault("tool_use_id", self.call_id(given))
             tool = record["tool"] = payload.tool(given, self.KINDS, self.PATHS, record["cwd"])
             payload.take_response(tool, given.get("tool_response"))
             tool["failed"] = tool["failed"] or name.endswith("Failure")
@@ -90,6 +91,11 @@ class Client:
         """After how many seconds the client ends its hook of that name, 0 for never."""
         own = (seconds for hook, _, seconds in self.HOOKS if hook == name and seconds)
         return next(own, self.SECONDS)
+
+    def call_id(self, given: Mapping[str, Any]) -> str | None:
+        """A name of the call that a payload is about, where the client's hooks give it none: the
+        same at its end, and in its transcript."""
+        return None
 
     def is_own(self, given: Mapping[str, Any]) -> bool:
         """False where a payload may be of a client that runs this one's hooks too."""

@@ -61,7 +61,7 @@ def test_after_a_rewind_the_client_goes_on_from_that_turn(world: World, client: 
         run(world, "undo")
 
 
-@pytest.mark.parametrize("client", ["claude", "codex"] if LONG else ["codex"], indirect=True)
+@pytest.mark.parametrize("client", AGENTS if LONG else ["codex", "gemini"], indirect=True)
 def test_after_a_rewind_into_a_turn_the_client_goes_on_from_that_call(
     world: World, client: Client
 ) -> None:

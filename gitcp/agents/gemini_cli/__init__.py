@@ -7,9 +7,15 @@ import os
 
 from gitcp.agents import list_files
 from gitcp.agents.exchange import payload
+from gitcp.core import json
 from gitcp.core.git import ids
 from gitcp.errors import InputError
 from gitcp.start import stdlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 NAME = "gemini-cli"
 AGENT_TYPE = "Gemini CLI"
@@ -47,6 +53,18 @@ _TOOLS = payload.all_but(KINDS, "read")
 # (client's event, matcher or None, milliseconds or None)
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
 PATHS = ("file_path", "path", "filename")  # what its tools, new and old, call a path
+
+
+def call_id(given: Mapping[str, Any]) -> str:
+    """A name for a call by what it is told to do: one that is told the same has the same name."""
+    return name_call(given.get("tool_name"), given.get("tool_input"))
+
+
+def name_call(name: object, given: object) -> str:
+    """The name of a call of a tool with this input, in a payload or in a transcript."""
+    digest = ids.sha256()
+    digest.update(json.dumps([name, given]).encode("utf-8", "surrogatepass"))
+    return f"call-{digest.hexdigest()[:12]}"
 
 
 def session_dir(home: str, cwd: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from gitcp.agents.gemini_cli import name_call
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import spoken
+from gitcp.core.transcript.facts import objects, spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,23 +37,39 @@ def prompts(data: bytes) -> list[Prompt]:
 
 
 def around_call(data: bytes, call: str) -> tuple[str, str]:
-    """Nothing: the client's hooks do not name their calls."""
-    return "", ""
+    """The messages right before the first of the calls of that name, and with the answer to the
+    last; '' where there is none, or in a document."""
+    lines = [] if _document(data) else _lines(data)
+    own = [n for n, line in enumerate(lines) if call in _calls(line)]
+    if not own:
+        return "", ""
+    begun = next(n for n, line in enumerate(lines) if line.get("id") == lines[own[0]].get("id"))
+    earlier = [str(line["id"]) for line in lines[:begun] if "id" in line]
+    answers = [str(line["id"]) for line in lines[own[-1] + 1 :] if line.get("type") == "user"]
+    return earlier[-1] if earlier else "", answers[0] if answers else ""
+
+
+def _calls(line: dict[str, Any]) -> list[str]:
+    """The names of the calls of a message, as the hooks' payloads have them."""
+    return [
+        name_call(call.get("name"), call.get("args")) for call in objects(line.get("toolCalls"))
+    ]
 
 
 def cut(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
-    """(the conversation up to the message leaf and to the end of its turn, nothing left out).
+    """(the conversation up to the message leaf and, unless exact, to the end of its turn, nothing
+    left out).
 
     Returns b'' when no message has that id.
     """
     document = _document(data)
     if document is not None:
-        kept = _until(document["messages"], leaf)
+        kept = _until(document["messages"], leaf, exact)
         cut_short = {**document, "sessionId": new_id, "messages": kept}
         return (json.dumps(cut_short, indent=2).encode() if kept else b""), []
-    lines = _until(_lines(data), leaf)
+    lines = _until(_lines(data), leaf, exact)
     return b"".join(json.dumps(_renamed(one, new_id)).encode() + b"\n" for one in lines), []
 
 
@@ -71,13 +88,13 @@ def _lines(data: bytes) -> list[dict[str, Any]]:
     return [line for line in loaded if line is not None]
 
 
-def _until(parts: list[dict[str, Any]], leaf: str) -> list[dict[str, Any]]:
-    """parts up to the one named leaf, and on to where the person speaks next."""
+def _until(parts: list[dict[str, Any]], leaf: str, exact: bool) -> list[dict[str, Any]]:
+    """parts up to the one named leaf and, unless exact, on to where the person speaks next."""
     ids = [part.get("id") for part in parts]
     if not leaf or leaf not in ids:
         return []
     end = ids.index(leaf) + 1
-    while end < len(parts) and not _starts(parts[end]):
+    while not exact and end < len(parts) and not _starts(parts[end]):
         end += 1
     return parts[:end]
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from gitcp.agents import gemini_cli
 from gitcp.agents.claude_code import cut as cut_claude
 from gitcp.agents.codex import cut as cut_codex
 from gitcp.agents.gemini_cli import cut as cut_gemini
 from gitcp.agents.reading import asked, items
 from tests.core.conversation.test_cuts import NEW, OLD, claude, lines, transcript
+from tests.support.paths import DATA
 
 
 def sketch(data: bytes) -> list[str]:
@@ -97,6 +99,28 @@ def test_outputs_that_come_late_are_kept_with_their_calls() -> None:
 
     assert (ordinals(before), ordinals(after)) == ([1, 2, 3, 6], [1, 2, 3, 4, 5, 6])
     assert ordinals(cut_codex.around_call(data, "a")[0]) == [1]
+
+
+def test_a_call_of_gemini_is_known_by_what_it_was_told_in_hook_and_transcript() -> None:
+    """Its hooks name no calls; of two that are told the same, before is before the first and after
+    is after the last."""
+    data = transcript("gemini-cli/basic")
+    events = (DATA / "recordings/gemini-cli/basic/events.jsonl").read_text().splitlines()
+    payloads = [event["payload"] for event in map(json.loads, events)]
+    named = [gemini_cli.call_id(one) for one in payloads if one["hook_event_name"] == "BeforeTool"]
+    ended = [gemini_cli.call_id(one) for one in payloads if one["hook_event_name"] == "AfterTool"]
+    assert named == ended and len(set(named)) == 6
+    for number in range(4):
+        before, after = cut_gemini.around_call(data, named[number])
+        assert len(cut_calls(data, before)) == number
+        assert len(cut_calls(data, after)) == number + 1
+    twice = data + data.replace(b'"id": "', b'"id": "again-')
+    assert cut_gemini.around_call(twice, named[0])[0] == cut_gemini.around_call(data, named[0])[0]
+    assert cut_gemini.around_call(twice, named[0])[1].startswith("again-")
+
+
+def cut_calls(data: bytes, leaf: str) -> list[str]:
+    return calls(cut_gemini.cut(data, leaf, OLD, NEW, False, True)[0])
 
 
 @pytest.mark.parametrize("cutter", [cut_claude, cut_codex, cut_gemini])
