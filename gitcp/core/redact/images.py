@@ -35,12 +35,12 @@ def replace(data: bytes, put: Replace) -> bytes:
         return data
     for shape, (kind, body) in _SHAPES:
 
-        def one(match: re.Match[bytes], kind: int = kind, body: int = body) -> bytes:
+        def swap(match: re.Match[bytes], kind: int = kind, body: int = body) -> bytes:
             parts = [match[number] for number in range(1, 5)]
             parts[kind - 1], parts[body - 1] = put(match[kind], match[body])
             return b"".join(parts)
 
-        data = shape.sub(one, data)
+        data = shape.sub(swap, data)
     return data
 
 

@@ -110,7 +110,7 @@ def _settings(repo: Repo, client: Client) -> dict[str, str]:
     paths: dict[str, str] = client.settings_paths(home, repo.worktree)
     if "local" in paths and repo.worktree_id:
         paths["local"] = client.settings_paths(home, main)["local"]
-    return {path: text(files.read(path) or b"") for path in paths.values()}
+    return {path: text(files.peek(path)) for path in paths.values()}
 
 
 def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
