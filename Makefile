@@ -6,7 +6,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check test test-mac stress fuzz soak mutate bench bench-long demo man
+.PHONY: setup check test test-mac stress fuzz soak spark mutate bench bench-long demo dist man
 
 setup: .venv/.stamp
 
@@ -43,6 +43,15 @@ fuzz: setup
 soak: setup
 	SOAK=$(or $(SOAK),long) $(PY) -m pytest -q -s tests/soak
 
+# Many repositories exported on a cluster of Spark's own, which is installed for it; FLEET: how many.
+build/spark/.stamp: pyproject.toml
+	$(PYTHON) -m venv build/spark
+	build/spark/bin/python -m pip install -q -e '.[dev,spark]'
+	touch $@
+
+spark: build/spark/.stamp
+	LONG=1 FLEET=$(or $(FLEET),20) build/spark/bin/python -m pytest -q -s tests/facts/test_spark.py
+
 # FILES="gitcp/core/decide/overlap.py:97 …": these only; none: the rules in mutate/rooms.py.
 mutate: setup
 	@$(PY) -m mutate $(FILES)
@@ -63,3 +72,11 @@ build/demo/.stamp: pyproject.toml $(SOURCES)
 
 demo: build/demo/.stamp
 	build/demo/bin/python demo/run.py
+
+# What a release has, of the last commit: the same bytes on every machine with these packages.
+dist: setup
+	rm -rf build/dist build/source
+	mkdir -p build/source
+	git archive HEAD | tar -xf - -C build/source
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PY) .ci/dist build/source build/dist
+	cat build/dist/SHA256SUMS

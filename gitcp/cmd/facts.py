@@ -35,13 +35,17 @@ def run(argv: Sequence[str]) -> int:
         return OK
     from gitcp.store.facts import query
 
-    columns, rows = query.ask(args.directory, args.question)
-    if args.json:
-        cli.write_records({"type": "fact", **dict(zip(columns, row, strict=True))} for row in rows)
-    else:
-        for line in _table(columns, rows):
-            print(cli.printable(line))
+    show(*query.ask(args.directory, args.question), args.json)
     return OK
+
+
+def show(columns: list[str], rows: list[tuple[Any, ...]], as_records: bool) -> None:
+    """Print rows as a table, or as records of type fact."""
+    if as_records:
+        cli.write_records({"type": "fact", **dict(zip(columns, row, strict=True))} for row in rows)
+        return
+    for line in _table(columns, rows):
+        print(cli.printable(line))
 
 
 def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> Iterator[str]:

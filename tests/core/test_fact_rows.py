@@ -21,6 +21,22 @@ def test_a_month_is_that_of_the_calendar() -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://user:secret@example.org/acme/shop.git", "example.org/acme/shop"),
+        ("ssh://git@example.org:22/acme/shop/", "example.org/22/acme/shop"),
+        ("git@example.org:acme/shop.git", "example.org/acme/shop"),
+        ("file:///srv/git/shop.git", "/srv/git/shop"),
+        ("/srv/git/a:b/shop/.git", "/srv/git/a:b/shop"),
+    ],
+)
+def test_a_repository_is_called_by_host_and_path_and_never_by_a_password(
+    url: str, name: str
+) -> None:
+    assert rows.repository_name(url) == name
+
+
+@pytest.mark.parametrize(
     ("mail", "team"),
     [
         ("ada@shop.example", "shop"),

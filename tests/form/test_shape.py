@@ -52,10 +52,13 @@ OWNER = {
     "orjson": "record.py",
     "filelock": "lock.py",
     "mcp": "mcp.py",
+    "duckdb": "query.py",
+    "genai_prices": "prices.py",
     "phonenumbers": "personal.py",
     "pygls": "lsp.py",
     "plumbum": "shell.py",
     "prompt_toolkit": "picker.py",
+    "pyspark": "fleet.py",
 }
 TYPES = "gitcp.core.record_types"
 # Imports that a hook must not pay for each time, or that name what may not be installed.

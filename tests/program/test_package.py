@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,25 +15,68 @@ import pytest
 
 from gitcp import commands
 from gitcp.cmd import completion
+from tests.support.harness import World
 from tests.support.paths import TOP
 
-BUILD = "from setuptools import build_meta as b; print(b.build_wheel('{0}'), b.build_sdist('{0}'))"
 NAMES = sorted(commands.NAMES)
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of a wheel and an sdist of this checkout."""
-    at = tmp_path_factory.mktemp("package")
+def build(at: Path, umask: int) -> Path:
+    """The directory of what is distributed of this checkout."""
     files = subprocess.check_output(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=TOP)
     for name in filter(None, files.decode().split("\0")):
         if (TOP / name).exists():
             (at / "top" / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(TOP / name, at / "top" / name, follow_symlinks=False)
-    argv = [sys.executable, "-c", BUILD.format(at)]
-    done = subprocess.run(argv, cwd=at / "top", capture_output=True, text=True)
+            shutil.copyfile(TOP / name, at / "top" / name, follow_symlinks=False)
+            if not (TOP / name).is_symlink():
+                (at / "top" / name).chmod((TOP / name).stat().st_mode & ~umask)
+    argv = [sys.executable, str(TOP / ".ci" / "dist"), str(at / "top"), str(at / "dist")]
+    env = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, umask=umask)
     assert done.returncode == 0, done.stderr
-    return at
+    return at / "dist"
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of what is distributed of this checkout."""
+    return build(tmp_path_factory.mktemp("package"), 0o022)
+
+
+def test_what_is_distributed_is_the_same_bytes_wherever_it_is_built(
+    built: Path, tmp_path: Path
+) -> None:
+    again = build(tmp_path / "elsewhere", 0o077)
+    suffixes = {path.suffix for path in built.iterdir()}
+    assert suffixes == {".whl", ".gz", ".pyz", ""}
+    assert {p.name: p.read_bytes() for p in built.iterdir()} == {
+        p.name: p.read_bytes() for p in again.iterdir()
+    }
+    subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=built, check=True)
+
+
+def test_the_zipapp_runs_and_records_with_python_alone(
+    built: Path, repo: Path, tmp_path: Path
+) -> None:
+    """Without any package, and from where its file was moved since."""
+    (zipapp,) = built.glob("*.pyz")
+    python = [sys.executable, "-I", "-S", str(shutil.copy(zipapp, tmp_path / "gitcp.pyz"))]
+
+    def gitcp(*argv: str) -> str:
+        return subprocess.check_output([*python, *argv], text=True)
+
+    assert gitcp("--version").startswith("gitcp ")
+    gitcp("enable", "--agent", "claude-code")
+    (tmp_path / "gitcp.pyz").rename(tmp_path / "moved.pyz")
+    python[-1] = str(tmp_path / "moved.pyz")
+    world = World(repo, tmp_path / "home")
+    hook = json.loads((repo / ".claude" / "settings.local.json").read_text())["hooks"]
+    command = hook["UserPromptSubmit"][0]["hooks"][0]["command"]
+    given = {"session_id": "s1", "cwd": str(repo), "prompt": "write", "transcript_path": ""}
+    subprocess.run(["sh", "-c", command], input=json.dumps(given), text=True, check=True)
+    assert world.state("s1")["phase"] == "active"
+    records = gitcp("log", "--json").splitlines()
+    assert len(records) == 2 and json.loads(records[0])["oid"] == world.git("rev-parse", "HEAD")
 
 
 def test_the_wheel_has_pages_completions_types_and_the_licence(built: Path) -> None:

@@ -28,6 +28,16 @@ _BEFORE, _ERA = 719468, 146097  # days: from March 1st of the year 0 to 1970, of
 _NOBODY = authors.nobody("")
 
 
+def repository_name(url: str) -> str:
+    """Host and path of an address, or the path itself, without what does not tell repositories
+    apart."""
+    _, mark, place = url.partition("://")
+    host, slash, path = (place if mark else url).partition("/")
+    name = f"{host.rpartition('@')[2]}{slash}{path}" if mark or "@" in host else url
+    name = name if name.startswith("/") else name.replace(":", "/", 1)
+    return name.rstrip("/").removesuffix("/.git").removesuffix(".git")
+
+
 def month(seconds: int) -> str:
     """YYYY-MM of a time, in UTC, by the Gregorian calendar."""
     era, days = divmod(seconds // _DAY + _BEFORE, _ERA)  # an era is 400 years

@@ -168,6 +168,14 @@ def _lists(directory: str, folder: str) -> list[dict[str, Any]]:
     return lists
 
 
+def tips(directory: str, repository: str) -> list[str]:
+    """What the last export of a repository exported, [] for none."""
+    folder = quote(repository, safe="")
+    if not os.path.isdir(os.path.join(directory, _BATCHES, folder)):
+        return []
+    return [str(tip) for batch in _lists(directory, folder)[-1:] for tip in batch["tips"]]
+
+
 def files(directory: str) -> Mapping[str, list[str]]:
     """Table -> the paths of the files that make it.  Raises Error where there is no dataset."""
     place = os.path.join(directory, _BATCHES)

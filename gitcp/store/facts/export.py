@@ -63,11 +63,10 @@ def export(
 
 
 def repository(repo: Repo) -> str:
-    """A name by the address of the usual remote, host and path; without one the directory's."""
+    """The name of a repository by the address of the usual remote; without one its directory."""
     remote = destination.usual(repo)
     url = repo.config.get(f"remote.{remote}.url") if remote else ""
-    place = destination.label(url).partition("://")[2] or url.partition("@")[2] or url or repo.top
-    return (place or repo.common).replace(":", "/").removesuffix("/").removesuffix(".git")
+    return rows.repository_name(url or repo.top or repo.common)
 
 
 def _log(repo: Repo, form: str, chosen: Sequence[str]) -> list[bytes]:

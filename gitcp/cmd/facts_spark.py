@@ -1,0 +1,60 @@
+"""gitcp-facts-spark - export the facts of many repositories at once, on Spark"""
+
+from __future__ import annotations
+
+import sys
+
+from gitcp.console import cli
+from gitcp.console.options import JSON, flag, value
+from gitcp.core.render.spans import many
+from gitcp.errors import NO, OK, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitcp.core.record_types import Record
+
+OPTIONS = (
+    value("-o", "<directory>", "the dataset, which all workers see", required=True),
+    value("--master", "<url>", "Spark's (default: local[*])", default="local[*]"),
+    flag("--light", "only what needs no content of files"),
+    value("--ask", "<question>", "ask the dataset then, as gitcp facts does", default=""),
+    JSON,
+    value("list", "<list>", "a file or table of repositories", nargs="?", default=""),
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Export what a list names, then ask; status 1 where a repository failed."""
+    import os
+
+    from gitcp.cmd import facts
+    from gitcp.store.facts import fleet
+
+    args = cli.parse("facts-spark", OPTIONS, argv)
+    if not (args.list or args.ask):
+        raise UsageError("a list of repositories, or '--ask <question>', is needed")
+    directory = os.path.abspath(args.o)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    failed = 0
+    with fleet.session(args.master) as spark:
+        sources = fleet.read_sources(spark, args.list) if args.list else []
+        for record in fleet.export_all(spark, sources, directory, args.light):
+            failed += record["state"] == "failed"
+            if args.json:
+                cli.write_records([record])
+            else:
+                print(cli.printable(_line(record)))
+        if args.ask:
+            facts.show(*fleet.ask(spark, directory, args.ask), args.json)
+    if failed:
+        print(f"error: of {len(sources)} repositories {failed} failed", file=sys.stderr)
+    return NO if failed else OK
+
+
+def _line(record: Record) -> str:
+    if record["state"] == "failed":
+        return f"{record['repository']}: failed: {record['reason']}"
+    new = many(record["commits"], "new commit")
+    return f"{record['repository']}: {new}, {record['seconds']:.1f} s"
