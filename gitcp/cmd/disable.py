@@ -62,8 +62,10 @@ def silence(repo: Repo, dry_run: bool) -> None:
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Put back what stood before enable; what was edited since loses only our part."""
     from gitcp.store.pack import upkeep
-    from gitcp.store.setup import adapters, guard_files, install, manifest
+    from gitcp.store.setup import adapters, everywhere, guard_files, install, manifest
 
+    if user and not dry_run and (done := everywhere.remove_template()):
+        print(done)
     manifests = [manifest.load(repo)] + ([manifest.load_person()] if user else [])
     if not any(known.entries for known in manifests):
         print("gitcp is not installed here")

@@ -9,7 +9,7 @@ from gitcp import agents
 from gitcp.console import cli, ending, notice, picker
 from gitcp.console.options import flag, value
 from gitcp.core.render.spans import many
-from gitcp.errors import OK, Error
+from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
 
 TYPE_CHECKING = False
@@ -32,6 +32,7 @@ OPTIONS = (
     [
         flag("--shared", "put agent hooks into settings others get too"),
         flag("--user", "put agent hooks into your own settings, for all"),
+        flag("--global", "do so, and set up each new repository and those below directories"),
     ],
     flag("--skills", "write a skill that tells agents when to ask gitcp, and how"),
     flag("--list", "list the agents that are known, and where their hooks are written"),
@@ -52,6 +53,7 @@ OPTIONS = (
     flag("--worktree", "write only what the agents of another worktree look for here"),
     flag("-v --verbose", "name every file that is written"),
     flag("--dry-run", "only say what would be done"),
+    value("directory", "<directory>", "with --global: of repositories to set up", nargs="*"),
 )
 _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
 
@@ -89,6 +91,10 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("enable", OPTIONS, argv)
     if args.list:
         return _list()
+    if getattr(args, "global"):
+        return _everywhere(args)
+    if args.directory:
+        raise UsageError("a directory goes with --global")
     options = _options(args)
     if not args.dry_run:
         repo = _usable(Repo.find(init=""))
@@ -113,6 +119,34 @@ def _tell_of_conversations(repo: Repo) -> None:
     home = os.path.expanduser("~")
     for line in kept.describe(repo, home, kept.count(repo, home)):
         print(cli.printable(line))
+
+
+def _everywhere(args: Namespace) -> int:
+    """Set up what is to come and what is there; print what was done, and what is left out."""
+    from gitcp.store.care.clients import find_switch
+    from gitcp.store.setup import everywhere
+    from gitcp.store.show import recap
+
+    if args.dry_run:
+        raise UsageError("--dry-run does not go with --global")
+    repos = recap.find_below(args.directory)
+    done, left = everywhere.install_person(args.agent or (), args.force)
+    for client in map(agents.adapter, args.agent or _NAMES):
+        left += [str(one["reason"]) for one in find_switch(client, {})]
+    for line in done:
+        print(cli.printable(line))
+    count = 0
+    for repo in repos:
+        written, why = everywhere.install_repository(repo.top or repo.common, args.agent or ())
+        count += not why
+        if why:
+            left.append(f"{repo.top or repo.common}: {why}")
+        elif written:
+            print(cli.printable(f"set up '{repo.top}'"))
+    print(f"gitcp is enabled for new repositories, and in {count} of {len(repos)} that are there")
+    for line in left:
+        print(cli.printable(f"left out: {line}"))
+    return OK
 
 
 def _list() -> int:

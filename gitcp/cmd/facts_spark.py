@@ -19,7 +19,13 @@ OPTIONS = (
     value("-o", "<directory>", "the dataset, which all workers see", required=True),
     value("--master", "<url>", "Spark's (default: local[*])", default="local[*]"),
     flag("--light", "only what needs no content of files"),
-    value("--ask", "<question>", "ask the dataset then, as gitcp facts does", default=""),
+    value(
+        "--ask",
+        "<question>",
+        "ask the dataset then, as gitcp facts does; may be given again",
+        action="append",
+        default=[],
+    ),
     JSON,
     value("list", "<list>", "a file or table of repositories", nargs="?", default=""),
 )
@@ -46,8 +52,8 @@ def run(argv: Sequence[str]) -> int:
                 cli.write_records([record])
             else:
                 print(cli.printable(_line(record)))
-        if args.ask:
-            facts.show(*fleet.ask(spark, directory, args.ask), args.json)
+        for question in args.ask:
+            facts.show(*fleet.ask(spark, directory, question), args.json)
     if failed:
         print(f"error: of {len(sources)} repositories {failed} failed", file=sys.stderr)
     return NO if failed else OK

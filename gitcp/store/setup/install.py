@@ -72,7 +72,7 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
     with exclusive(repo, "install"):
         known = manifest.load(repo)
         writes, notes = plan(repo, options, known)
-        written = [write for write in writes if _carry_out(repo, write, known)]
+        written = [write for write in writes if carry_out(repo, write, known)]
         if options.worktree:
             _settle_worktree(repo, known)
         done = [] if options.worktree else _prepare(repo, known)
@@ -104,7 +104,7 @@ def _make_way(repo: Repo) -> list[str]:
     return done
 
 
-def _carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
+def carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
     """Write one file.  False for an agent's that cannot be: it is told, and keeps no other back."""
     at = manifest.load_person() if write.get("user") else known
     try:
@@ -125,13 +125,13 @@ def _carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
 
 def plan(repo: Repo, options: Options, known: Manifest) -> Plan:
     """Everything that is to be written and said, decided before anything is written."""
-    baked = _baked()
+    program = baked()
     if options.worktree:
-        return plan_worktree(repo, known, baked), []
+        return plan_worktree(repo, known, program), []
     # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
-    hooks = git_hooks.plan(repo, known, *baked, options.force) if repo.has_git else ([], [])
-    names, chosen_for = (options.agents, []) if options.agents else _find_agents(repo)
-    more = plan_clients(repo, names, options.scope, baked, options.force)
+    hooks = git_hooks.plan(repo, known, *program, options.force) if repo.has_git else ([], [])
+    names, chosen_for = (options.agents, []) if options.agents else find_agents(repo)
+    more = plan_clients(repo, names, options.scope, program, options.force)
     writes, notes = hooks[0] + more[0], [*hooks[1], *chosen_for, *more[1]]
     if options.skills:
         at = manifest.load_person() if options.scope == "user" else known
@@ -150,7 +150,7 @@ def plan(repo: Repo, options: Options, known: Manifest) -> Plan:
     return [*hidden, *writes, *([config] if config else [])], notes + unread
 
 
-def _find_agents(repo: Repo) -> tuple[Sequence[str], list[str]]:
+def find_agents(repo: Repo) -> tuple[Sequence[str], list[str]]:
     """The agents that are here, with those of adapters on PATH, and what to say of the choice."""
     clients = list(adapters.find_all(repo))
     besides = [client.NAME for client in clients if not isinstance(client, str)]
@@ -168,7 +168,7 @@ def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
     return [exclude.plan(repo, sorted(set(names)))] if names else []
 
 
-def _baked() -> tuple[str, str]:
+def baked() -> tuple[str, str]:
     """The interpreter and the entry that hooks start."""
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
     return os.path.abspath(sys.executable), entry

@@ -134,8 +134,15 @@ def repositories(directories: Sequence[str]) -> list[Repo]:
     places = list(directories) or Config(Git()).all("gitcp.workspace")
     if not places:
         return [Repo.here()]
+    enabled = [repo for repo in find_below(places) if os.path.isdir(repo.shared())]
+    return sorted(enabled, key=lambda repo: repo.top or repo.common)
+
+
+def find_below(directories: Sequence[str]) -> list[Repo]:
+    """The repositories in and below these directories, each once; of several worktrees the main
+    one, where it is below.  Raises Error for what is no directory."""
     by_common: dict[str, Repo] = {}
-    for place in places:
+    for place in directories:
         top = os.path.abspath(os.path.expanduser(place))
         if not os.path.isdir(top):
             raise Error(f"not a directory: '{place}'")
@@ -144,9 +151,9 @@ def repositories(directories: Sequence[str]) -> list[Repo]:
                 repo = Repo.find(folder)
             except Error:
                 continue  # git refuses it, or it is none
-            if os.path.isdir(repo.shared()) and not (repo.worktree_id and repo.common in by_common):
+            if not (repo.worktree_id and repo.common in by_common):
                 by_common[repo.common] = repo
-    return sorted(by_common.values(), key=lambda repo: repo.top or repo.common)
+    return list(by_common.values())
 
 
 def _below(top: str) -> Iterator[str]:

@@ -1,0 +1,122 @@
+"""gitcp for every repository of a person: hooks of git for those to come, by git's template, and
+the hooks of agents in the person's own settings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+from gitcp.core.setup import hook_scripts
+from gitcp.errors import Error
+from gitcp.git import Git
+from gitcp.record import text
+from gitcp.repo import Repo
+from gitcp.store.setup import git_hooks, install, manifest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitcp.core.setup.installation import Write
+
+_KEY = "init.templateDir"
+_THEIRS = "'{}' is {}: 'gitcp enable' in a new repository sets it up, or put hooks into it yourself"
+
+
+def folder() -> str:
+    """The template that git copies into a new repository."""
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return os.path.join(data, "gitcp", "template")
+
+
+def install_person(names: Sequence[str], force: bool) -> tuple[list[str], list[str]]:
+    """Set up what new repositories get, and the agents (none: all that are here) in the person's
+    settings; (what was done, what is left out and why)."""
+    with tempfile.TemporaryDirectory() as at:  # what plans for a person asks a repository
+        Git(at).run("init", "-q", "--template=", at)
+        repo = Repo.find(at)
+        present = names or install.find_agents(repo)[0]
+        baked, known = install.baked(), manifest.load_person()
+        writes, notes = install.plan_clients(repo, present, "user", baked, force)
+        done = [write["note"] for write in writes if install.carry_out(repo, write, known)]
+        done += _set_template(repo, baked, force, notes)
+    return done, notes
+
+
+def _set_template(repo: Repo, baked: tuple[str, str], force: bool, notes: list[str]) -> list[str]:
+    """Write git's template and name it in the person's configuration; what was done."""
+    hooks = repo.config.get("core.hookspath")
+    if hooks:
+        notes.append(_THEIRS.format(hooks, "core.hooksPath of all repositories"))
+    theirs, own = _configured(), folder()
+    if theirs not in ("", own) and not force:
+        notes.append(_THEIRS.format(theirs, _KEY))
+        return []
+    if not os.path.isdir(own):
+        _copy_template(repo, own)
+    writes = list(_hooks(own, baked))
+    known = manifest.load_person()
+    done = [write["note"] for write in writes if install.carry_out(repo, write, known)]
+    if theirs != own:
+        Git().run("config", "--global", _KEY, own)
+        done.append(f"set {_KEY} to '{own}'")
+    return done
+
+
+def _configured() -> str:
+    """The template of the person's configuration."""
+    return text(Git().run("config", "--global", "--get", _KEY, ok=(0, 1))[1]).rstrip("\n")
+
+
+def _copy_template(repo: Repo, own: str) -> None:
+    """Make the template what git's own is, whose place it takes."""
+    os.makedirs(os.path.dirname(own), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(own)) as at:
+        Git(at).run("init", "-q", "--bare", os.path.join(at, "new"))
+        template = os.path.join(at, "template")
+        os.mkdir(template)
+        for name in ("description", "hooks", "info"):
+            if os.path.exists(there := os.path.join(at, "new", name)):
+                shutil.move(there, os.path.join(template, name))
+        hooks = os.path.join(template, "hooks")
+        os.makedirs(hooks, exist_ok=True)
+        for hook in hook_scripts.HOOKS:
+            if os.path.exists(there := os.path.join(hooks, hook)):
+                os.rename(there, there + hook_scripts.BACKUP)
+        os.rename(template, own)
+
+
+def _hooks(own: str, baked: tuple[str, str]) -> Iterator[Write]:
+    for hook in hook_scripts.HOOKS:
+        path = os.path.join(own, "hooks", hook)
+        data = hook_scripts.script(hook, *baked).encode("utf-8", "surrogateescape")
+        if git_hooks.read_texts(os.path.dirname(path), hook)[""].encode() != data:
+            note = f"wrote '{path}', for new repositories"
+            yield {"path": path, "kind": "hook", "data": data, "note": note, "user": True}
+
+
+def remove_template() -> str:
+    """Take the template out of the person's configuration; what was done, "" for nothing."""
+    if _configured() != folder():
+        return ""
+    Git().run("config", "--global", "--unset", _KEY)
+    return f"unset {_KEY}"
+
+
+def install_repository(path: str, names: Sequence[str]) -> tuple[list[str], str]:
+    """Set up a repository that is there; (what was written, why it is left out, "" where not)."""
+    try:
+        repo = Repo.find(path)
+        if repo.top is None:
+            return [], "it has no work tree"
+        if os.path.exists(repo.shared("off")):
+            return [], "gitcp is disabled there"
+        options = install.Options(agents=names, scope="user")
+        writes, _, notes = install.install(repo, options)
+    except (Error, OSError) as e:
+        return [], str(e)
+    where = git_hooks.folder(repo)
+    missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.calls_ours(where, hook)]
+    reason = next(iter(notes), f"git does not run '{missing[0]}'") if missing else ""
+    return [write["note"] for write in writes], reason.partition("\n")[0]
