@@ -67,20 +67,22 @@ def test_a_new_repository_records_and_links_without_enable(home: Path, tmp_path:
 def test_repositories_that_are_there_are_set_up_and_their_own_hooks_are_called(
     home: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "work").mkdir()
-    at = made(tmp_path / "work" / "there")
+    (tmp_path / "repos").mkdir()
+    at = made(tmp_path / "repos" / "there")
     own = at / ".git" / "hooks" / "post-commit"
     own.parent.mkdir(exist_ok=True)
     own.write_text("#!/bin/sh\necho own >>.git/called\n")
     own.chmod(0o755)
-    made(tmp_path / "work" / "off")
-    (tmp_path / "work" / "off" / ".git" / "gitcp").mkdir()
-    (tmp_path / "work" / "off" / ".git" / "gitcp" / "off").touch()
-    git(made(tmp_path / "work" / "theirs"), "config", "core.hooksPath", str(tmp_path / "elsewhere"))
-    output = enable(str(tmp_path / "work"))
+    made(tmp_path / "repos" / "off")
+    (tmp_path / "repos" / "off" / ".git" / "gitcp").mkdir()
+    (tmp_path / "repos" / "off" / ".git" / "gitcp" / "off").touch()
+    git(
+        made(tmp_path / "repos" / "theirs"), "config", "core.hooksPath", str(tmp_path / "elsewhere")
+    )
+    output = enable(str(tmp_path / "repos"))
     assert f"set up '{at}'" in output and "in 1 of 3 that are there" in output
-    assert f"left out: {tmp_path}/work/off: gitcp is disabled there" in output
-    assert f"left out: {tmp_path}/work/theirs: '{tmp_path}/elsewhere' is outside" in output
+    assert f"left out: {tmp_path}/repos/off: gitcp is disabled there" in output
+    assert f"left out: {tmp_path}/repos/theirs: '{tmp_path}/elsewhere' is outside" in output
     git(at, "commit", "-q", "--allow-empty", "-m", "x")
     assert (at / ".git" / "called").read_text() == "own\n"
 

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 _MOST = 40_000  # rows in memory
 _BATCHES, _WRITING = "_batches", "_writing"
-_TYPES = {schema.TEXT: "string", schema.INTEGER: "int64", schema.NUMBER: "float64"}
+_TYPES = {
+    schema.TEXT: "string",
+    schema.INTEGER: "int64",
+    schema.NUMBER: "float64",
+    schema.FLAG: "bool_",
+}
 
 
 class Batch:
@@ -61,12 +66,10 @@ class Batch:
         os.close(self._lock)
 
     def _commits(self, files: Iterable[str]) -> list[str]:
-        from pyarrow import parquet
-
         oids: list[str] = []
         for name in files:
             if name.startswith("commits/"):
-                table = parquet.ParquetFile(os.path.join(self._top, name)).read(["commit"])
+                table = _arrow().parquet.ParquetFile(os.path.join(self._top, name)).read(["commit"])
                 oids += table.column(0).to_pylist()
         return oids
 
@@ -81,8 +84,6 @@ class Batch:
             self._flush()
 
     def _flush(self) -> None:
-        from pyarrow import parquet
-
         number = f"{len(self._lists):05d}"
         for (table, month), rows in self._rows.items():
             place = f"{table}/repository={self._folder}/month={month}"
@@ -90,7 +91,7 @@ class Batch:
             path = os.path.join(self._writing, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "wb") as f:
-                parquet.write_table(_table(table, rows), f, compression="zstd")
+                _arrow().parquet.write_table(_table(table, rows), f, compression="zstd")
                 f.flush()
                 os.fsync(f.fileno())
             self._files.append(name)
@@ -127,22 +128,21 @@ class Batch:
                 os.rename(written, path)
 
 
-def _table(name: str, rows: list[Row]) -> Any:
-    import pyarrow
+def _arrow() -> Any:
+    import pyarrow.parquet
 
-    fields = [(column, _type(kind)) for column, kind, _ in schema.TABLES[name]]
+    return pyarrow
+
+
+def _table(name: str, rows: list[Row]) -> Any:
+    arrow = _arrow()
+    fields = [(column, getattr(arrow, _TYPES[kind])()) for column, kind, _ in schema.TABLES[name]]
     arrays = [
-        pyarrow.array([_plain(v) for v in values] if kind == pyarrow.string() else values, kind)
+        arrow.array([_plain(v) for v in values] if kind == arrow.string() else values, kind)
         for (_, kind), values in zip(fields, zip(*rows, strict=True), strict=True)
     ]
-    described = pyarrow.schema(fields, {"gitcp.version": str(schema.VERSION)})
-    return pyarrow.Table.from_arrays(arrays, schema=described)
-
-
-def _type(kind: str) -> Any:
-    import pyarrow
-
-    return getattr(pyarrow, _TYPES.get(kind, "bool_"))()
+    described = arrow.schema(fields, {"gitcp.version": str(schema.VERSION)})
+    return arrow.Table.from_arrays(arrays, schema=described)
 
 
 def _plain(value: Any) -> Any:

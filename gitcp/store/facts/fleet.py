@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     Source = tuple[str, str]  # a repository, and where its checkpoints are: URLs or paths
 
+_MISSING = "a job of Spark needs the package 'pyspark': install gitcp with its extra 'spark'"
 _TRIES = 4  # of a task, by Spark
 _STORE = ("refs/heads/entire/checkpoints/v1", "refs/entire/checkpoints/*", "refs/notes/gitcp")
 _TABLES = (".parquet", ".csv", ".json")
@@ -38,19 +39,21 @@ _TYPES = {schema.TEXT: "string", schema.INTEGER: "bigint", schema.NUMBER: "doubl
 def session(master: str) -> AbstractContextManager[Any]:
     """A session of Spark, to be used in a `with`; master: its URL, or local[<tasks>].  Raises
     Error where the package is not installed."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise Error(
-            "a job of Spark needs the package 'pyspark': install gitcp with its extra 'spark'"
-        ) from None
     if master.startswith("local[") and "," not in master:
         master = f"{master[:-1]},{_TRIES}]"
-    builder = SparkSession.builder.appName("gitcp-facts-spark").master(master)
+    builder = _pyspark().sql.SparkSession.builder.appName("gitcp-facts-spark").master(master)
     builder = builder.config("spark.task.maxFailures", _TRIES)
     builder = builder.config("spark.ui.showConsoleProgress", "false")
     created: AbstractContextManager[Any] = builder.getOrCreate()
     return created
+
+
+def _pyspark() -> Any:
+    try:
+        import pyspark.sql
+    except ImportError:
+        raise Error(_MISSING) from None
+    return pyspark
 
 
 def read_sources(spark: Any, place: str) -> list[Source]:
@@ -78,9 +81,7 @@ def export_all(spark: Any, sources: list[Source], directory: str, light: bool) -
 
 def _try_one(source: Source, directory: str, light: bool) -> Record:
     """export_one(); what fails is raised for Spark to try it again, and told the last time."""
-    from pyspark import TaskContext
-
-    task = TaskContext.get()
+    task = _pyspark().TaskContext.get()
     number = task.attemptNumber() if task else 0
     try:
         return export_one(source, directory, light)
