@@ -111,6 +111,7 @@ MOMENT: list[Any] = [
     ("lines", "name", "after", "since"),
     [
         (MOMENT, "2", False, ([20, 50], 1)),
+        ([{"session": "t", "open": "4", "at": 1}, *MOMENT], "2", False, ([20, 50], 2)),
         (MOMENT, "1", False, ([20, 50], 1)),
         (MOMENT, "2", True, ([], 3)),
         ([*MOMENT, edit(60, EMPTY, A, T)], "2", True, ([60], 3)),
