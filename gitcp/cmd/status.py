@@ -171,7 +171,7 @@ def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Reco
         "bare": not repo.top,
         "worktree_id": repo.worktree_id,
         "worktree": repo.worktree_hash,
-        "branch": session_metadata._read_branch(repo) or "",
+        "branch": session_metadata.read_branch(repo) or "",
         "head": refs.head(repo) or "",
         "settled": settled,
         "more_streams": more,

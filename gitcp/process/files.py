@@ -12,7 +12,7 @@ from gitcp.start import stdlib
 
 
 def read(path: str) -> bytes | None:
-    """The bytes of a file; None when there is none (a link to nothing is none)."""
+    """The bytes of a file; None when there is none, or a link that leads nowhere."""
     try:
         with open(path, "rb") as f:
             return f.read()
@@ -23,8 +23,8 @@ def read(path: str) -> bytes | None:
 
 
 def peek(path: str | bytes, at: int = 0, most: int = -1) -> bytes:
-    """What a file holds from at on, before its end where that is negative, and at most so many
-    bytes; nothing where it cannot be read: for what only hints, and is as well not there."""
+    """The bytes of a file from at on, counted from its end where at is negative, at most so many;
+    b"" where it cannot be read.  For files that only hint."""
     try:
         with open(path, "rb", buffering=0) as f:
             f.seek(at if at >= 0 else max(0, os.fstat(f.fileno()).st_size + at))
@@ -99,11 +99,8 @@ def executable() -> int:
 
 
 def set_aside(path: str, aside: str) -> None:
-    """Keep the file at path as aside too; path itself stays until it is replaced.
-
-    A file that is there under that name already is not overwritten: one with other bytes is
-    numbered.
-    """
+    """Keep the file at path under the name aside as well; path stays until it is replaced.  A file
+    of that name with other bytes stays: the new one gets a number."""
     try:
         if os.path.lexists(aside):
             if read(aside) == read(path):

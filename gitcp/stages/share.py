@@ -28,7 +28,8 @@ def push_checkpoints(args: object, records: Iterable[Record]) -> Iterator[Record
 
 
 def _event(event: Record) -> Iterator[Record]:
-    """What git is about to push is git's; what it leaves out of ours is sent before."""
+    """Judge what git is about to push; then send, besides, what of the store that push leaves
+    out."""
     from gitcp.repo import Repo
     from gitcp.store.share import push_check, sending
     from gitcp.store.v1 import destination

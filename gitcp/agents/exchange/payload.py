@@ -172,7 +172,8 @@ def refined(ours: str, tool: Tool) -> str:
 
 
 def take_response(tool: Tool, response: object) -> None:
-    """Take from a client's answer what a shell printed, and whether the call failed."""
+    """Add to the record of a call what its shell printed and whether it failed, by the client's
+    answer."""
     if isinstance(response, dict):
         display = response.get("returnDisplay") or response.get("llmContent")
         say_output(tool, response.get("stdout"), response.get("stderr"), display)

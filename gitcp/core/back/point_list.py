@@ -87,7 +87,7 @@ def folded(points: Sequence[Point]) -> list[Point]:
 
 
 def _steps_folded(points: Sequence[Point]) -> Iterator[Point]:
-    """Points, of those with the same worktree before steps the oldest: steps go to and fro."""
+    """The points, and of several steps with the same worktree before them only the oldest."""
     safe = [p["content"] for p in points if p["kind"] == "safety" and p["content"]]
     left = {content: safe.count(content) for content in safe}
     total = dict(left)

@@ -26,12 +26,12 @@ def position(log: Sequence[Step]) -> str:
 
 
 def before(step: Step) -> str:
-    """What the worktree before a step is called as a point to go back to."""
+    """The name, as a point to go back to, of the worktree before a step."""
     return f"before {step['kind']}: {step['reason']}"
 
 
 def nodes(log: Iterable[Step]) -> dict[str, Step]:
-    """id -> step, of all that are no undo or redo themselves."""
+    """id -> step, of all steps but undos and redos."""
     return {step["id"]: step for step in log if step["kind"] not in _MOVES}
 
 

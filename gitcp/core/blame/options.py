@@ -62,8 +62,8 @@ def form(options: Options) -> str:
 
 
 def moves(options: Options) -> bool:
-    """Whether an option lets git find a line where it may read otherwise: moved, copied, or
-    changed by a commit that is passed over."""
+    """Whether an option lets git find a line in a commit that has another text for it, because it
+    was moved, copied, or changed by a commit that is passed over."""
     words = [word for word in options["given"] if word.startswith("-")]
     short = any(set(word) & {"M", "C"} for word in words if not word.startswith("--"))
     return short or any(word.startswith("--ig") for word in words)

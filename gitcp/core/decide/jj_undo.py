@@ -12,7 +12,8 @@ _DELETES = ("import git refs", "delete bookmark", "forget bookmark")
 
 
 def was_undone(operations: Iterable[str]) -> bool:
-    """operations: what jj says of its last ones, the newest first."""
+    """Whether jj took the branch away by undoing.  operations: the last ones of jj, the newest
+    first."""
     for operation in operations:
         if operation.startswith(_UNDOES):
             return True

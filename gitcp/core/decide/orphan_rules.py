@@ -71,11 +71,8 @@ def days(seconds: float) -> str:
 
 
 def surplus(sizes: Mapping[str, int], settled: Iterable[str], ceiling: int) -> list[str]:
-    """The first of the settled sessions, the oldest first, without whose edits all others take
-    no more than ceiling bytes; all of them where that is not enough.
-
-    sizes: bytes of the edits of each session, those that are not settled among them.
-    """
+    """The oldest of the settled sessions without whose edits all others take at most ceiling bytes;
+    all of the settled ones where that is not enough.  sizes: bytes of the edits of each session."""
     left, going = sum(sizes.values()), []
     for session_id in settled:
         if left <= ceiling:

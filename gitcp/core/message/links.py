@@ -53,8 +53,8 @@ def removed(note: bytes) -> dict[str, str]:
 
 
 def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
-    """What is carried(), and further ids in the message, on lines of their own or glued to text:
-    for who then asks whether they exist."""
+    """The ids of carried(), and others in the message, on lines of their own or glued to text; the
+    caller asks whether those exist."""
     if not note and (only := trailers.only(message)) is not None:
         return only, []
     known = carried(message, note)

@@ -60,8 +60,8 @@ class Redactor:
         return settled(data, self._in_text, self._replacement, bool(self._personal))
 
     def jsonl(self, data: bytes) -> bytes:
-        """A transcript, redacted line by line, of each its strings only: a longer transcript has
-        the same beginning."""
+        """A transcript, redacted line by line, and only in the strings of each: where a transcript
+        grows, what stood before stays the same."""
         data = self._pictures(data) if self._pictures else data
         pieces: list[bytes] = []
         at = 0
@@ -99,10 +99,8 @@ class Redactor:
         return self._in_text(data)
 
     def suspects(self, texts: Sequence[bytes]) -> list[int]:
-        """The numbers of those texts in which find() may find something: of no other it does.
-
-        For many small ones: they are searched at once.
-        """
+        """The numbers of the texts in which find() may find something; in the others it finds
+        nothing.  Many small texts are searched at once."""
         return list(range(len(texts))) if self._own else line_search.suspects(texts, self._detector)
 
     def _in_text(self, text: bytes, persons: bool = False) -> list[Secret]:

@@ -42,7 +42,7 @@ def _is_percentage(value: object) -> bool:
 
 
 def judge_shares(rules: Mapping[str, Any], added: Mapping[str, int]) -> Iterable[Reason]:
-    """Where too many of the added lines (by author, as Sums has them) are nobody's."""
+    """A complaint for each rule of shares that the added lines (by author, as in Sums) break."""
     total = sum(added.values())
     for rule, who in _SHARES.items():
         share = 100 * added[who] / total if total else 0

@@ -1,6 +1,6 @@
 """Reading a transcript through what each of its entries says, in one set of words.
 
-A client's module gives a function `of(entry) -> Iterator[Fact]`; a fact is one of
+A client's module gives a function `facts_of(entry) -> Iterator[Fact]`; a fact is one of
 
     ("prompt", text)                    the person's
     ("reply", text)                     the agent's
@@ -131,7 +131,7 @@ def _before(one: str, other: str) -> bool:
 
 
 def path_under(*keys: str) -> Callable[[dict[str, Any]], list[str]]:
-    """What takes the first path that stands under one of keys out of a tool's input."""
+    """A function from a tool's input to the first path that stands under one of keys in it."""
 
     def paths(given: dict[str, Any]) -> list[str]:
         values = (given.get(key) for key in keys)

@@ -16,8 +16,8 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
 def finding(code: str, subject: str, reason: str, old: bool = False, **facts: Any) -> Finding:
-    """A record of type finding, whose severity the table of findings has; old: of data from
-    before the promise was kept, so a note."""
+    """A record of type finding; the table of findings has its severity.  old: it concerns data from
+    before the promise was kept, and is a note."""
     head = {"type": "finding", "kind": code, "severity": NOTE if old else ""}
     return {**head, "subject": subject, "reason": reason, **facts}
 

@@ -237,11 +237,9 @@ class Staging:
         self.new, self.old = os.path.join(self.place, "new"), os.path.join(self.place, "old")
 
     def fill(self, wanted: Mapping[str, Entry], will: Callable[[str], Entry | None]) -> None:
-        """Write the wanted files, by paths; will tells the entry that any path will have when all
-        is done, for the attributes.
-
-        Raises Error when the content of one is not in this repository, or there is no room.
-        """
+        """Write the wanted files, by path.  will: the entry that a path will have in the end, for
+        the attributes.  Raises Error when a content is not in this repository, or there is no
+        room."""
         self._repo.make_folder(os.path.dirname(self.place))
         os.makedirs(self.new, exist_ok=True)
         if not wanted:

@@ -138,7 +138,7 @@ def _asks_git(flags: set[str], config: Config) -> bool:
 
 
 def _ready(repo: Repo, options: Options, evidence: Evidence, entries: list[Entry]) -> bool:
-    """Have the evidence at hand; whether lines may read otherwise where they came from."""
+    """Prepare the evidence; whether a line may have another text where it came from."""
     moved = may_read_otherwise(repo, options)
     evidence.prefetch(entries, contents=moved)
     return moved

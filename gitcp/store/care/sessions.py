@@ -143,7 +143,7 @@ def condense(ctx: Context, session_id: str) -> str:
             "session_id": session_id,
             "strategy": "manual-commit",
             "created_at": timestamp(),
-            "branch": session_metadata._read_branch(ctx.repo),
+            "branch": session_metadata.read_branch(ctx.repo),
             "checkpoints_count": state["checkpoint_count"],
             "files_touched": sorted({path for one in state["streams"] for path in one["files"]}),
             "agent": state.get("agent_type"),

@@ -35,7 +35,7 @@ def keys(repo: Repo) -> tuple[str, ...]:
 
 
 def now(repo: Repo) -> Look:
-    """HEAD of a worktree, `@` of a jj jj."""
+    """HEAD of a worktree, or `@` of a jj workspace."""
     if is_jj(repo):
         from gitcp import jj
 
@@ -45,7 +45,7 @@ def now(repo: Repo) -> Look:
 
 
 def look_again(repo: Repo, started: Look) -> Look | None:
-    """What the name that a look was taken of holds now; None when it is gone."""
+    """What the name that was looked at holds now; None when it is gone."""
     if started["vcs"] == "jj":
         from gitcp import jj
 

@@ -90,8 +90,8 @@ def describe_commit(evidence: Evidence, change: Change) -> Commit:
 
 
 def limit(commit: Commit, paths: Sequence[str]) -> bool:
-    """Let a commit have its patches below paths (none: all) alone; whether it counts there: a
-    merge brings what was counted where it was made."""
+    """Reduce the patches of a commit to those below paths (none: all); whether the commit counts
+    there: what a merge brings is counted where it was made."""
     if not paths:
         return True
     commit["patches"] = [p for p in commit["patches"] if below(p["path"] or p["old"], paths)]
@@ -99,5 +99,5 @@ def limit(commit: Commit, paths: Sequence[str]) -> bool:
 
 
 def below(path: str, paths: Sequence[str]) -> bool:
-    """Whether a path is one of paths, or in one of these directories; none: it is."""
+    """Whether a path is one of paths or in one of these directories; True without paths."""
     return not paths or any(one in (".", path) or path.startswith(f"{one}/") for one in paths)

@@ -50,7 +50,7 @@ def describe_session(
         "session_id": session_id,
         "strategy": "manual-commit",
         "created_at": timestamp(),
-        "branch": _read_branch(repo),
+        "branch": read_branch(repo),
         "checkpoints_count": state.get("checkpoint_count", 0),
         "files_touched": sorted(session_files),
         "agent": state.get("agent_type"),
@@ -168,7 +168,7 @@ def _describe_turns(
     }
 
 
-def _read_branch(repo: Repo) -> str | None:
+def read_branch(repo: Repo) -> str | None:
     """The name of the branch HEAD is on; None when detached."""
     try:
         with open(os.path.join(repo.git_dir, "HEAD"), encoding="utf-8") as f:
@@ -226,8 +226,8 @@ def _begin(state: State, stored: Stored, client: Any) -> None:
 
 
 def _older(stored: Stored, state: State, client: Any) -> bytes:
-    """The lines of a transcript that are older than the session, by the times they tell; none
-    where all of it seems to be: then its clock is not ours."""
+    """The lines of a transcript that are older than the session, by their times; none where all of
+    it seems to be, for then its clock is another."""
     from gitcp.core.transcript.tool_ends import nanoseconds
 
     lines: list[bytes] = []

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def left_out(
     repo: Repo, objects: Objects, ids: Iterable[str], was: Commit, parent: str, changes: Changes
 ) -> set[str]:
-    """Those of the ids of a commit of whose files what takes its place, with these changes on
-    parent, has none any more, by no other name either."""
+    """Those ids of a rewritten commit none of whose files is left in its successor, which makes
+    these changes on parent; a file may have another name there."""
     before, had = commit_changes.read_changes(objects, was)
     gone: set[str] = set()
     for one in ids:
@@ -102,8 +102,8 @@ def picked_before(repo: Repo, objects: Objects, changes: Callable[[], Changes]) 
 
 
 def evident(repo: Repo, objects: Objects, ids: Collection[str], changes: Changes) -> list[str]:
-    """Those of ids that a commit with these changes on HEAD holds something of; one that the store
-    here does not have is believed."""
+    """Those of ids of which a commit with these changes on HEAD holds something; an id whose
+    checkpoint is not in this store is believed."""
     kept, gone = [], candidates.is_gone(objects, "HEAD")
     for one in ids:
         record = candidates.read_edits(repo, objects, one)

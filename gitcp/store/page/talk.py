@@ -102,7 +102,7 @@ class Talk:
         return {"image": "", "about": f"{self._clean(kind[:40])}, {size}, not shown"}
 
     def _result(self, text: str) -> Any:
-        """A result, or where it is kept: what is long once for all calls that had it."""
+        """A result, or where it is kept: a long one is stored once for all calls that had it."""
         if len(text) < _LONG:
             return self._clean(text)
         if text not in self._results:

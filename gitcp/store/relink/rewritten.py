@@ -104,7 +104,8 @@ def hand_on(
     but: Collection[str],
     dry_run: bool = False,
 ) -> list[Pair]:
-    """Note on a commit the ids of those that it was made of, but for these; each link."""
+    """Note on a commit the ids of the commits that it was made of, without those in but; the links
+    that were made."""
     ids = dict.fromkeys(one for old in olds for one in carried_over(repo, objects, old, new))
     wanted = [one for one in ids if one not in but]
     if not dry_run:
@@ -185,8 +186,9 @@ def _split(
 
 
 def carried_over(repo: Repo, objects: Objects, old: str, new: str) -> list[str]:
-    """The ids of a commit of whose content what it became has something: an amend may leave it
-    out, and git also says of a commit that was skipped that it became the one before it."""
+    """The ids of an old commit that are the new one's as well, because that has some of its
+    content: an amend may leave the content out, and of a commit that was skipped git says that it
+    became the one before it."""
     ids = find_commits.linked(objects, old)
     was, now = read_commit(objects, old), read_commit(objects, new)
     if not (ids and was and now):
@@ -198,8 +200,8 @@ def carried_over(repo: Repo, objects: Objects, old: str, new: str) -> list[str]:
 
 
 def _replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[str] | None]:
-    """What a rebase that ends made of its branch, oldest first; what the branch was before.  With
-    --apply git notes nothing of itself until it stops: all is as it says, which olds has."""
+    """(what a rebase that ends made of its branch, oldest first; what the branch was before).  With
+    --apply git notes nothing of itself until it stops: olds is all there is."""
     onto, before = (_noted(repo, name) for name in ("onto", "orig-head"))
     if not onto:
         return list(olds), None

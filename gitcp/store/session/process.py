@@ -92,8 +92,8 @@ def _runs(process: Process | None) -> bool | None:
 
 
 def age() -> int:
-    """How long ago a client began to run this hook, in ns, to a hundredth of a second: the shell
-    that runs us for it is older than we are; 0 where that cannot be seen."""
+    """How many ns ago a client began to run this hook, to a hundredth of a second, by the age of
+    the shell that runs this process; 0 where that cannot be seen."""
     if not _has_proc():
         return 0  # ps tells seconds
     pid, parent = os.getpid(), os.getppid()
@@ -118,11 +118,11 @@ def _nanoseconds(ticks: str) -> int:
 
 def working(top: str, session_id: str, agent: Process | None = None, since: int = 0) -> bool:
     """Whether a process in the directory top, or below it, has the session in its environment;
-    no where processes cannot be seen.
+    False where processes cannot be seen.
 
-    agent: what it has started since (ns since 1970) counts as well, for not every client names
-    the session there.  Ourselves, what runs us, other hooks and the git that a hook runs do not.
-    ps tells no directories: there a process counts wherever it is.
+    agent: a process that it has started since (ns since 1970) counts as well, for not every client
+    names the session there.  This process, its ancestors, other hooks and the git that a hook runs
+    do not count.  ps tells no directories: there a process counts wherever it is.
     """
     ours, mark = {os.getpid(), *ancestors()}, f"={session_id}\0".encode()
     parent = int(agent["pid"]) if agent and alive(agent) else 0
@@ -178,10 +178,10 @@ def visible() -> bool:
     return bool(_stat(os.getpid())[1])
 
 
-def ancestors(of: int = 0) -> list[int]:
+def ancestors(pid: int = 0) -> list[int]:
     """The pids above a process, this one unless another is named, nearest first; only the
     parent where nothing is seen."""
-    pids, pid = [], _stat(of)[0] if of else os.getppid()
+    pids, pid = list[int](), _stat(pid)[0] if pid else os.getppid()
     while pid > 1 and pid not in pids:
         pids.append(pid)
         pid = _stat(pid)[0]

@@ -83,7 +83,7 @@ def _tuples(entries: dict[str, Any]) -> dict[str, Entry | None]:
 
 
 def set_dirty(repo: Repo, session_id: str, known: Baseline, dirty: dict[str, Entry | None]) -> None:
-    """Let a turn have begun with other files dirty: somebody else changed them meanwhile."""
+    """Replace the dirty files of a turn's baseline: another has changed them since."""
     data = json.dumps({**known, "dirty": dirty}).encode()
     private.write(repo, repo.own("turn", session_id), data)
 
@@ -101,14 +101,14 @@ def middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
 
 
 def resolve_paths(repo: Repo, paths: Iterable[str]) -> list[str]:
-    """The paths of the worktree, relative to its root, that a tool may write by those it named."""
+    """The paths, relative to the worktree's root, that a tool may write when it names these."""
     places = (place for path in paths for place in led_to(os.path.join(repo.worktree, path)))
     return list(dict.fromkeys(path for place in places if (path := relative(repo, place))))
 
 
 def led_to(path: str) -> list[str]:
-    """The path, and what it leads to where it is a symbolic link: most tools write through one,
-    some put a file in its place."""
+    """The path, and the file that it leads to where it is a symbolic link: most tools write through
+    a link, some put a file in its place."""
     return [path, os.path.realpath(path)] if os.path.islink(path) else [path]
 
 

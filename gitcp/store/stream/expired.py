@@ -22,10 +22,8 @@ MOST = 1000
 
 
 def list_expiring(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
-    """ref -> the checkpoints of a stream as what will have expired, oldest first.
-
-    Each has id, kind, time, message, session_id, base_commit, worktree (its hash).
-    """
+    """ref -> records of a stream's checkpoints, oldest first, for the list of what expired.  Each
+    has id, kind, time, message, session_id, base_commit, worktree (its hash)."""
     return {
         ref: [_record(checkpoint, stream_list.place(ref)[1]) for checkpoint in reversed(chain)]
         for ref, chain in stream_history.chains(repo, tips).items()
@@ -39,7 +37,7 @@ def _record(checkpoint: Record, worktree: str) -> Record:
 
 
 def note(repo: Repo, gone: Iterable[Record]) -> None:
-    """Remember these; what is remembered already is so once."""
+    """Add these to the list, each once."""
     known = {one["id"]: one for one in listed(repo)}
     known |= {one["id"]: one for one in gone}
     lines = (json.dumps(one, separators=(",", ":")) for one in list(known.values())[-MOST:])
@@ -48,7 +46,7 @@ def note(repo: Repo, gone: Iterable[Record]) -> None:
 
 
 def forget(repo: Repo, sessions: Collection[str]) -> None:
-    """Remember nothing of these sessions."""
+    """Take these sessions off the list."""
     known = listed(repo)
     left = [one for one in known if one["session_id"] not in sessions]
     if len(left) < len(known):
@@ -57,7 +55,7 @@ def forget(repo: Repo, sessions: Collection[str]) -> None:
 
 
 def listed(repo: Repo) -> list[Record]:
-    """All that is remembered, in the order in which it expired."""
+    """The records of the list, in the order in which they expired."""
     data = private.cached_bytes(_path(repo))
     loaded = (transcript_scan.load(line) for line in data.split(b"\n") if line)
     return [one for one in loaded if one and _is_record(one)]

@@ -125,8 +125,8 @@ def _metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def sole(entries: Tree) -> str:
-    """The one session directory of a checkpoint whose entries show that there is no other
-    session, else "": the order of several, and a legacy one beside them, the summary tells."""
+    """The only session directory of a checkpoint, where its entries show that there is no other
+    session; else "".  The order of several is in the summary."""
     around, there = (summary.METADATA in entries) + ("tasks" in entries), numbers(entries)
     return there[0] if len(entries) - around == 1 == len(there) else ""
 

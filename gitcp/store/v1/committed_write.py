@@ -85,7 +85,7 @@ def write(
 
 
 def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> None:
-    """Let checkpoints be what these trees hold, each where it lies; None: let it go.  Raises as
+    """Set the trees of checkpoints, each where it is stored; None deletes one.  Raises as
     write()."""
 
     def attempt() -> None:
@@ -228,7 +228,8 @@ def restore(repo: Repo, objects: Objects) -> bool:
 
 
 def _was_undone(repo: Repo) -> bool:
-    """Whether jj took the branch away by undoing; so where jj cannot be asked: nothing is lost."""
+    """Whether jj took the branch away by undoing; True also where jj cannot be asked, for then
+    nothing is lost."""
     from gitcp import jj
     from gitcp.core.decide import jj_undo
 
