@@ -8,6 +8,7 @@ from gitcp.core.credit import entries
 from gitcp.core.lines import attribution
 from gitcp.core.lines.replay import PERSON, UNKNOWN
 from gitcp.record import timestamp
+from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.journal import journal
 from gitcp.store.journal.work import Work
@@ -33,7 +34,6 @@ def _committed(
 ) -> tuple[dict[int, Writer], dict[Writer, str]]:
     """(the authors of a content by what was committed before, the checkpoints that tell of them);
     rare, and asks git."""
-    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines import evidence, history
 
     parent = commit["parents"][0] if commit["parents"] else ""
@@ -45,7 +45,6 @@ def _committed(
 
 def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
     """Take from the person what commits that are replaced had already and told nobody of."""
-    from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
 
     with Prefetched(repo) as objects:
