@@ -61,6 +61,8 @@ def tips(repo: Repo) -> dict[str, str]:
 
 def has_own(repo: Repo) -> bool:
     """Whether any checkpoint has a ref of its own."""
+    if not refs.may_be_below(repo, f"{CHECKPOINTS}/"):
+        return False
     return bool(repo.git.run("for-each-ref", "--count=1", CHECKPOINTS)[1])
 
 
