@@ -1,4 +1,4 @@
-"""A page of 500 turns and 20 MB of transcript: made in 10 s, usable in 1 s.
+"""A page of 2,000 commits, 500 turns and 20 MB of transcript: made in 10 s, usable in 1 s.
 
 What happens in the browser is timed by its own clock, from the navigation on, and by what its main
 thread has worked until then, which says the same on a machine that is busy; the frames of a scroll
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from bench.session import quietly
 from tests.blame.recorded_lines import linked
 from tests.page.browser import needs_browser, page, started
 
-SESSIONS, TURNS, SIZE = 10, 50, 20_000_000
-GROUP = "a page of 500 turns and 20 MB of transcript (made: 10 s; usable: 1 s)"
+SESSIONS, TURNS, SIZE, COMMITS = 10, 50, 20_000_000, 2000
+GROUP = "a page of 2,000 commits, 500 turns, 20 MB of transcript (made: 10 s; usable: 1 s)"
+EVERY = f"HEAD~{SESSIONS + COMMITS}..HEAD"
 SOURCE = sorted(Path(__file__).parents[1].glob("gitcp/**/*.py"))
 WATCH = """
 new MutationObserver(() => {
@@ -93,13 +95,26 @@ def place(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         session = f"{n:08x}-1111-4222-8333-444444444444"
         ranges = [[1, 20, "t1", None], [21, 60, "person", None]]
         linked(f"{n:012x}", session, f"file{n * 10:03}.py", ranges, "", live)
+    script = "".join(map(_small_commit, range(COMMITS)))
+    subprocess.run(["git", "fast-import", "--quiet"], input=script.encode(), check=True)
+    quietly("git", "checkout", "-q", "many", cwd=template)
     return template
+
+
+def _small_commit(n: int) -> str:
+    """What `git fast-import` makes a commit of, on the branch `many`."""
+    text = "".join(f"value_{n // 40}_{k} = {k * n}\n" for k in range(20))
+    return (
+        f"commit refs/heads/many\ncommitter x <x@example.com> {1_790_000_000 + n * 60} +0000\n"
+        f"data <<.\nSmall {n}\n.\n{'' if n else 'from refs/heads/main^0' + chr(10)}"
+        f"M 100644 inline many/f{n % 40}.py\ndata <<.\n{text}.\n"
+    )
 
 
 @pytest.mark.benchmark(group=GROUP)
 def test_making_it(benchmark: Any, place: Path) -> None:
     os.chdir(place)
-    done = benchmark.pedantic(lambda: page("-o", "page.html"), rounds=1)
+    done = benchmark.pedantic(lambda: page("-o", "page.html", EVERY), rounds=1)
     assert done.returncode == 0, done.stderr
     benchmark.extra_info["bytes"] = (place / "page.html").stat().st_size
 
@@ -115,7 +130,7 @@ def test_by_the_browsers_own_clock(
     place: Path, capsys: pytest.CaptureFixture[str], sealed: None
 ) -> None:
     os.chdir(place)
-    assert page("-o", "page.html").returncode == 0
+    assert page("-o", "page.html", EVERY).returncode == 0
     size = (place / "page.html").stat().st_size
     with started(Path(os.environ["HOME"])) as browser:
         browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
