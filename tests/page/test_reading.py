@@ -234,7 +234,14 @@ def test_images_are_shown_up_to_a_size_and_never_fetched(tmp_path: Path, browser
     ]
     parts = [{"kind": "image", "type": kind, "data": data} for kind, data in pictures]
     turn = {"number": 1, "prompt": "Look", "start": "", "end": "", "ticks": [], "spent": None}
-    story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
+    story: dict[str, Any] = {
+        "session_id": "s",
+        "agent": "Claude Code",
+        "model": "",
+        "tokens": None,
+        "resume": "",
+    }
+    story |= {"cost": None, "prices": ""}
     page = Page("pictures", str, {})
     page.session({**story, "turns": [{**turn, "parts": parts}]})
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
