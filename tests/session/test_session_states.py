@@ -202,3 +202,32 @@ def test_a_process_that_has_read_a_marker_sees_it_change_and_go(world: World, a:
     world.commit()
     a.end()
     assert markers.stored(repo, "session-a") is None
+
+
+def test_no_state_and_no_marker_names_the_files_of_a_stream(world: World, a: Agent) -> None:
+    a.turn("one", {"a.py": "a = 1\n"})
+    for path in ("entire-sessions/session-a.json", "gitcp/open/session-a"):
+        streams = json.loads((world.path / ".git" / path).read_text())["streams"]
+        assert streams and not any("files" in stream for stream in streams)
+    assert list(a.state["streams"][0]["files"]) == ["a.py"]
+
+
+def test_files_that_a_state_names_and_the_journal_does_not_cost_no_link(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"a.py": "a = 1\n"})
+    stream = a.state["streams"][0]
+    files = {"a.py": {"oid": "1" * 40, "mode": "100644"}}
+    marked = {"a.py": ["100644", "1" * 40]}
+    for path, old in (("entire-sessions/session-a.json", files), ("gitcp/open/session-a", marked)):
+        place = world.path / ".git" / path
+        former = {**json.loads(place.read_text()), "streams": [{**stream, "files": old}]}
+        place.write_text(json.dumps(former))
+    journal = world.path / ".git/gitcp/journal"
+    lines = [line for line in journal.read_text().splitlines() if '"stream"' not in line]
+    journal.rename(journal.with_name("former"))
+    journal.write_text("".join(f"{line}\n" for line in lines))
+    a.turn("two", {"b.py": "b = 1\n"})
+    assert sorted(a.state["streams"][-1]["files"]) == ["a.py", "b.py"]
+    [one] = world.commit()
+    assert sorted(world.committed(one)["session-a"]["files"]) == ["a.py", "b.py"]
