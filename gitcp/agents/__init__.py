@@ -32,6 +32,7 @@ class Client:
     AGENT_TYPE: str  # in stored data: its words, perhaps with CLI
     PROGRAM = ""  # by what `enable` finds it, as by FOLDERS
     FOLDERS: tuple[str, ...] = ()  # its configuration, at home or at the top
+    HOME_ENV = ""  # what names the first of these, at home, where that is elsewhere
     SETTINGS: Mapping[str, str]  # scope -> path below the top, of scope user below home
     FORM = "nested"  # gitcp.agents.install.settings, gitcp.agents.install.own_files
     PLUGIN = ""  # of form plugin, its own part of it: a file below this folder
@@ -67,8 +68,16 @@ class Client:
     def settings_paths(self, home: str, top: str) -> dict[str, str]:
         """Where hooks can be installed, by scope: local is this clone alone, shared all its users,
         user the person."""
-        below = {"user": home}
-        return {s: os.path.join(below.get(s, top), at) for s, at in self.SETTINGS.items()}
+        return {
+            scope: self.locate(home, at) if scope == "user" else os.path.join(top, at)
+            for scope, at in self.SETTINGS.items()
+        }
+
+    def locate(self, home: str, path: str) -> str:
+        """Where a path of the client's is that is below home, unless HOME_ENV says otherwise."""
+        first = path.partition("/")[0]
+        moves = not self.FOLDERS or first == self.FOLDERS[0]
+        return resolve_path(home, path, self.HOME_ENV if moves else "")
 
     def event(self, name: str, given: dict[str, Any]) -> Event:
         """The record of a hook call; InputError names a field that cannot be right."""
@@ -118,7 +127,7 @@ class Client:
 
     def session_dir(self, home: str, cwd: str) -> str:
         """The folder of the transcripts of sessions started in cwd."""
-        return os.path.join(home, self.TRANSCRIPTS)
+        return self.locate(home, self.TRANSCRIPTS)
 
     def transcript_name(self, session_id: str, time: str) -> str:
         """What the transcript of a session is called below session_dir; time: its start."""
@@ -127,7 +136,7 @@ class Client:
     def conversations(self, home: str, cwd: str) -> list[str]:
         """The files with conversations that may have been held in cwd or below it; their own words
         tell.  Those of subagents are among them."""
-        folder = os.path.join(home, self.TRANSCRIPTS)
+        folder = self.locate(home, self.TRANSCRIPTS)
         return list_files(folder, ".jsonl") if self.TRANSCRIPTS else []
 
     def subagent_transcript(self, transcript_path: str, agent_id: str) -> str | None:
@@ -157,6 +166,12 @@ class Client:
 
     def _part(self, name: str) -> ModuleType:
         return __import__(f"{self._module}.{name}", fromlist=["scan"])
+
+
+def resolve_path(home: str, path: str, variable: str) -> str:
+    """A path below home; its first folder is the one that the variable names, where it is set."""
+    first, _, more = path.partition("/")
+    return os.path.normpath(os.path.join(os.environ.get(variable) or f"{home}/{first}", more))
 
 
 def list_files(folder: str, *ends: str, prefix: str = "") -> list[str]:

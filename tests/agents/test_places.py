@@ -11,6 +11,8 @@ import pytest
 
 from gitcp import agents
 from gitcp.errors import InputError
+from tests.support.harness import World
+from tests.support.paths import TOP
 
 claude_code, codex, gemini_cli = map(agents.adapter, ("claude-code", "codex", "gemini-cli"))
 
@@ -25,6 +27,47 @@ def test_transcripts_are_where_each_client_keeps_them(tmp_path: Path) -> None:
     projects.write_text(json.dumps({"projects": {"/w/app": "app-2", "/w/bad": "../x"}}))
     assert gemini_cli.session_dir(home, "/w/app") == f"{home}/.gemini/tmp/app-2/chats"
     assert gemini_cli.session_dir(home, "/w/bad") == f"{home}/.gemini/tmp/bad/chats"
+
+
+def rows() -> dict[str, list[str]]:
+    """client -> the cells of its row in doc/clients.md "Where they keep things"."""
+    lines = (TOP / "doc" / "clients.md").read_text().splitlines()
+    cells = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in lines if "| " in line]
+    return {row[0]: row[1:] for row in cells if row[0] in agents.list_names()}
+
+
+@pytest.mark.parametrize("name", agents.list_names())
+def test_the_table_of_places_is_what_is_looked_up_in_a_made_home(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, home = agents.adapter(name), str(tmp_path)
+    monkeypatch.delenv("COPILOT_HOME", raising=False)
+    for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    settings, transcripts, variable, managed, source = rows()[name]
+    assert client.settings_paths(home, "/w")["user"] == f"{home}/{settings}"
+    if transcripts:
+        assert f"{client.session_dir(home, '/w/app')}/".startswith(f"{home}/{transcripts}")
+    assert [path for path in client.MANAGED if path not in managed] == [] and source
+    assert client.HOME_ENV in variable
+    if client.HOME_ENV:
+        monkeypatch.setenv(client.HOME_ENV, f"{home}/moved")
+        _, _, below = settings.partition("/")
+        assert client.settings_paths(home, "/w")["user"] == f"{home}/moved/{below}"
+        assert client.session_dir(home, "/w/app").startswith(f"{home}/moved/")
+        assert f"{home}/." not in "".join(client.conversations(home, "/w/app"))
+
+
+def test_enable_for_a_person_follows_the_variable(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(world.home / "moved"))
+    world.env["CODEX_HOME"] = str(world.home / "moved")
+    world.gitcp("enable", "--user", "--agent", "codex")
+    assert "codex SessionEnd" in (world.home / "moved" / "hooks.json").read_text()
+    assert not (world.home / ".codex").exists()
+    world.gitcp("disable", "--user", "--uninstall")
+    assert not (world.home / "moved" / "hooks.json").exists()
 
 
 def test_a_subagent_transcript_of_an_older_claude_code_stands_beside_its_session(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import list_files
+from gitcp.agents import list_files, resolve_path
 from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 from gitcp.start import stdlib
@@ -21,6 +21,7 @@ NAME = "claude-code"
 AGENT_TYPE = "Claude Code"
 PROGRAM = "claude"
 FOLDERS = (".claude",)  # its configuration, at home or at the top
+HOME_ENV = "CLAUDE_CONFIG_DIR"
 NO_HOOKS = "disableAllHooks"
 MANAGED = (
     "/etc/claude-code/managed-settings.json",
@@ -127,7 +128,7 @@ def _refined(ours: str, tool: Tool, response: object) -> str:
 
 def session_dir(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
-    return os.path.join(home, ".claude", "projects", _slug(cwd))
+    return resolve_path(home, f".claude/projects/{_slug(cwd)}", HOME_ENV)
 
 
 def conversations(home: str, cwd: str) -> list[str]:
@@ -156,7 +157,7 @@ def _slug(cwd: str) -> str:
 
 def is_open(home: str, session_id: str) -> bool:
     """Whether the client lists the session as one that a running client of it holds."""
-    folder = os.path.join(home, ".claude", "sessions")
+    folder = resolve_path(home, ".claude/sessions", HOME_ENV)
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         try:
             with open(os.path.join(folder, name), "rb") as stream:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import resolve_path
 from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 from gitcp.core.transcript import apply_patch
@@ -19,6 +20,7 @@ NAME = "codex"
 AGENT_TYPE = "Codex"
 PROGRAM = "codex"
 FOLDERS = (".codex",)  # its configuration, at home or at the top
+HOME_ENV = "CODEX_HOME"
 SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
 ANSWERS = "permission"  # gitcp.agents.exchange.replies
 FORM = "nested"  # gitcp.agents.install.settings
@@ -96,8 +98,8 @@ def transcript_name(session_id: str, time: str) -> str:
 
 def is_open(home: str, session_id: str) -> bool:
     """Whether a running client writes to the session."""
-    name = f"{session_id}.lock"
-    return os.path.exists(os.path.join(home, ".codex", "thread-writer-locks", name))
+    lock = f".codex/thread-writer-locks/{session_id}.lock"
+    return os.path.exists(resolve_path(home, lock, HOME_ENV))
 
 
 def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:

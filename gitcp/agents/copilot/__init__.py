@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import list_files
+from gitcp.agents import list_files, resolve_path
 from gitcp.agents.exchange import payload
 from gitcp.start import stdlib
 
@@ -24,6 +24,7 @@ NAME = "copilot"
 AGENT_TYPE = "Copilot CLI"
 PROGRAM = "copilot"
 FOLDERS = (".copilot",)  # its configuration, at home or at the top
+HOME_ENV = "COPILOT_HOME"
 SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
 ANSWERS = "copilot"  # gitcp.agents.exchange.replies
 FORM = "copilot"  # gitcp.agents.install.settings
@@ -66,7 +67,7 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     """Where hooks can be installed: for all users of the repository, for the person."""
     return {
         "shared": os.path.join(top, ".github", "hooks", "gitcp.json"),
-        "user": os.path.join(_folder(home), "hooks", "gitcp.json"),
+        "user": resolve_path(home, ".copilot/hooks/gitcp.json", HOME_ENV),
     }
 
 
@@ -99,7 +100,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
     record = payload.event(NAME, ours, given)
     if ours == "turn-start":
         record["turn"] = _moment(given.get("timestamp"))
-    folder = os.path.join(_folder(os.path.expanduser("~")), "session-state")
+    folder = resolve_path(os.path.expanduser("~"), ".copilot/session-state", HOME_ENV)
     record.setdefault("transcript_path", os.path.join(folder, record["session_id"], "events.jsonl"))
     if ours in ("tool-start", "tool-end"):
         tool = record["tool"] = _tool(given, record["cwd"])
@@ -170,13 +171,9 @@ def _snake(key: str) -> str:
 
 def session_dir(home: str, cwd: str) -> str:
     """The folder of all sessions; the transcript of each is `<session id>/events.jsonl`."""
-    return os.path.join(_folder(home), "session-state")
+    return resolve_path(home, ".copilot/session-state", HOME_ENV)
 
 
 def conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations, wherever they were held."""
     return list_files(session_dir(home, cwd), "events.jsonl")
-
-
-def _folder(home: str) -> str:
-    return os.environ.get("COPILOT_HOME") or os.path.join(home, ".copilot")

@@ -48,7 +48,8 @@ def present(home: str, top: str, besides: Collection[str]) -> tuple[list[str], l
     clients: dict[str, Client] = {}
     for name in agents.list_names():
         client = agents.adapter(name)
-        folders = [os.path.join(at, folder) for at in (home, top) for folder in client.FOLDERS]
+        folders = [os.path.join(top, folder) for folder in client.FOLDERS]
+        folders += [client.locate(home, folder) for folder in client.FOLDERS]
         if any(map(os.path.isdir, folders)) or which(client.PROGRAM):
             clients[name] = client
     if not clients and not besides:
