@@ -144,9 +144,11 @@ def _sources(env: Mapping[str, str], git_dir: str) -> list[str]:
     home = env.get("HOME", "")
     base = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     person = [os.path.join(base, "git", "config"), os.path.join(home, ".gitconfig")]
-    program = os.path.realpath(_git(env))
-    prefixes = [program.partition(part)[0] for part in ("/bin/", "/lib/", "/libexec/")]
-    system = [prefix + "/etc/gitconfig" for prefix in ("", *prefixes) if prefix != program]
+    programs = _git(env), os.path.realpath(_git(env))  # a link may stand where its etc/ is
+    parted = [
+        (p, p.partition(part)[0]) for p in programs for part in ("/bin/", "/lib/", "/libexec/")
+    ]
+    system = ["/etc/gitconfig", *(f"{at}/etc/gitconfig" for p, at in parted if at != p)]
     if "GIT_CONFIG_GLOBAL" in env:
         person = [env["GIT_CONFIG_GLOBAL"]]
     if "GIT_CONFIG_SYSTEM" in env:

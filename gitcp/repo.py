@@ -11,6 +11,7 @@ from gitcp.core import config_table
 from gitcp.core.git.ids import worktree_hash
 from gitcp.errors import Error, NoRepository
 from gitcp.git import Git
+from gitcp.process.files import METHOD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Config:
         """Every value of key (section and name in lower case), the strongest last."""
         if self._values is None:
             self._values = self._answers.values() if self._answers else ask_config(self._git)
+            METHOD["core.fsyncmethod"] = self.get("core.fsyncmethod")
         return self._values.get(key, [])
 
     def values(self) -> Values:

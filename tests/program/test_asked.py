@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from gitcp import asked as asked_of_git
 from gitcp.asked import Answers, ask_config, ask_where
 from gitcp.git import Git
+from gitcp.process import files
+from gitcp.repo import Repo
 
 
 @pytest.fixture
@@ -65,6 +68,33 @@ def test_variables_that_change_no_answer_are_no_matter(
     monkeypatch.setenv("GIT_AUTHOR_NAME", "somebody")
     monkeypatch.setenv("PATH", f"/nowhere:{os.environ['PATH']}")
     assert not asked()
+
+
+def test_configuration_that_comes_to_where_a_link_to_git_stands_is_seen(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As /opt/homebrew/etc/gitconfig, of a git below /opt/homebrew/Cellar."""
+    prefix = tmp_path / "homebrew"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "etc").mkdir()
+    (prefix / "bin" / "git").symlink_to(str(shutil.which("git")))
+    monkeypatch.setenv("PATH", f"{prefix}/bin:{os.environ['PATH']}")
+    (place / ".git" / "gitcp" / "asked").unlink()
+    assert asked() and not asked()
+    (prefix / "etc" / "gitconfig").write_text("")
+    assert asked()
+
+
+@pytest.mark.parametrize("platform", ["darwin", "linux"])
+@pytest.mark.parametrize(
+    ("method", "flushed"), [("", False), ("fsync", True), ("batch", True), ("writeout-only", False)]
+)
+def test_a_macs_disk_is_flushed_where_git_is_to_do_so(
+    place: Path, platform: str, method: str, flushed: bool
+) -> None:
+    set_("core.fsyncMethod", method)
+    assert Repo.find().config.get("core.fsyncmethod") == files.METHOD["core.fsyncmethod"] == method
+    assert files.flushes_disk(platform, method) == (flushed and platform == "darwin")
 
 
 def _value(place: Path) -> None:

@@ -115,7 +115,7 @@ def _copy(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None
             size += end - begin
         target.write(digest.digest())
         target.flush()
-        os.fsync(target.fileno())
+        files.sync(target.fileno())
     trailer = bytes(digest.digest())
     kept.write(f"{new}.idx", packfile.index(entries, trailer, kept.hasher(repo.algo)), durable=True)
     kept.place(repo, trailer.hex(), new)

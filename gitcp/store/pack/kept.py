@@ -122,7 +122,7 @@ def _move(path: str, to: str) -> None:
                 _leave_room(g.fileno(), os.fstat(f.fileno()).st_size)
                 stdlib.shutil.copyfileobj(f, g)
                 g.flush()
-                os.fsync(g.fileno())
+                files.sync(g.fileno())
             os.rename(beside, to)
         except OSError:
             files.remove(beside)
