@@ -73,6 +73,7 @@ _BRINGING = frozenset(
 )
 
 _BREAKS = str.maketrans(dict.fromkeys("\"'`;|&<>(){}=,:\n\t\r\0", " "))
+_SECOND = 1_000_000_000
 _MOST = 400  # words of one call that are kept
 
 
@@ -95,24 +96,44 @@ def whose(change: Change, windows: Sequence[Window]) -> Verdict:
 
 def explains(window: Window, change: Change) -> bool:
     """Whether a change can have been made in a window."""
-    at, end, named = change["at"], window["end"], _is_named(window, change["path"])
+    at, named = change["at"], _is_named(window, change["path"])
     if window["kind"] in (TRANSCRIPT, CUT):
-        return named and (at is None or window["begin"] <= at)
+        return named and (at is None or window["begin"] <= latest(at))
     if window["late"] and not (change["new"] or named):
         return False
+    looked = window["opened"] <= change["seen"]  # it was as known when the call began
     if not change["gone"]:
-        return at is not None and window["begin"] <= at and (end is None or at <= end)
-    if not _overlaps(window, change):
-        return False
-    looked = window["opened"] <= change["seen"]  # it was there when the call began
-    return named or (looked and not window["late"])
+        return _touches(window, at) and (named or _holds(window, at, looked))
+    return _overlaps(window, change) and (named or (looked and not window["late"]))
+
+
+def latest(stamp: int) -> int:
+    """The last ns that a stamp may stand for: a file system with whole seconds cuts the others."""
+    return stamp if stamp % _SECOND else stamp + _SECOND - 1
+
+
+def _touches(window: Window, at: int | None) -> bool:
+    """Whether the time that a stamp stands for has a part in a window."""
+    end = window["end"]
+    return at is not None and window["begin"] <= latest(at) and (end is None or at <= end)
+
+
+def _holds(window: Window, at: int | None, looked: bool) -> bool:
+    """Whether all of that time, of a stamp that touches it, is in the window.  looked: what was
+    there at its beginning is known, so that no change before it is taken for one in it."""
+    if at is None or latest(at) == at:
+        return at is not None
+    begins, end = looked or latest(window["begin"]) <= at, window["end"]
+    return begins and (end is None or latest(at) <= end)
 
 
 def _may_explain(window: Window, change: Change) -> bool:
-    """Whether nobody can tell that a call did not do it: a deletion leaves no time behind, and
-    what had gone on after the turn has ended since."""
+    """Whether nobody can tell that a call did not do it: a deletion leaves no time behind, a stamp
+    of whole seconds tells no order within one, and what had gone on after the turn has ended."""
     if change["gone"]:
         return _overlaps(window, change)
+    if window["kind"] in (SHELL, TURN) and not window["late"]:
+        return _touches(window, change["at"])
     over = window["kind"] == CUT and window["late"] and change["new"]
     return over and change["at"] is not None and window["begin"] <= change["at"]
 

@@ -12,6 +12,7 @@ from gitcp.core.lines.replay import PERSON, UNKNOWN
 A = ("session-a", "turn-1", "tool-1")
 B = ("session-b", "turn-2", "tool-2")
 NOBODY, OPEN = None, None
+S = 1_000_000_000  # what a file system that keeps whole seconds counts in
 
 
 def window(
@@ -36,6 +37,20 @@ CASES: list[tuple[str, Any, list[Any], Any, str]] = [
     ("before it, at a permission prompt", change(3), [window(4, 6)], PERSON, "between"),
     ("after it", change(7), [window(4, 6)], PERSON, "between"),
     ("in a window without an end", change(7), [window(4, OPEN)], A, "window"),
+    ("a whole second in which the call ended", change(5 * S, seen=4 * S),
+     [window(4 * S, 5 * S)], UNKNOWN, "between"),
+    ("the same, by its name", change(5 * S, seen=4 * S), [window(4 * S, 5 * S, "src/a.py")], A,
+     "window"),
+    ("a whole second in a call that began with a look", change(5 * S, seen=4 * S),
+     [window(4 * S, 7 * S)], A, "window"),
+    ("the second in which an open call began with a look", change(5 * S, seen=5 * S),
+     [window(5 * S, OPEN)], A, "window"),
+    ("the second in which a call began, and nobody looked", change(5 * S, seen=4 * S),
+     [window(5 * S, 7 * S)], UNKNOWN, "between"),
+    ("the same, where the call's own time is exact", change(5 * S, seen=4 * S),
+     [window(5 * S + 7, 7 * S)], UNKNOWN, "between"),
+    ("a whole second before the call", change(5 * S, seen=4 * S), [window(6 * S, 7 * S)], PERSON,
+     "between"),
     ("a content the repository had", change(5, restored=True), [window(4, 6)], UNKNOWN, "restored"),
     ("a file tool that brings it back", change(5, restored=True),
      [window(4, OPEN, "src/a.py", kind="tool")], A, "tool"),

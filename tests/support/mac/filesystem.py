@@ -16,6 +16,7 @@ from typing import Any
 
 import mfusepy
 
+SECONDS = "seconds"  # below a directory of this name times are whole seconds, as on HFS+
 _NOW, _OMIT = (1 << 30) - 1, (1 << 30) - 2  # instead of a time: utimensat(2)
 _SAME = ("f_bavail", "f_bfree", "f_blocks", "f_bsize", "f_favail", "f_ffree", "f_files", "f_frsize")
 
@@ -52,7 +53,8 @@ class Mac(mfusepy.Operations):  # type: ignore[misc]
     def getattr(self, path: str, fh: int | None = None) -> dict[str, int]:
         st = os.fstat(fh) if fh is not None else os.lstat(self._at(path))
         found = {name: getattr(st, name) for name in dir(st) if name.startswith("st_")}
-        times = {f"st_{kind}time": found[f"st_{kind}time_ns"] for kind in "amc"}
+        unit = 1_000_000_000 if f"/{SECONDS}/" in path else 1
+        times = {f"st_{kind}time": found[f"st_{kind}time_ns"] // unit * unit for kind in "amc"}
         return {**{k: v for k, v in found.items() if not k.endswith("_ns")}, **times}
 
     def access(self, path: str, amode: int) -> int:
