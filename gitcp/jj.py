@@ -171,6 +171,10 @@ _FIELDS = (
 _TEMPLATE = ' ++ "\\0" ++ '.join(_FIELDS)
 
 
+_MADE_OF = 'commit.commit_id() ++ " " ++ predecessors.map(|p| p.commit_id()).join(" ")'
+_ONE_BY_ONE = ("commit.commit_id()", "commit_id")  # as of 0.30, and before
+
+
 def program(recorded: str = "") -> str:
     """The path of jj: on PATH, as recorded, or where package managers put it; else raise NoJj."""
     folders = [*os.get_exec_path(), os.path.dirname(recorded), *map(os.path.expanduser, _PLACES)]
@@ -259,19 +263,23 @@ def operations(root: str) -> list[str]:
 def predecessors(root: str, commits: Iterable[str]) -> dict[str, list[str]]:
     """commit -> those that it was made of, for commits and all that is behind them.
 
-    Before 0.30 jj tells them of one commit at a time, and does not say which is made of which.
+    An older jj tells them of one commit at a time, and does not say which is made of which.
     """
-    revset = " | ".join(commits)
-    each = 'commit.commit_id() ++ " " ++ predecessors.map(|p| p.commit_id()).join(" ") ++ "\\n"'
-    argv = ("evolog", "--no-graph", "-r")
-    status, out = ask(root, *argv, revset, "-T", each, ok=(0, 1, 2))
-    if status == 0:
-        rows = [line.split(" ") for line in out.decode().splitlines()]
-        return {row[0]: [oid for oid in row[1:] if oid] for row in rows}
+    argv, names = ("evolog", "--no-graph", "-r"), list(commits)
+
+    def ask_evolution(revset: str, template: str) -> list[list[str]] | None:
+        """The words of each line; None where this jj does not know the template."""
+        status, out = ask(root, *argv, revset, "-T", f'{template} ++ "\\n"', ok=(0, 1, 2))
+        return [line.split() for line in out.decode().splitlines()] if status == 0 else None
+
+    if (rows := ask_evolution(" | ".join(names), _MADE_OF)) is not None:
+        return {row[0]: row[1:] for row in rows}
     sources = {}
-    for commit in revset.split(" | "):
-        new, *olds = ask(root, *argv, commit, "-T", 'commit_id ++ "\\n"')[1].decode().split()
-        sources[new] = olds
+    for commit in names:
+        for template in _ONE_BY_ONE:
+            if rows := ask_evolution(commit, template):
+                sources[rows[0][0]] = [row[0] for row in rows[1:]]
+                break
     return sources
 
 

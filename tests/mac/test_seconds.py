@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.harness import Agent, World
+from tests.support.harness import Agent, Json, World
 
 
 @pytest.fixture
@@ -23,8 +23,9 @@ def coarse(world: World, tmp_path: Path) -> World:
 
 
 def shell(agent: Agent, path: str, text: str) -> None:
-    """A command that writes a file which it does not name."""
-    tool = {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": f"t-{path}"}
+    """A command that writes a file and names it."""
+    given = {"command": f"make {path}"}
+    tool: Json = {"tool_name": "Bash", "tool_input": given, "tool_use_id": f"t-{path}"}
     agent.event("PreToolUse", **tool)
     (agent.cwd / path).write_text(text)
     agent.event("PostToolUse", **tool, tool_response={"stdout": "", "stderr": ""})
@@ -36,7 +37,7 @@ def who(world: World, path: str) -> set[str]:
     return {str(json.loads(line)["who"]) for line in lines}
 
 
-def test_what_a_command_writes_is_its_sessions(coarse: World) -> None:
+def test_what_a_command_writes_that_names_it_is_its_sessions(coarse: World) -> None:
     agent = coarse.agent("s", tools=True)
     agent.prompt("work")
     shell(agent, "made.txt", "by the command\n")
@@ -53,6 +54,6 @@ def test_a_persons_edit_in_the_second_of_a_call_is_not_the_agents(coarse: World)
         shell(agent, f"made-{number}.txt", "by the command\n")
         coarse.write(f"own-{number}.txt", "by the person\n")
     agent.stop()
-    assert [path for path in agent.state["files_touched"] if path.startswith("own")] == []
+    assert agent.state["files_touched"] == [f"made-{number}.txt" for number in range(3)]
     coarse.commit(*(f"own-{number}.txt" for number in range(3)))
     assert set().union(*(who(coarse, f"own-{n}.txt") for n in range(3))) <= {"person", "unknown"}

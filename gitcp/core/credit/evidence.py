@@ -23,7 +23,8 @@ if TYPE_CHECKING:
         is open.  names: words of its command and output.  late: the turn is over, something of
         the call goes on.  kind: shell; cut, of one that ended with its agent, nobody knows
         when; tool, where names are the paths it writes; transcript, where they are all that one
-        says were written; turn.  stashes: the entries of `git stash` at its beginning."""
+        says were written; turn.  closing: it has just ended, and nothing was looked at since.
+        stashes: the entries of `git stash` at its beginning."""
 
         who: Writer
         opened: int
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         names: Collection[str]
         late: bool
         kind: str
+        closing: NotRequired[bool]
         stashes: NotRequired[Sequence[str]]
 
     class Change(TypedDict):
@@ -124,7 +126,7 @@ def _holds(window: Window, at: int | None, looked: bool) -> bool:
     if at is None or latest(at) == at:
         return at is not None
     begins, end = looked or latest(window["begin"]) <= at, window["end"]
-    return begins and (end is None or latest(at) <= end)
+    return begins and (end is None or window.get("closing", False) or latest(at) <= end)
 
 
 def _may_explain(window: Window, change: Change) -> bool:

@@ -149,6 +149,7 @@ def _close(
         closing["goes_on"] = "turn"
         closing["task"] = call.get("background_id", "")
     journal.append([closing])
+    journal.closing = str(call.get("id", ""))
     look.scan_if_cheap(objects, journal, at)
 
 

@@ -142,6 +142,7 @@ class Journal:
         "_lock",
         "acting",
         "base",
+        "closing",
         "guests",
         "lines",
         "naming",
@@ -155,6 +156,7 @@ class Journal:
         self.lines: list[JournalLine] = []
         self.base: str | None = None  # the commit on which edits are made; else HEAD is asked
         self.telling = ""  # the session that tells of its tools, or their end, just now
+        self.closing = ""  # the call that has just ended, before anything else is looked at
         self.naming: frozenset[str] = frozenset()  # the paths that its tool names
         self.acting: Marker | None = None  # the session whose turn goes on; no marker may say so
         self.visitors: Sequence[Marker] = ()  # sessions of other worktrees at work in this one

@@ -39,6 +39,8 @@ def list_windows(journal: Journal) -> list[Window]:
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
     windows = _calls(repo, lines, sessions, journal.telling)
+    for window in windows:
+        window["closing"] = window["who"][2] == journal.closing
     for marker in sessions.values():
         if marker["phase"] == "active":
             telling = marker["session_id"] == journal.telling

@@ -39,6 +39,8 @@ CASES: list[tuple[str, Any, list[Any], Any, str]] = [
     ("in a window without an end", change(7), [window(4, OPEN)], A, "window"),
     ("a whole second in which the call ended", change(5 * S, seen=4 * S),
      [window(4 * S, 5 * S)], UNKNOWN, "between"),
+    ("the same, at the very end of the call", change(5 * S, seen=4 * S),
+     [window(4 * S, 5 * S, closing=True)], A, "window"),
     ("the same, by its name", change(5 * S, seen=4 * S), [window(4 * S, 5 * S, "src/a.py")], A,
      "window"),
     ("a whole second in a call that began with a look", change(5 * S, seen=4 * S),
