@@ -325,6 +325,7 @@ def runs(pid: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ["pre-commit", "commit-msg", "post-commit"])
+@pytest.mark.linux
 def test_a_hook_that_outlasts_the_deadline_is_ended_and_nothing_of_it_is_left(
     auto: World, a: Agent, name: str
 ) -> None:

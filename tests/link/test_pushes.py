@@ -74,6 +74,7 @@ def test_without_streams_no_word_is_said(world: World, bare: Path) -> None:
     assert V1 in there(world, bare)
 
 
+@pytest.mark.linux
 def test_a_remote_that_hangs_is_left_in_time(world: World, bare: Path) -> None:
     ssh = world.home / "ssh"
     ssh.write_text(f"#!/bin/sh\necho $$ >>{world.home}/pids\nexec sleep 60\n")

@@ -94,6 +94,7 @@ def test_ctrl_c_at_the_pager_is_the_pagers() -> None:
     assert paged("cat; kill -INT $PPID; echo still here", "one\n") == (0, b"one\r\nstill here\r\n")
 
 
+@pytest.mark.linux
 def test_ctrl_c_at_the_pager_of_git_is_the_pagers(repo: Path) -> None:
     """One that is in a search, say: who pages waits for it, as git does."""
     us = "us=$(cut -d' ' -f4 /proc/$PPID/stat)"

@@ -213,7 +213,7 @@ def test_what_a_ref_holds_in_a_pack_is_not_stored_again(
     assert [stored(known=True), stored()] == [0, 1]
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc to ask")
+@pytest.mark.linux
 def test_a_big_file_under_the_cap_is_streamed(repo: Path) -> None:
     seed()
     sh("git config gitcp.max-file-size 1g; truncate -s 120M big")

@@ -19,6 +19,7 @@ from tests.support.copies import plant
 from tests.support.harness import Agent, World
 from tests.support.paths import ENTRY
 
+pytestmark = pytest.mark.linux  # a pidfd names what is killed
 ROUNDS = 200 if os.environ.get("LONG") else 6
 
 

@@ -124,6 +124,7 @@ def test_a_large_document_that_was_small_keeps_what_is_stored(
         assert keep(here, objects, "s", path).read() == before
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("shape", ["one line", "many lines"])
 def test_memory_stays_flat(repo: Path, tmp_path: Path, shape: str) -> None:
     path, size = tmp_path / "t.jsonl", 24 << 20
