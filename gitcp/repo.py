@@ -115,28 +115,28 @@ class Repo:
         """
         base = Git(cwd, env)
         at = cwd or _cwd()
-        if "GIT_DIR" not in base.env and _is_jj_alone(at):
-            from gitcp import jj
-
-            return cls._jj(jj.root_above(at) or at, base, init)
+        free = "GIT_DIR" not in base.env
+        if free and _is_jj_alone(at) and (repo := cls._jj(at, None, base, init)):
+            return repo
         answers = _EARLY.pop(at, None) if env is None else None
         if eager and answers is None:
             answers = Answers(base, at)
         place = answers.where() if answers else ask_where(base)
         top = place[3] if len(place) > 3 else None
-        if "GIT_DIR" not in base.env and (top or len(place) < 3) and at != top:
-            from gitcp import jj
-
-            if root := jj.root_above(at, top):
-                return cls._jj(root, base, init)
+        apart = free and (top or len(place) < 3) and at != top
+        if apart and (repo := cls._jj(at, top, base, init)):
+            return repo
         if len(place) < 3:
             raise NoRepository(at)
         return cls(top, place[0], place[1], place[2], base, answers)
 
     @classmethod
-    def _jj(cls, root: str, base: Git, init: str | None) -> Repo:
+    def _jj(cls, at: str, stop: str | None, base: Git, init: str | None) -> Repo | None:
+        """The jj workspace around a directory, below stop; None without one."""
         from gitcp import jj
 
+        if not (root := jj.root_above(at, stop)):
+            return None
         git_dir, common, name = jj.opened(root, init)
         repo = cls(root, git_dir, common, "sha1", base)
         repo.algo = repo.config.get("extensions.objectformat", "sha1").lower()

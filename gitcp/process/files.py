@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 import sys
@@ -98,8 +99,6 @@ def fill(fd: int, data: bytes, durable: bool = False) -> None:
 def sync(fd: int) -> None:
     """Have a file outlive a power cut, as far as git itself would (core.fsyncMethod)."""
     if flushes_disk(sys.platform, METHOD.get("core.fsyncmethod", "")):
-        import fcntl
-
         fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # type: ignore[attr-defined]
     else:
         os.fsync(fd)

@@ -290,3 +290,8 @@ def name(edit: JournalLine) -> list[Any]:
     """What names an edit among those of its path: when it was seen, and what stood there then."""
     version = entry(edit["after"])
     return [edit["at"], version[1] if version else ""]
+
+
+def latest(stamp: int) -> int:
+    """The last ns that a stamp may stand for: a file system with whole seconds cuts the others."""
+    return stamp if stamp % 1_000_000_000 else stamp + 999_999_999

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 
-from gitcp.core.credit.entries import PERSON, UNKNOWN
+from gitcp.core.credit.entries import PERSON, UNKNOWN, latest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,6 @@ _BRINGING = frozenset(
 )
 
 _BREAKS = str.maketrans(dict.fromkeys("\"'`;|&<>(){}=,:\n\t\r\0", " "))
-_SECOND = 1_000_000_000
 _MOST = 400  # words of one call that are kept
 
 
@@ -107,11 +106,6 @@ def explains(window: Window, change: Change) -> bool:
     if not change["gone"]:
         return _touches(window, at) and (named or _holds(window, at, looked))
     return _overlaps(window, change) and (named or (looked and not window["late"]))
-
-
-def latest(stamp: int) -> int:
-    """The last ns that a stamp may stand for: a file system with whole seconds cuts the others."""
-    return stamp if stamp % _SECOND else stamp + _SECOND - 1
 
 
 def _touches(window: Window, at: int | None) -> bool:

@@ -197,11 +197,9 @@ def describe_change(
 
 def _changed_at(repo: Repo, path: str, seen: int) -> int | None:
     """When a path changed: its own stamp, or that of a directory above it which was moved."""
-    from gitcp.core.credit import evidence
-
     root = os.fsencode(repo.worktree)
     own = _ctime(os.path.join(root, raw(path)))
-    if own is not None and evidence.latest(own) > seen:
+    if own is not None and entries.latest(own) > seen:
         return own
     newest, folder = own, os.path.dirname(raw(path))
     while True:
