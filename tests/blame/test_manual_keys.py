@@ -49,10 +49,10 @@ def worked(repo: Path) -> Path:
 
 
 def test_the_sums_have_the_keys_that_the_manual_lists(worked: Path) -> None:
-    [stats] = records("stats", "--json", "--survival")
+    [stats] = records("stats", "--json", "--survival", "--cost")
     assert keys(stats, but="tokens") == listed("stats") - {"token_usage"}
     [few] = records("stats", "--json")
-    assert set(few) == set(stats) - {"survival"}
+    assert set(few) == set(stats) - {"survival", "cost"}
 
 
 def test_a_line_has_the_keys_that_the_manual_lists(worked: Path) -> None:
