@@ -12,6 +12,7 @@ from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store.session import state as states
+from tests.git.traced import processes
 from tests.support.harness import World
 from tests.support.linking import sound
 
@@ -104,6 +105,28 @@ def test_a_commit_asks_each_thing_once(world: World) -> None:
     assert count(prepare, "state: load") == 0
     assert count(post, "state: load") == count(post, "state: save") == 1
     sound(world)
+
+
+def test_a_prompt_starts_two_processes_at_most_and_a_commit_six(world: World) -> None:
+    """In a turn like any other; what git says of the repository is known from before.  The trace
+    does not tell of the cat-file that each hook may have: the bounds leave room for it."""
+    agent, trace = world.agent(SID), Trace(world)
+
+    def take_gits() -> list[str]:
+        gits = processes(trace.file)
+        trace.take()
+        return gits
+
+    agent.turn("one", {"a.txt": "one\n"})
+    assert world.commit()
+    take_gits()
+    agent.prompt("two")
+    assert len(gits := take_gits()) <= 1, gits
+    agent.write("a.txt", "two\n")
+    agent.stop()
+    assert len(gits := take_gits()) <= 2, gits
+    assert world.commit()
+    assert len(gits := take_gits()) <= 4, gits
 
 
 def test_the_time_of_the_last_interaction_moves_at_a_commit(world: World) -> None:

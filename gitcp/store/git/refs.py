@@ -15,7 +15,7 @@ from gitcp.store.git import private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeVar
 
     from gitcp.repo import Repo
@@ -156,8 +156,20 @@ def may_be_below(repo: Repo, prefix: str) -> bool:
     return b" " + raw(prefix) in packed
 
 
+def leave_out_empty(repo: Repo, patterns: Iterable[str]) -> list[str]:
+    """The patterns of for-each-ref without those in whose folder there is no ref, by the files."""
+
+    def find_folder(pattern: str) -> str:
+        plain = min((pattern.partition(sign)[0] for sign in "*?["), key=len)
+        return plain.rpartition("/")[0] + "/"
+
+    return [one for one in patterns if may_be_below(repo, find_folder(one))]
+
+
 def listing(repo: Repo, *patterns: str) -> dict[str, str]:
     """ref -> oid of every ref below the patterns."""
+    if patterns and not (patterns := tuple(leave_out_empty(repo, patterns))):
+        return {}
     form = "--format=%(refname)%00%(objectname)"
     pairs = (
         line.split(b"\0") for line in repo.git.lines("for-each-ref", form, *patterns, sep=b"\n")

@@ -143,7 +143,7 @@ def move_home(repo: Repo, objects: Objects) -> None:
     """Bring the streams that lie where gitcp.streams-hidden no longer puts them to their place."""
     home = shadow_refs.home(repo)
     [other] = {*shadow_refs.PLACES} - {home}
-    for ref in refs.listing(repo, other) if refs.may_be_below(repo, other) else ():
+    for ref in refs.listing(repo, other):
         if ids.parse_shadow(ref):
             with exclusive(repo, shadow_refs.lock_of(repo, ref)):
                 _move_home(repo, objects, ref, home + ids.stream_name(ref))

@@ -11,7 +11,7 @@ from gitcp.core.git import ids
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, Foreign
 from gitcp.record import lines, text
-from gitcp.store.git import private
+from gitcp.store.git import private, refs
 from gitcp.store.git.commit import parse_commit, stamp
 from gitcp.store.git.tree import TREE, Lookup, diff_trees, tree_of
 
@@ -148,13 +148,15 @@ def listing(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
 def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
     """The refs below the patterns that have the name of a stream; newest_first: by their commits,
     where git has them all."""
-    argv = ["for-each-ref", "--format=%(refname)", *(patterns or (*PLACES, ARCHIVE))]
+    there = refs.leave_out_empty(repo, patterns or (*PLACES, ARCHIVE))
+    if not there:
+        return []
+    argv = ["for-each-ref", "--format=%(refname)", *there]
     sort = ["--sort=-committerdate"] if newest_first else []
     status, out = repo.git.run(argv[0], *sort, *argv[1:], ok=(0, 128))
     if status:
         _, out = repo.git.run(*argv)
-    refs = lines(out)
-    return [ref for ref in refs if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
+    return [ref for ref in lines(out) if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
 
 
 def read_all(objects: Objects, refs: Iterable[str]) -> list[Tip]:

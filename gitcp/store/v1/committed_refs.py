@@ -13,7 +13,6 @@ from gitcp.core.git.ids import (
     parse_checkpoint_ref,
 )
 from gitcp.errors import Error
-from gitcp.record import text
 from gitcp.store.git import refs
 from gitcp.store.git.tree import TREE, read_tree
 
@@ -26,14 +25,9 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 REF = "refs/heads/entire/checkpoints/v1"
+_LEGACY = "refs/heads/entire/sessions"
 _TRACKING = "refs/remotes/**/entire/checkpoints/v1"
-_PATTERNS = (
-    CHECKPOINTS,
-    REF,
-    _TRACKING,
-    "refs/heads/entire/sessions",
-    "refs/remotes/**/entire/sessions",
-)
+_TRACKING_LEGACY = "refs/remotes/**/entire/sessions"
 
 
 def sources(repo: Repo) -> list[str]:
@@ -104,10 +98,9 @@ def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
 
 
 def _listed(repo: Repo) -> list[str]:
-    names = repo.git.lines("for-each-ref", "--format=%(refname)", *_PATTERNS, sep=b"\n")
-    every = map(text, names)
-    below = f"{CHECKPOINTS}/"
-    return list(dict.fromkeys(CHECKPOINTS if n.startswith(below) else n for n in every))
+    own = [CHECKPOINTS] if has_own(repo) else []
+    branches = [ref for ref in (REF, _LEGACY) if refs.read(repo, ref)]
+    return [*own, *branches, *refs.listing(repo, _TRACKING, _TRACKING_LEGACY)]
 
 
 def _preferred(repo: Repo, names: list[str]) -> list[str]:
