@@ -89,7 +89,7 @@ TOOLS = {
     "export-notes": "write who wrote which line as notes of Git AI",
     "export-traces": "write Agent Trace records of a range",
     "export-facts": "write what is known of commits as tables of Parquet",
-    "facts": "ask a dataset of facts, in SQL or by the name of a question",
+    "facts": "ask a dataset of facts, by SQL or a question's name",
     "facts-spark": "export the facts of many repositories at once, on Spark",
     "completion": "write what a shell needs to complete commands",
     "hook": "run the pipeline of a hook",

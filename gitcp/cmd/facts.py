@@ -1,4 +1,4 @@
-"""gitcp-facts - ask a dataset of facts, in SQL or by the name of a question"""
+"""gitcp-facts - ask a dataset of facts, by SQL or a question's name"""
 
 from __future__ import annotations
 
