@@ -58,7 +58,7 @@ def test_an_event_that_means_nothing_is_unknown_and_its_payload_is_not_trusted(r
         ("claude-code", b"{" * 100_000, "payload"),
         ("claude-code", b'{"session_id": "../../x", "cwd": "/r"}', "session_id"),
         ("claude-code", b'{"session_id": "s", "cwd": "relative"}', "cwd"),
-        ("aider", b"{}", "aider"),
+        ("nosuch", b"{}", "nosuch"),
     ],
 )
 def test_bad_input_is_named(agent: str, data: bytes, named: str, read: Read) -> None:

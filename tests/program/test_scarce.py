@@ -57,7 +57,7 @@ def stop_by(agent: Agent, words: list[str]) -> str:
 @pytest.mark.parametrize("count", [6, 7, 8, 9, 12])
 def test_too_few_descriptors_are_said(world: World, a: Agent, count: int) -> None:
     [line] = stop_under(a, f"-n {count}").splitlines()
-    assert line.startswith("warning: ") and line.endswith("Too many open files")
+    assert line.startswith("warning: ") and "Too many open files" in line
     a.stop()
     assert world.tree(world.branch()) == {"src/a.py": "a = 1\n"}
 

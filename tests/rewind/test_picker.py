@@ -64,6 +64,11 @@ def unbroken(screen: Screen) -> bool:
     return not parts & set(shown)
 
 
+def listed(screen: Screen) -> list[str]:
+    """The rows of points."""
+    return screen.text.partition("\n--")[0].splitlines()[1:]
+
+
 @pytest.mark.parametrize("columns", [80, 40])
 def test_points_are_moved_in_filtered_and_looked_at_in_any_width(
     world: World, a: Agent, columns: int
@@ -88,8 +93,8 @@ def test_points_are_moved_in_filtered_and_looked_at_in_any_width(
         screen.type(ESC, "go back to which point?")
         screen.type("/", "filter: _")
         screen.type("write ONE", "filter: write ONE_")
-        listed = screen.text.partition("\n--")[0].splitlines()[1:]
-        assert listed and all("write" in row for row in listed), screen.text
+        screen.wait_for(lambda: all("write" in row for row in listed(screen)))
+        assert listed(screen)
         screen.type(ENTER, "go back? [y/N]")
         screen.type("y\n", "'gitcp undo' takes it back")
     assert world.read("a.py") == "an unmistakable and considerable line of settings\n" * 2

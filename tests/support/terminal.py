@@ -10,7 +10,7 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import pyte
@@ -98,8 +98,12 @@ class Screen:
 
     def wait(self, wanted: str) -> None:
         """Read on until a text is on the screen."""
+        self.wait_for(lambda: wanted in self.text)
+
+    def wait_for(self, seen: Callable[[], bool]) -> None:
+        """Read on until the screen is as it shall be: it is drawn in pieces."""
         ends = time.monotonic() + _LONGEST
-        while wanted not in self.text:
+        while not seen():
             assert time.monotonic() < ends and self._read(1), self.text
 
     def ended(self) -> int:
