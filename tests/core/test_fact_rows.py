@@ -60,16 +60,16 @@ def test_what_is_no_team_is_refused(table: object) -> None:
 @pytest.mark.parametrize(
     ("graph", "tip", "came"),
     [
-        ("b a, a", "b", {"a": "a", "b": "b"}),
-        ("m a t2, t2 t1, t1 a, a", "m", {"a": "a", "t1": "m", "t2": "m", "m": "m"}),
+        ("b a, a", "b", {}),
+        ("m a t2, t2 t1, t1 a, a", "m", {"t1": "m", "t2": "m"}),
         # A branch that was merged twice: what the first merge brought stays that one's.
         (
             "n m t2, m a t1, t2 t1, t1 a, a",
             "n",
-            {"a": "a", "t1": "m", "m": "m", "t2": "n", "n": "n"},
+            {"t1": "m", "t2": "n"},
         ),
         # Beside the range, and a parent that is not in it.
-        ("b a, x a", "b", {"b": "b"}),
+        ("b a, x a", "b", {}),
     ],
 )
 def test_a_commit_came_by_the_merge_that_brought_it(

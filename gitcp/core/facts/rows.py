@@ -205,7 +205,7 @@ def day(time: int) -> str:
 
 
 def changes(graph: Sequence[Sequence[str]], tip: str) -> dict[str, str]:
-    """commit -> the one by which it came to the line of first parents of tip.
+    """commit -> the one by which it came to the line of first parents of tip, if it is another.
 
     graph: each commit with its parents."""
     parents = {row[0]: row[1:] for row in graph}
@@ -220,4 +220,4 @@ def changes(graph: Sequence[Sequence[str]], tip: str) -> dict[str, str]:
             if one in parents and one not in came:
                 came[one] = commit
                 stack += parents[one]
-    return came
+    return {one: commit for one, commit in came.items() if one != commit}

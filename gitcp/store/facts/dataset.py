@@ -20,11 +20,12 @@ from gitcp.errors import Error
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any, Self
+    from typing import Any, BinaryIO, Self
 
     from gitcp.core.facts.rows import Row, Rows
 
-_MOST = 40_000  # rows in memory
+_MOST = 8_000  # rows in memory: what becomes of them in a file is a group of rows
+_OPEN = 32  # files that are being written
 _BATCHES, _WRITING = "_batches", "_writing"
 _TYPES = {
     schema.TEXT: "string",
@@ -46,6 +47,8 @@ class Batch:
         self._rows: dict[tuple[str, str], list[Row]] = {}
         self._held = 0
         self._files: list[str] = []
+        # By table and month, the one used last behind the others.
+        self._open: dict[tuple[str, str], tuple[Any, BinaryIO]] = {}
         self.counts: dict[str, int] = dict.fromkeys(schema.TABLES, 0)
 
     def __enter__(self) -> Self:
@@ -62,6 +65,7 @@ class Batch:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._open.clear()
         shutil.rmtree(self._writing, ignore_errors=True)
         os.close(self._lock)
 
@@ -84,23 +88,37 @@ class Batch:
             self._flush()
 
     def _flush(self) -> None:
-        number = f"{len(self._lists):05d}"
-        for (table, month), rows in self._rows.items():
-            place = f"{table}/repository={self._folder}/month={month}"
-            name = f"{place}/{number}-{len(self._files):05d}.parquet"
-            path = os.path.join(self._writing, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as f:
-                _arrow().parquet.write_table(_table(table, rows), f, compression="zstd")
-                f.flush()
-                os.fsync(f.fileno())
-            self._files.append(name)
-        self._rows.clear()
+        for key in [*self._rows]:
+            table = _table(key[0], self._rows.pop(key))
+            there = key in self._open
+            self._open[key] = self._open.pop(key) if there else self._begin(key, table.schema)
+            self._open[key][0].write_table(table)
+            self._close(_OPEN)
         self._held = 0
+        _arrow().default_memory_pool().release_unused()
+
+    def _begin(self, key: tuple[str, str], columns: Any) -> tuple[Any, BinaryIO]:
+        place = f"{key[0]}/repository={self._folder}/month={key[1]}"
+        name = f"{place}/{len(self._lists):05d}-{len(self._files):05d}.parquet"
+        path = os.path.join(self._writing, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self._files.append(name)
+        f = open(path, "wb")  # noqa: SIM115
+        return _arrow().parquet.ParquetWriter(f, columns, compression="zstd"), f
+
+    def _close(self, most: int) -> None:
+        """Leave so many files open."""
+        for key in [*self._open][: max(0, len(self._open) - most)]:
+            writer, f = self._open.pop(key)
+            writer.close()
+            f.flush()
+            os.fsync(f.fileno())
+            f.close()
 
     def finish(self, tips: Iterable[str]) -> None:
         """Make what was added part of the dataset; tips: what was exported, as object names."""
         self._flush()
+        self._close(0)
         if not self._files:
             return
         about = {

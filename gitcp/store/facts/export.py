@@ -7,7 +7,7 @@ from functools import partial
 
 from gitcp.agents.reading.items import items
 from gitcp.core.facts import rows
-from gitcp.errors import Error
+from gitcp.errors import Error, GitError
 from gitcp.record import lines, text
 from gitcp.store.facts import prices
 from gitcp.store.facts.dataset import Batch
@@ -48,13 +48,11 @@ def export(
     revision, and for a dataset of another version.
     """
     chosen = [*revisions] or ["HEAD"]
-    graph = [text(row).split() for row in _log(repo, "--format=%H %P", chosen)]
     tips = [end for end in _ends(repo, chosen) if not end.startswith("^")]
-    came = rows.changes(graph, tips[0]) if tips else {}
     teams = rows.parse_teams(*team_file.read_table(repo, tips[0], "teams")) if tips else {}
     with Batch(directory, name or repository(repo)) as batch:
-        commits = [row[0] for row in graph]
-        if new := len(set(commits) - batch.seen):
+        new, came = _plan(repo, chosen, tips, batch.seen)
+        if new:
             add = partial(_add, batch, teams, came, light)
             _tell(repo, chosen, batch.seen, prompts, light, add, progress)
             batch.finish(tips)
@@ -69,10 +67,18 @@ def repository(repo: Repo) -> str:
     return rows.repository_name(url or repo.top or repo.common)
 
 
-def _log(repo: Repo, form: str, chosen: Sequence[str]) -> list[bytes]:
-    return repo.git.lines(
-        "log", "-z", "--no-show-signature", form, "--end-of-options", *chosen, "--"
-    )
+def _plan(
+    repo: Repo, chosen: Sequence[str], tips: Sequence[str], seen: Set[str]
+) -> tuple[int, dict[str, str]]:
+    """How many commits are not seen, and rows.changes() of them all."""
+    form = "--no-show-signature", "--format=%H %P"
+    log = repo.git.stream("log", "-z", *form, "--end-of-options", *chosen, "--")
+    try:
+        graph = [text(row).split() for row in log]
+    except GitError as e:
+        raise e.plain() from None
+    new = sum(row[0] not in seen for row in graph)
+    return new, rows.changes(graph, tips[0]) if tips and new else {}
 
 
 def _ends(repo: Repo, chosen: Sequence[str]) -> list[str]:

@@ -68,7 +68,8 @@ class Earlier:
         try:
             for commit, path, oid in self._log(tips, paths):
                 place = commit, path
-                self._read.add(place)
+                if paths:
+                    self._read.add(place)
                 other = first.setdefault((path, oid), place)
                 if other != place:
                     self._again[other] = self._again[place] = oid

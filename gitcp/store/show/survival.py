@@ -40,7 +40,7 @@ class Replay:
         self._where = [b"--end-of-options", *map(raw, revisions or ["HEAD"]), b"--"]
         self._paths = paths
         self.survival = Survival()
-        self._children: dict[str, int] = {}
+        self._children: dict[str, int] = {}  # those to come, where it is not one child
         self._kept: dict[str, Files] = {}
         self._files: Files = {}
         self.commits, merges = self._counted()
@@ -54,7 +54,7 @@ class Replay:
             self._merged(commit, parents, next(self._merges, {}))
         else:
             self._changed(commit, self._files)
-        if self._children.get(commit["oid"]):
+        if self._children.get(commit["oid"], 1):
             self._kept[commit["oid"]] = self._files
 
     def record(self) -> dict[str, Any]:
@@ -72,12 +72,21 @@ class Replay:
     def _counted(self) -> tuple[int, int]:
         """How many commits there are, and how many of them are merges."""
         total = merges = 0
-        for line in self._log("--no-show-signature", "--format=%P"):
-            parents = text(line).split()
+        tips: set[str] = set()
+        seen: set[int] = set()  # parents; where two have the same number, a copy too many is made
+        for line in self._log("--no-show-signature", "--format=%H %P"):
+            commit, *parents = text(line).split()
             total += 1
             merges += len(parents) > 1
+            if _number(commit) not in seen:
+                tips.add(commit)
             for parent in parents:
-                self._children[parent] = self._children.get(parent, 0) + 1
+                number = _number(parent)
+                if number in seen:
+                    self._children[parent] = self._children.get(parent, 1) + 1
+                seen.add(number)
+                tips.discard(parent)
+        self._children |= dict.fromkeys(tips, 0)
         return total, merges
 
     def _brought(self) -> Iterator[dict[str, str]]:
@@ -98,11 +107,11 @@ class Replay:
 
     def _parent(self, oid: str) -> Files:
         """The files of a commit, to be changed: a copy where another child needs them too."""
-        self._children[oid] -= 1
-        if self._children[oid]:
-            return dict(self._kept.get(oid, {}))
-        del self._children[oid]
-        return self._kept.pop(oid, {})
+        left = self._children.pop(oid, 1) - 1
+        if not left:
+            return self._kept.pop(oid, {})
+        self._children[oid] = left
+        return dict(self._kept.get(oid, {}))
 
     def _changed(self, commit: Commit, files: Files) -> None:
         rest = sums.unsaid(commit)
@@ -140,6 +149,10 @@ class Replay:
                     owners = self.survival.merge(parents, resolved[path], known)
                 same = blob, owners
             files[path] = same
+
+
+def _number(oid: str) -> int:
+    return int(oid[:15], 16)
 
 
 def _taker(commit: Commit) -> str:
