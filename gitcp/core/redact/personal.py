@@ -42,13 +42,13 @@ _UPPER = rb"(?:[A-Z]|\xc3[\x80-\x9e])"
 _WORD = rb"(?:[A-Za-z'.-]|\xc3[\x80-\xbf]){1,30}"
 _ADDRESSES = (
     # 221b Baker Street, London NW1 6XE; 1600 Pennsylvania Ave, Washington, DC 20500
-    rb"\b[1-9][0-9]{0,4}[a-z]? (?:" + _UPPER + _WORD + rb" ){1,4}"
+    rb"\b[1-9][0-9]{0,4}[A-Za-z]? (?:" + _UPPER + _WORD + rb" ){1,4}"
     rb"(?:Street|St\.|Avenue|Ave\.?|Road|Rd\.?|Boulevard|Blvd\.?|Lane|Ln\.?|Drive|Dr\.|Court|Square|Terrace)"
     rb"(?![A-Za-z])(?:,? (?:" + _UPPER + _WORD + rb",? ){1,3}(?:[A-Z]{2} [0-9]{5}(?:-[0-9]{4})?"
     rb"|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}))?",
     # Hauptstraße 12a, 10115 Berlin
     _UPPER + rb"(?:[a-z]|\xc3[\xa0-\xbf]){2,30}"
-    rb"(?:stra\xc3\x9fe|strasse|str\.|weg|platz|allee|gasse) [1-9][0-9]{0,3}[a-z]?\b"
+    rb"(?:stra\xc3\x9fe|strasse|str\.|weg|platz|allee|gasse) [1-9][0-9]{0,3}[A-Za-z]?\b"
     rb"(?:,? [0-9]{5} " + _UPPER + _WORD + rb")?",
     # 12 rue de la Paix, 75002 Paris
     rb"\b[1-9][0-9]{0,3}(?: bis| ter)?,? (?:rue|avenue|boulevard|chemin|impasse|quai)"

@@ -25,6 +25,7 @@ HITS = [
     *(("ADDRESS", place) for place in (
         "221b Baker Street, London NW1 6XE", "1600 Pennsylvania Ave, Washington, DC 20500",
         "10 Downing Street", "Hauptstraße 12a, 10115 Berlin", "Lindenallee 3",
+        "221B Baker Street", "Hauptstraße 12A",
         "12 rue de la Paix, 75002 Paris", "5 avenue Anatole France, 75007 Paris")),
     *(("NAME", name) for name in (*NAMES, "Ada\n Lovelace")),
     ("TICKET", "T-4711"),
