@@ -255,6 +255,14 @@ def test_what_a_shell_call_threw_away_comes_back(
     assert files(world.path) == discard.after
 
 
+def test_a_call_whose_loss_came_back_and_was_undone_is_taken_back_again(world: World) -> None:
+    discard = Discard(world, "the person's", "git checkout -- f.txt")
+    done(world, "rewind", "--to", discard.tool)
+    done(world, "undo")
+    done(world, "rewind", "--tool", discard.tool)
+    discard.came_back()
+
+
 def test_a_call_that_threw_work_away_is_listed_as_a_point(world: World) -> None:
     discard = Discard(world, "the person's", "git checkout -- f.txt")
     listed = [p for p in points(world) if p["id"] == discard.tool]

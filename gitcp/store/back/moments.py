@@ -47,20 +47,28 @@ def find_edits(
 
 def _standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
     """The edits but for those that threw content away which has come back since by another's
-    hand: there is nothing of them to take back."""
+    hand, and stayed: there is nothing of them to take back."""
     standing: list[JournalLine] = []
-    back: dict[str, list[JournalLine]] = {}
+    later: dict[str, list[JournalLine]] = {}  # path -> its edits after this one, the newest first
     for line in reversed(list(lines)):
-        later = back.setdefault(line["path"], [])
+        since = later.setdefault(line["path"], [])
         threw = entries.cause(line) != entries.author(line) and entries.cause(line)[0]
-        if not threw or not any(
-            entries.entry(one["after"]) == entries.entry(line["before"])
-            and entries.cause(one)[0] != entries.cause(line)[0]
-            for one in later
-        ):
+        if not (threw and _came_back(line, since)):
             standing.append(line)
-        later.append(line)
+        since.append(line)
     return standing[::-1]
+
+
+def _came_back(line: JournalLine, since: Iterable[JournalLine]) -> bool:
+    """Whether what an edit threw away came back by another's hand later than it last went."""
+    before, after = entries.entry(line["before"]), entries.entry(line["after"])
+    for one in since:
+        left = entries.entry(one["after"])
+        if left == before and entries.cause(one)[0] != entries.cause(line)[0]:
+            return True
+        if left == after:
+            return False
+    return False
 
 
 def _pick(kind: str, name: str, known: Iterable[str]) -> str:
