@@ -79,7 +79,8 @@ def find_moment(
     """(the edits since a turn or tool use began; its place among lines); after: since it ended.
     None where no edit went through it.
 
-    A look may see an edit long after it was made: `made` tells where it belongs.
+    A look may see an edit long after it was made: `made` tells where it belongs, and the order
+    of the lines where the clock of the file system tells no difference.
     """
     own = [n for n, line in enumerate(lines) if name in _causes(line)]
     if not own:
@@ -90,7 +91,7 @@ def find_moment(
     if after:
         place = max(closed or own)
         end = max(int(lines[n]["at"]) for n in (closed or own))
-        since = [n for n in range(place + 1, len(lines)) if _time_made(lines[n]) > end]
+        since = [n for n in range(place + 1, len(lines)) if _time_made(lines[n]) >= end]
         since = [n for n in since if n not in own]
     else:
         place = min([*opened, own[0]])

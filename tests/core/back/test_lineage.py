@@ -115,6 +115,7 @@ MOMENT: list[Any] = [
         (MOMENT, "1", False, ([20, 50], 1)),
         (MOMENT, "2", True, ([], 3)),
         ([*MOMENT, edit(60, EMPTY, A, T)], "2", True, ([60], 3)),
+        ([*MOMENT, {**edit(60, EMPTY, A, T), "made": 30}], "2", True, ([60], 3)),
         (MOMENT[2:], "2", False, ([20, 40, 50], 0)),
         (MOMENT, "9", False, None),
     ],
