@@ -29,6 +29,9 @@ def test_a_moment_is_shown_and_compared_and_nothing_moves(world: World, a: Agent
     assert f"session {SID}" in shown
     assert "prompt 2" in shown
     assert "Files that this tool use changed:\n    A d/b.py\n" in shown
+    later = done(world, "show", "toolu_3:after")
+    assert "point toolu_3:after  after a tool use" in later
+    assert "  after d/b.py\n" in later
     turn = done(world, "show", a.state["turn_id"])
     assert "Files that this turn changed:\n    M a.py\n    A d/b.py\n" in turn
     names = ("diff", "--name-status")

@@ -45,6 +45,8 @@ def temporary(checkpoint: Record, when: When, full: bool, transcript: bool) -> I
 def point(record: Record, when: When) -> Iterator[Line]:
     """A point to go back to that is no checkpoint, as store.back.trees.show() gives it."""
     kind, whose = _POINTS[record["kind"]]
+    if record["id"].endswith(":after"):
+        kind = kind.replace("before", "after")
     yield [("point ", ""), (record["id"], "cyan"), (f"  {kind}", "")]
     yield [(f"  {when(record['time'])}  {record['message']}", "")]
     if record["session_id"]:

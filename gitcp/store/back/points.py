@@ -80,7 +80,10 @@ def find(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Po
     for anywhere in (True,) if everywhere else (False, True):
         known = read_points(repo, objects, anywhere)
         if point := point_list.choose(known, own):
-            return {**point, "id": point["id"] + after}
+            if after:
+                message = point["message"].replace("before", "after", 1)
+                return {**point, "id": point["id"] + after, "message": message}
+            return point
     if commit := (_find_successor(repo, objects, known, name) or "")[:7]:
         ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit}'"
         raise Error(f"point '{name}' became commit {commit}: {ways}")
