@@ -21,6 +21,7 @@ from bench.budgets import START
 from bench.session import TOP
 
 MB = 1 << 20
+NORMAL = 0.0075  # seconds: P of the machine that budgets in seconds are for
 ROWS: list[str] = []
 OUTSIDE: list[str] = []
 # A small process between: what it runs begins with its memory, not with ours.

@@ -15,11 +15,10 @@ from pathlib import Path
 import pytest
 
 from bench import growth
-from bench.growth import MB, Cost, cost, row
+from bench.growth import MB, NORMAL, Cost, cost, row
 from bench.session import ENTRY, SID, TOP, Session, quietly
 
 LONG = bool(os.environ.get("LONG"))
-NORMAL = 0.0075  # seconds: P of the machine that budgets in seconds are for
 HOOK = (sys.executable, "-I", "-S", str(ENTRY), "claude-code")
 
 # Redaction of a transcript and nothing else, in pieces as a person would who wants it flat.
