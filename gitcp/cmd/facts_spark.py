@@ -45,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     failed = 0
     with fleet.session(args.master) as spark:
-        sources = fleet.read_sources(spark, args.list) if args.list else []
+        sources = fleet.read_sources(args.list) if args.list else []
         for record in fleet.export_all(spark, sources, directory, args.light):
             failed += record["state"] == "failed"
             if args.json:

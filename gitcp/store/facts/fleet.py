@@ -56,18 +56,24 @@ def _pyspark() -> Any:
     return pyspark
 
 
-def read_sources(spark: Any, place: str) -> list[Source]:
+def read_sources(place: str) -> list[Source]:
     """The repositories in a file, one to a line with its checkpoints' place behind a tab where that
-    is another; or in a table that Spark reads, by its columns repository and checkpoints."""
+    is another; or in a table, by its columns repository and checkpoints.  Raises Error for a table
+    without, and OSError."""
     if not place.endswith(_TABLES):
         with open(place, encoding="utf-8") as f:
             parts = [line.rstrip("\n").partition("\t") for line in f if line.strip(" \n")]
         return list(dict.fromkeys((p[0], p[2]) for p in parts if not p[0].startswith("#")))
-    kind = place.rpartition(".")[2]
-    table = spark.read.format(kind).option("header", True).load(place)
-    both = "checkpoints" in table.columns
-    every = table.select("repository", *(["checkpoints"] if both else [])).collect()
-    return list(dict.fromkeys((row[0], (row[1] or "") if both else "") for row in every))
+    import pyarrow.dataset
+
+    try:
+        table = pyarrow.dataset.dataset(place, format=place.rpartition(".")[2]).to_table()
+        every = table["repository"].to_pylist()
+    except (KeyError, ValueError) as e:
+        raise Error(f"'{place}' is no table with a column 'repository': {e}") from None
+    both = "checkpoints" in table.column_names
+    stores = table["checkpoints"].to_pylist() if both else [""] * len(every)
+    return list(dict.fromkeys((one, store or "") for one, store in zip(every, stores, strict=True)))
 
 
 def export_all(spark: Any, sources: list[Source], directory: str, light: bool) -> Iterator[Record]:
