@@ -153,8 +153,12 @@ def test_the_timeline_has_lanes_blocks_ticks_and_commits(shown: Path, browser: A
 
 def test_printing_unfolds_at_once(shown: Path, browser: Any) -> None:
     show(browser, shown)
-    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
-    assert "Result" in text_of(browser, "#turns") and "Done." in text_of(browser, "#turns")
+    unfolded = (
+        "dispatchEvent(new Event('beforeprint')); return [document.querySelector('#turns')."
+        "textContent, document.querySelector('#turns .result').textContent.length]"
+    )
+    text, length = browser.execute_script(unfolded)
+    assert "Result" in text and "Done." in text and length > 2000
     browser.execute_script("dispatchEvent(new Event('afterprint'))")
     steps = "return document.querySelector('#turns details[open]')"
     assert browser.execute_script(steps) is None
@@ -189,6 +193,46 @@ def test_of_a_large_change_few_elements_are_alive_and_all_is_searched(
         assert place in row.text and browser.execute_script(alive) <= 3000
     browser.execute_script("fillAll()")
     assert browser.execute_script("return document.querySelectorAll('tr').length") == 30 * 200
+
+
+def test_a_search_finds_what_the_hunks_of_the_chosen_author_show_and_nothing_else(
+    tmp_path: Path, browser: Any
+) -> None:
+    page = Page("two", str, {})
+    commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
+    page.commit({**commit, "checkpoints": []}, {})
+    lines = [f"word {n}" if n in (1, 50) else "" for n in range(1, 60)]
+    known = {1: (authors.nobody("person"), "A Person"), 50: (authors.nobody("unknown"), "")}
+    file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(0, 0, 1, 1), (48, 0, 50, 1)]}
+    file |= {"before": [line for line in lines if not line], "after": lines, "authors": known}
+    page.file({**file, "sizes": (0, 0)})
+    (tmp_path / "two.html").write_text(page.html("0"))
+    for who, number in (("person", "1"), ("unknown", "50")):
+        show(browser, tmp_path / "two.html", f"#q=word&who={who}")
+        assert text_of(browser, "#tally") == "1 hit"
+        browser.execute_script("step(1)")
+        assert text_of(browser, "tr.here").endswith(f"word {number}")
+
+
+def test_a_hit_in_what_was_said_before_a_tool_use_is_brought_into_view(
+    shown: Path, browser: Any
+) -> None:
+    show(browser, shown)
+    browser.execute_script("query.value = 'onload=window'; search()")
+    answers = browser.execute_script("return hits.filter((hit) => hit.kind === 'answer')")
+    browser.execute_script("go(arguments[0])", answers[0]["id"])
+    said = browser.find_element("css selector", "#drawer .steps .said")
+    assert said.is_displayed() and "{{ 7*7 }}" in said.text
+
+
+def test_back_shows_what_was_shown_before(shown: Path, browser: Any) -> None:
+    show(browser, shown)
+    browser.find_element("css selector", ".whys a").click()
+    assert browser.find_element("css selector", "#drawer:not([hidden])")
+    browser.execute_script("query.value = 'second'; search(); remember()")
+    browser.back()
+    assert browser.find_element("css selector", "#drawer[hidden]")
+    assert browser.execute_script("return [query.value, here]") == ["", ""]
 
 
 def test_branches_have_lanes_a_removal_its_remover_and_search_a_file(

@@ -107,10 +107,14 @@ function fillAll() {
 
 addEventListener("beforeprint", () => {
   fillAll();
-  for (const one of document.querySelectorAll("details:not([open])")) {
-    one.dataset.printed = "1";
-    one.open = true;
+  for (let closed; (closed = document.querySelectorAll("details:not([open])")).length;) {
+    for (const one of closed) {
+      one.dataset.printed = "1";
+      one.open = true;
+      one.unfold?.();
+    }
   }
+  for (const button of document.querySelectorAll("button.more")) button.click();
 });
 addEventListener("afterprint", () => {
   printing = false;

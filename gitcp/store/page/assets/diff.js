@@ -181,6 +181,11 @@ function isChosen(value, hunk) {
   });
 }
 
+function isOfChosen(file) {
+  return !chosen.who || (chosen.turn ? file.turns.includes(chosen.turn)
+    : file.bar.some((part) => part.who === chosen.who));
+}
+
 function bodyOf(file, value) {
   if (file.sizes) {
     const [before, after] = file.sizes;
@@ -220,8 +225,7 @@ function fileBlock(file) {
 }
 
 function showFiles() {
-  const shown = page.files.filter((file) => !chosen.who || (chosen.turn
-    ? file.turns.includes(chosen.turn) : file.bar.some((part) => part.who === chosen.who)));
+  const shown = page.files.filter(isOfChosen);
   const holder = document.getElementById("files");
   showBlocks(holder, shown.map(fileBlock));
   if (!shown.length) holder.append(make("p", { class: "soft", text: "No file of this author" }));

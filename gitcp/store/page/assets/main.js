@@ -78,7 +78,14 @@ function follow() {
   }
   search();
   results.hidden = true;
+  here = id;
   if (id) go(id, false);
+}
+
+function goBack() {
+  drawer.hidden = true;
+  query.value = "";
+  follow();
 }
 
 function showCommits() {
@@ -180,7 +187,7 @@ async function begin() {
   showCommits();
   showTimeline();
   addEventListener("resize", showTimeline);
-  addEventListener("popstate", follow);
+  addEventListener("popstate", goBack);
   document.documentElement.dataset.ready = "shown";
   await unpackAll();
   for (const turn of page.turns) place(valueOf(turn).parts, turn);

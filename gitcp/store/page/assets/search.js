@@ -10,6 +10,7 @@ let lookup = ""; // what hits are of
 
 function* lines(value) {
   for (const hunk of value.hunks) {
+    if (!isChosen(value, hunk)) continue;
     for (const row of numbered(hunk)) {
       yield [row.new || `old ${row.old}`, row.runs.map((run) => run[1]).join("")];
     }
@@ -20,7 +21,7 @@ function* wordsOf(parts) {
   for (const part of parts) {
     if (part.image !== undefined) continue;
     if (part.text) {
-      yield ["answer", "", textOf(part.text)];
+      yield ["answer", part.place, textOf(part.text)];
       continue;
     }
     yield ["call", part.id, `${part.name} ${part.path || ""} ${part.given || ""} ` +
@@ -61,9 +62,8 @@ function isOf(kind, entry) {
 function allowed(kind, entry) {
   if (!isOf(kind, entry)) return false;
   if (!chosen.who) return true;
-  if (kind === "path" || kind === "code") {
-    return entry.bar.some((part) => part.who === chosen.who);
-  }
+  if (kind === "path" || kind === "code") return isOfChosen(entry);
+  if (chosen.turn) return entry.id === chosen.turn;
   return entry.session !== undefined && page.sessions[entry.session].id === chosen.who;
 }
 
@@ -143,6 +143,17 @@ function rangesIn(node) {
     }
   }
   return ranges;
+}
+
+// The first place in a node where what is searched stands, as far as boxes must scroll for it.
+function bringHit(node) {
+  const [range] = lookup.length > 1 && node ? rangesIn(node) : [];
+  for (let box = range?.startContainer.parentElement; box && box !== document.body;
+    box = box.parentElement) {
+    if (box.scrollHeight <= box.clientHeight) continue;
+    box.scrollTop += range.getBoundingClientRect().top - box.getBoundingClientRect().top -
+      box.clientHeight / 3;
+  }
 }
 
 function highlight() {

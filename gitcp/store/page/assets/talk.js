@@ -1,7 +1,7 @@
 // Conversations: a prompt, the work folded to a line for each call, the answer.
 
 const LONG = 1500; // characters of an output that are shown at once
-const places = new Map(); // call -> its turn and the calls of subagents that it is in
+const places = new Map(); // call or answer -> its turn and the calls of subagents that it is in
 
 function sign(call) {
   const stat = call.diff ? sizes(call) : "";
@@ -19,7 +19,7 @@ function output(text, kind) {
   const wanted = lookup.length > 1 && text.toLowerCase().includes(lookup, LONG);
   if (text.length <= LONG || wanted) return make("pre", { class: kind, text });
   const pre = make("pre", { class: kind, text: `${text.slice(0, LONG)}…` });
-  const button = make("button", { type: "button", class: "quiet",
+  const button = make("button", { type: "button", class: "quiet more",
     text: `Show all ${text.length.toLocaleString("en")} characters`,
     click: () => { pre.textContent = text; button.remove(); } });
   return make("div", {}, pre, button);
@@ -55,7 +55,8 @@ function pictureOf({ image, about }) {
 
 function partOf(part) {
   if (part.image !== undefined) return pictureOf(part);
-  return part.text ? make("div", { class: "said" }, ...grow(part.text)) : callOf(part);
+  return part.text ? make("div", { class: "said", data: { id: part.place } },
+    ...grow(part.text)) : callOf(part);
 }
 
 function summed(calls) {
@@ -133,12 +134,15 @@ function openTurn(turn, call) {
   for (const id of call ? [...places.get(call).above, call] : []) {
     there = drawer.querySelector(`[data-id="${CSS.escape(id)}"]`);
     if (!there) break;
-    there.open = true;
-    there.unfold();
+    if (there.unfold) {
+      there.open = true;
+      there.unfold();
+    }
   }
   there?.classList.add("here");
   drawer.scrollTop = there ? Math.max(0, there.offsetTop - 150) : 0;
   close.focus({ preventScroll: true });
+  bringHit(there || drawer.querySelector(".asked"));
   filledSince.add(drawer);
   highlightLater();
 }
@@ -152,10 +156,11 @@ function closeTurn() {
   return true;
 }
 
-// Where each call is: known once everything is unpacked.
+// Where each call and answer is: known once everything is unpacked.
 function place(parts, turn, above = []) {
   for (const part of parts) {
-    if (part.id) places.set(part.id, { turn, above });
+    part.place = part.id || `said-${turn.id}-${places.size}`;
+    places.set(part.place, { turn, above });
     if (part.task) place(part.task, turn, [...above, part.id]);
   }
 }

@@ -23,7 +23,7 @@ function ruler(width, height) {
   const span = timeAt(zoom.from + zoom.size) - timeAt(zoom.from);
   const hours = span < 1800 ? exact : clock;
   let before = "";
-  for (let x = 40; x < width - 30; x += 130) {
+  for (let x = 55; x < width - 30; x += 130) {
     const date = new Date(timeAt(zoom.from + (x - 10) / (width - 20) * zoom.size) * 1000);
     const text = day.format(date) === before ? hours.format(date)
       : `${day.format(date)} ${hours.format(date)}`;
@@ -107,8 +107,8 @@ function listed() {
     const author = { ...session, mark: `${session.mark}${turn.number}` };
     return [turn.start, turn.id, [mark(author), ` ${turn.line}`]];
   });
-  const commits = page.commits.map((one) => [one.time, `commit-${one.oid}`, ["◆ ", one.subject]]);
-  const all = [...turns, ...commits].sort((one, other) => one[0] - other[0]).slice(-200);
+  const commits = page.commits.map((one) => [one.time + 0.999, `commit-${one.oid}`, ["◆ ", one.subject]]);
+  const all = [...turns, ...commits.reverse()].sort((one, other) => one[0] - other[0]).slice(-200);
   return make("ol", {}, ...all.map(([time, id, about]) => make("li", {},
     make("a", { href: `#${id}` }, ...about), " ",
     make("span", { class: "soft small" }, when(time)))));
