@@ -127,6 +127,29 @@ def test_links_lead_to_a_turn_a_commit_a_file_and_a_line(shown: Path, browser: A
         assert -5 <= top < browser.execute_script("return innerHeight"), name
 
 
+def test_a_link_to_a_section_lands_at_its_first_line(tmp_path: Path, browser: Any) -> None:
+    page = Page("long", str, {})
+    part = {"kind": "answer", "text": "A word.\n\n" * 30}
+    turn = {"prompt": "Asked", "start": "", "end": "", "ticks": [], "parts": [part], "spent": None}
+    story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
+    turns = [{**turn, "number": n} for n in range(1, 9)]
+    page.session({**story, "cost": None, "prices": "", "turns": turns})
+    commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
+    page.commit({**commit, "checkpoints": []}, {})
+    for number in range(9):
+        file: Any = {"path": f"{number}.txt", "old": "", "edits": [(0, 0, 1, 1)], "before": []}
+        file |= {"after": ["a line"], "sizes": (0, 0), "authors": {}}
+        page.file(file)
+    (tmp_path / "long.html").write_text(page.html("0"))
+    top = "return document.getElementById(arguments[0]).getBoundingClientRect().top"
+    for name in ("changes", "files", "conversation", "turns", "timeline", "commits"):
+        show(browser, tmp_path / "long.html", f"#{name}")
+        browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 0))")
+        assert 50 < browser.execute_script(top, name) < 900, name
+        if name in ("files", "conversation", "turns"):
+            assert browser.execute_script(top, name) < 80, name
+
+
 def test_a_narrow_screen_needs_no_sideways_scrolling_and_has_a_list(
     shown: Path, browser: Any
 ) -> None:
@@ -137,10 +160,30 @@ def test_a_narrow_screen_needs_no_sideways_scrolling_and_has_a_list(
     assert len(browser.find_elements("css selector", "#chart li")) == 3
 
 
+def test_the_list_has_commits_after_the_turns_of_their_second(tmp_path: Path, browser: Any) -> None:
+    start = "2001-09-09T01:46:40.500+00:00"
+    turn = {"number": 1, "prompt": "Asked", "start": start, "end": start, "ticks": [], "parts": []}
+    story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
+    page = Page("list", str, {})
+    page.session({**story, "cost": None, "prices": "", "turns": [{**turn, "spent": None}]})
+    for oid in ("newer", "older"):
+        commit = {"oid": oid, "message": oid, "author": "a", "date": "", "time": 1e9}
+        page.commit({**commit, "checkpoints": []}, {})
+    (tmp_path / "list.html").write_text(page.html("0"))
+    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    show(browser, tmp_path / "list.html")
+    browser.execute_script("fill(chart)")
+    listed = [one.text for one in browser.find_elements("css selector", "#chart li a")]
+    assert listed == ["A1 Asked", "◆ older", "◆ newer"]
+
+
 def test_the_timeline_has_lanes_blocks_ticks_and_commits(shown: Path, browser: Any) -> None:
     show(browser, shown, "#timeline")
     assert len(browser.find_elements("css selector", "#chart a[href^='#turn-'] rect")) == 2
     assert len(browser.find_elements("css selector", "#chart .tick")) == 1
+    first = browser.find_element("css selector", "#chart text")
+    assert browser.execute_script("return arguments[0].getBBox().x", first) >= 0
     assert len(browser.find_elements("css selector", "#chart path.commit")) == 1
     assert all(
         one.get_attribute("aria-label")
@@ -205,7 +248,8 @@ def test_a_search_finds_what_the_hunks_of_the_chosen_author_show_and_nothing_els
     known = {1: (authors.nobody("person"), "A Person"), 50: (authors.nobody("unknown"), "")}
     file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(0, 0, 1, 1), (48, 0, 50, 1)]}
     file |= {"before": [line for line in lines if not line], "after": lines, "authors": known}
-    page.file({**file, "sizes": (0, 0)})
+    file |= {"sizes": (0, 0)}
+    page.file(file)
     (tmp_path / "two.html").write_text(page.html("0"))
     for who, number in (("person", "1"), ("unknown", "50")):
         show(browser, tmp_path / "two.html", f"#q=word&who={who}")
@@ -223,6 +267,25 @@ def test_a_hit_in_what_was_said_before_a_tool_use_is_brought_into_view(
     browser.execute_script("go(arguments[0])", answers[0]["id"])
     said = browser.find_element("css selector", "#drawer .steps .said")
     assert said.is_displayed() and "{{ 7*7 }}" in said.text
+
+
+def test_a_hit_in_a_removed_line_leads_to_that_line(tmp_path: Path, browser: Any) -> None:
+    page = Page("gone", str, {})
+    commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
+    page.commit({**commit, "checkpoints": []}, {})
+    before = [f"line {n}" for n in range(1, 301)]
+    file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(1, 99, 0, 0), (200, 1, 101, 1)]}
+    file |= {"before": before, "after": [*before[99:199], "came", *before[200:]]}
+    file |= {"sizes": (0, 0), "authors": {101: (authors.nobody("person"), "A Person")}}
+    page.file(file)
+    (tmp_path / "gone.html").write_text(page.html("0"))
+    for width in (1280, 800):
+        metrics = {"width": width, "height": 740, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        for line in ("line 98", "line 200"):
+            show(browser, tmp_path / "gone.html")
+            browser.execute_script("query.value = arguments[0]; search(); step(1)", line)
+            assert line in text_of(browser, "tr.here"), width
 
 
 def test_back_shows_what_was_shown_before(shown: Path, browser: Any) -> None:

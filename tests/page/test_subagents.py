@@ -50,7 +50,8 @@ def test_what_subagents_did_is_nested_in_the_turn_whichever_commit_they_worked_f
     assert page("-o", str(path), "HEAD~2..HEAD").returncode == 0
     show(browser, path)
     calls = browser.execute_script(
-        "return [...places].filter(([id, one]) => one.above.length && /^call-/.test(id)).map(([id]) => id)"
+        "return [...places].filter(([id, one]) => one.above.length && /^call-/.test(id))"
+        ".map(([id]) => id)"
     )
     browser.execute_script("go(arguments[0])", calls[0])
     assert "sub_alpha.txt" in browser.find_element("css selector", "#drawer .task .here").text

@@ -88,12 +88,16 @@ function isNear(node) {
   return known.near;
 }
 
+function fillNear() {
+  for (const node of blocks.keys()) if (isNear(node)) fill(node);
+}
+
 // What waited for a chunk is filled as soon as it is there.
 async function unpackAll() {
   for (let number = 0; number < chunks.length; number += 1) {
     unpacked[number] = await unpack(chunks[number]);
     chunks[number] = "";
-    for (const node of blocks.keys()) if (isNear(node)) fill(node);
+    fillNear();
   }
 }
 

@@ -48,9 +48,18 @@ function whoCell(row, before, writers) {
   return set(cell(`who ${writer.color} is`, label), { title: writer.name });
 }
 
+// By its number in the file as it is, or as it was.
+function idOf(file, row) { return `${file.id}-${row.new || `old${row.old}`}`; }
+
+// The first and the last of numbers, 0 not counted; "" for none.
+function ends(numbers) {
+  const some = numbers.filter(Boolean);
+  return some.length ? `${Math.min(...some)} ${Math.max(...some)}` : "";
+}
+
 function unified(file, row, before, writers) {
   const kind = { "+": "put", "-": "took", " ": "" }[row.sign];
-  const line = make("tr", { class: kind, id: row.new ? `${file.id}-${row.new}` : "" });
+  const line = make("tr", { class: kind, id: idOf(file, row) });
   line.append(whoCell(row, before, writers), cell("n", row.old || ""), cell("n", row.new || ""),
     cell("sign", row.sign), cell("code", ...code(row.runs)));
   return line;
@@ -58,10 +67,12 @@ function unified(file, row, before, writers) {
 
 function beside(file, pair, before, writers) {
   const [left, right] = pair;
-  const line = make("tr", { id: right?.new ? `${file.id}-${right.new}` : "" });
+  const line = make("tr", { id: idOf(file, right || left) });
   const went = left?.sign === "-" ? "took" : left ? "" : "none";
   const came = right?.sign === "+" ? "put" : right ? "" : "none";
-  line.append(cell(`n ${went}`, left?.old || ""), cell(`code ${went}`, ...code(left?.runs || [])),
+  const number = set(cell(`n ${went}`, left?.old || ""), {
+    id: went === "took" && right ? idOf(file, left) : "" });
+  line.append(number, cell(`code ${went}`, ...code(left?.runs || [])),
     whoCell(right, before, writers), cell(`n ${came}`, right?.new || ""),
     cell(`code ${came}`, ...code(right?.runs || [])));
   return line;
@@ -131,9 +142,8 @@ function hunkOf(file, value, hunk) {
     const part = rows.slice(at, at + SEGMENT);
     const before = at ? rows[at - 1] : null;
     const node = make("div", { class: "block scroll" });
-    const numbers = part.map((row) => (sides ? row[1]?.new : row.new) || 0);
-    node.dataset.first = Math.min(...numbers.filter(Boolean), Infinity);
-    node.dataset.last = Math.max(...numbers);
+    node.dataset.new = ends(part.map((row) => sides ? row[1]?.new : row.new));
+    node.dataset.old = ends(part.map((row) => sides ? row[0]?.old : row.old));
     made.push(block(node, part.length * LINE,
       () => [table(file, part, before, value.writers, sides)]));
   }
@@ -169,7 +179,7 @@ function quoted(path) { return /^[\w./-]+$/.test(path) ? path : `'${path.replace
 
 // The first line of a file that is seen, for a command about what is looked at.
 function nearLine(file) {
-  const rows = document.querySelectorAll(`[id^="${file.id}-"]`);
+  const rows = document.querySelectorAll(`[id^="${file.id}-"]:not([id^="${file.id}-old"])`);
   const seen = [...rows].find((row) => row.getBoundingClientRect().top > 90) || rows[0];
   return seen ? seen.id.slice(file.id.length + 1) : 1;
 }

@@ -39,19 +39,25 @@ function choose(who, turn = "") {
 
 // Fill what holds an id, and bring it into view; false where there is no such thing.
 function reveal(id) {
-  const line = /^(file-[0-9a-f]+)-(?:old )?(\d+)$/.exec(id);
+  const line = /^(file-[0-9a-f]+)-(old)?(\d+)$/.exec(id);
   const node = document.getElementById(line ? line[1] : id);
   const group = document.querySelector(`[data-commits~="${CSS.escape(id)}"]`);
   if (group) fill(group);
   if (!node && !group) return false;
   if (node?.classList.contains("block")) fill(node);
   node?.querySelector(".path[aria-expanded=false]")?.click();
-  const parts = line ? [...node.querySelectorAll(".block[data-first]")] : [];
-  const part = parts.find(({ dataset }) => line[2] >= Number(dataset.first) &&
-    line[2] <= Number(dataset.last));
+  const parts = line ? [...node.querySelectorAll(".block[data-new]")] : [];
+  const part = parts.find(({ dataset }) => {
+    const [first, last] = dataset[line[2] || "new"].split(" ").map(Number);
+    return line[3] >= first && line[3] <= last;
+  });
   if (part) fill(part);
-  const target = document.getElementById(id) || part || node;
-  target.scrollIntoView({ block: line ? "center" : "start" });
+  const found = document.getElementById(id);
+  const target = found?.closest("tr") || found || part || node;
+  const place = { block: line ? "center" : "start" };
+  target.scrollIntoView(place);
+  fillNear(); // which may move it
+  target.scrollIntoView(place);
   document.querySelector(".here")?.classList.remove("here");
   target.classList.add("here");
   if (!target.hasAttribute("tabindex")) target.tabIndex = -1;

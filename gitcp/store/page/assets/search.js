@@ -12,7 +12,7 @@ function* lines(value) {
   for (const hunk of value.hunks) {
     if (!isChosen(value, hunk)) continue;
     for (const row of numbered(hunk)) {
-      yield [row.new || `old ${row.old}`, row.runs.map((run) => run[1]).join("")];
+      yield [row.new || `old${row.old}`, row.runs.map((run) => run[1]).join("")];
     }
   }
 }

@@ -105,11 +105,13 @@ function listed() {
   const turns = page.turns.filter((turn) => turn.start).map((turn) => {
     const session = page.sessions[turn.session];
     const author = { ...session, mark: `${session.mark}${turn.number}` };
-    return [turn.start, turn.id, [mark(author), ` ${turn.line}`]];
+    return [turn.start, turn.id, [mark(author), ` ${turn.line}`], turn.start];
   });
-  const commits = page.commits.map((one) => [one.time + 0.999, `commit-${one.oid}`, ["◆ ", one.subject]]);
+  // A commit's time is a whole second: what it holds was there before that second ended.
+  const commits = page.commits.map((one) =>
+    [one.time + 0.999, `commit-${one.oid}`, ["◆ ", one.subject], one.time]);
   const all = [...turns, ...commits.reverse()].sort((one, other) => one[0] - other[0]).slice(-200);
-  return make("ol", {}, ...all.map(([time, id, about]) => make("li", {},
+  return make("ol", {}, ...all.map(([, id, about, time]) => make("li", {},
     make("a", { href: `#${id}` }, ...about), " ",
     make("span", { class: "soft small" }, when(time)))));
 }
