@@ -97,10 +97,11 @@ def _united(repo: Repo) -> str:
 def _forget_there(repo: Repo, name: str) -> int:
     """Take out of the destination what was forgotten here; return how many refs that moved."""
     from gitcp.stages.share import timeout
-    from gitcp.store.share import sync
+    from gitcp.store.share import sending, sync
 
     count, left = sync.forget_there(repo, name, timeout(repo))
     if left:
         raise Error(f"'{name}' has more meanwhile: {' '.join(left)}; run this again")
+    sending.note_success(repo, name)
     print(f"'{name}' has it no more" if count else f"'{name}' has nothing of it")
     return count

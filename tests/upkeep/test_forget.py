@@ -148,6 +148,16 @@ def test_the_destination_can_be_told_later(recorded: World) -> None:
     assert "a drum please" in recorded.gitcp("log")
 
 
+def test_a_push_that_was_refused_is_no_finding_once_the_destination_agrees(recorded: World) -> None:
+    shared(recorded)
+    recorded.git("push", "-q", "origin", "main")
+    recorded.gitcp("forget", "--yes", "s-secret")
+    recorded.git("push", "-q", "origin", "main", warns="still has what was forgotten")
+    assert "pre-push failed" in tried(recorded, "doctor").stdout
+    recorded.gitcp("forget", "--yes", "--remote", "s-secret")
+    assert "pre-push failed" not in tried(recorded, "doctor").stdout
+
+
 def test_the_branch_of_a_converted_store_is_forgotten_there(recorded: World) -> None:
     bare = shared(recorded)
     recorded.git("push", "-q", "origin", "main")

@@ -8,7 +8,7 @@ from gitcp import trace
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
 from gitcp.process import files
-from gitcp.store.git import private
+from gitcp.store.git import hook_warnings, private
 from gitcp.store.git.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.share.push_check import Withheld
@@ -101,8 +101,11 @@ def note_failure(repo: Repo, destination: str) -> None:
 
 
 def note_success(repo: Repo, destination: str) -> None:
-    """Forget a failure."""
-    private.remove(repo, _failure(repo, destination))
+    """Forget a failure, and what the hook said of it."""
+    path = _failure(repo, destination)
+    if os.path.isfile(path):
+        private.remove(repo, path)
+        hook_warnings.settle(repo, "pre-push")
 
 
 def _failure(repo: Repo, destination: str) -> str:
