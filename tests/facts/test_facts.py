@@ -14,6 +14,7 @@ import pytest
 
 from gitcp.core.facts import schema
 from gitcp.core.facts.questions import QUESTIONS
+from gitcp.store.facts import dataset
 from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP
@@ -156,6 +157,22 @@ def test_two_exports_at_once_write_each_commit_once(work: World, tmp_path: Path)
     total = int(work.git("rev-list", "--count", "HEAD"))
     assert count(at, "commits") == total
     assert len([*(at / "_batches").rglob("*.json")]) == 1
+
+
+def test_rows_that_come_in_groups_and_with_few_files_open_are_all_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset, "_MOST", 2)
+    monkeypatch.setattr(dataset, "_OPEN", 1)
+    months = ["2026-01", "2026-01", "2026-02", "2026-01", "2026-02", "2026-02", "2026-03"]
+    made = [("x", month, f"{n:040}", n) for n, month in enumerate(months)]
+    with dataset.Batch(str(tmp_path), "x") as batch:
+        for lead in made:
+            batch.add(lead, {"checkpoints": [("a", "main", 1), ("b", "main", 2)]})
+        batch.finish(["tip"])
+    columns = "repository, month, commit, time FROM checkpoints ORDER BY time, checkpoint"
+    rows = [tuple(row.values()) for row in ask(tmp_path, f"SELECT {columns}")]
+    assert rows == [lead for lead in made for _ in "ab"]
 
 
 def test_a_light_export_has_sessions_and_no_lines(work: World, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import shutil
+from contextlib import suppress
 from urllib.parse import quote
 
 from gitcp.core.facts import schema
@@ -65,7 +66,9 @@ class Batch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.clear()
+        for writer, f in self._open.values():  # of an export that failed
+            with suppress(OSError), f:
+                writer.close()
         shutil.rmtree(self._writing, ignore_errors=True)
         os.close(self._lock)
 
