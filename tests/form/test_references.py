@@ -26,7 +26,7 @@ def headings(page: str) -> set[str]:
 def texts() -> Iterator[tuple[str, str]]:
     """Path and text of every file that may refer to a page."""
     places = "gitcp tests bench mutate demo man doc HACKING.md README.md conftest.py".split()
-    argv = ["git", "ls-files", "-z", "--", *places]
+    argv = ["git", "ls-files", "-z", "--", *places, ":!*.png"]
     for name in subprocess.check_output(argv, cwd=TOP).decode().split("\0")[:-1]:
         path = TOP / name
         if "data" not in path.parts and path.is_file() and not name.endswith("test_references.py"):
