@@ -35,13 +35,15 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.share import sending, sync
-    from gitcp.store.v1 import destination
+    from gitcp.store.v1 import committed_refs, destination
 
     args, repo = cli.parse("push", OPTIONS, argv), Repo.find()
     name = args.to or args.remote or destination.need(repo)
     with Objects(repo) as objects:
         count = destination.count_lacking(repo, objects, name)
         tips, merges = sync.push(repo, objects, name, timeout(repo, args.timeout))
+        all_sent = committed_refs.sends_branch(repo)
+        left = 0 if all_sent else destination.count_lacking(repo, objects, name)
     sending.note_success(repo, name)
     if args.to:
         destination.write(repo, name)
@@ -50,11 +52,13 @@ def run(argv: Sequence[str]) -> int:
         return cli.write_records(
             {"type": "ref", "ref": ref, "oid": oid, "remote": name} for ref, oid in tips.items()
         )
-    if not tips:
+    if left:
+        print(f"not sent: {checkpoints(left)} on the branch; 'gitcp convert-store' makes them refs")
+    if not tips and not left:
         print("nothing to push: there are no checkpoints")
-    elif count:
-        print(f"sent {checkpoints(count)} to '{name}'")
-    else:
+    elif count > left:
+        print(f"sent {checkpoints(count - left)} to '{name}'")
+    elif not left:
         print(f"'{name}' has every checkpoint")
     if merges:
         print("united with what others had pushed")

@@ -123,6 +123,22 @@ def test_both_kinds_live_in_one_repository(world: World) -> None:
     assert world.gitcp("fsck") == ""
 
 
+def test_what_is_on_a_branch_that_is_not_sent_is_said_to_be_lacking_until_it_is_converted(
+    world: World, tmp_path: Path
+) -> None:
+    world.git("init", "-q", "--bare", str(tmp_path / "there"))
+    world.git("config", "gitcp.remote", str(tmp_path / "there"))
+    linked(world, "one")
+    world.git("config", "gitcp.store", "refs")
+    linked(world, "two")
+    told = world.gitcp("push")
+    assert "sent 1 checkpoint" in told and "not sent: 1 checkpoint on the branch" in told
+    assert "lacks 1 checkpoint" in world.gitcp("status")
+    world.gitcp("convert-store")
+    assert "sent 1 checkpoint" in world.gitcp("push")
+    assert "which has all of them" in world.gitcp("status")
+
+
 def test_twelve_digits_are_looked_for_in_refs_before_the_branch(world: World) -> None:
     checkpoint_id = linked(world, "one")
     stored_by_the_original(world, checkpoint_id)

@@ -130,10 +130,11 @@ def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
 
 
 def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
-    """How many checkpoints the destination is not known to have as they are here."""
+    """How many checkpoints the destination is not known to have as they are here, those on a
+    branch that is not sent among them."""
     ours, theirs = committed_refs.tips(repo), pushed(repo, destination)
     branch = f"refs/heads/{_STORE}"
-    if committed_refs.sends_branch(repo) and (tip := refs.read(repo, branch)):
+    if tip := refs.read(repo, branch):
         ours[branch] = tip
     tracked = refs.read(repo, f"refs/remotes/{destination}/{_STORE}")
     count = count_changed(objects, ours, theirs)
@@ -146,9 +147,9 @@ def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:
     """How many checkpoints our tips (ref -> oid) have that theirs lack or have otherwise."""
     branch = f"refs/heads/{_STORE}"
     there, here = (_tree(objects, tips.get(branch)) for tips in (theirs, ours))
-    own = {ref for ref, oid in ours.items() if theirs.get(ref) != oid}
-    refs_of = {parse_checkpoint_ref(ref) for ref in own} - {""}
-    return len(_changed(objects, here, there) | refs_of)
+    own = {parse_checkpoint_ref(ref): theirs.get(ref) == oid for ref, oid in ours.items()}
+    lacking = {name for name, is_there in own.items() if name and not is_there}
+    return len(_changed(objects, here, there) - own.keys() | lacking)
 
 
 def _tree(objects: Objects, tip: str | None) -> str | None:
