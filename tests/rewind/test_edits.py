@@ -300,6 +300,18 @@ def test_what_a_command_names_is_looked_at_first_where_looking_at_everything_cos
     assert files(world.path) == before
 
 
+def test_such_a_call_is_a_point_before_its_turn_has_ended(world: World, a: Agent) -> None:
+    world.write("f.txt", "line one\n")
+    world.commit("f.txt")
+    world.git("config", "gitcp.look-budget", "0")
+    a.prompt("throw it away")
+    world.write("f.txt", "line one\nby hand\n")
+    calls.run(a, "git checkout -- f.txt")
+    point = next(p for p in points(world) if p["kind"] == "tool")
+    assert run(world, "rewind", "--files-only", "--to", point["id"]).returncode == 0
+    assert world.read("f.txt") == "line one\nby hand\n"
+
+
 def test_what_nobody_saw_before_an_undo_is_before_it_in_the_journal(world: World, a: Agent) -> None:
     a.prompt("one")
     a.write("c.py", "first\n")

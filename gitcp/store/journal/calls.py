@@ -150,7 +150,8 @@ def _close(
         closing["task"] = call.get("background_id", "")
     journal.append([closing])
     journal.closing = str(call.get("id", ""))
-    look.scan_if_cheap(objects, journal, at)
+    if not look.scan_if_cheap(objects, journal, at):
+        _look_first(objects, journal, event, at)
 
 
 def _reopen(journal: Journal, state: State, call: JournalLine) -> None:
