@@ -9,6 +9,8 @@ import os
 import time
 
 from gitcp.core.credit import entries
+from gitcp.errors import Late
+from gitcp.record import text
 from gitcp.store.journal.journal import Journal, clock
 from gitcp.store.journal.known import Known
 from gitcp.store.session import process, turn_log
@@ -103,7 +105,7 @@ def _open(
 
 def _look_first(objects: Objects, journal: Journal, event: dict[str, Any], at: int) -> bool:
     """Look at the files that a command throws away, where nobody looked before it: those that it
-    names, and below what else it names those that were changed; whether others may be among
+    names, and of what else it reaches those that git calls changed; whether others may be among
     them."""
     from gitcp.core.guard import discards
     from gitcp.store.journal import look
@@ -117,13 +119,40 @@ def _look_first(objects: Objects, journal: Journal, event: dict[str, Any], at: i
     places = [path for discard in losses for path in discard["paths"]]
     files = [path for path in places if os.path.isfile(os.path.join(root, path))]
     wide = len(files) < len(places) or not all(discard["paths"] for discard in losses)
-    below = {p for p in changed for d in losses for t in (True, False) if discards.covers(d, p, t)}
     until = time.monotonic() + _LOOK_FIRST
+    reached = {(path, tracked) for path in changed for tracked in (True, False)}
+    if wide:
+        dirty = _list_changed(journal.repo, {discard["reach"] for discard in losses}, until)
+        reached |= dirty or set()
+        wide = dirty is None
+    below = {path for path, tracked in reached for d in losses if discards.covers(d, path, tracked)}
     for path in {*files, *below}:
         if time.monotonic() > until:
             return True
         look.paths(objects, journal, [path], at)
     return wide
+
+
+def _list_changed(repo: Repo, reaches: set[str], until: float) -> set[tuple[str, bool]] | None:
+    """The paths that differ from HEAD, with whether git tracks them, as far as commands of these
+    reaches may throw them away; None where git has not told by then."""
+    from gitcp.core.guard import discards
+
+    asked = []
+    if reaches - {discards.UNTRACKED}:
+        asked.append((True, repo.git.start("diff-index", "--name-only", "-z", "HEAD")))
+    if reaches - {discards.TRACKED}:
+        untracked = repo.git.start("ls-files", "--others", "--exclude-standard", "-z")
+        asked.append((False, untracked))
+    changed, in_time = set[tuple[str, bool]](), True
+    for tracked, running in asked:
+        try:
+            limit = max(0.001, until - time.monotonic())
+            out = running.finish(ok=range(256), limit=limit)[1]
+            changed |= {(text(path), tracked) for path in out.split(b"\0")[:-1]}
+        except Late:
+            in_time = False
+    return changed if in_time else None
 
 
 def _close(
