@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     Entry = tuple[int, int]  # offset, crc
     Hasher = Callable[[bytes], Any]
 
-LARGEST = 1 << 20  # bytes of an object that inflate() gives
+SMALL = 1 << 16  # deflated bytes of an object that is read without git
+LARGEST = 1 << 20  # bytes of one that inflate() gives
 START = 12  # bytes before the first object
 _KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 _INDEX = b"\xfftOc\0\0\0\2"

@@ -9,6 +9,7 @@ import os
 
 from gitcp.core.git import packfile
 from gitcp.process import files
+from gitcp.record import text
 from gitcp.store.git import refs
 from gitcp.store.pack import packs
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.cat_file import Object
 
-_MOST = 1 << 16  # bytes of a file
 _TREE = "^{tree}"
 
 
@@ -38,7 +38,9 @@ def read(repo: Repo, spec: str, near: Mapping[str, Object]) -> Object | None:
         return obj
     if obj[1] != "commit":
         raise Unsure
-    tree = obj[2].partition(b"\n")[0].removeprefix(b"tree ").decode()
+    tree = text(obj[2].partition(b"\n")[0].removeprefix(b"tree "))
+    if not _is_oid(repo, tree):
+        raise Unsure
     return near.get(tree) or _read(repo, tree)
 
 
@@ -47,9 +49,13 @@ def _resolve(repo: Repo, name: str) -> str | None:
         return refs.head(repo)
     if name.startswith("refs/") and not any(sign in name for sign in "^~:@"):
         return refs.read(repo, name)
-    if len(name) == len(repo.empty_tree) and not name.strip("0123456789abcdef"):
+    if _is_oid(repo, name):
         return name
     raise Unsure
+
+
+def _is_oid(repo: Repo, name: str) -> bool:
+    return len(name) == len(repo.empty_tree) and not name.strip("0123456789abcdef")
 
 
 def _read(repo: Repo, oid: str) -> Object:
@@ -57,7 +63,9 @@ def _read(repo: Repo, oid: str) -> Object:
     if packed := ours.read(oid):
         return oid, *packed
     loose = os.path.join(os.path.dirname(ours.folder), oid[:2], oid[2:])
-    head, _, content = (packfile.inflate(files.peek(loose, most=_MOST)) or b"").partition(b"\0")
+    head, _, content = (packfile.inflate(files.peek(loose, most=packfile.SMALL)) or b"").partition(
+        b"\0"
+    )
     kind, _, size = head.decode("ascii", "replace").partition(" ")
     if size != str(len(content)):
         raise Unsure

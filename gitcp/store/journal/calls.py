@@ -140,15 +140,16 @@ def _list_changed(repo: Repo, reaches: set[str], until: float) -> set[tuple[str,
 
     asked = []
     if reaches - {discards.UNTRACKED}:
-        asked.append((True, repo.git.start("diff-index", "--name-only", "-z", "HEAD")))
+        ways = "-c core.fsmonitor=false diff-index --name-only -z HEAD"
+        asked.append((True, repo.git.start(*ways.split())))
     if reaches - {discards.TRACKED}:
-        untracked = repo.git.start("ls-files", "--others", "--exclude-standard", "-z")
-        asked.append((False, untracked))
+        ways = "-c core.fsmonitor=false ls-files --others --exclude-standard -z"
+        asked.append((False, repo.git.start(*ways.split())))
     changed, in_time = set[tuple[str, bool]](), True
     for tracked, running in asked:
         try:
             limit = max(0.001, until - time.monotonic())
-            out = running.finish(ok=range(256), limit=limit)[1]
+            out = running.finish(ok=range(-64, 256), limit=limit)[1]
             changed |= {(text(path), tracked) for path in out.split(b"\0")[:-1]}
         except Late:
             in_time = False

@@ -153,7 +153,7 @@ class Packs:
         for name, index in self._ours().items():
             if at := index.offset(oid):
                 path = os.path.join(self.folder, f"{name}.pack")
-                return packfile.parse_object(files.peek(path, at, _PIECE))
+                return packfile.parse_object(files.peek(path, at, packfile.SMALL))
         return None
 
     def stamp(self, oid: str) -> int | None:

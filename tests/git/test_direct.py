@@ -1,0 +1,66 @@
+"""What is read without git is what git reads, and all else is left to git."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store.git import direct
+from gitcp.store.git.objects import Objects
+from tests.support.snapshots import git, sh
+
+
+def by_git(spec: str) -> tuple[str, str, bytes]:
+    oid = git("rev-parse", spec).decode().strip()
+    kind = git("cat-file", "-t", oid).decode().strip()
+    return oid, kind, git("cat-file", kind, oid)
+
+
+@pytest.mark.parametrize("packed", ["loose", "in a pack of ours"])
+def test_what_is_read_without_git_is_what_git_reads(repo: Path, packed: str) -> None:
+    at = Repo.find()
+    specs = ["HEAD", "refs/heads/main", "HEAD^{tree}", "refs/heads/main^{tree}"]
+    specs += [git("rev-parse", f"HEAD{peel}").decode().strip() for peel in ("", "^{tree}")]
+    specs.append(git("rev-parse", "HEAD:README.md").decode().strip())
+    read = {spec: by_git(spec) for spec in specs}
+    if packed != "loose":
+        with Objects(at) as objects:
+            for _, kind, data in read.values():
+                objects.write(kind, data)
+        sh("git prune-packed")
+        assert not (repo / ".git/objects" / read["HEAD"][0][:2] / read["HEAD"][0][2:]).exists()
+    assert {spec: direct.read(at, spec, {}) for spec in specs} == read
+
+
+def test_a_ref_that_is_not_there_names_nothing(repo: Path) -> None:
+    assert direct.read(Repo.find(), "refs/heads/none", {}) is None
+
+
+HEAD = 'f=.git/objects/$(git rev-parse HEAD | sed "s,..,&/,"); chmod +w "$f"; '
+LEFT_TO_GIT = {
+    "packed by git": "git gc -q",
+    "larger than is read at once": (
+        "head -c 200000 /dev/urandom >big; git add big; git commit -qm big"
+    ),
+    "damaged": HEAD + 'echo x >"$f"',
+    "cut short": HEAD + 'truncate -s 20 "$f"',
+    "gone": HEAD + 'rm "$f"',
+}
+
+
+@pytest.mark.parametrize("case", LEFT_TO_GIT)
+def test_what_is_not_plain_is_left_to_git(repo: Path, case: str) -> None:
+    sh(LEFT_TO_GIT[case])
+    spec = git("rev-parse", "HEAD:big").decode().strip() if case.startswith("larger") else "HEAD"
+    with pytest.raises(direct.Unsure):
+        direct.read(Repo.find(), spec, {})
+
+
+@pytest.mark.parametrize(
+    "spec", ["HEAD~", "main", "refs/heads/main~0", "HEAD:README.md", "4b825dc"]
+)
+def test_a_name_that_takes_more_than_a_look_is_left_to_git(repo: Path, spec: str) -> None:
+    with pytest.raises(direct.Unsure):
+        direct.read(Repo.find(), spec, {})
