@@ -116,7 +116,7 @@ class External(Client):
         """Raises InputError for a transcript that does not lie where the agent keeps them."""
         folder = self._ask("get-session-dir", "--repo-path", self._top).get("session_dir")
         parts = path.split(os.sep)
-        if not isinstance(folder, str) or "." in parts or ".." in parts:
+        if not isinstance(folder, str) or {".", ".."} & set(parts) or not os.path.isabs(folder):
             raise InputError(f"'session_ref' is no transcript: {ascii(path)[:80]}")
         if os.path.commonpath([folder, path]) != os.path.normpath(folder):
             raise InputError(f"'session_ref' lies outside of {ascii(folder)[:80]}")
@@ -176,12 +176,10 @@ class External(Client):
         for folder in self._folders:
             for here, _, names in os.walk(os.path.join(self._top, folder)):
                 for path in (os.path.join(here, name) for name in names):
-                    with open(path, "rb+") as f:
-                        data = f.read()
-                        if os.fsencode(old) in data:
-                            f.seek(0)
-                            f.write(data.replace(os.fsencode(old), os.fsencode(new)))
-                            f.truncate()
+                    plain = os.path.isfile(path) and not os.path.islink(path)
+                    data = files.read(path) if plain else None
+                    if data and os.fsencode(old) in data:
+                        files.replace(path, data.replace(os.fsencode(old), os.fsencode(new)))
 
     def resume_command(self, session_id: str) -> str:
         """What the person types to go on with a session."""
