@@ -85,3 +85,21 @@ def _as_the_original(world: World, agent: Agent, base: str) -> None:
         state["base_commit"] = world.git("rev-parse", "HEAD~1")
     (world.path / f".git/entire-sessions/{agent.sid}.json").write_text(json.dumps(state))
     (world.path / f".git/gitcp/open/{agent.sid}").unlink()
+
+
+def test_a_stream_that_comes_back_is_gone_on_with_where_its_base_is_back_too(
+    world: World, a: Agent
+) -> None:
+    a.turn("work", {"src/a.py": "a = 1\n"})
+    [branch], there = world.streams, world.git("rev-parse", "HEAD")
+    world.git("stash", "-u")
+    world.git("checkout", "-q", "HEAD~1")
+    a.turn("look around", {})
+    world.git("stash", "pop")
+    a.prompt("go on")
+    assert (a.verdict, world.streams) == ("restore", [branch])
+    world.git("checkout", "-q", there)
+    a.write("src/b.py", "b = 1\n")
+    a.stop()
+    assert world.tree(branch) == {"src/a.py": "a = 1\n", "src/b.py": "b = 1\n"}
+    assert (world.streams, world.archives) == ([branch], [])

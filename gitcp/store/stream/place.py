@@ -52,7 +52,8 @@ def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
         word = "continue"
     if word == "restore":
         back = shadow_refs.read(objects, verdict["ref"])
-        if back and back["oid"] == verdict["tip"]:
+        here = tip and back and tip["ref"] == back["ref"]  # HEAD has come back to its base
+        if back and back["oid"] == verdict["tip"] and not here:
             return _restore(repo, base, tip, back, suffix)
         word = "continue"
     if word in ("reset", "new") and tip and tip["oid"] != verdict["tip"]:
@@ -107,10 +108,12 @@ def _restore(repo: Repo, base: str, tip: Tip | None, back: Tip, suffix: bool) ->
         spot["suffix"] = max([0, *branches.suffixes(repo, base)]) + 1
         spot["ref"], spot["old"] = shadow_refs.branch(repo, base, spot["suffix"]), None
     else:
-        spot["ref"], spot["old"] = shadow_refs.branch(repo, base), tip["oid"] if tip else None
-        spot["suffix"] = None
+        spot["ref"], spot["suffix"] = shadow_refs.branch(repo, base), None
+        spot["old"] = tip["oid"] if tip and tip["ref"] == spot["ref"] else None
         spot["before"] = [archive(repo, tip)] if tip else []
-    spot["after"] = [(back["ref"], None, back["oid"])]
+        if tip and tip["ref"] != spot["ref"]:  # named as before worktrees had their own
+            spot["after"] = [(tip["ref"], None, tip["oid"])]
+    spot["after"] = [*spot["after"], (back["ref"], None, back["oid"])]
     return spot
 
 
