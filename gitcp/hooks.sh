@@ -2,7 +2,7 @@
 #
 # No Python starts unless a marker says that it could matter (doc/git.md "The guard in sh").  The
 # hook sets: hook, its name for git; next, the hook that stood in its place, and theirs, which
-# calls that; py and entry, what to start (py is empty for the gitcp on PATH).
+# calls that; work, this file; py, the interpreter, empty for the gitcp on PATH.
 #
 # The refusal of the other hook is the hook's.  gitcp itself fails nothing that git does.  Other
 # tools may move the short script and call it: GITCP_CHAIN names what was called in one run of a
@@ -11,6 +11,7 @@
 # It is read by dash, bash 3.2, busybox, mksh and ksh93: a parenthesis in a pattern is escaped.
 
 begun=1
+entry=${work%/*}/entry.py
 d=${GIT_DIR:-.git}
 [ -d "$d" ] || d=$(git rev-parse --git-dir 2>/dev/null) || d=/nonexistent
 c=${GIT_COMMON_DIR:-$d}

@@ -233,9 +233,9 @@ def test_a_missing_gitcp_fails_nothing_and_says_nothing(place: Place, tmp_path: 
     push(place, tmp_path)
 
 
-def test_a_hook_is_short_enough_to_be_read() -> None:
+def test_a_hook_has_ten_lines() -> None:
     text = hook_scripts.script("post-commit", "/py", "/gitcp/entry.py")
-    assert len(text.splitlines()) <= 18
+    assert len(text.splitlines()) == 10
 
 
 def moved(place: Place, folder: Path) -> Path:
@@ -289,13 +289,25 @@ def test_a_hook_without_its_installation_ends_a_circle(place: Place, tmp_path: P
     assert place.called() == ["theirs"]
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_hook_that_stood_there_runs_once_in_every_shell_where_gitcp_is_gone(
+    place: Place, tmp_path: Path, shell: str
+) -> None:
+    shutil.rmtree(moved(place, tmp_path / "gone"))
+    place.theirs("post-commit", f'echo "$1" >>"$CALLS"; {shell} .git/hooks/post-commit; exit 7')
+    argv = [*shell.split(), "-eu", ".git/hooks/post-commit", "argument"]
+    done = subprocess.run(argv, cwd=place.top, env=place.env, capture_output=True)
+    assert (done.returncode, done.stderr, place.called()) == (7, b"", ["argument"])
+
+
+@pytest.mark.parametrize("former", ["post-commit", "post-commit.short"])
 def test_the_hooks_of_a_former_gitcp_still_work_and_give_way_to_an_enable(
-    place: Place, tmp_path: Path
+    place: Place, former: str
 ) -> None:
     enable.run([])
     place.mark("open/s1")
     hook, record = place.hooks / "post-commit", place.top / ".git/gitcp/installed/manifest.json"
-    text = (TOP / "tests/data/old_hooks/post-commit").read_text()
+    text = (TOP / "tests/data/old_hooks" / former).read_text()
     text = text.replace("'@PY@'", hook_scripts.quoted(str(place.py)))
     short = hook.read_bytes()
     hook.write_text(text.replace("@ENTRY@", str(ENTRY)))
@@ -304,7 +316,7 @@ def test_the_hooks_of_a_former_gitcp_still_work_and_give_way_to_an_enable(
     digests = [files.digest(data) for data in (short, hook.read_bytes())]
     record.write_text(record.read_text().replace(digests[0], digests[1]))
     enable.run([])
-    assert len(hook.read_text().splitlines()) <= 18
+    assert hook.read_bytes() == short
 
 
 def test_gitcp_hook_on_path_stands_in_for_a_python_that_is_gone(place: Place) -> None:

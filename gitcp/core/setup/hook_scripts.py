@@ -1,7 +1,7 @@
 """The sh text of each git hook that `enable` writes.
 
-A hook is short: it sources hooks.sh of the installation, which says what is done.  Where that is
-gone, the gitcp on PATH has one; without that only what stood in the hook's place before is called.
+A hook has ten lines: it sources hooks.sh of the installation, which says what is done.  Where that
+is gone, the gitcp on PATH has one; without that, what stood in the hook's place before is called.
 """
 
 from __future__ import annotations
@@ -32,25 +32,17 @@ HOOKS = (
 
 # It moves what it takes for a stranger's hook onto `.old`, where the person's own may be; a file
 # with this word it takes for its own.
-LEFTHOOK = "# It calls what LEFTHOOK wrote.\n"
+LEFTHOOK = "# It calls what LEFTHOOK wrote."
 _TEXT = """\
 #!/bin/sh
 {marker}
-# Taken out by 'gitcp disable --uninstall'.
-{lefthook}\
 hook={hook} next=${{0%/*}}/{hook}{suffix}
-py={py} entry={entry}
-theirs() {{ {call} "$@"; }}
-work=${{entry%/*}}/hooks.sh
-[ -r "$work" ] || {{ py='' work=$(gitcp-hook --sh 2>/dev/null) || :; }}
-begun=''
-[ ! -r "$work" ] || command . "$work" # that cannot be opened fails nothing
-if [ -z "$begun" ] && [ -x "$next" ]; then # gitcp is gone
-	case ${{GITCP_CHAIN-}}: in *:"$next":*) exit 0 ;; esac
-	GITCP_CHAIN=${{GITCP_CHAIN-}}:$hook=$$:$next
-	export GITCP_CHAIN
-	theirs "$@"
-fi
+py={py} work={work}
+theirs() {{ {call} "$@"; }}{lefthook}
+case ${{GITCP_CHAIN-}}: in *:"$next":*) begun=1 ;; *) begun='' ;; esac
+[ -r "$work" ] || py='' work=$(gitcp-hook --sh 2>/dev/null) || work=/dev/null
+command . "$work" # it sets begun; 'gitcp disable --uninstall' takes this hook out
+[ "$begun" ] || [ ! -x "$next" ] || {{ export GITCP_CHAIN="${{GITCP_CHAIN-}}:$next"; theirs "$@"; }}
 {end}
 """
 
@@ -62,11 +54,11 @@ def script(hook: str, py: str, entry: str, chain: Chain | None = None) -> str:
     return _TEXT.format(
         marker=MARKER,
         end=END,
-        lefthook=LEFTHOOK if chain["lefthook"] else "",
+        lefthook=f" {LEFTHOOK}" if chain["lefthook"] else "",
         hook=hook,
         suffix=suffix,
         py=quoted(py),
-        entry=quoted(entry),
+        work=quoted(entry.rpartition("/")[0] + "/hooks.sh"),
         call=f'{shell} -c \'. "${{0%/*}}/{hook}{suffix}"\' "$0"' if shell else '"$next"',
     )
 

@@ -16,7 +16,7 @@ _LEGACY = ".legacy"  # pre-commit's
 _ENTIRE_MARKER = "# Entire CLI hooks"
 _HUSKY = '. "$(dirname "$0")/h"'
 _QUOTED = r"'((?:[^']|'\\'')*)'"
-_BAKED = re.compile(rf"^py={_QUOTED} entry={_QUOTED}$", re.M)
+_BAKED = re.compile(rf"^py={_QUOTED} (?:work|entry)={_QUOTED}$", re.M)
 _NEXT = re.compile(r" next=\$\{0%/\*\}/[a-z-]+((?:\.[a-z-]+)+)$", re.M)
 _CALL = re.compile(r" (\w+) -c '\. ")
 _VERSION = re.compile(r"/python(\d+\.\d+)$")
@@ -60,7 +60,10 @@ def tool(text: str) -> str:
 def baked(text: str) -> tuple[str, str] | None:
     """The interpreter and the entry that one of our scripts starts."""
     there = _BAKED.search(text) if is_ours(text) else None
-    return (_unquote(there[1]), _unquote(there[2])) if there else None
+    if there is None:
+        return None
+    py, work = (quoted.replace("'\\''", "'") for quoted in there.groups())
+    return py, work.rpartition("/")[0] + "/entry.py"
 
 
 def is_long(text: str) -> bool:
@@ -116,10 +119,8 @@ def read_chain(text: str) -> Chain | None:
 
 def untouched(hook: str, text: str) -> bool:
     """Whether one of our scripts is as this version writes it, whatever paths are baked in."""
-    baked, chain = _BAKED.search(text), read_chain(text)
-    if not baked or not chain:
-        return False
-    return text == script(hook, _unquote(baked[1]), _unquote(baked[2]), chain)
+    program, chain = baked(text), read_chain(text)
+    return bool(program and chain and text == script(hook, *program, chain))
 
 
 def without_ours(hook: str, text: str, chained: bool) -> str | None:
@@ -139,7 +140,3 @@ def without_ours(hook: str, text: str, chained: bool) -> str | None:
         path = '"${0%/*}"/' + hook + chain["suffix"]
         line = f'[ ! -x {path} ] || {path} "$@" || exit $?\n'
     return before + line + after
-
-
-def _unquote(inner: str) -> str:
-    return inner.replace("'\\''", "'")

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.core.setup.hook_scripts import Chain
 
-PATHS = [("/usr/bin/python3", "/x/gitcp/entry.py"), ("/a b/it's", '/ünï/$(x)`y`"z\n')]
+PATHS = [("/usr/bin/python3", "/x/gitcp/entry.py"), ("/a b/it's", '/ünï/$(x)`y`"z\n/entry.py')]
 CHAINS: list[Chain | None] = [
     None,
     {"suffix": ".pre-entire", "shell": "bash", "lefthook": False},
@@ -35,14 +35,14 @@ def test_every_script_is_sh_and_is_known_again(
     checked = subprocess.run(["sh", "-n"], input=text.encode(), capture_output=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, b"")
     assert hook_text.is_ours(text) and not hook_text.is_entires(text)
-    assert hook_text.untouched(hook, text)
+    assert hook_text.untouched(hook, text) and hook_text.baked(text) == baked
     assert hook_text.read_chain(text) == chain or chain is None
     assert hook_text.without_ours(hook, text, chained=False) is None
 
 
 def test_the_paths_are_data_to_the_shell(tmp_path: Path) -> None:
     text = hook_scripts.script("post-commit", *PATHS[1])
-    shown = text.partition("theirs()")[0] + 'printf "%s|%s" "$py" "$entry"\n'
+    shown = text.partition("theirs()")[0] + 'printf "%s|%s" "$py" "${work%/*}/entry.py"\n'
     out = subprocess.run(["sh", "-c", shown], capture_output=True, check=True, cwd=tmp_path)
     assert tuple(out.stdout.decode().split("|")) == PATHS[1]
 
