@@ -17,7 +17,7 @@ import gitcp
 
 TOP = Path(__file__).resolve().parents[1]
 BUILD = TOP / "build" / "demo"
-HEIGHT = 1120  # of the picture
+HEIGHT = 1400  # of the picture
 sys.path.append(str(TOP))
 
 from tests.support.replay import Call, Replay, initial  # noqa: E402  the package itself is the installed one
@@ -59,14 +59,18 @@ def said(call: Call) -> None:
         print(f"  {call.payload['last_assistant_message']}")
 
 
+def play(scenario: str, repo: Path, home: Path) -> None:
+    """Play a recorded session of Claude Code, saying what a person would see of it."""
+    entry = Path(gitcp.__file__).parent / "entry.py"
+    calls = Replay("claude-code", scenario, repo, home, entry=entry).run(said)
+    print(f"({len(calls)} hook calls)\n")
+
+
 def tell(repo: Path, home: Path) -> None:
     """The story of the demo, step by step."""
     step("gitcp enable", "")
     print("(a recorded session of Claude Code is played; its first turn commits by itself)")
-    calls = Replay(
-        "claude-code", "resume", repo, home, entry=Path(gitcp.__file__).parent / "entry.py"
-    ).run(said)
-    print(f"({len(calls)} hook calls)\n")
+    play("resume", repo, home)
 
     step("git status --short", r"second\.txt")
     step("gitcp status", "Claude Code", "Second prompt")
@@ -83,8 +87,20 @@ def tell(repo: Path, home: Path) -> None:
     step("git ls-tree -r --name-only entire/checkpoints/v1", r"^../.{10}/0/full\.jsonl$")
     step("git for-each-ref --format='%(refname)' refs/heads/", "^refs/heads/entire/checkpoints/v1$")
     step("gitcp log --graph", r"^\+ \* [0-9a-f]{7} Add the second file")
-    picture(step(f"gitcp page -o '{BUILD}/page.html'", r"page\.html$").strip())
+    review(repo, home)
     step("gitcp disable --uninstall")
+
+
+def review(repo: Path, home: Path) -> None:
+    """A change to what is there, half an agent's and half a person's, and the page of it."""
+    print("(another session writes a program; then it changes the program, and so does a person)")
+    play("edits", repo, home)
+    words = repo / "src" / "words.py"
+    words.write_text(words.read_text().replace("sys.stdin.read()), 10", "sys.stdin.read()), 20"))
+    step("git diff --stat", r"src/words\.py", r"README\.md")
+    step("git commit -q -a -m 'Count words without regard to case'")
+    step("gitcp blame src/words.py", r"#2 .* import Counter", r"A Person .*, 20\)")
+    picture(step(f"gitcp page -o '{BUILD}/page.html' HEAD~1..HEAD", r"page\.html$").strip())
 
 
 def picture(page: str) -> None:

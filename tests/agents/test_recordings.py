@@ -35,6 +35,7 @@ SEQUENCES = [
     ("claude-code", "compact", "SP.ESC]]SESP.E"),
     ("claude-code", "deny-exit2", "SP(b()b.E"),
     ("claude-code", "deny-json", "SP(b()b.E"),
+    ("claude-code", "edits", "SP()b()b()b.ESP()b()b()b()b()b()b()b()b.E"),
     ("claude-code", "fail", "SP()bb()bbb()b()b()b.N.E"),
     ("claude-code", "fork", "SP()b()b()b()b.ESP()b.E"),
     ("claude-code", "no-persistence", "SP()b()b()b()b.E"),

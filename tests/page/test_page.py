@@ -11,8 +11,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from gitcp.core.lines import authors
 from gitcp.store.page import highlight, template
+from gitcp.store.page.render import Page
 from tests.blame.recorded_lines import linked
 from tests.page.browser import page
 from tests.page.hostile import SECRET, SESSION, A
@@ -53,6 +58,23 @@ def test_without_a_script_prompts_answers_and_the_change_can_be_read(shown: Path
         "a&lt;b onload",
     ):
         assert words in plain, words
+
+
+def test_without_a_script_every_link_within_the_page_leads_to_a_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    writer: Any = {**authors.nobody("session"), "session_id": "s"}
+    for room in (template.PLAIN, 0):
+        monkeypatch.setattr(template, "PLAIN", room)
+        made = Page("one", str, {})
+        file: Any = {"path": "a.py", "old": "", "edits": [(0, 0, 1, 1)], "before": []}
+        file |= {"after": ["a line"], "sizes": (0, 0), "authors": {1: (writer, "")}}
+        made.file(file)
+        text = made.html("0")
+        links = re.findall(r'href="#([^"]+)"', text)
+        assert any(link.startswith("file-") for link in links), "it is to be looked at first"
+        for link in links:
+            assert text.count(f'id="{link}"') == 1, (room, link)
 
 
 def test_it_goes_into_a_pipe_and_does_not_take_its_place(hostile: Path) -> None:
