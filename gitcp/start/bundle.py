@@ -1,6 +1,8 @@
 """The bytecode of the modules that hooks import, in one file instead of a hundred.
 
 To find, open and check a module's own .pyc costs as much as to run it: 8 ms of a prompt's hook.
+What importlib does around each module costs 5 ms more: a module of the file brings those that it
+imports at its top itself.
 The file is for one build of Python, and each module in it for its source as it stands: by its
 times and size, that of change too, for an installer dates files as it likes.  What is not in it
 is imported as ever, and added when the hook has done its work.
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     Stamp = tuple[int, int, int]  # of a module's source: its times in ns, its bytes
-    Place = tuple[bool, Stamp, int, int]  # is it a package, stamp, where its code begins, bytes
+    Needs = tuple[str, ...]  # what its top imports, as far as that are modules
+    # Is it a package, stamp, what it needs, where its code begins, bytes.
+    Place = tuple[bool, Stamp, Needs, int, int]
+    Part = tuple[str, bool, Stamp, Needs, bytes]  # name, …, code
 
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _HEAD = 1 << 16  # bytes: the index of some hundred modules fits
@@ -61,19 +66,41 @@ class Bundle:
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's code in it."""
         spec: Any = module.__spec__
+        for name in self._index[spec.name][2]:
+            if name in self._index and name not in sys.modules:
+                self._load(name)
         exec(spec.loader_state, module.__dict__)
         spec.loader_state = None
 
+    def _load(self, name: str) -> None:
+        """Import a module, where that takes nothing but the file."""
+        above, _, own = name.rpartition(".")
+        spec = self.find_spec(name) if above in sys.modules else None
+        if spec is None:
+            return  # whoever imports it has importlib find it
+        module = type(sys)(name)
+        module.__spec__, module.__package__ = spec, spec.parent
+        module.__file__ = spec.origin
+        if spec.submodule_search_locations:
+            module.__path__ = spec.submodule_search_locations
+        sys.modules[name] = module
+        try:
+            self.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        setattr(sys.modules[above], own, module)
+
     def code(self, name: str) -> bytes:
         """The marshalled code of a module that is in the file."""
-        _, _, start, size = self._index[name]
+        *_, start, size = self._index[name]
         return os.pread(self._fd, size, self._codes + start)
 
-    def fitting(self) -> Iterator[tuple[str, bool, Stamp, bytes]]:
-        """(name, is it a package, stamp, code) of each module that is in the file as it is."""
-        for name, (package, stamp, _, _) in self._index.items():
+    def fitting(self) -> Iterator[Part]:
+        """Each module that is in the file as it is."""
+        for name, (package, stamp, needs, _, _) in self._index.items():
             if _stamp(_source(name, package)) == stamp:
-                yield name, package, stamp, self.code(name)
+                yield name, package, stamp, needs, self.code(name)
 
 
 def _spec(name: str, loader: Any, origin: str, package: bool, code: CodeType) -> ModuleSpec:
@@ -127,19 +154,34 @@ def _content(fresh: list[ModuleSpec]) -> bytes:
     parts += [part for spec in fresh if (part := _part(spec))]
     index: dict[str, Place] = {}
     at = 0
-    for name, package, stamp, code in parts:
-        index[name] = package, stamp, at, len(code)
+    for name, package, stamp, needs, code in parts:
+        index[name] = package, stamp, needs, at, len(code)
         at += len(code)
     table = marshal.dumps(index)
-    codes = b"".join(code for _, _, _, code in parts)
+    codes = b"".join(code for *_, code in parts)
     return b"%s%d\n%s%s" % (cpython.MARK, len(table), table, codes)
 
 
-def _part(spec: ModuleSpec) -> tuple[str, bool, Stamp, bytes] | None:
+def _part(spec: ModuleSpec) -> Part | None:
     loader: Any = spec.loader
     package = spec.submodule_search_locations is not None
     source = _source(spec.name, package)
     stamp = _stamp(source)
-    code = marshal.dumps(loader.get_code(spec.name)) if stamp else b""
+    if stamp is None:
+        return None
+    needs = tuple(dict.fromkeys(_imported(loader.get_source(spec.name))))
+    code = marshal.dumps(loader.get_code(spec.name))
     # Written while it was read: what ran may be older.
-    return (spec.name, package, stamp, code) if stamp and stamp == _stamp(source) else None
+    return (spec.name, package, stamp, needs, code) if stamp == _stamp(source) else None
+
+
+def _imported(text: str) -> Iterator[str]:
+    """What the top of a module imports of ours, each after what it is in: attributes, too."""
+    import ast
+
+    for statement in ast.parse(text).body:
+        if isinstance(statement, ast.ImportFrom) and statement.module:
+            names = statement.module.split(".")
+            if names[0] == "gitcp":
+                yield from (".".join(names[:n]) for n in range(2, len(names) + 1))
+                yield from (f"{statement.module}.{alias.name}" for alias in statement.names)
