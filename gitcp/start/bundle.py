@@ -163,25 +163,13 @@ def _content(fresh: list[ModuleSpec]) -> bytes:
 
 
 def _part(spec: ModuleSpec) -> Part | None:
-    loader: Any = spec.loader
+    from gitcp.start import trim
+
     package = spec.submodule_search_locations is not None
     source = _source(spec.name, package)
     stamp = _stamp(source)
     if stamp is None:
         return None
-    needs = tuple(dict.fromkeys(_imported(loader.get_source(spec.name))))
-    code = marshal.dumps(loader.get_code(spec.name))
+    needs, code = trim.compile_module(source)
     # Written while it was read: what ran may be older.
     return (spec.name, package, stamp, needs, code) if stamp == _stamp(source) else None
-
-
-def _imported(text: str) -> Iterator[str]:
-    """What the top of a module imports of ours, each after what it is in: attributes, too."""
-    import ast
-
-    for statement in ast.parse(text).body:
-        if isinstance(statement, ast.ImportFrom) and statement.module:
-            names = statement.module.split(".")
-            if names[0] == "gitcp":
-                yield from (".".join(names[:n]) for n in range(2, len(names) + 1))
-                yield from (f"{statement.module}.{alias.name}" for alias in statement.names)
