@@ -72,13 +72,13 @@ def write(stream: BinaryIO, records: Iterable[Record]) -> None:
     """Write each record as it comes, so that a slow producer is seen at once; those of a fast
     one go together into a pipe or a file.
 
-    At a terminal what it would obey instead of show is written as an escape of JSON.
+    What a terminal would obey instead of show is written as an escape of JSON, in a pipe, too:
+    a terminal may be at its end.
     """
     seen, flushed = stream.isatty(), 0.0
     try:
         for record in records:
-            line = dump(record)
-            stream.write((_visible(line) if seen else line) + b"\n")
+            stream.write(_escape_line(dump(record)) + b"\n")
             now = time.monotonic()
             if seen or now - flushed > _TOGETHER:
                 stream.flush()
@@ -116,14 +116,17 @@ def dump(record: Record) -> bytes:
         return orjson.dumps(_pack(record))
 
 
-def _visible(line: bytes) -> bytes:
+def _escape_line(line: bytes) -> bytes:
+    if line.isascii() and b"\x7f" not in line:
+        return line
     content = line.decode()
     if content.isprintable():
         return line
-    return "".join(c if c.isprintable() or c in _JOINERS else _escaped(c) for c in content).encode()
+    kept = (c if c.isprintable() or c in _JOINERS else _escape_char(c) for c in content)
+    return "".join(kept).encode()
 
 
-def _escaped(char: str) -> str:
+def _escape_char(char: str) -> str:
     # beyond the first plane JSON has a pair of escapes
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))

@@ -100,6 +100,19 @@ def test_records_of_a_fast_producer_are_written_together(monkeypatch: pytest.Mon
     assert list(record.read(io.BytesIO(b"".join(pipe.seen)))) == list(many(100))
 
 
+@given(st.text())
+def test_a_record_in_a_pipe_holds_nothing_that_a_terminal_at_its_end_obeys(text: str) -> None:
+    stream = io.BytesIO()
+    for words in (text, "\x9b31m", "\x7f", "\u202e", "\U000e0001"):
+        record.write(stream, [{"type": "one", "words": words}])
+        line = (
+            stream.getvalue().decode().splitlines()[-1].replace("\u200c", "").replace("\u200d", "")
+        )
+        assert line.isprintable(), ascii(words)
+        stream.seek(0)
+        assert [*record.read(stream)][-1]["words"] == words
+
+
 def test_what_came_before_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record, "_TOGETHER", float("inf"))
     pipe = Pipe()
