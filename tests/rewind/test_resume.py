@@ -44,17 +44,36 @@ def test_a_commit_a_branch_a_checkpoint_and_a_session_name_the_same_conversation
         shutil.rmtree(place(world, world.path).parent)
 
 
-def test_a_fresh_clone_goes_on_after_a_fetch(world: World, a: Agent, tmp_path: Path) -> None:
+def test_a_fresh_clone_goes_on_and_asks_the_remote_for_what_is_missing(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
     committed(world, a)
     bare, clone = world.share(), tmp_path / "clone"
     world.gitcp("push")
     elsewhere(world, a)
     world.git("clone", "-q", "--single-branch", str(bare), str(clone))
-    missing = run(world, "resume", cwd=clone)
+    missing = run(world, "resume", "--offline", cwd=clone)
     assert (missing.returncode, "'gitcp fetch' may bring it" in missing.stderr) == (128, True)
-    done(world, "fetch", cwd=clone)
-    assert f"claude -r {SID}" in done(world, "resume", cwd=clone)
+    world.git("config", "gitcp.remote", "none", cwd=clone)
+    missing = run(world, "resume", cwd=clone)
+    assert (missing.returncode, "fetching" in missing.stderr) == (128, False)
+    world.git("config", "--unset", "gitcp.remote", cwd=clone)
+    found = run(world, "resume", cwd=clone)
+    assert "fetching checkpoints from 'origin'" in found.stderr
+    assert f"claude -r {SID}" in found.stdout
     assert "prompt 1" in place(world, clone).read_text()
+
+
+def test_a_clone_whose_remote_does_not_have_it_either_says_so(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    committed(world, a)
+    bare, clone = world.share(), tmp_path / "clone"
+    world.git("clone", "-q", "--single-branch", str(bare), str(clone))
+    for command in ("show", "explain", "resume"):
+        missing = run(world, command, "HEAD", cwd=clone)
+        assert missing.returncode == 128, missing.stdout
+        assert "'origin' does not have what is missing" in missing.stderr
 
 
 def test_a_fresh_clone_resumes_a_commit_that_a_forge_squashed(

@@ -48,8 +48,8 @@ def _bring_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
 
 
 def _bring_store(repo: Repo, name: str, depth: int) -> None:
-    source = destination.effective(repo) if destination.read(repo) else ""
-    if not source or not (lacking := _lacking(repo, name, depth)):
+    lacking = _lacking(repo, name, depth)
+    if not lacking or not (source := destination.source(repo)):
         return
     label = destination.label(source)
     notice.tell(f"fetching checkpoints from '{label}'")
@@ -58,6 +58,9 @@ def _bring_store(repo: Repo, name: str, depth: int) -> None:
             sync.fetch(repo, objects, source, _SECONDS, lacking)
     except Error as e:
         notice.lack(str(e))
+        return
+    if _lacking(repo, name, depth):
+        notice.tell(f"'{label}' does not have what is missing")
 
 
 def _lacking(repo: Repo, name: str, depth: int) -> list[str]:

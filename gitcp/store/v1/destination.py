@@ -65,6 +65,12 @@ def effective(repo: Repo) -> str:
     return configured if configured in remotes(repo) or is_address(repo, configured) else ""
 
 
+def source(repo: Repo) -> str:
+    """Where a checkpoint that is not here is asked for: the destination, and where none is
+    configured the remote that `git push` takes; "" for none."""
+    return effective(repo) or ("" if read(repo) else usual(repo))
+
+
 def need(repo: Repo) -> str:
     """effective(); raise Error that says why there is none, and what names one."""
     if name := effective(repo):
