@@ -41,6 +41,26 @@ def test_hidden_streams_live_as_branches_do(world: World, mode: str) -> None:
     sound(world)
 
 
+def test_the_options_of_git_log_hide_what_the_manual_says_they_hide(world: World) -> None:
+    for setting in ("gitcp.streams-hidden=true", "gitcp.store=refs"):
+        world.git("config", *setting.split("="))
+    a = world.agent("session-a")
+    a.turn("work", {"a.txt": "one\n"})
+    world.commit("a.txt")
+    a.turn("more", {"b.txt": "two\n"})
+    mine = set(world.git("rev-list", "HEAD").split())
+    streams = {world.refs(ref)[ref] for ref in hidden(world)}
+    every = {
+        "--all": True,
+        "--branches --remotes --tags": False,
+        "--exclude=refs/gitcp/* --all": False,
+    }
+    for options, seen in every.items():
+        listed = set(world.git("log", "--format=%H", *options.split()).split())
+        assert mine <= listed and (streams <= listed) is seen, options
+        assert seen or not streams & listed
+
+
 @pytest.mark.parametrize("mode", ["overlap", "suffix"])
 @pytest.mark.parametrize("start", ["prompt", "start"])
 def test_streams_move_when_the_setting_changes_and_lose_nothing(
