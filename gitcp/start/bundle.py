@@ -3,8 +3,9 @@
 To find, open and check a module's own .pyc costs as much as to run it: 8 ms of a prompt's hook.
 What importlib does around each module costs 5 ms more: a module of the file brings those that it
 imports at its top itself.
-The file is for one build of Python, and each module in it for its source as it stands: by its
-times and size, that of change too, for an installer dates files as it likes.  What is not in it
+The file is for one build of Python and for this source, which says how it is laid out; each module
+in it for its own source as it stands: by its times and size, that of change too, for an installer
+dates files as it likes.  What is not in it
 is imported as ever, and added when the hook has done its work.
 """
 
@@ -41,9 +42,10 @@ class Bundle:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         mark, _, table = os.pread(fd, _HEAD, 0).partition(b"\n")
-        if not mark.startswith(cpython.MARK):
-            raise ValueError("of another Python")
-        size = int(mark.removeprefix(cpython.MARK))
+        known = _mark()
+        if not mark.startswith(known):
+            raise ValueError("of another Python, or laid out otherwise")
+        size = int(mark.removeprefix(known))
         self._codes = len(mark) + 1 + size
         if len(table) < size:
             table = os.pread(fd, size, len(mark) + 1)
@@ -125,6 +127,10 @@ def _stamp(source: str) -> Stamp | None:
     return st.st_mtime_ns, st.st_ctime_ns, st.st_size
 
 
+def _mark() -> bytes:
+    return cpython.MARK + b"%d %d %d " % (_stamp(__file__) or (0, 0, 0))
+
+
 def use() -> None:
     """Import from the file from now on, where there is one that fits."""
     try:
@@ -159,7 +165,7 @@ def _content(fresh: list[ModuleSpec]) -> bytes:
         at += len(code)
     table = marshal.dumps(index)
     codes = b"".join(code for *_, code in parts)
-    return b"%s%d\n%s%s" % (cpython.MARK, len(table), table, codes)
+    return b"%s%d\n%s%s" % (_mark(), len(table), table, codes)
 
 
 def _part(spec: ModuleSpec) -> Part | None:

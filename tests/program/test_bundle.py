@@ -91,6 +91,19 @@ def test_an_upgrade_that_dates_its_files_alike_runs_the_new_ones(lib: Path) -> N
     assert "gitcp.agents.codex" not in hook(lib)
 
 
+def test_an_upgrade_that_lays_the_file_out_otherwise_does_not_read_the_old_one(lib: Path) -> None:
+    source = lib / "gitcp" / "start" / "bundle.py"
+    text = source.read_text()
+    other = text.replace("stamp, needs, at, len(code)", "stamp, at, len(code), needs")
+    other = other.replace("*_, start, size = self._index", "*_, start, size, _ = self._index")
+    other = other.replace("self._index[spec.name][2]", "self._index[spec.name][4]")
+    assert other != text
+    for version in (other, text):
+        source.write_text(version)
+        assert hook(lib) == [], "the first hook makes the file anew"
+        assert "gitcp.hook" in hook(lib)
+
+
 def test_a_module_that_is_gone_is_gone(lib: Path) -> None:
     (lib / "gitcp" / "agents" / "codex" / "__init__.py").unlink()
     assert "gitcp.agents.codex" not in hook(lib)
