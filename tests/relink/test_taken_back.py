@@ -217,6 +217,20 @@ def test_what_is_picked_onto_a_renamed_file_keeps_its_id(world: World, how: str)
     sound(world)
 
 
+@pytest.mark.parametrize("how", ["-qm again", "-q --no-edit"])
+def test_all_that_is_picked_onto_a_renamed_file_keeps_its_id(world: World, how: str) -> None:
+    shell(world, "git stash -qu; seq 30 >list; git add .; git commit -qm own; git switch -qc t")
+    a, lines, own = world.agent("session-c"), [*map(str, range(1, 31))], list[str]()
+    for at, word in enumerate(("first", "middle", "last")):
+        lines.insert(10 * at + 5, word)
+        a.turn(word, {"list": "\n".join(lines) + "\n"})
+        own += world.commit()
+    shell(world, "git switch -q main; git mv list file; git commit -qm moved")
+    shell(world, f"git cherry-pick -n main..t; git commit {how}")
+    assert len(own) == 3 and sorted(ids(world)) == sorted(own)
+    sound(world)
+
+
 @pytest.mark.parametrize("back", ["switch -qC main t", "merge -q --ff-only t"])
 def test_a_reset_that_is_made_twice_gives_the_id_twice(world: World, back: str) -> None:
     shell(world, f"{SETTLED}; git tag t; git reset -q --hard HEAD~")

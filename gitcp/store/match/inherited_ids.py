@@ -91,14 +91,16 @@ def picked(
 def picked_before(repo: Repo, objects: Objects, changes: Callable[[], Changes]) -> list[str]:
     """The ids of what a `cherry-pick -n` of several commits brought before the last, of which
     alone git tells: those of commits that HEAD has not, whose change these changes have in them.
-    A commit that has an id has it rightly, whatever was refused of others.  changes: asked for
-    where there may be any."""
+    A commit that has an id has it rightly, whatever was refused of others.  Commits of the same
+    paths come first; HEAD may have renamed what the others changed.  changes: asked for where
+    there may be any."""
     picking, merging = (os.path.join(repo.git_dir, n) for n in ("MERGE_MSG", "MERGE_HEAD"))
     if not os.path.exists(picking) or os.path.exists(merging):
         return []
     staged = changes()
-    beside = find_commits.beside(repo, objects, paths=staged)
-    return candidates.Search(repo, objects, beside).ids(staged, "HEAD", refused=())
+    same = find_commits.beside(repo, objects, paths=staged)
+    every = [*same, *find_commits.beside(repo, objects)]
+    return candidates.Search(repo, objects, every).ids(staged, "HEAD", refused=())
 
 
 def evident(repo: Repo, objects: Objects, ids: Collection[str], changes: Changes) -> list[str]:
