@@ -31,26 +31,29 @@ def _rewritten(event: Record) -> Iterator[Record]:
     from gitcp import context
     from gitcp.store.lines import ai_notes
     from gitcp.store.link import finalize
-    from gitcp.store.relink import rewritten
+    from gitcp.store.relink import reconcile, rewritten, sources
     from gitcp.store.session import markers
 
     with context.here() as ctx:
-        about = event["args"][0], event["stdin"]
-        noted, fresh = rewritten.follow(ctx.repo, ctx.objects, *about)
-        for marker in markers.here(ctx.repo) if fresh else ():
+        repo, objects, command = ctx.repo, ctx.objects, event["args"][0]
+        rewrite = rewritten.read(repo, objects, command, event["stdin"])
+        case = sources.Case(repo, objects, rewrite=rewrite)
+        noted, replayed = reconcile.reconcile(case, sources.REWRITE), rewrite.replayed()
+        for marker in markers.here(repo) if replayed else ():
             state = ctx.state(marker["session_id"], rebuild=False)
             if state:
-                rewritten.link_replayed(ctx.repo, ctx.objects, state, fresh)
+                reconcile.link_replayed(repo, objects, state, replayed)
                 ctx.keep(state)
-        for session_id in rewritten.amended_sessions(ctx.repo, ctx.objects, *about):
+        amended = rewrite.news if command == "amend" else ()
+        for session_id in reconcile.list_amended_sessions(repo, objects, amended):
             state = ctx.state(session_id, rebuild=False)
             if state and state.get("pending_finalize"):
                 finalize.finalize(ctx.repo, ctx.objects, state)
                 ctx.keep(state)
         ctx.leave()
-        became = fresh or rewritten.became(event["stdin"])
-        _follow_lines(ctx, event["args"][0], became, noted)
-        ai_notes.keep(ctx.repo, [*became])
+        became = replayed or rewrite.olds
+        _follow_lines(ctx, command, became, noted)
+        ai_notes.keep(repo, [*became])
     yield from ({"type": "match", **link} for link in noted)
 
 
@@ -92,15 +95,17 @@ def _noted(links: Iterable[Record]) -> Iterator[Record]:
 def _all(among: str, dry_run: bool) -> Iterator[Record]:
     from gitcp import context
     from gitcp.store.link import unhooked
-    from gitcp.store.relink import lost_links, reconcile
+    from gitcp.store.relink import lost_links, reconcile, sources
 
     with context.here() as ctx:
+        case = sources.Case(ctx.repo, ctx.objects, dry_run=dry_run)
         lost = lost_links.find_lost(ctx.repo, ctx.objects, among)
         seen = {link["commit"] for link in lost}
         if not dry_run:
-            _note(ctx, lost)
+            reconcile.write_links(ctx.repo, ctx.objects, lost)
+            _follow(ctx, lost)
         yield from ({"type": "match", **link} for link in lost)
-        for link in () if among else reconcile.mend(ctx.repo, ctx.objects, dry_run):
+        for link in () if among else reconcile.reconcile(case, sources.RELINK):
             if link["commit"] not in seen:
                 yield {"type": "match", **link}
         if ctx.repo.top:
@@ -110,22 +115,20 @@ def _all(among: str, dry_run: bool) -> Iterator[Record]:
 
 def _onto(target: str, head: str, dry_run: bool) -> Iterator[Record]:
     from gitcp import context
-    from gitcp.store.relink import lost_links
+    from gitcp.store.relink import reconcile, sources
 
     with context.here() as ctx:
-        links = lost_links.find_onto(ctx.repo, ctx.objects, target, head)
+        case = sources.Case(ctx.repo, ctx.objects, onto=(target, head), dry_run=dry_run)
+        links = reconcile.reconcile(case, sources.ONTO)
         if not dry_run:
-            _note(ctx, links)
+            _follow(ctx, links)
         yield from ({"type": "match", **link} for link in links)
 
 
-def _note(ctx: Context, links: Sequence[Pair]) -> None:
-    """Note links, and let their checkpoints know the lines of the commits they go to."""
-    from gitcp.store.git import notes
+def _follow(ctx: Context, links: Sequence[Pair]) -> None:
+    """Let the checkpoints of links know the lines of the commits they go to."""
     from gitcp.store.lines import carried
 
-    for link in links:
-        notes.add(ctx.repo, ctx.objects, link["commit"], link["checkpoint_id"])
     carried.follow(ctx.repo, ctx.objects, dict.fromkeys(link["commit"] for link in links))
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.committed_read import Checkpoint
 
+BLOBS = "blobs"
 MOST = 50  # commits that are candidates
 SECONDS = 0.3  # what one hook spends; the rest is for the next one
 
@@ -159,6 +160,13 @@ def _rename(
     return [{**e, "path": names.get(e["path"], e["path"])} for e in record]
 
 
+def tell_how(record: Iterable[Recorded], changes: Changes) -> str:
+    """What shows that a commit has recorded edits: BLOBS where it makes of every path what was
+    recorded, else evidence of a part."""
+    there = all(e["path"] in changes and changes[e["path"]][3] == e["oid"] for e in record)
+    return BLOBS if there else "evidence"
+
+
 def is_gone(objects: Objects, parent: str) -> Callable[[str], bool]:
     """To ask whether a commit lacks a path."""
     there = Lookup(objects, tree_of(objects, parent))
@@ -181,6 +189,7 @@ class Search:
         self._until = time.monotonic() + seconds
         self.commits = list({commit["oid"]: commit for commit in commits}.values())
         self._edits: dict[str, dict[str, list[Recorded]]] = {}
+        self.asked = ""
 
     def late(self) -> bool:
         """Whether the time is up."""
@@ -200,14 +209,24 @@ class Search:
         """Whether a commit with these changes on parent has work of any of the commits."""
         return any(self._match(changes, parent))
 
-    def find_missing(self, commits: Iterable[Commit]) -> Iterator[tuple[Commit, list[str]]]:
-        """Commits, each with the ids whose work it has and that it lacks, while there is time."""
-        for commit in commits:
+    def find_missing(self, news: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
+        """Commits, each with the ids whose work it has and that it lacks, and how that shows, while
+        there is time; asked is the last of them."""
+        for oid in news:
+            commit = read_commit(self._objects, oid)
+            if commit is None:
+                continue
             if self.late():
                 return
             parent, changes = commit_changes.read_changes(self._objects, commit)
-            has = find_commits.linked(self._objects, commit["oid"])
-            yield commit, [one for one in self.ids(changes, parent) if one not in has]
+            has = find_commits.linked(self._objects, oid)
+            ids = [one for one in self.ids(changes, parent) if one not in has]
+            yield oid, {one: self._tell_how(one, changes) for one in ids}
+            self.asked = oid
+
+    def _tell_how(self, checkpoint_id: str, changes: Changes) -> str:
+        records = [self.edits(commit).get(checkpoint_id) for commit in self.commits]
+        return min(tell_how(record, changes) for record in records if record)
 
     def _match(self, changes: Changes, parent: str) -> Iterator[dict[str, relink_rules.Evidence]]:
         """What each commit, while there is time, has in common with these changes on parent, by id;

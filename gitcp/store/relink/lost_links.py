@@ -10,9 +10,9 @@ import os
 
 from gitcp.core.decide import relink_rules
 from gitcp.core.message import trailers
-from gitcp.errors import Error, GitError
+from gitcp.errors import GitError
 from gitcp.store.git import commit_changes
-from gitcp.store.git.commit import need_commit, read_commit, rev_list
+from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.match import candidates, commit_memory
 from gitcp.store.v1 import committed_list, committed_refs, find_commits
 
@@ -77,22 +77,14 @@ def _choose(
     evidence: list[dict[str, relink_rules.Evidence]] = []
     for oid, changes in changed.items():
         there = names.intersection(changes) or names.intersection(c[3] for c in changes.values())
-        if there and (tells or _as_it_was(record, changes)):
+        if there and (tells or candidates.tell_how(record, changes) == candidates.BLOBS):
             shared = candidates.match_edits(objects, record, changes)
             evidence += [{oid: {(p, line) for p in shared for line in shared[p]}}] if shared else []
     return [
-        {"commit": oid, "checkpoint_id": checkpoint_id, "how": _tell_how(record, changed[oid])}
+        {"commit": oid, "checkpoint_id": checkpoint_id, "how": how}
         for oid in relink_rules.choose(evidence)
+        for how in [candidates.tell_how(record, changed[oid])]
     ]
-
-
-def _as_it_was(record: Iterable[Recorded], changes: Changes) -> bool:
-    """Whether a commit makes of every path what was recorded."""
-    return all(e["path"] in changes and changes[e["path"]][3] == e["oid"] for e in record)
-
-
-def _tell_how(record: Iterable[Recorded], changes: Changes) -> str:
-    return "blobs" if _as_it_was(record, changes) else "evidence"
 
 
 def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:
@@ -122,31 +114,3 @@ def _list_reflog(repo: Repo, most: int = MOST, *but: str) -> dict[str, list[str]
         for one in trailers.read(message):
             carriers.setdefault(one, []).append(oid.decode())
     return carriers
-
-
-def find_onto(repo: Repo, objects: Objects, target: str, head: str) -> list[Pair]:
-    """The links that the commit target, and those before it that head has not, are to have of
-    the commits of head; oldest first, none that is there already.
-
-    Raises Error for what is no commit, and where the two have no history in common.
-    """
-    merged, tip = need_commit(objects, target), need_commit(objects, head)
-    status, out = repo.git.run("merge-base", merged["oid"], tip["oid"], ok=(0, 1))
-    if status:
-        raise Error(f"'{target}' and '{head}' have no commit in common")
-    base = out.decode().split()[0]
-    olds = candidates.select_linked(objects, _without_merges(repo, base, tip["oid"]))
-    branch = candidates.Search(repo, objects, olds, seconds=3600)
-    done: list[Pair] = []
-    news = _without_merges(repo, base, merged["oid"]) if olds else ()
-    for commit, ids in branch.find_missing(need_commit(objects, new) for new in news):
-        changes = commit_changes.read_changes(objects, commit)[1]
-        for one in ids:
-            records = [record for old in olds if (record := branch.edits(old).get(one))]
-            hows = {_tell_how(record, changes) for record in records}
-            done.append({"commit": commit["oid"], "checkpoint_id": one, "how": min(hows)})
-    return done
-
-
-def _without_merges(repo: Repo, base: str, tip: str) -> list[str]:
-    return rev_list(repo, "--reverse", "--no-merges", f"--max-count={MOST}", tip, f"^{base}")
