@@ -107,9 +107,9 @@ def settle(ctx: Context, but: str = "") -> int:
     links = reconcile(case, SETTLE)
     if case.done and not waiting:
         commit_memory.write_looked(repo, case.done)
-    found = [link["commit"] for link in links if link["how"] == "lost"]
-    here = unhooked.made_here(repo) if found else ()
-    return sum(oid not in here for oid in found)
+    again = [link["commit"] for link in links if link["how"] == "lost"]
+    here = unhooked.made_here(repo) if again else ()
+    return sum(oid not in here for oid in again)
 
 
 def _settle_session(ctx: Context, session_id: str, head: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from gitcp import jj, trace
 from gitcp.core.upkeep.shapes import object_name
@@ -23,15 +22,19 @@ if TYPE_CHECKING:
 _MOST = 2000  # commits looked at
 
 
-class Rewrite(NamedTuple):
+class Rewrite:
     """What post-rewrite tells of a command.  olds: of each new commit what it was made of, oldest
     first; news: those that the links follow to; added: those of them that a rebase made and git
     tells nothing of."""
 
-    command: str
-    olds: Mapping[str, Sequence[str]]
-    news: Sequence[str]
-    added: Sequence[str] = ()
+    def __init__(
+        self,
+        command: str,
+        olds: Mapping[str, Sequence[str]],
+        news: Sequence[str],
+        added: Sequence[str] = (),
+    ) -> None:
+        self.command, self.olds, self.news, self.added = command, olds, news, added
 
     def replayed(self) -> dict[str, Sequence[str]]:
         """The commits that a rebase made, oldest first, each with its olds; {} without one."""

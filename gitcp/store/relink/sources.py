@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gitcp.errors import Error
 from gitcp.store.git import reflog
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
@@ -30,14 +28,18 @@ _RANGE = 2000  # the same, of a range that a person names
 _LONG = 3600  # seconds: what git or a person names is asked to its end
 
 
-class Candidates(NamedTuple):
+class Candidates:
     """New commits and what they may hold.  olds: git says that each of them was made of these;
     but: ids that do not follow.  search: it does not; the difference is to show it."""
 
-    news: Sequence[str]
-    olds: Sequence[str] = ()
-    but: Collection[str] = ()
-    search: Search | None = None
+    def __init__(
+        self,
+        news: Sequence[str],
+        olds: Sequence[str] = (),
+        but: Collection[str] = (),
+        search: Search | None = None,
+    ) -> None:
+        self.news, self.olds, self.but, self.search = news, olds, but, search
 
 
 class Case:
