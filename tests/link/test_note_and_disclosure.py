@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
+from tests.share.original_refs import own_ref
 from tests.support.harness import Agent, World
 from tests.support.linking import noted
-from tests.support.original_refs import own_ref
 
 KEY = "Assisted-by"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.share.original_refs import own_ref
 from tests.support.checkpoints import git
 from tests.support.harness import V1, Agent, World
-from tests.support.original_refs import own_ref
 from tests.support.paths import BIN
 
 MAIL = "author@example.com"
