@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
 
+_SPACE = b" \t\r\x0b\x0c"  # in a line
 SIGNIFICANT = 10  # trimmed bytes from which a line says something by itself
 _SNIFFED = 8000  # where git looks for a NUL to call content binary
 
@@ -22,7 +23,7 @@ def binary(data: bytes) -> bool:
 
 def lines(data: bytes) -> set[bytes]:
     """Return the lines of a text, without their endings."""
-    return {line.removesuffix(b"\r") for line in data.split(b"\n")}
+    return {*data.removesuffix(b"\r").replace(b"\r\n", b"\n").split(b"\n")}
 
 
 def not_blank(lines: set[bytes]) -> set[bytes]:
@@ -69,7 +70,7 @@ def shared(mine: set[bytes], recorded: set[bytes], long: Container[bytes] = ()) 
 
 def without_space(data: bytes) -> bytes:
     """Return a text without the white space in its lines: what a formatter leaves alone."""
-    return b"\n".join(b"".join(line.split()) for line in data.split(b"\n"))
+    return data.translate(None, _SPACE)
 
 
 def includes(whole: bytes, base: bytes, tip: bytes) -> bool:

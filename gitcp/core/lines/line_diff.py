@@ -45,11 +45,25 @@ def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return spans
 
 
+def same_ends(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[int, int]:
+    """How many lines two texts begin with alike, and of the rest how many they end with."""
+    shorter, start, end = min(len(a), len(b)), 0, 0
+    while start < shorter and a[start] == b[start]:
+        start += 1
+    while end < shorter - start and a[-1 - end] == b[-1 - end]:
+        end += 1
+    return start, end
+
+
 def pairs(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
     """Return (i, j) for every line of a that stands in b as well, each index once."""
-    in_a, in_b = set(a), set(b)
-    paired: Pairs = []
-    work = [([i for i, x in enumerate(a) if x in in_b], [j for j, x in enumerate(b) if x in in_a])]
+    start, end = same_ends(a, b)
+    last, after = len(a) - end, len(b) - end
+    paired = [*zip(range(start), range(start), strict=True)]
+    paired += zip(range(last, len(a)), range(after, len(b)), strict=True)
+    in_a, in_b = set(a[start:last]), set(b[start:after])
+    old = [i for i in range(start, last) if a[i] in in_b]
+    work = [(old, [j for j in range(start, after) if b[j] in in_a])]
     effort = EFFORT * (len(a) + len(b))
     while work:
         ends, old, new = _trimmed(a, b, *work.pop())

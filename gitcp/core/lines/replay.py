@@ -31,6 +31,7 @@ class Version:
 
 
 LARGEST = 2 << 20  # bytes up to which a text has lines
+_SPACE = b" \t\n\r\x0b\x0c"
 _SNIFFED = 8000  # where git looks for a NUL to call content binary
 
 
@@ -53,7 +54,7 @@ def split(oid: str, data: bytes | None) -> list[bytes]:
 
 def without_space(line: bytes) -> bytes:
     """What of a line counts when its author is told."""
-    return b"".join(line.split())
+    return line.translate(None, _SPACE)
 
 
 class Replay:
@@ -71,9 +72,10 @@ class Replay:
         self._count = len(first.lines)
         self._kept: set[int] = set()
         self.lines: Sequence[bytes] = first.lines
+        self._keys = _keys(first.lines)
         self.numbers = list(range(self._count))
         self._seen: dict[str, list[int]] = {first.oid: self.numbers}
-        self._texts: dict[bytes, int] = dict(zip(_keys(first.lines), self.numbers, strict=True))
+        self._texts: dict[bytes, int] = dict(zip(self._keys, self.numbers, strict=True))
         self.first = first
 
     def knows(self, version: Version) -> bool:
@@ -92,43 +94,64 @@ class Replay:
         before keep their authors though they moved or come back, all of them where it came from
         elsewhere in the repository.  authors: by index, of those of its lines whose author is
         known otherwise.  kept: a commit or `git stash` has the lines that go."""
-        before, texts = self.numbers, dict(zip(self.numbers, self.lines, strict=True))
+        start, end = self._same_ends(now)
+        was, old = self.numbers[start : len(self.numbers) - end], self.numbers
+        texts = dict(zip(was, self.lines[start : len(self.lines) - end], strict=True))
         returns = who == UNKNOWN and self.knows(now)  # it lacks what it lacked, by the same hand
-        self.numbers = self._numbered(now, who, regains, authors or {})
-        self._kept |= {*before} if kept else set()
+        self.numbers, self._keys = self._numbered(now, who, regains, authors or {})
+        self._kept |= {*old} if kept else set()
         self.lines = now.lines
         self._seen[now.oid] = self.numbers
-        for number in set(before).difference(self.numbers):
+        stands = self.numbers[start : len(self.numbers) - end]
+        for number in set(was).difference(stands):
             taker = self._took.get(number, who) if returns else who
             self.takers[number] = self._took[number] = taker
-        for number, line in zip(self.numbers, now.lines, strict=True):
+        for number, line in zip(stands, now.lines[start : len(now.lines) - end], strict=True):
             self.takers.pop(number, None)
             if texts.get(number, line) != line:
                 self._changers[number] = who
 
+    def _same_ends(self, now: Version) -> tuple[int, int]:
+        """How many lines a content begins and ends with as the one before, each under its number;
+        none where it is known from before, with numbers of its own."""
+        return (0, 0) if self.knows(now) else line_diff.same_ends(self.lines, now.lines)
+
     def _numbered(
         self, now: Version, who: Writer, regains: Regains | None, authors: Mapping[int, Writer]
-    ) -> list[int]:
+    ) -> tuple[list[int], list[bytes]]:
+        """The numbers of a content's lines, and its lines without white space."""
+        start, end = line_diff.same_ends(self.lines, now.lines)
+        tail = len(self.lines) - end
+        here = now.lines[start : len(now.lines) - end]
+        middle = _keys(here)
+        keys = [*self._keys[:start], *middle, *self._keys[tail:]]
         if now.oid in self._seen:
-            return self._seen[now.oid]
-        keys = _keys(now.lines)
-        paired = line_diff.pairs(_keys(self.lines), keys)
-        known = {j: self.numbers[i] for i, j in paired}
-        if regains:
-            self._regain(now.lines, known, who, regains)
-        for j in range(len(keys)):
-            if j not in known:
-                known[j] = self._new(authors.get(j, who))
-            self._texts[keys[j]] = known[j]
-        return [known[j] for j in range(len(now.lines))]
+            return self._seen[now.oid], keys
+        paired = line_diff.pairs(self._keys[start:tail], middle)
+        known = {j: self.numbers[start + i] for i, j in paired}
+        if regains and len(known) < len(here):
+            used = {*self.numbers[:start], *known.values(), *self.numbers[tail:]}
+            self._regain(here, known, used, who, regains)
+        found = [
+            known[j] if j in known else self._new(authors.get(start + j, who))
+            for j in range(len(here))
+        ]
+        numbers = [*self.numbers[:start], *found, *self.numbers[tail:]]
+        self._texts.update(zip(keys, numbers, strict=True))
+        return numbers, keys
 
     def _regain(
-        self, now: Sequence[bytes], known: dict[int, int], who: Writer, regains: Regains
+        self,
+        now: Sequence[bytes],
+        known: dict[int, int],
+        used: set[int],
+        who: Writer,
+        regains: Regains,
     ) -> None:
-        used = set(known.values())
+        """Give lines back their numbers, by index, as far as these are not used."""
         for j, line in enumerate(now):
-            number = self._texts.get(without_space(line))
-            if j not in known and number is not None and number not in used and regains(line):
+            number = None if j in known else self._texts.get(without_space(line))
+            if number is not None and number not in used and regains(line):
                 used.add(number)
                 if number not in self.takers:
                     self._changers[number] = who  # it moved
@@ -148,7 +171,7 @@ class Replay:
         (staged by hunks); what is in none of them is rest's."""
         if version.oid in self._seen:
             return self._seen[version.oid]
-        return self._numbered(version, rest, every, {})
+        return self._numbered(version, rest, every, {})[0]
 
     def author(self, number: int) -> Writer:
         """Who wrote a line; UNKNOWN for one that was there before the first step and of which
