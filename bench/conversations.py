@@ -1,7 +1,7 @@
 """Conversations as Claude Code keeps them, of any size, and the commits that came of them.
 
-Each entry is one of a recording, with other words in it: prompts, large reads, what commands printed,
-edits that tell what they found.  Generated once.
+Each entry is one of a recording, with other words in it: prompts, large reads, what commands
+printed, edits that tell what they found.  Generated once.
 """
 
 from __future__ import annotations
@@ -102,11 +102,11 @@ class _Author:
         lines = self._files[path]
         at = self._chance.randrange(LINES - 10)
         old, new = lines[at : at + 4], [self._line() for _ in range(self._chance.randint(3, 6))]
-        given = {"file_path": str(self._repo / path), "old_string": "\n".join(old)}
+        given: Entry = {"file_path": str(self._repo / path), "old_string": "\n".join(old)}
         given |= {"new_string": "\n".join(new), "replace_all": False}
         marked = [f"-{line}" for line in old] + [f"+{line}" for line in new]
         hunk = {"oldStart": at + 1, "oldLines": 4, "newStart": at + 1, "newLines": len(new)}
-        result = {"filePath": given["file_path"], "originalFile": _text(lines)}
+        result: Entry = {"filePath": given["file_path"], "originalFile": _text(lines)}
         result["structuredPatch"] = [{**hunk, "lines": marked}]
         words = f"The file {given['file_path']} has been updated successfully."
         self._files[path] = [*lines[:at], *new, *lines[at + 4 :]]

@@ -50,6 +50,11 @@ def significant(lines: set[bytes], long: Container[bytes] = ()) -> set[bytes]:
     }
 
 
+def is_telling(line: bytes) -> bool:
+    """Tell whether a line says something by itself."""
+    return bool(significant({line}))
+
+
 def contained(some: set[bytes], record: set[bytes]) -> bool:
     """Tell whether there are lines that mean anything, and all lines are in the record."""
     return any(map(meaningful, some)) and some <= record

@@ -1,38 +1,38 @@
 """From what calls tell of a file to the contents that they found and left.
 
-A call counts only where what it before is told, or follows: the client says it, an edit of a text
-fits the content known last or one that a commit has, or what it put there stands in a later one.
-Content that was written over something unknown tells of nobody: a person's lines may be in it.
+What a call found is told, or follows: the client says it, an edit of a text fits the content known
+last or one that a commit has, or what it put there stands in a later one.  Where it is not known,
+the content that a call wrote as a whole is still its own work, but none of its lines is: a person's
+may be among them.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.record_types import Writer
 
     Call = tuple[int, Writer, Mapping[str, Any]]  # ns since 1970; what it tells
-    Step = tuple[int, Writer, bytes | None, bytes | None]  # what was there before, and after
+    # when; by whom; what was there before, and after; whether that before is known
+    Step = tuple[int, Writer, bytes | None, bytes | None, bool]
     Version = tuple[int, Callable[[], bytes | None]]  # a commit's time in s; what it has there
 
 
-def steps(calls: Iterable[Call], versions: Sequence[Version]) -> list[Step]:
-    """What the calls on one path, in their order, made of it; a call whose contents are not known
-    is left out.  versions: what commits have there, oldest first."""
-    done: list[Step] = []
+def steps(calls: Iterable[Call], versions: Sequence[Version]) -> Iterator[Step]:
+    """What the calls on one path, in their order, made of it; a call that left nobody knows what is
+    left out.  versions: what commits have there, oldest first."""
     running: bytes | None = None
     for at, who, tells in calls:
         ends = _ends(tells, running, at, versions)
-        if ends is None:
-            running = None
-            continue
-        running = ends[1]
-        if ends[0] != ends[1]:
-            done.append((at, who, *ends))
-    return done
+        whole = _bytes(tells["content"]) if ends is None and "content" in tells else None
+        if ends and ends[0] != ends[1]:
+            yield at, who, *ends, True
+        elif whole is not None and whole != running:
+            yield at, who, None, whole, False
+        running = ends[1] if ends else whole
 
 
 def _ends(

@@ -49,7 +49,7 @@ def prove(
 
 
 def _removed(who: Writer, line: bytes, alone: bool, taken: Taken) -> Writer:
-    telling = alone or bool(line_evidence.significant({line}))
+    telling = alone or line_evidence.is_telling(line)
     return who if who[0] and telling and not taken(who[0], b"\0" + line) else UNKNOWN
 
 

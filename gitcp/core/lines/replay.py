@@ -78,6 +78,13 @@ class Replay:
         self._texts: dict[bytes, int] = dict(zip(self._keys, self.numbers, strict=True))
         self.first = first
 
+    def copy(self) -> Replay:
+        """The same as it stands, to be asked and stepped apart."""
+        other = Replay.__new__(Replay)
+        for name, value in vars(self).items():
+            setattr(other, name, value.copy() if isinstance(value, (dict, set)) else value)
+        return other
+
     def knows(self, version: Version) -> bool:
         """Whether a content is one of the steps."""
         return version.oid in self._seen

@@ -13,7 +13,7 @@ from gitcp.store.imports import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from gitcp.core.record_types import Writer
@@ -38,6 +38,10 @@ class Spool:
         self._end += len(data)
         return self._end - len(data), len(data)
 
+    def clear(self) -> None:
+        """Let go of all of it."""
+        self._end = 0
+
     def read(self, place: Place) -> bytes:
         """The bytes that lie there."""
         self._file.seek(place[0])
@@ -52,14 +56,19 @@ class Contents(Objects):
         self._spool = Spool()
         self._places: dict[str, Place] = {}
 
-    def add(self, data: bytes | None) -> tuple[str, str] | None:
-        """The entry that a content is; None for none."""
+    def add(self, data: bytes | None) -> str:
+        """The blob that a content would be; '' for none."""
         if data is None:
-            return None
+            return ""
         oid = self.hash("blob", data)
         if oid not in self._places:
             self._places[oid] = self._spool.put(data)
-        return "100644", oid
+        return oid
+
+    def forget(self) -> None:
+        """Have only what is stored."""
+        self._places.clear()
+        self._spool.clear()
 
     def read(self, spec: str) -> Object | None:
         """As Objects.read()."""
@@ -135,17 +144,16 @@ class Gathered:
         """The paths that calls wrote."""
         return self._calls.keys()
 
-    def calls(self, path: str) -> list[tuple[int, Writer, dict[str, Any]]]:
+    def calls(self, path: str) -> Iterator[tuple[int, Writer, dict[str, Any]]]:
         """(when, by whom, what it tells) of each call on a path, oldest first."""
-        return [
-            (at, (session, self._turn(session, number, at, sub), call), self._tells(place))
-            for at, session, number, call, sub, place in sorted(self._calls[path])
-        ]
+        for at, session, number, call, sub, place in sorted(self._calls[path]):
+            who = session, self._turn(session, number, at, sub), call
+            yield at, who, json.loads(self._spool.read(place))
+
+    def writers(self, path: str, since: int, until: int) -> set[str]:
+        """The sessions that wrote a path between two times, in s."""
+        return {call[1] for call in self._calls[path] if since <= call[0] // 10**9 <= until}
 
     def _turn(self, session_id: str, number: int, at: int, of_subagent: bool) -> str:
         session = self.sessions[session_id]
         return session.turn_id(session.number_at(at) if of_subagent else number)
-
-    def _tells(self, place: Place) -> dict[str, Any]:
-        tells: dict[str, Any] = json.loads(self._spool.read(place))
-        return tells

@@ -10,16 +10,15 @@ from functools import partial
 from itertools import islice
 
 from gitcp.console import progress
-from gitcp.core.credit import entries
 from gitcp.core.git import ids
 from gitcp.core.imports import chain, holding
-from gitcp.core.lines import attribution, replay
+from gitcp.core.lines import attribution
 from gitcp.core.message import links
 from gitcp.record import text
 from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import need_commit
+from gitcp.store.imports.proof import Calls
 from gitcp.store.lines import edit_lines
-from gitcp.store.match import candidates
 from gitcp.store.v1 import committed_read, committed_refs, find_commits
 
 TYPE_CHECKING = False
@@ -27,12 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
-    from gitcp.core.decide.difference import Recorded
-    from gitcp.core.lines.attribution import PathCredit
-    from gitcp.core.record_types import JournalLine, Writer
+    from gitcp.core.decide.difference import Staged
     from gitcp.repo import Repo
     from gitcp.store.git.commit_changes import Changes
     from gitcp.store.imports.gather import Contents, Gathered
+    from gitcp.store.imports.proof import Proof
 
     class Part(TypedDict):
         """A session's work in a commit: what its metadata and lines.json say of it.  coarse: no
@@ -58,8 +56,6 @@ if TYPE_CHECKING:
 
 _DAY = 24 * 3600
 WEEK = 7 * _DAY
-_MOST = 200  # of the newest edits of a path that a commit is held against
-_HOW = "transcript"
 _FORMAT = "--format=%H%n%ct%n%at%n%ce"
 
 
@@ -78,8 +74,6 @@ class Planner:
 
     def __init__(self, repo: Repo, contents: Contents, gathered: Gathered) -> None:
         self._repo, self._contents, self._gathered = repo, contents, gathered
-        self._chains: dict[str, list[JournalLine]] = {}
-        self._taken: dict[tuple[str, str], list[tuple[str, set[bytes]]]] = {}
         self._ancestors: dict[tuple[str, str], bool] = {}
 
     def links(self, addresses: set[str], coarse: bool = False) -> Iterator[Link]:
@@ -94,12 +88,11 @@ class Planner:
         yield from self._links(self._commits(None) if commits is None else commits, False)
 
     def _links(self, commits: Sequence[Commit], coarse: bool) -> Iterator[Link]:
-        self._edits(commits)
-        for commit in progress.each("Comparing commits", commits):
-            changes = {p: c for p, c in commit.changes.items() if p in self._chains}
-            if not changes or self._is_recorded(commit.oid):
-                continue
-            parts = self._parts(commit, changes) or (self._coarse(commit) if coarse else [])
+        fresh = [commit for commit in commits if not self._is_recorded(commit.oid)]
+        proofs = self._prove(fresh, commits)
+        for commit in fresh:
+            parts = self._parts(commit, proofs.get(commit.oid, {}))
+            parts = parts or (self._coarse(commit) if coarse else [])
             there = self._there(commit.oid)
             if parts := [part for part in parts if part["session"] not in there]:
                 yield {
@@ -147,18 +140,15 @@ class Planner:
         part; none where several did."""
         wrote: dict[str, set[str]] = {}
         for path in commit.changes.keys() & set(self._gathered.paths()):
-            for at, who, _ in self._gathered.calls(path):
-                if 0 <= commit.time - at // 10**9 <= _DAY:
-                    wrote.setdefault(who[0], set()).add(path)
+            for session in self._gathered.writers(path, commit.time - _DAY, commit.time):
+                wrote.setdefault(session, set()).add(path)
         ranks = sorted(wrote, key=lambda name: -len(wrote[name]))
         if not ranks or (ranks[1:] and len(wrote[ranks[1]]) == len(wrote[ranks[0]])):
             return []
         part = _bare(ranks[0])
         part["coarse"] = True
         for path in sorted(wrote[ranks[0]]):
-            old_mode, old, mode, new = commit.changes[path]
-            before = [old_mode, old] if old else None
-            part["files"][path] = {"oid": new or "", "mode": mode, "turns": [], "before": before}
+            part["files"][path] = _file(commit.changes[path], [])
         return [part]
 
     def _commits(self, addresses: set[str] | None) -> list[Commit]:
@@ -171,7 +161,7 @@ class Planner:
         return list(self._with_changes(self._list(since, *find_commits.ALL, only=addresses)))
 
     def _list(self, *where: str, only: set[str] | None = None) -> Iterator[Commit]:
-        form = "log -z --no-merges --topo-order --reverse --no-show-signature --no-notes"
+        form = "log -z --no-merges --date-order --reverse --no-show-signature --no-notes"
         for item in self._repo.git.stream(*form.split(), _FORMAT, *where):
             oid, time, author_time, address = text(item).split("\n")
             if only is None or address.lower() in only:
@@ -188,18 +178,35 @@ class Planner:
                     commit.changes = changes
                     yield commit
 
-    def _edits(self, commits: Sequence[Commit]) -> None:
-        """Bring the calls on each path that a commit changes to contents."""
-        by_path: dict[str, list[Commit]] = {}
+    def _prove(
+        self, fresh: Sequence[Commit], commits: Sequence[Commit]
+    ) -> dict[str, dict[str, Proof]]:
+        """commit -> path -> what a commit has of the calls on it, path by path: memory holds the
+        contents of none.  commits: all whose versions tell what a call found."""
+        wanted, by_path = {commit.oid for commit in fresh}, dict[str, list[Commit]]()
         for commit in commits:
-            for path in commit.changes:
+            for path in commit.changes.keys() & set(self._gathered.paths()):
                 by_path.setdefault(path, []).append(commit)
-        for path in sorted(by_path.keys() & set(self._gathered.paths())):
+        proofs: dict[str, dict[str, Proof]] = {}
+        for path in progress.each("Comparing commits", sorted(by_path)):
             steps = chain.steps(self._gathered.calls(path), self._versions(path, by_path[path]))
-            self._chains[path] = [
-                entries.edit(path, self._contents.add(was), self._contents.add(now), who, _HOW, at)
-                for at, who, was, now in steps
-            ]
+            calls = Calls(self._contents, path, steps, self._is_ancestor)
+            for commit in by_path[path]:
+                about = commit.oid, commit.time, commit.changes[path]
+                if commit.oid in wanted and (
+                    proof := calls.prove(*about, partial(self._in_time, commit))
+                ):
+                    proofs.setdefault(commit.oid, {})[path] = proof
+            self._contents.forget()
+        return proofs
+
+    def _in_time(self, commit: Commit, name: str) -> bool:
+        """Whether a commit was made in the time of a session, or the week after it."""
+        session = self._gathered.sessions[name]
+        ends = session.last // 10**9 + WEEK
+        return session.first // 10**9 <= commit.time and (
+            min(commit.time, commit.author_time) <= ends
+        )
 
     def _versions(self, path: str, commits: Sequence[Commit]) -> list[chain.Version]:
         known: list[tuple[int, str | None]] = []
@@ -219,142 +226,44 @@ class Planner:
         mine = import_id(oid)
         return bool(set(links.linked(message, note)) - {mine}) or mine in links.removed(note)
 
-    def _parts(self, commit: Commit, changes: Changes) -> list[Part]:
-        lines = {path: self._before(path, commit.time) for path in changes}
-        credits = self._credit(commit, changes, lines)
-        parts = []
-        for session in sorted(set().union(*(holding.sessions(c) for c in credits.values()))):
-            held = self._held(session, commit, changes, lines, credits)
-            if held:
-                parts.append((session, held))
-        return self._describe(commit, parts, credits) if parts else []
-
-    def _before(self, path: str, time: int) -> list[JournalLine]:
-        """The newest edits of a path that were made before a commit was."""
-        steps = [line for line in self._chains[path] if line["at"] // 10**9 <= time]
-        return steps[-_MOST:]
-
-    def _credit(
-        self, commit: Commit, changes: Changes, lines: Mapping[str, list[JournalLine]]
-    ) -> dict[str, PathCredit]:
-        """The authors of a commit's lines, as far as they are proven."""
-        every = [line for path in changes for line in lines[path]]
-        edits = edit_lines.Edits(self._contents, every)
-        proven = {}
-        for path, credit in edits.credit(changes).items():
-            old_mode, old, mode, new = changes[path]
-            parent, now = edits.content(old_mode, old), edits.content(mode, new)
-            if parent and now:
-                single = _only_call(lines[path], old, new)
-
-                def taken(session: str, line: bytes, path: str = path) -> bool:
-                    return self._was_taken(session, path, line, commit.oid)
-
-                proven[path] = holding.prove(credit, parent.lines, now.lines, single, taken)
-        return proven
-
-    def _was_taken(self, session: str, path: str, line: bytes, oid: str) -> bool:
-        before = self._taken.get((session, path), ())
-        return any(line in had and self._is_ancestor(one, oid) for one, had in before)
-
     def _is_ancestor(self, old: str, new: str) -> bool:
         if (old, new) not in self._ancestors:
             args = ("merge-base", "--is-ancestor", old, new)
             self._ancestors[old, new] = not self._repo.git.run(*args, ok=(0, 1))[0]
         return self._ancestors[old, new]
 
-    def _held(
-        self,
-        session: str,
-        commit: Commit,
-        changes: Changes,
-        lines: Mapping[str, list[JournalLine]],
-        credits: Mapping[str, PathCredit],
-    ) -> list[str]:
-        """The paths at which a commit holds a session's edits, by the same rule as ever."""
-        about = self._gathered.sessions[session]
-        ends = about.last // 10**9 + WEEK
-        if not (
-            about.first // 10**9 <= commit.time and min(commit.time, commit.author_time) <= ends
-        ):
+    def _parts(self, commit: Commit, proofs: Mapping[str, Proof]) -> list[Part]:
+        """What the store is to say of the sessions whose edits a commit holds."""
+        held = sorted({session for _, turns in proofs.values() for session in turns})
+        if not held:
             return []
-        named = [path for path in credits if session in holding.sessions(credits[path])]
-        record = [self._recorded(session, path, lines[path]) for path in named]
-        own = {path: changes[path] for path in named}
-        shared = candidates.match_edits(self._contents, record, own)
-        for path in shared:
-            _, old, _, new = changes[path]
-            parent, now = self._text(old), self._text(new)
-            took = holding.lines_of(session, credits[path], parent, now)
-            self._taken.setdefault((session, path), []).append((commit.oid, took))
-        return sorted(shared)
-
-    def _text(self, oid: str | None) -> Sequence[bytes]:
-        return replay.split(oid or "", self._content(oid))
-
-    def _recorded(self, session: str, path: str, lines: Sequence[JournalLine]) -> Recorded:
-        """A session's edits of a path as one record; only lines that it added itself count."""
-        mine = [line for line in lines if entries.author(line)[0] == session]
-        own: set[bytes] = set()
-        for line in mine:
-            was, now = (self._entry_text(line[key]) for key in ("before", "after"))
-            own |= set(now) - set(was)
-        before, after = entries.entry(mine[0]["before"]), entries.entry(mine[-1]["after"])
-        return {
-            "path": path,
-            "mode": after[0] if after else "000000",
-            "oid": after[1] if after else None,
-            "live": False,
-            "before": before,
-            "own": frozenset(own),
-        }
-
-    def _entry_text(self, value: object) -> Sequence[bytes]:
-        entry = entries.entry(value)
-        return self._text(entry[1] if entry else None)
-
-    def _describe(
-        self,
-        commit: Commit,
-        held: Sequence[tuple[str, list[str]]],
-        credits: Mapping[str, PathCredit],
-    ) -> list[Part]:
-        """What the store is to say of the sessions of a commit."""
-        bare = edit_lines.Edits(self._contents, ()).credit(commit.changes)
-        nobody = {path: holding.forget_all(credit) for path, credit in bare.items()}
-        every = {**nobody, **credits}
+        credits = {path: credit for path, (credit, _) in proofs.items()}
+        others = {path: c for path, c in commit.changes.items() if path not in credits}
+        bare = edit_lines.Edits(self._contents, ()).credit(others)
+        every = [*credits.values(), *map(holding.forget_all, bare.values())]
         parts: list[Part] = []
-        for session, paths in held:
-            lines = attribution.entries(session, {path: credits[path] for path in paths}, {})
+        for session in held:
+            mine = sorted(path for path, (_, turns) in proofs.items() if session in turns)
+            files = {}
+            for path in mine:
+                wrote = attribution.turns(session, credits[path]) or [proofs[path][1][session]]
+                files[path] = _file(commit.changes[path], wrote)
             parts.append(
                 {
                     "session": session,
                     "coarse": False,
-                    "files": {path: self._file(session, path, commit, credits) for path in paths},
-                    "lines": lines,
-                    "attribution": attribution.attribution(session, every.values()),
+                    "files": files,
+                    "lines": attribution.entries(session, {p: credits[p] for p in mine}, {}),
+                    "attribution": attribution.attribution(session, every),
                 }
             )
         return parts
 
-    def _file(
-        self, session: str, path: str, commit: Commit, credits: Mapping[str, PathCredit]
-    ) -> dict[str, Any]:
-        old_mode, old, mode, new = commit.changes[path]
-        wrote = attribution.turns(session, credits[path])
-        if not wrote:
-            lines = self._before(path, commit.time)
-            wrote = [who[1] for who in map(entries.author, lines) if who[0] == session][-1:]
-        before = [old_mode, old] if old else None
-        return {"oid": new or "", "mode": mode, "turns": wrote, "before": before}
 
-
-def _only_call(lines: Sequence[JournalLine], old: str | None, new: str | None) -> Writer | None:
-    """The call that made all of a change, from one blob to another; None where none did."""
-    if not lines:
-        return None
-    ends = [(entries.entry(lines[-1][key]) or ("", None))[1] for key in ("before", "after")]
-    return entries.author(lines[-1]) if ends == [old, new] else None
+def _file(change: Staged, wrote: list[str]) -> dict[str, Any]:
+    old_mode, old, mode, new = change
+    before = [old_mode, old] if old else None
+    return {"oid": new or "", "mode": mode, "turns": wrote, "before": before}
 
 
 def _bare(session: str) -> Part:

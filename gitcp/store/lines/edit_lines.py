@@ -126,8 +126,4 @@ class Edits:
 def regains(how: str) -> Regains:
     """Which lines a step may move or give back, by how it is known: beside new work they are told
     by what they say."""
-    return replay.every if how == "restored" else _is_telling
-
-
-def _is_telling(line: bytes) -> bool:
-    return bool(line_evidence.significant({line}))
+    return replay.every if how == "restored" else line_evidence.is_telling
