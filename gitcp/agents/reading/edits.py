@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 _CWD = ("cwd", "directory")
 _IDS = ("sessionId", "session_id", "id")
+_STAMP = b'"timestamp"'
 _HEAD = 40  # entries within which a transcript says whose it is
 
 
@@ -272,6 +273,10 @@ def _model(entry: dict[str, Any]) -> str:
 def line_time(line: bytes) -> int:
     """When an entry of a transcript was written, in ns since 1970; 0 where its line does not
     tell."""
+    if line.count(_STAMP) == 1:  # a text in a line has its quotes escaped
+        told = line[line.index(_STAMP) + len(_STAMP) :].lstrip(b" :").split(b'"', 2)
+        if not told[0] and (at := nanoseconds(told[1].decode("utf-8", "replace"))):
+            return at
     return _time((transcript_scan.load(line) or {}).get("timestamp"))
 
 

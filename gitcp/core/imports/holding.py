@@ -54,12 +54,12 @@ def _removed(who: Writer, line: bytes, alone: bool, taken: Taken) -> Writer:
 
 
 def forget_all(credit: PathCredit) -> PathCredit:
-    """A path's credit where no edit is known: nobody's."""
+    """A path's credit where no edit is known: nobody's, and so is what came and went."""
     return {
         **credit,
         "added": [(line, _nobody(who)) for line, who in credit["added"]],
         "removed": [_nobody(who) for who in credit["removed"]],
-        "lost": [(_nobody(wrote), _nobody(taker)) for wrote, taker in credit["lost"]],
+        "lost": [],
     }
 
 

@@ -13,7 +13,7 @@ from gitcp import VERSION
 from gitcp.agents.reading import edits
 from gitcp.console import progress
 from gitcp.core.message import links
-from gitcp.core.transcript import tokens
+from gitcp.core.transcript import tokens, transcript_scan
 from gitcp.store.git import notes
 from gitcp.store.lines import ai_notes
 from gitcp.store.link import session_metadata
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 KIND = "imported"
 _AT_ONCE = 100  # commits whose checkpoints make one commit of the store
+_PIECE = 1 << 20  # bytes of a conversation
 _PROMPT = 2000  # characters of a turn's prompt
 
 
@@ -71,13 +72,23 @@ def _spent(session: Session, times: Sequence[int], whole: Usage | None) -> dict[
         return dict.fromkeys(times, whole)
     spent: dict[int, Usage | None] = {}
     left, scan = sorted(times), session.client.scan(b"")
+    before: list[bytes] = []  # lines that are not scanned yet
+    size = 0
     try:
         with open(session.path, "rb") as stream:
             for line in stream:
-                at = edits.line_time(line)
-                while left and at and at // 10**9 > left[0]:
+                at = edits.line_time(line) // 10**9
+                due = bool(left) and at > left[0]
+                if due or size > _PIECE:
+                    scan = transcript_scan.cursor(session.client.scan(b"".join(before), scan))
+                    before.clear()
+                    size = 0
+                while left and at > left[0]:
                     spent[left.pop(0)] = scan["usage"]
-                scan = session.client.scan(line, scan)
+                if not left:
+                    break
+                before.append(line)
+                size += len(line)
     except OSError:
         pass
     return {**dict.fromkeys(times, whole), **spent}
