@@ -1,4 +1,4 @@
-"""What grows: large files, sessions that were left behind, changes, checkpoints, transcripts.
+"""What grows: large files, sessions that were left behind, changes, transcripts, facts.
 
 LONG=1 (`make bench-long`) adds the sizes that the budgets speak of.
 """
@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import growth
+from bench import conversations, growth
 from bench.growth import MB, NORMAL, Cost, cost, row
+from bench.history import FILES, linked
 from bench.session import ENTRY, SID, TOP, Session, quietly
 
 LONG = bool(os.environ.get("LONG"))
@@ -29,6 +30,14 @@ redactor = Redactor()
 with open(sys.argv[1], "rb") as f:
     while lines := f.readlines(1 << 20):
         redactor.jsonl(b"".join(lines))
+"""
+# The conversations of a home and nothing else.
+READ = """
+import orjson, pathlib, sys
+for path in pathlib.Path(sys.argv[1]).rglob("*.jsonl"):
+    with path.open("rb") as lines:
+        for line in lines:
+            orjson.loads(line)
 """
 
 
@@ -223,3 +232,33 @@ def test_the_first_stop_of_a_long_transcript(template: Path, tmp_path: Path) -> 
         inside = speed >= 0.6 and first.peak <= 64 * MB and later.seconds <= 0.2
         budget = "0.6 x, 64 MB, then O(new)"
         row("the first stop of a transcript", f"{size} MB", figures, inside, budget)
+
+
+@pytest.mark.parametrize("size", sizes((1_000, 10_000), (30_000,)))
+def test_exporting_facts(size: int, tmp_path: Path) -> None:
+    """Of a long history, a fifth of it linked: memory stays flat."""
+    pytest.importorskip("pyarrow")
+    used = growth.gitcp("export-facts", "-o", str(tmp_path), cwd=linked(size, FILES, 5))
+    figures = growth.time(used.seconds), growth.size(used.peak)
+    most = size / 10_000 * 60 * growth.start() / NORMAL
+    inside = used.seconds <= most and used.peak <= 128 * MB
+    row(
+        "export-facts, commits", f"{size}", figures, inside, "60 s of a normal P for 10,000, 128 MB"
+    )
+
+
+@pytest.mark.parametrize("size", sizes((50,), (200,)))
+def test_importing_conversations(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside what reading them as JSON costs; memory stays flat."""
+    kept, home = conversations.kept(size)
+    repo = shutil.copytree(kept, tmp_path / "repo")
+    monkeypatch.setenv("HOME", str(home))
+    read = growth.cost(sys.executable, "-c", READ, str(home), cwd=repo)
+    used = growth.gitcp("import", "--yes", "--path", str(kept), cwd=repo)
+    times = f"{used.seconds / read.seconds:5.1f} x orjson"
+    figures = growth.time(used.seconds), growth.size(used.peak), times
+    most = size / 200 * 60 * growth.start() / NORMAL
+    inside = used.seconds <= most and used.peak <= 96 * MB
+    row("import, conversations", f"{size} MB", figures, inside, "60 s of a normal P for 200, 96 MB")

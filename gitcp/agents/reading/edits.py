@@ -274,8 +274,8 @@ def line_time(line: bytes) -> int:
     """When an entry of a transcript was written, in ns since 1970; 0 where its line does not
     tell."""
     if line.count(_STAMP) == 1:  # a text in a line has its quotes escaped
-        told = line[line.index(_STAMP) + len(_STAMP) :].lstrip(b" :").split(b'"', 2)
-        if not told[0] and (at := nanoseconds(told[1].decode("utf-8", "replace"))):
+        parts = line[line.index(_STAMP) + len(_STAMP) :].lstrip(b" :").split(b'"', 2)
+        if not parts[0] and (at := nanoseconds(parts[1].decode("utf-8", "replace"))):
             return at
     return _time((transcript_scan.load(line) or {}).get("timestamp"))
 

@@ -139,11 +139,11 @@ class Replay:
         if regains and len(known) < len(here):
             used = {*self.numbers[:start], *known.values(), *self.numbers[tail:]}
             self._regain(here, known, used, who, regains)
-        found = [
+        between = [
             known[j] if j in known else self._new(authors.get(start + j, who))
             for j in range(len(here))
         ]
-        numbers = [*self.numbers[:start], *found, *self.numbers[tail:]]
+        numbers = [*self.numbers[:start], *between, *self.numbers[tail:]]
         self._texts.update(zip(keys, numbers, strict=True))
         return numbers, keys
 

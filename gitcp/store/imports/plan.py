@@ -238,8 +238,8 @@ class Planner:
         if not held:
             return []
         credits = {path: credit for path, (credit, _) in proofs.items()}
-        others = {path: c for path, c in commit.changes.items() if path not in credits}
-        bare = edit_lines.Edits(self._contents, ()).credit(others)
+        unproven = {path: c for path, c in commit.changes.items() if path not in credits}
+        bare = edit_lines.Edits(self._contents, ()).credit(unproven)
         every = [*credits.values(), *map(holding.forget_all, bare.values())]
         parts: list[Part] = []
         for session in held:

@@ -45,8 +45,8 @@ class Calls:
     ) -> None:
         self._contents, self._path, self._is_ancestor = contents, path, is_ancestor
         self._steps: list[Stored] = [
-            (at, who, contents.add(before), contents.add(after), told)
-            for at, who, before, after, told in steps
+            (at, who, contents.add(before), contents.add(after), sure)
+            for at, who, before, after, sure in steps
         ]
         self._version = lru_cache(_NEAR)(self._read)
         self._taken: dict[str, list[tuple[str, set[bytes]]]] = {}
@@ -73,8 +73,8 @@ class Calls:
         )
         if self._lines is None or parent is None or now is None:
             return None
-        _, who, before, after, told = self._steps[self._done - 1]
-        single = who if told and (before, after) == (old or "", new or "") else None
+        _, who, before, after, sure = self._steps[self._done - 1]
+        single = who if sure and (before, after) == (old or "", new or "") else None
 
         def taken(session: str, line: bytes) -> bool:
             had = self._taken.get(session, ())
@@ -102,14 +102,14 @@ class Calls:
             self._take(*self._steps[self._done])
             self._done += 1
 
-    def _take(self, at: int, who: Writer, before: str, after: str, told: bool) -> None:
+    def _take(self, at: int, who: Writer, before: str, after: str, sure: bool) -> None:
         was, now = self._version(before) or Version("", ()), self._version(after)
         assert now is not None
         if self._lines is None:
             self._lines, self._oid = Replay(was), before
-        if told and before != self._oid:  # nobody knows how it came to that
+        if sure and before != self._oid:  # nobody knows how it came to that
             self._lines.step(was, UNKNOWN, replay.every, kept=True)
-        if told:
+        if sure:
             self._lines.step(now, who, line_evidence.is_telling)
             self._note(who[0], was, now)
         else:
