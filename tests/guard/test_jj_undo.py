@@ -1,9 +1,13 @@
-"""`jj undo` in a directory that git shares rolls git's branches back: the store loses nothing."""
+"""`jj undo` in a directory that git shares rolls git's branches back, and branches become refs,
+maybe killed at it: the store loses nothing."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +16,38 @@ import pytest
 from tests.guard.working_copies import Copy
 from tests.support import warm
 from tests.support.harness import V1, Agent
+from tests.support.paths import ENTRY
 
 NewCopy = Callable[[str], Copy]
+
+# What stands in place of git: at the transaction it kills the hook above it ($PPID) and git itself.
+# A hook of git's is run with all locks held; a log that is a pipe without a reader stops git after
+# the first ref, whose file tells when.
+WRAPPER = """#!/bin/sh
+case "$*" in
+*"gitcp: beside jj"*) ;;
+*) exec {git} "$@" ;;
+esac
+export OURS=$PPID
+for word; do
+	shift
+	[ "$word" != core.hooksPath=/dev/null ] || word=core.hooksPath={home}
+	set -- "$@" "$word"
+done
+case {when} in
+before) kill -9 $OURS; exit 1 ;;
+prepared) exec {git} "$@" ;;
+half)
+	mkdir -p {log_folder}
+	mkfifo {log}
+	(while kill -0 $$ && [ ! -e {first} ]; do :; done; kill -9 $OURS $$) &
+	exec {git} "$@" ;;
+after) {git} "$@"; kill -9 $OURS ;;
+esac
+"""
+HOOK = """#!/bin/sh
+[ "$1" != prepared ] || kill -9 $OURS $PPID
+"""
 
 
 @pytest.fixture
@@ -146,6 +180,72 @@ def test_a_branch_beside_jj_is_moved_into_refs_once_and_said_once(
     assert "is gone" not in agent.prompt("again").said
     assert not shared.ref(V1) and stored(shared) == every
     assert warm.run("fsck", cwd=shared.path).stdout == ""
+
+
+def kill_prompt(copy: Copy, agent: Agent, when: str, ids: list[str]) -> None:
+    """A prompt of the session that is killed at its transaction."""
+    first, last = (copy.store / f"refs/entire/checkpoints/{i[-2:]}/{i}" for i in (ids[0], ids[-1]))
+    log = copy.store / "logs" / last.relative_to(copy.store)
+    folder = copy.home / "bin"
+    folder.mkdir()
+    places = {"git": shutil.which("git"), "home": folder, "first": first, "log": log}
+    for name, text in {
+        "git": WRAPPER.format(**places, when=when, log_folder=log.parent),
+        "reference-transaction": HOOK if when == "prepared" else "",
+    }.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755 if text else 0o644)
+    payload = {
+        "session_id": agent.sid,
+        "transcript_path": str(agent.transcript),
+        "cwd": str(copy.path),
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": "killed",
+    }
+    path = f"{folder}:{copy.env.get('PATH', os.environ['PATH'])}"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(ENTRY), "claude-code", "UserPromptSubmit"],
+        cwd=copy.path,
+        env={**os.environ, **copy.env, "PATH": path, "CLAUDE_PID": str(agent.pid)},
+        input=json.dumps(payload).encode(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert done.returncode == -9
+    if when == "half":
+        assert first.exists() and not last.exists()
+        log.unlink()
+
+
+@pytest.mark.parametrize("when", ["before", "prepared", "half", "after"])
+def test_killed_while_its_branch_becomes_refs_the_store_is_whole_and_the_next_prompt_ends_it(
+    new_copy: NewCopy, when: str
+) -> None:
+    copy = new_copy("colocated")
+    copy.set("gitcp.store", "branch")
+    agent, _ = copy.pair()
+    for name in ("one", "two"):
+        work(copy, agent, name)
+    every = stored(copy)
+    copy.git("config", "--unset", "gitcp.store")
+    kill_prompt(copy, agent, when, sorted(every))
+    assert bool(copy.ref(V1)) is (when != "after")
+    assert stored(copy) == every, "whatever is read in between"
+    lock = copy.store / "packed-refs.lock"
+    assert lock.exists() is (when in ("prepared", "half"))
+    if lock.exists():  # git's own: it is named, and the person takes it away
+        os.utime(lock, (0, 0))
+        assert str(lock) in warm.run("doctor", cwd=copy.path).stdout
+        lock.unlink()
+    agent.prompt("go on")
+    assert stored(copy) == every
+    assert not copy.ref(V1) and not copy.ref("refs/gitcp/store")
+    refs = copy.git("for-each-ref", "--format=%(refname:lstrip=4)", "refs/entire/checkpoints")
+    assert set(refs.split()) == every
+    assert not [*Path(copy.store).rglob("refs/**/*.lock")]
+    assert warm.run("fsck", cwd=copy.path).stdout == ""
+    work(copy, agent, "three")
+    assert len(stored(copy)) == 3
 
 
 def test_a_branch_with_other_things_than_checkpoints_stays_beside_jj(

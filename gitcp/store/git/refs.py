@@ -69,7 +69,7 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
             repo.git.run(*args, stdin=data)
             return
         except GitError as e:
-            if not (left and _take_stale_lock(repo, e.complaint)):
+            if not (left and _take_stale_locks(repo, e.complaint, edits)):
                 raise _explain(repo, e, edits) from None
 
 
@@ -177,17 +177,26 @@ def listing(repo: Repo, *patterns: str) -> dict[str, str]:
     return {text(ref): oid.decode() for ref, oid in pairs}
 
 
-def _take_stale_lock(repo: Repo, message: str) -> bool:
-    """Take away the lock file that git's message names, which a killed git left on a ref of ours;
-    False when it is not ours to take.
+def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
+    """Take away the lock file that git's message names, which a killed git left on a ref of ours,
+    and those on the other refs of the transaction, since git waits for each; False when the one
+    named is not ours to take.
 
-    Only while the caller holds our lock, and only when it is older than git waits for one; never
+    Only while the caller holds our lock, and only what is older than git waits for one; never
     packed-refs.lock, which is everybody's (doc/git.md "Locks and refs").
     """
     path, sign, _ = message.partition("Unable to create '")[2].partition("': File exists")
     inside = os.path.relpath(path, repo.common) if sign and path.endswith(".lock") else ""
-    if not inside.startswith(_OURS):
+    if not (inside.startswith(_OURS) and _take_stale_lock(repo, path)):
         return False
+    for ref, _, _ in edits:
+        if ref.startswith(_OURS):
+            _take_stale_lock(repo, os.path.join(repo.common, f"{ref}.lock"))
+    return True
+
+
+def _take_stale_lock(repo: Repo, path: str) -> bool:
+    """Take away a lock file that is older than git waits for one; False when it is not."""
     away = repo.shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
     try:
         seen = os.lstat(raw(path))
