@@ -20,6 +20,10 @@ COMMANDS = [
     "rm new.txt",
     "mv README.md f.txt",
     ": >f.txt",
+    "truncate -s 0 f.txt",
+    "sed -i s/two/2/ f.txt",
+    "cp README.md f.txt",
+    'rm "$PWD/f.txt"',
 ]
 
 
@@ -35,6 +39,7 @@ def two(world: World) -> tuple[Agent, Agent]:
 
 def ask(a: Agent, command: str) -> tuple[int, str, Files]:
     """(status, what is said) of a call's start, and the files after it."""
+    command = command.replace("$PWD", str(a.world.path))
     tool = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_9"}
     call = a.event("PreToolUse", **tool)  # type: ignore[arg-type]
     return call.status, call.said or call.stderr, files(a.world.path)
@@ -59,10 +64,34 @@ def test_deny_refuses_such_a_command(world: World, command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["git status", "git stash list", "rm other.txt", "git checkout -b x", "git clean -n"]
+    "command",
+    [
+        "git status",
+        "git stash list",
+        "rm other.txt",
+        "rm ../f.txt",
+        "git checkout -b x",
+        "git clean -n",
+        "sed -n 1p f.txt",
+        "cd / && git reset --hard",
+    ],
 )
 def test_nothing_is_said_of_a_command_that_leaves_their_files(world: World, command: str) -> None:
     a, _ = two(world)
+    world.git("config", "gitcp.guard", "deny")
+    assert ask(a, command)[:2] == (0, "")
+
+
+@pytest.mark.parametrize("command", ["sed -i s/b/a/ f.txt", "echo a >f.txt", "truncate -s0 f.txt"])
+def test_nothing_is_said_of_a_file_that_only_the_session_itself_has_open(
+    world: World, command: str
+) -> None:
+    world.write("f.txt", TEXT)
+    world.commit("f.txt")
+    a, b = (world.agent(sid, tools=True) for sid in (A, B))
+    b.turn("work", {"new.txt": "new\n"})
+    a.turn("work", {"f.txt": f"{TEXT}by a\n"})
+    a.prompt("go on")
     world.git("config", "gitcp.guard", "deny")
     assert ask(a, command)[:2] == (0, "")
 

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 
     class Discard(TypedDict):
         """reach: any, tracked or untracked files.  paths: where, from the root of the worktree;
-        none: everywhere.  loses: their content goes; else only a part of it may."""
+        none: everywhere.  how: these files alone (EXACT), also what is below them (BELOW), or as
+        git reads them (PATHSPEC), where a `*` stands for directories too."""
 
         reach: str
         paths: list[str]
-        loses: bool
+        how: str
 
 
 ANY, TRACKED, UNTRACKED = "any", "tracked", "untracked"
-_HINTS = ("git ", "rm ", "mv ", "sed ", "truncate ", ">")
+EXACT, BELOW, PATHSPEC = "exact", "below", "pathspec"
+_HINTS = ("git ", "rm ", "mv ", "cp ", "sed ", "truncate ", ">")
 _VCS = ("git", "jj")
 _READS = ("cd", "ls", "cat", "head", "tail", "grep", "wc", "pwd", "echo", "true")
 _QUIET = {(">&", "1"), (">&", "2"), (">", "/dev/null"), ("&>", "/dev/null"), ("<", "/dev/null")}
@@ -35,18 +37,26 @@ _BREAKS = frozenset((";", "&", "|", "&&", "||", "(", ")", ";;"))
 _STASHES = ("list", "show", "pop", "apply", "drop", "create", "branch", "clear", "store")
 
 
-def find_discards(command: str, folder: str = "") -> list[Discard]:
-    """What a command run in folder, named from the root of the worktree, may throw away."""
+def find_discards(command: str, folder: str, root: str) -> list[Discard]:
+    """What a command run in folder may throw away of the worktree at root, both absolute."""
     if not any(hint in command for hint in _HINTS):
         return []
     discards: list[Discard] = []
     try:
         for call in _calls(command):
-            if call[:1] == ["cd"] and len(call) == 2:
-                folder = posixpath.join(folder, call[1])
-            discards += _of_call(call, folder)
-    except ValueError:
-        pass  # a quotation that does not end: what came before it counts
+            words, targets = _without_targets(call)
+            while words and ("=" in words[0] or words[0] in ("sudo", "env", "command")):
+                words = words[1:]
+            if words[:1] == ["cd"] and len(words) == 2:
+                folder = posixpath.join(folder, words[1])
+            here = folder
+            while words[:1] == ["git"] and words[1:2] in (["-C"], ["-c"]):
+                here = posixpath.join(here, words[2]) if words[1] == "-C" else here
+                words = ["git", *words[3:]]
+            found = [*([(ANY, EXACT, targets)] if targets else []), *_find_losses(words)]
+            discards += filter(None, (_discard(*loss, here, root) for loss in found))
+    except (ValueError, IndexError):
+        pass  # a quotation that does not end, or a call that git refuses: what came before counts
     return discards
 
 
@@ -90,40 +100,44 @@ def _without_harmless(call: Sequence[str]) -> list[str]:
     return [">"] if any(set(word) <= set("<>&|") for word in words if word) else words
 
 
-def covers(discard: Discard, path: str, tracked: bool) -> bool:
-    """Whether a path, tracked in HEAD or not, is among what a command throws away."""
-    if discard["reach"] not in (ANY, TRACKED if tracked else UNTRACKED):
+def covers(discard: Discard, path: str, tracked: bool | None = None) -> bool:
+    """Whether a path, tracked in HEAD or not (None: maybe), is among what a command throws away."""
+    if tracked is not None and discard["reach"] not in (ANY, TRACKED if tracked else UNTRACKED):
         return False
-    return not discard["paths"] or any(_fits(place, path) for place in discard["paths"])
+    return not discard["paths"] or any(
+        _fits(place, path, discard["how"]) for place in discard["paths"]
+    )
 
 
-def _fits(place: str, path: str) -> bool:
-    if any(c in place for c in "*?["):
+def _fits(place: str, path: str, how: str) -> bool:
+    pattern = any(c in place for c in "*?[")
+    if pattern and how == PATHSPEC:
         return stdlib.fnmatch.fnmatchcase(path, place)
-    return place in (".", path) or path.startswith(place + "/")
+    head = "/".join(path.split("/")[: place.count("/") + 1])
+    fits = stdlib.fnmatch.fnmatchcase(head, place) if pattern else head == place
+    return fits and (how != EXACT or head == path)
 
 
-def _of_call(call: Sequence[str], folder: str) -> Iterator[Discard]:
-    words, targets = _without_targets(call)
-    if targets:
-        yield _discard(ANY, targets, folder)
-    while words and ("=" in words[0] or words[0] in ("sudo", "env", "command")):
-        words = words[1:]
+def _find_losses(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """(reach, how, paths as they are written) of what a call throws away."""
     name, plain = (words[0] if words else ""), [w for w in words[1:] if not w.startswith("-")]
     options = [w for w in words[1:] if w.startswith("-")]
     if name == "rm" and plain:
-        yield _discard(ANY, plain, folder)
-    elif name == "mv" and len(plain) > 1:
-        yield _discard(ANY, plain[-1:], folder)
+        yield ANY, BELOW, plain
+    elif name in ("mv", "cp") and len(plain) > 1 and "-n" not in options:
+        to = plain[-1]
+        inside = [posixpath.join(to, posixpath.basename(path)) for path in plain[:-1]]
+        yield ANY, EXACT, [to, *inside]
     elif name == "truncate" and plain:
-        yield _discard(ANY, plain, folder)
+        yield ANY, EXACT, plain
     elif name == "sed" and any(o.startswith(("-i", "--in-place")) for o in options) and plain:
-        yield {**_discard(ANY, plain[1:] or plain, folder), "loses": False}
+        scripted = any(o.startswith(("-e", "-f", "--expression=", "--file=")) for o in options)
+        yield ANY, EXACT, plain if scripted else plain[1:]
     elif name == "git" and plain:
-        yield from _of_git(plain[0], words[words.index(plain[0]) + 1 :], folder)
+        yield from _find_losses_by_git(plain[0], words[words.index(plain[0]) + 1 :])
 
 
-def _of_git(name: str, rest: Sequence[str], folder: str) -> Iterator[Discard]:
+def _find_losses_by_git(name: str, rest: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
     at = rest.index("--") if "--" in rest else len(rest)
     options = [w for w in rest[:at] if w.startswith("-")]
     words, paths = [w for w in rest[:at] if not w.startswith("-")], list(rest[at + 1 :])
@@ -132,16 +146,18 @@ def _of_git(name: str, rest: Sequence[str], folder: str) -> Iterator[Discard]:
     checked_out = name == "checkout" and (paths or (words and "b" not in short.lower()))
     unstaged = "--staged" in options and "--worktree" not in options
     if name in ("checkout", "switch") and force and not paths:
-        yield _discard(TRACKED, (), folder)
+        yield TRACKED, PATHSPEC, ()
     elif checked_out or (name == "restore" and not unstaged):
-        yield _discard(TRACKED, paths or words, folder)
+        yield TRACKED, PATHSPEC, paths or words
     elif name == "reset" and ("--hard" in options or "--merge" in options):
-        yield _discard(TRACKED, (), folder)
+        yield TRACKED, PATHSPEC, ()
     elif name == "clean" and force:
-        yield _discard(UNTRACKED, paths or words or ["."], folder)
+        yield UNTRACKED, PATHSPEC, paths or words or ["."]
+    elif name == "rm" and force and "--cached" not in options:
+        yield TRACKED, PATHSPEC, paths or words
     elif name == "stash" and not (words and words[0] in _STASHES):
         many = "u" in short or "a" in short or {"--include-untracked", "--all"} & set(options)
-        yield _discard(ANY if many else TRACKED, paths, folder)
+        yield ANY if many else TRACKED, PATHSPEC, paths
 
 
 def _without_targets(call: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -149,15 +165,29 @@ def _without_targets(call: Sequence[str]) -> tuple[list[str], list[str]]:
     words, targets, redirects = list[str](), list[str](), ""
     for word in call:
         if redirects:
-            targets += [word] if redirects == ">" and not word.startswith("/dev/") else []
+            targets += [word] if redirects in (">", ">|", "&>") else []
             redirects = ""
-        elif word in (">", ">>", ">|", "<", ">&", "<<", "<<<"):
-            redirects = ">" if word == ">|" else word
+        elif word in (">", ">>", ">|", "<", ">&", "&>", "&>>", "<<", "<<<"):
+            redirects = word
         else:
             words.append(word)
     return words, targets
 
 
-def _discard(reach: str, paths: Sequence[str], folder: str) -> Discard:
-    places = [posixpath.normpath(posixpath.join(folder, path)) for path in paths]
-    return {"reach": reach, "paths": [] if "." in places else places, "loses": True}
+def _discard(reach: str, how: str, paths: Sequence[str], folder: str, root: str) -> Discard | None:
+    """A loss as the worktree at root has it; None where it lies outside."""
+    found = [_locate(path, folder, root) for path in paths or ["."]]
+    places = [place for place in found if place is not None]
+    elsewhere = how == PATHSPEC and posixpath.relpath(folder, root).split("/")[0] == ".."
+    if elsewhere or not places:
+        return None
+    return {"reach": reach, "paths": places if paths and "." not in places else [], "how": how}
+
+
+def _locate(path: str, folder: str, root: str) -> str | None:
+    """A path from root, '.' where it is root or has it below; None where it lies outside."""
+    inside = posixpath.relpath(posixpath.join(folder, path), root)
+    parts = inside.split("/")
+    if parts[0] != "..":
+        return inside
+    return "." if set(parts) == {".."} else None

@@ -107,8 +107,8 @@ def _discards(repo: Repo, event: Record, now: Look) -> list[Verdict]:
         return []
     from gitcp.core.guard import discards
 
-    folder = os.path.relpath(os.path.realpath(event.get("cwd") or repo.worktree), repo.worktree)
-    losses = [d for d in discards.find_discards(command, folder) if d["loses"]]
+    folder = os.path.realpath(event.get("cwd") or repo.worktree)
+    losses = discards.find_discards(command, folder, repo.worktree)
     if not losses:
         return []
     from gitcp.store.guard import open_elsewhere
