@@ -242,8 +242,13 @@ def _check(point: Point, args: Namespace) -> None:
 
 
 def _check_complete(point: Point, args: Namespace) -> None:
+    """Raise Error for a point that has expired, and for one whose snapshot lacks something; of a
+    call the plan names what was not seen before it."""
+    from gitcp.core.back import point_list
+
     name = point["id"][:10]
     if point["gone"]:
         raise Error(f"point '{name}' has expired: its content is gone")
-    if point["incomplete"] and not args.force:
-        raise Error(f"the snapshot of point '{name}' left files out; --force goes there anyway")
+    if point["incomplete"] and point["kind"] != "tool" and not args.force:
+        words = point_list.describe_lacking(point["kind"], point["lacking"])
+        raise Error(f"point '{name}' is incomplete: {words}; --force goes there anyway")

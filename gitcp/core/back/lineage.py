@@ -77,15 +77,16 @@ def find_moment(
     lines: Sequence[JournalLine], name: str, after: bool
 ) -> tuple[list[JournalLine], int] | None:
     """(the edits since a turn or tool use began; its place among lines); after: since it ended.
-    None where no edit went through it.
+    None where no edit went through it, and nothing that was not seen before it.
 
     A look may see an edit long after it was made: `made` tells where it belongs, and the order
     of the lines where the clock of the file system tells no difference.
     """
+    opened = [n for n, line in enumerate(lines) if _opens(line, name)]
     own = [n for n, line in enumerate(lines) if name in _causes(line)]
+    own = own or [n for n in opened if "unseen" in lines[n]]
     if not own:
         return None
-    opened = [n for n, line in enumerate(lines) if _opens(line, name)]
     calls = {(lines[n]["session"], lines[n]["open"]) for n in opened}
     closed = [n for n, x in enumerate(lines) if (x.get("session"), x.get("close")) in calls]
     if after:

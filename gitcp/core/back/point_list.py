@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
         The keys of the original program's list, and ours: kind is temporary, archived,
         committed, safety, or, of a moment inside a turn, prompt or tool; tree what the worktree
-        was ('' where the journal tells it); content what tells two trees apart; incomplete: the
-        snapshot left something out; gone: its content is not in this repository any more;
-        folded: how many equal ones it stands for.
+        was ('' where the journal tells it); content what tells two trees apart; incomplete:
+        something of it is not known, which lacking names, '.' for anything; gone: its content is
+        not in this repository any more; folded: how many equal ones it stands for.
         """
 
         id: str
@@ -36,12 +36,14 @@ if TYPE_CHECKING:
         tree: str
         content: str
         incomplete: bool
+        lacking: list[str]
         gone: bool
         folded: int
 
 
 SHORTEST = 4  # characters that may name a point
 NAME_LENGTH = 10  # characters of a point's id that are shown, where they tell it from the others
+_NAMED = 5  # paths that are named of those that a point lacks
 EMPTY: Point = {
     "id": "",
     "kind": "",
@@ -60,9 +62,24 @@ EMPTY: Point = {
     "tree": "",
     "content": "",
     "incomplete": False,
+    "lacking": [],
     "gone": False,
     "folded": 0,
 }
+
+
+def lack(point: Point, paths: Iterable[str]) -> Point:
+    """A point of which these paths are not known."""
+    lacking = list(paths)
+    return {**point, "incomplete": bool(lacking), "lacking": lacking}
+
+
+def describe_lacking(kind: str, paths: Iterable[str]) -> str:
+    """What is not known of a point of that kind, in words; '' where all is."""
+    names = ["other files" if path == "." else path for path in paths]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    what = "not seen before it" if kind == "tool" else "left out of its snapshot"
+    return f"{what}: {', '.join(names[:_NAMED])}{more}" if names else ""
 
 
 def newest_first(points: Iterable[Point]) -> list[Point]:

@@ -39,7 +39,7 @@ def point(
 ) -> Line:
     """One point on one line of at most width cells, under a name; changes: verb -> count of what
     going there would do.  Where there is little room the marks go, then the session."""
-    facts = ["gone" if at["gone"] else "", "incomplete" if at["incomplete"] else ""]
+    facts = ["gone" if at["gone"] else "", point_list.describe_lacking(at["kind"], at["lacking"])]
     facts += [effect(changes) if changes else ""]
     marks = [_marks([_KINDS[at["kind"]], *facts]), _marks(facts), ""]
     session = f"{at['session_id'][:8] or '-':<8}  "

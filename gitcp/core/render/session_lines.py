@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.core.back.point_list import describe_lacking
 from gitcp.core.render.show_lines import excerpt, prompts
 from gitcp.core.render.spans import many, short, spent
 
@@ -19,10 +20,6 @@ _POINTS = {  # kind -> what a point is, and what comes after it
     "prompt": ("before a prompt", "turn"),
     "tool": ("before a tool use", "tool use"),
     "safety": ("kept by undo", "step"),
-}
-_LACKS = {
-    "incomplete": "its snapshot left files out",
-    "gone": "it has expired: its content is gone",
 }
 _CHANGES = {"added": ("A", "green"), "modified": ("M", "yellow"), "deleted": ("D", "red")}
 
@@ -51,9 +48,9 @@ def point(record: Record, when: When) -> Iterator[Line]:
     yield [(f"  {when(record['time'])}  {record['message']}", "")]
     if record["session_id"]:
         yield [("  session ", ""), (record["session_id"], "yellow")]
-    for key, sentence in _LACKS.items():
-        if record[key]:
-            yield [(f"  {sentence}", "red")]
+    gone = "it has expired: its content is gone" if record["gone"] else ""
+    for sentence in filter(None, (describe_lacking(record["kind"], record["lacking"]), gone)):
+        yield [(f"  {sentence}", "red")]
     yield from prompts([record["session_prompt"]] if record["session_prompt"] else [])
     yield from _changed(f"Files that this {whose} changed", record["files"])
 

@@ -192,7 +192,7 @@ JOURNAL_LINE = {
     "base?": object_name,
     **dict.fromkeys(("at?", "look?", "made?", "since?"), count),
     **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
-    **{key: [str] for key in ("names?", "ignored?", "settled?", "cut?")},
+    **{key: [str] for key in ("names?", "ignored?", "settled?", "cut?", "unseen?")},
     **dict.fromkeys(("looked?", "files?"), entries),
     "stream?": short_id,
     "out?": {None: [path]},

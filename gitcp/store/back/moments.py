@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.back.plan import Conflict
     from gitcp.core.back.point_list import Point
-    from gitcp.core.record_types import JournalLine, Version
+    from gitcp.core.record_types import JournalLine, Version, Writer
     from gitcp.store.back.planning import Wish, Wisher
     from gitcp.store.back.present import KeptEdits, Present
 
@@ -29,20 +29,28 @@ def find_edits(
     kept: KeptEdits, session: str, turn: str, tool: str
 ) -> tuple[str, list[JournalLine]]:
     """(what is taken back, its edits in their order): those of a session, of a turn of its, of
-    one tool use; each by the beginning of its id, '' for any.
+    one tool use; each by the beginning of its id, '' for any.  Among them are the calls before
+    which something was not seen.
 
     Raises Error when nothing is meant, or several things are.
     """
-    lines = _standing(kept.all())
+    lines = _standing(kept.moments(everywhere=True)[0])
     words = []
     for number, (kind, name) in enumerate((("session", session), ("turn", turn), ("tool", tool))):
         if name:
-            causes = map(entries.cause, lines)
+            causes = map(_cause, lines)
             known = {who[number] for who in causes if who[0]} - {""}
             one = _pick(kind, name, known)
-            lines = [line for line in lines if entries.cause(line)[number] == one]
+            lines = [line for line in lines if _cause(line)[number] == one]
             words.append(f"{kind} {one}")
-    return ", ".join(words), [line for line in lines if entries.cause(line)[0]]
+    return ", ".join(words), [line for line in lines if _cause(line)[0]]
+
+
+def _cause(line: JournalLine) -> Writer:
+    """The call that an edit went through, or that a line opens."""
+    if "open" in line:
+        return str(line["session"]), str(line.get("turn", "")), str(line["open"])
+    return entries.cause(line)
 
 
 def _standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
@@ -51,7 +59,7 @@ def _standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
     standing: list[JournalLine] = []
     later: dict[str, list[JournalLine]] = {}  # path -> its edits after this one, the newest first
     for line in reversed(list(lines)):
-        since = later.setdefault(line["path"], [])
+        since = later.setdefault(line.get("path", ""), [])
         threw = entries.cause(line) != entries.author(line) and entries.cause(line)[0]
         if not (threw and _came_back(line, since)):
             standing.append(line)
@@ -80,9 +88,11 @@ def _pick(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def without(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) -> Wisher:
-    """The worktree without these edits, below scopes; what others did since stays."""
+    """The worktree without these edits, as find_edits() gives them, below scopes; what others did
+    since stays."""
     pairs: Pairs = {}
-    for line in lines:
+    unseen = [path for line in lines for path in line.get("unseen", ())]
+    for line in entries.edits(lines):
         if plan.below(line["path"], scopes):
             before, after = entries.entry(line["before"]), entries.entry(line["after"])
             pairs.setdefault(line["path"], []).append((before, after))
@@ -99,9 +109,15 @@ def without(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) 
         ]
         if lost and conflict != planning.KEEP:
             return {**planning.EMPTY, "conflicts": lost}
-        return inner(present)
+        wanted = inner(present)
+        return {**wanted, "notes": [*wanted["notes"], *_tell_unseen(unseen)]}
 
     return wish
+
+
+def _tell_unseen(paths: Iterable[str]) -> list[str]:
+    words = point_list.describe_lacking("tool", dict.fromkeys(paths))
+    return [words] if words else []
 
 
 def list_moments(
@@ -111,19 +127,23 @@ def list_moments(
 ) -> Iterator[Point]:
     """A point before each tool use and each turn that begins in some edits, the newest first.
 
-    edits: as KeptEdits.recent() gives them.  prompts: turn id -> what was asked; date: of
-    seconds since 1970.  One without an edit is none.
+    edits: as KeptEdits.moments() gives them.  prompts: turn id -> what was asked; date: of
+    seconds since 1970.  A call without an edit is one where something was not seen before it.
     """
     lines, seen = edits[0], set(edits[1])
+    lacking = {line["open"]: line["unseen"] for line in lines if "unseen" in line}
     points: list[Point] = []
     for line in lines:
-        session, turn, tool = entries.cause(line)
-        for kind, name in (("prompt", turn), ("tool", tool)):
+        session, turn, tool = _cause(line)
+        for kind, name in (("prompt", turn if "path" in line else ""), ("tool", tool)):
             if session and name and name not in seen:
                 seen.add(name)
                 prompt = prompts.get(turn, "")
-                title = f"before {prompt if kind == 'prompt' else line['path']}"
-                points.append(_point(kind, name, line, title, prompt, date))
+                about = prompt if kind == "prompt" else line.get("path", "a call")
+                point = _point(kind, name, line, f"before {about}", prompt, date)
+                points.append(
+                    point_list.lack(point, lacking.get(tool, ()) if kind == "tool" else ())
+                )
     yield from reversed(points)
 
 
@@ -138,7 +158,7 @@ def _point(
         "message": message,
         "time": seconds,
         "date": date(seconds),
-        "session_id": entries.cause(line)[0],
+        "session_id": _cause(line)[0],
         "session_prompt": prompt,
         "tool_use_id": name if kind == "tool" else "",
     }
@@ -148,9 +168,10 @@ def read_moment(present: Present, name: str) -> tuple[dict[str, Version], str]:
     """(path -> what stood there before a tool use or a turn, of what was changed since; the first
     commit made since, '' for none); after it, with AFTER behind its id."""
     own, after = name.removesuffix(AFTER), name.endswith(AFTER)
-    since, commit = present.kept_edits.since(own, after)
-    if not since and not after:
+    moment = present.kept_edits.since(own, after)
+    if moment is None:
         raise Error(f"the journal knows no turn or tool use '{own}'")
+    since, commit = moment
     then: dict[str, Version] = {}
     for line in since:
         then.setdefault(line["path"], entries.entry(line["before"]))
@@ -183,7 +204,8 @@ def to_moment(name: str, scopes: Sequence[str]) -> Wisher:
             if present.file(path) != entry and plan.below(path, scopes)
         ]
         before = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
-        return planning.plan_changes(present, changes, None, {}, [before] if commit else [])
+        notes = [*([before] if commit else []), *_tell_unseen(present.kept_edits.unseen(name))]
+        return planning.plan_changes(present, changes, None, {}, notes)
 
     return wish
 

@@ -9,6 +9,7 @@ import time
 from functools import partial
 
 from gitcp.core.back import lineage, plan, three_way
+from gitcp.core.back.point_list import describe_lacking
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.auto.refusal import under_way
@@ -227,7 +228,11 @@ def to_point(point: Point, scopes: Iterable[str]) -> Wisher:
         changes = diff_trees(objects, present.tree, point["tree"])
         below = [change for change in changes if plan.below(change[0], wanted)]
         base, left_out = tree_of(objects, point["base_commit"]), _left_out(objects, point)
-        wanted_tree = plan_changes(present, below, base, left_out, _elsewhere(point, present))
+        notes = [
+            *_elsewhere(point, present),
+            *filter(None, [describe_lacking(point["kind"], point["lacking"])]),
+        ]
+        wanted_tree = plan_changes(present, below, base, left_out, notes)
         return {**wanted_tree, "raw": _read_raw(present, point)}
 
     return wish

@@ -51,11 +51,8 @@ def read_points(
     """Every point of this worktree, newest first; everywhere: also those of other bases, and the
     moments that the journal has no more.  depth: how many commits are looked at."""
     points = [*_temporary(repo, objects, everywhere), *_list_steps(repo, objects)]
-    kept = KeptEdits(repo)
-    edits = (kept.all(), set()) if everywhere else kept.recent()
-    inside = moments.list_moments(edits, _prompts(repo), _date)
-    unseen = kept.unseen()
-    points += ({**p, "incomplete": True} if p["id"] in unseen else p for p in inside)
+    edits = KeptEdits(repo).moments(everywhere)
+    points += moments.list_moments(edits, _prompts(repo), _date)
     points += _committed(repo, depth)
     points += _expired(repo, {point["id"] for point in points}, everywhere)
     return point_list.newest_first(points)
@@ -82,7 +79,8 @@ def find(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Po
         if point := point_list.choose(known, own):
             if after:
                 message = point["message"].replace("before", "after", 1)
-                return {**point, "id": point["id"] + after, "message": message}
+                point = {**point, "id": point["id"] + after, "message": message}
+                return point_list.lack(point, ())
             return point
     if commit := (_find_successor(repo, objects, known, name) or "")[:7]:
         ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit}'"
@@ -159,17 +157,16 @@ def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
         files = Lookup(objects, point["tree"]).folder(point["metadata_dir"])
         point["content"] = _content(root)
         point["session_prompt"] = _prompt(objects, files)
-        point["incomplete"] = _incomplete(objects, files)
+        return point_list.lack(point, _list_omitted(objects, files))
     except Error:
-        point["gone"] = True
-    return point
+        return {**point, "gone": True}
 
 
-def _incomplete(objects: Objects, files: dict[str, tuple[str, str]]) -> bool:
-    """Whether a snapshot lacks a file of the worktree's own; other repositories are none."""
+def _list_omitted(objects: Objects, files: dict[str, tuple[str, str]]) -> list[str]:
+    """The files of the worktree's own that a snapshot lacks; other repositories are none."""
     entry = files.get("omitted.json")
     listed = json.loads(objects.need(entry[1], "blob")) if entry else []
-    return any(item["reason"] in _LACKING for item in listed)
+    return [item["path"] for item in listed if item["reason"] in _LACKING]
 
 
 def _prompt(objects: Objects, files: dict[str, tuple[str, str]]) -> str:

@@ -102,25 +102,32 @@ class KeptEdits:
     def _is_whole(self) -> bool:
         return len(self._whole) == len(self._lines)
 
-    def recent(self) -> tuple[list[JournalLine], set[str]]:
-        """(those since which the journal is whole, the turns and tool uses that began before)."""
-        return entries.edits(self._whole), self._parted
+    def moments(self, everywhere: bool) -> tuple[list[JournalLine], set[str]]:
+        """(the edits, and the calls that may have thrown away what nobody had seen, by their
+        times; the turns and tool uses of which more was cut off).  Without everywhere those
+        since which the journal is whole."""
+        edits = self.all() if everywhere else entries.edits(self._whole)
+        calls = (line for line in self._lines if "unseen" in line)
+        lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
+        return lines, set() if everywhere else self._parted
 
-    def unseen(self) -> set[str]:
-        """The tool uses that may have thrown away what nobody had looked at."""
-        return {str(line["open"]) for line in self._lines if line.get("unseen")}
+    def unseen(self, name: str) -> list[str]:
+        """What nobody had seen before a tool use that may have thrown it away, as paths; '.' for
+        anything."""
+        calls = (line for line in self._lines if "unseen" in line)
+        return next((line["unseen"] for line in calls if line["open"] == name), [])
 
-    def since(self, name: str, after: bool) -> tuple[list[JournalLine], str]:
+    def since(self, name: str, after: bool) -> tuple[list[JournalLine], str] | None:
         """(the edits from the first of a turn or tool use on, or from its last; the first commit
-        that the journal knows to have been made since, '' for none); no edits where nobody knows
-        that name."""
+        that the journal knows to have been made since, '' for none); None where nobody knows that
+        name."""
         whole = name not in self._parted
         moment = lineage.find_moment(self._whole, name, after) if whole else None
         lines = self._whole if moment else self._lines
         if moment is None:
             moment = lineage.find_moment(self.all(), name, after)
         if moment is None:
-            return [], ""
+            return None
         edits, place = moment
         later = lines[place:] if lines is self._whole else lines
         commits = (line["commit"] for line in later if "commit" in line)

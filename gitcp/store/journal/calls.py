@@ -9,10 +9,7 @@ import os
 import time
 
 from gitcp.core.credit import entries
-from gitcp.errors import Late
-from gitcp.record import text
 from gitcp.store.journal.journal import Journal, clock
-from gitcp.store.journal.known import Known
 from gitcp.store.session import process, turn_log
 
 TYPE_CHECKING = False
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 _SLACK = 20_000_000  # ns: between a call's end and the start of our process
-_LOOK_FIRST = 0.05  # seconds for what a command throws away
 _WINDOWS = ("shell", "mcp", "other")
 
 
@@ -84,16 +80,13 @@ def _open(
     at: int,
 ) -> None:
     from gitcp.core.credit import evidence
-    from gitcp.store.journal import look
 
     call = event["tool"]
-    unseen = not look.scan_if_cheap(objects, journal, at) and _look_first(
-        objects, journal, event, at
-    )
+    unseen = _look(objects, journal, event, at)
     words = [*named, *evidence.words(call.get("command") or "")]
     line = {**entries.opening(state, call, "shell", at), "names": words}
     if unseen:
-        line["unseen"] = True
+        line["unseen"] = unseen
     if "stash" in words:
         from gitcp.store.git import reflog
 
@@ -101,59 +94,6 @@ def _open(
     if state.get("transcript_path"):
         line["transcript"] = state["transcript_path"]
     journal.append([line])
-
-
-def _look_first(objects: Objects, journal: Journal, event: dict[str, Any], at: int) -> bool:
-    """Look at the files that a command throws away, where nobody looked before it: those that it
-    names, and of what else it reaches those that git calls changed; whether others may be among
-    them."""
-    from gitcp.core.guard import discards
-    from gitcp.store.journal import look
-
-    root = journal.repo.worktree
-    folder = os.path.relpath(os.path.realpath(event.get("cwd") or root), root)
-    losses = discards.find_discards(str(event["tool"].get("command") or ""), folder)
-    if not losses:
-        return False
-    changed = Known(journal.repo, objects, journal.lines).paths
-    places = [path for discard in losses for path in discard["paths"]]
-    files = [path for path in places if os.path.isfile(os.path.join(root, path))]
-    wide = len(files) < len(places) or not all(discard["paths"] for discard in losses)
-    until = time.monotonic() + _LOOK_FIRST
-    reached = {(path, tracked) for path in changed for tracked in (True, False)}
-    if wide:
-        dirty = _list_changed(journal.repo, {discard["reach"] for discard in losses}, until)
-        reached |= dirty or set()
-        wide = dirty is None
-    below = {path for path, tracked in reached for d in losses if discards.covers(d, path, tracked)}
-    for path in {*files, *below}:
-        if time.monotonic() > until:
-            return True
-        look.paths(objects, journal, [path], at)
-    return wide
-
-
-def _list_changed(repo: Repo, reaches: set[str], until: float) -> set[tuple[str, bool]] | None:
-    """The paths that differ from HEAD, with whether git tracks them, as far as commands of these
-    reaches may throw them away; None where git has not told by then."""
-    from gitcp.core.guard import discards
-
-    asked = []
-    if reaches - {discards.UNTRACKED}:
-        ways = "-c core.fsmonitor=false diff-index --name-only -z HEAD"
-        asked.append((True, repo.git.start(*ways.split())))
-    if reaches - {discards.TRACKED}:
-        ways = "-c core.fsmonitor=false ls-files --others --exclude-standard -z"
-        asked.append((False, repo.git.start(*ways.split())))
-    changed, in_time = set[tuple[str, bool]](), True
-    for tracked, running in asked:
-        try:
-            limit = max(0.001, until - time.monotonic())
-            out = running.finish(ok=range(-64, 256), limit=limit)[1]
-            changed |= {(text(path), tracked) for path in out.split(b"\0")[:-1]}
-        except Late:
-            in_time = False
-    return changed if in_time else None
 
 
 def _close(
@@ -165,7 +105,6 @@ def _close(
     at: int,
 ) -> None:
     from gitcp.core.credit import evidence
-    from gitcp.store.journal import look
 
     call = event["tool"]
     _reopen(journal, state, call)
@@ -180,8 +119,20 @@ def _close(
         closing["task"] = call.get("background_id", "")
     journal.append([closing])
     journal.closing = str(call.get("id", ""))
-    if not look.scan_if_cheap(objects, journal, at):
-        _look_first(objects, journal, event, at)
+    _look(objects, journal, event, at)
+
+
+def _look(objects: Objects, journal: Journal, event: dict[str, Any], at: int) -> list[str]:
+    """Look at everything, or where that costs too much at what a command throws away; what of
+    that was not seen."""
+    from gitcp.store.journal import look
+
+    command = str(event["tool"].get("command") or "")
+    if look.scan_if_cheap(objects, journal, at) or not command:
+        return []
+    from gitcp.store.journal import first_look
+
+    return first_look.look_at_losses(objects, journal, command, event.get("cwd") or "", at)
 
 
 def _reopen(journal: Journal, state: State, call: JournalLine) -> None:

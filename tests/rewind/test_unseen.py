@@ -1,0 +1,131 @@
+"""What nobody had seen before a call that throws work away: such a call is a point all the same,
+and says what it lacks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+from gitcp.store.journal import first_look
+from gitcp.store.journal.journal import Journal, clock
+from tests.rewind.going import done, plan, points, run
+from tests.support.clients import calls
+
+if TYPE_CHECKING:
+    from tests.support.harness import Agent, World
+
+TEXT = "line one\n"
+
+
+@pytest.fixture
+def silent_git(world: World, tmp_path: Path) -> None:
+    """A git that never tells what a command may throw away."""
+    folder = tmp_path / "silent"
+    folder.mkdir()
+    os.mkfifo(folder / "never")
+    asked = "'diff-index --name-only'*|'ls-files --others --exclude-standard -z'"
+    (folder / "git").write_text(
+        f'#!/bin/sh\ncase "${{*#*fsmonitor=false }}" in\n'
+        f'{asked}) exec cat {folder / "never"};;\nesac\nexec {shutil.which("git")} "$@"\n'
+    )
+    (folder / "git").chmod(0o755)
+    world.env["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    world.git("config", "gitcp.look-budget", "0")
+
+
+@pytest.fixture
+def dirty(world: World, a: Agent) -> Agent:
+    """In a's turn: two files that a wrote, and then edits of the person that no hook has seen."""
+    for path in ("d/f.txt", "g.txt", "h.txt"):
+        world.write(path, TEXT)
+    world.commit()
+    a.prompt("work")
+    calls.edit(a, "g.txt", "by a\n")
+    world.write("d/f.txt", f"{TEXT}by hand\n")
+    return a
+
+
+@pytest.mark.parametrize(
+    ("command", "lacking"),
+    [
+        ("git checkout -q -- d", "d"),
+        ("git reset -q --hard", "other files"),
+        ("rm -r d && git checkout -q -- d h.txt", "d"),
+    ],
+)
+def test_a_call_is_a_point_that_names_what_was_not_seen_before_it(
+    world: World, silent_git: None, dirty: Agent, command: str, lacking: str
+) -> None:
+    calls.run(dirty, command)
+    dirty.stop()
+    (point,) = [p for p in points(world) if p["kind"] == "tool" and p["incomplete"]]
+    assert f"not seen before it: {lacking}" in done(world, "rewind", "--list")
+    assert f"not seen before it: {lacking}" in done(world, "show", point["id"])
+    world.write("g.txt", "later\n")
+    told = done(world, "rewind", "--files-only", "--force", "--to", point["id"])
+    assert f"note: not seen before it: {lacking}" in told
+    assert (world.read("g.txt"), world.read("d/f.txt")) == ("by a\n", TEXT)
+    told = done(world, "rewind", "--tool", point["id"])
+    assert f"note: not seen before it: {lacking}" in told
+
+
+def test_what_is_known_comes_back_without_force(
+    world: World, silent_git: None, dirty: Agent
+) -> None:
+    calls.run(dirty, "git reset -q --hard")
+    point = next(p for p in points(world) if p["incomplete"])
+    assert plan(world, "--to", point["id"]) == {"g.txt": ("modify", "changed since")}
+    run(world, "rewind", "--files-only", "--to", point["id"])
+    assert world.read("g.txt") == "by a\n"
+    after = next(p for p in points(world) if p["id"] == point["id"])
+    assert after["lacking"] == ["."]
+    assert "not seen" not in done(world, "rewind", "--dry-run", "--to", point["id"] + ":after")
+
+
+def test_what_git_ignores_is_not_kept_where_a_command_names_it(world: World, a: Agent) -> None:
+    world.write(".gitignore", ".env\n")
+    world.commit()
+    world.git("config", "gitcp.look-budget", "0")
+    a.prompt("tidy up")
+    world.write(".env", "TOKEN=of the person\n")
+    name = world.git("hash-object", ".env").strip()
+    calls.run(a, "rm .env")
+    a.stop()
+    ended = subprocess.run(["git", "cat-file", "-e", name], cwd=world.path, capture_output=True)
+    assert ended.returncode == 1
+
+
+def test_the_first_look_ends_with_its_time_and_names_what_is_left(
+    world: World, dirty: Agent
+) -> None:
+    repo = Repo.find(str(world.path))
+    with Objects(repo) as objects, Journal(repo) as journal:
+        for limit, unseen, seen in ((0.0, ["d/f.txt", "h.txt"], 0), (600.0, [], 1)):
+            before = len(journal.lines)
+            at = clock(repo)
+            left = first_look.look_at_losses(
+                objects, journal, "rm d/f.txt h.txt none.txt", str(world.path), at, limit
+            )
+            assert (left, len(journal.lines) - before) == (unseen, seen)
+
+
+def test_of_very_many_files_only_their_places_are_named(world: World, dirty: Agent) -> None:
+    for number in range(30):
+        world.write(f"many/{number}.txt", TEXT)
+    world.commit()
+    repo = Repo.find(str(world.path))
+    with Objects(repo) as objects, Journal(repo) as journal:
+        for limit, places in ((600.0, []), (0.0, ["many"])):
+            for number in range(30):
+                world.write(f"many/{number}.txt", f"{TEXT}{limit}\n")
+            left = first_look.look_at_losses(
+                objects, journal, "rm -r many", str(world.path), clock(repo), limit
+            )
+            assert left == places
