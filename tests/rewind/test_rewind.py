@@ -336,6 +336,49 @@ def test_an_edit_of_the_person_is_named_and_lost_only_when_they_agree(
     assert files(world.path) == before
 
 
+def test_a_file_that_the_person_deleted_is_theirs_to_bring_back(world: World, a: Agent) -> None:
+    world.write("tracked.py", "0\n")
+    world.commit("tracked.py")
+    a.turn("one", {"tracked.py": "1\n", "new.py": "1\n", "other.py": "1\n"})
+    (oldest,) = temporary(world)
+    for path in ("tracked.py", "new.py"):
+        (world.path / path).unlink()
+    a.turn("two", {"other.py": "2\n"})
+    told = plan(world, "--to", oldest)
+    assert told["other.py"] == ("modify", "changed since")
+    for path in ("tracked.py", "new.py"):
+        verb, reason = told[path]
+        assert verb == "create"
+        assert re.fullmatch(r"you deleted it at \d\d:\d\d \(undo deletes it again\)", reason)
+    ended = run(world, "rewind", "--files-only", "--to", oldest)
+    assert "'new.py', 'tracked.py'; --force goes over them" in ended.stderr
+    done(world, "rewind", "--files-only", "--force", "--to", oldest)
+    assert (world.read("tracked.py"), world.read("new.py")) == ("1\n", "1\n")
+
+
+def test_what_the_person_has_committed_is_not_lost_and_the_plan_says_so(
+    world: World, a: Agent
+) -> None:
+    for path in ("f.py", "gone.py"):
+        world.write(path, "0\n")
+    world.commit()
+    a.turn("one", {"f.py": "1\n", "g.py": "1\n"})
+    (oldest,) = temporary(world)
+    world.write("f.py", "by hand\n")
+    (world.path / "gone.py").unlink()
+    assert "your edit" in plan(world, "--to", oldest)["f.py"][1]
+    world.commit()
+    told = plan(world, "--to", oldest)
+    assert told == {
+        "f.py": ("modify", "changed since, and committed"),
+        "gone.py": ("create", "deleted since, and committed"),
+    }
+    a.turn("two", {"f.py": "by hand, and on\n"})
+    assert plan(world, "--to", oldest)["f.py"] == ("modify", "changed since")
+    world.write("f.py", "by hand again\n")
+    assert "your edit" in plan(world, "--to", oldest)["f.py"][1]
+
+
 def test_permissions_and_very_bytes_come_back_with_undo(world: World) -> None:
     a = world.agent("session-a", tools=True)
     world.write(".gitattributes", "*.txt text eol=crlf\n")

@@ -12,7 +12,7 @@ from gitcp.core.credit.evidence import RESTORED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gitcp.core.record_types import JournalLine, Version
 
@@ -23,7 +23,7 @@ def walk_back(edits: Sequence[JournalLine]) -> Iterator[JournalLine]:
     while at >= 0:
         line = edits[at]
         earlier = _stood(edits[:at], entries.entry(line["after"]))
-        if line["how"] == RESTORED and earlier is not None:
+        if line["how"] == RESTORED and earlier is not None and not _is_by_person(line):
             at = earlier
             continue
         yield line
@@ -60,17 +60,28 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
     return maker
 
 
-def last_by_person(edits: Sequence[JournalLine], wanted: Version) -> JournalLine | None:
+def last_by_person(
+    edits: Sequence[JournalLine], wanted: Version, is_committed: Callable[[JournalLine], bool]
+) -> JournalLine | None:
     """The person's newest edit behind a path's content that is lost where the path becomes
-    wanted again; None where none is."""
+    wanted again; None where none is.  is_committed: whether HEAD has what an edit left."""
     for line in walk_back(edits):
-        if entries.entry(line["after"]) == wanted:
+        before, after = entries.entry(line["before"]), entries.entry(line["after"])
+        if after == wanted or is_committed(line):
             return None
-        if entries.author(line) == entries.PERSON:
+        if _is_by_person(line):
             return line
-        if entries.entry(line["before"]) == wanted:
+        if before == wanted or None in (before, after):
             return None
     return None
+
+
+def _is_by_person(line: JournalLine) -> bool:
+    """Whether the person's hand made an edit: the lines may be others', or nobody's where a file
+    went that HEAD has not."""
+    gone = line["after"] is None and line["how"] == RESTORED
+    by_hand = entries.cause(line) == entries.UNKNOWN and "step" not in line
+    return entries.author(line) == entries.PERSON or (gone and by_hand)
 
 
 def find_moment(
@@ -92,12 +103,12 @@ def find_moment(
     if after:
         place = max(closed or own)
         end = max(int(lines[n]["at"]) for n in (closed or own))
-        since = [n for n in range(place + 1, len(lines)) if _time_made(lines[n]) >= end]
+        since = [n for n in range(place + 1, len(lines)) if time_made(lines[n]) >= end]
         since = [n for n in since if n not in own]
     else:
         place = min([*opened, own[0]])
         start = min(int(lines[n]["at"]) for n in opened) if opened else 0
-        since = [n for n in range(place, len(lines)) if _time_made(lines[n]) >= start]
+        since = [n for n in range(place, len(lines)) if time_made(lines[n]) >= start]
     return entries.edits([lines[n] for n in since]), place
 
 
@@ -110,5 +121,6 @@ def _opens(line: JournalLine, name: str) -> bool:
     return "open" in line and name in (line["open"], line.get("turn"))
 
 
-def _time_made(line: JournalLine) -> int:
+def time_made(line: JournalLine) -> int:
+    """When an edit was made, ns, as far as that is known; else when it was seen."""
     return int(line["made"] if "made" in line else line.get("at", 0))

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         owner: the session that made a path, '' when that is not known.
         edited: when the person made the newest edit that is lost where a path becomes a version
         again, for eyes; '' for none.
+        committed: whether a commit since has made HEAD have what stands at a path.
         left_out: path -> why snapshots leave it out, now or at the point.
         hidden: paths that a sparse checkout does not have on disk."""
 
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         base: Callable[[str], Version]
         owner: Callable[[str], str]
         edited: Callable[[str, Version], str]
+        committed: Callable[[str], bool]
         left_out: Mapping[str, str]
         hidden: Collection[str]
 
@@ -106,14 +108,17 @@ def _action(change: Change, facts: Facts) -> Action:
         return action(path, KEEP, was, now, why)
     if now is not None:
         reason = "deleted since" if was is None else "changed since"
+        reason += ", and committed" if facts["committed"](path) else ""
     elif facts["head"](path) is not None:
         reason = "deleted at that point" if facts["base"](path) else "committed since"
     elif owner := facts["owner"](path):
         reason = f"made since by session {owner[:8]}"
     else:
         return action(path, KEEP, was, now, "not made by a session")
-    edited = facts["edited"](path, now) if was else ""
-    if edited:
+    edited = facts["edited"](path, now)
+    if edited and was is None:
+        reason = f"you deleted it at {edited} (undo deletes it again)"
+    elif edited:
         reason = f"your edit of {edited} goes (undo brings it back)"
     return action(path, _verb(was, now), was, now, reason, bool(edited))
 

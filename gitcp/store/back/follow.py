@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from gitcp.core.back.undo_tree import Step
     from gitcp.core.record_types import Entry, File, JournalLine, State, Stream, Tip
     from gitcp.repo import Repo
     from gitcp.store.back.planning import Prepared
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 
 _LISTED = 100
+_NOBODY = entries.UNKNOWN, RESTORED  # who made an edit of a step, and how that is known
 
 
 def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
@@ -58,14 +60,14 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     return notes
 
 
-def note_step(prepared: Prepared) -> None:
+def note_step(prepared: Prepared, step: Step) -> None:
     """Write into the journal what a step did: nobody's work, but for what it merged anew, which
     the next look finds."""
     present, merged = prepared.present, set(prepared.merged)
     with Journal(present.repo) as journal:
         at = clock(present.repo)
         edits = [
-            entries.edit(a["path"], a["was"], a["now"], entries.UNKNOWN, RESTORED, at)
+            {**entries.edit(a["path"], a["was"], a["now"], *_NOBODY, at), "step": step["id"]}
             for a in prepared.todo
             if a["path"] not in merged
         ]

@@ -10,6 +10,7 @@ from functools import partial
 
 from gitcp.core.back import lineage, plan, three_way
 from gitcp.core.back.point_list import describe_lacking
+from gitcp.core.credit import entries
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.auto.refusal import under_way
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from gitcp.core.back.plan import Action, Conflict, Facts, Plan
     from gitcp.core.back.point_list import Point
     from gitcp.core.back.undo_tree import Step
-    from gitcp.core.record_types import State, Tip, Version
+    from gitcp.core.record_types import JournalLine, State, Tip, Version
     from gitcp.repo import Repo
     from gitcp.store.back.present import Signature
     from gitcp.store.back.raw_files import Known
@@ -190,11 +191,31 @@ def ask_facts(present: Present, base: str | None = None) -> Facts:
     """What a plan asks for; base: the tree of the point's own commit, if it is known."""
     head = Lookup(present.objects, present.head_tree)
     before = Lookup(present.objects, base)
+    bases: dict[str, Lookup] = {}
+
+    def is_committed(line: JournalLine) -> bool:
+        """Whether HEAD has what an edit left, by a commit since."""
+        made_on, after = str(line.get("base", "")), entries.entry(line["after"])
+        if not made_on or made_on == present.head or file_at(head, line["path"]) != after:
+            return False
+        if made_on not in bases:
+            bases[made_on] = Lookup(present.objects, tree_of(present.objects, made_on))
+        return file_at(bases[made_on], line["path"]) != after
+
+    def committed(path: str) -> bool:
+        newest = next(lineage.walk_back(present.edits.get(path, ())), None)
+        return newest is not None and is_committed(newest)
+
+    def edited(path: str, wanted: Version) -> str:
+        line = lineage.last_by_person(present.edits.get(path, ()), wanted, is_committed)
+        return _tell_time(lineage.time_made(line)) if line else ""
+
     return {
         "head": lambda path: file_at(head, path),
         "base": lambda path: file_at(before, path),
         "owner": Owners(present).owner,
-        "edited": partial(_edited, present),
+        "edited": edited,
+        "committed": committed,
         "left_out": dict(present.left_out),
         "hidden": {
             path
@@ -204,11 +225,8 @@ def ask_facts(present: Present, base: str | None = None) -> Facts:
     }
 
 
-def _edited(present: Present, path: str, wanted: Version) -> str:
-    line = lineage.last_by_person(present.edits.get(path, ()), wanted)
-    if line is None:
-        return ""
-    seconds = int(line["at"]) // 10**9
+def _tell_time(ns: int) -> str:
+    seconds = ns // 10**9
     days = time.time() - seconds > _RECENT
     return time.strftime("%Y-%m-%d %H:%M" if days else "%H:%M", time.localtime(seconds))
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Version
 
 A, B, SUB = ("100644", "a"), ("100644", "b"), ("160000", "s")
-IN_HEAD, IN_BASE, MADE, MINE = "head", "both", "made", "mine"
+IN_HEAD, IN_BASE, MADE, MINE, GONE = "head", "both", "made", "mine", "gone"
 
 
 def facts(**more: object) -> Facts:
@@ -22,6 +22,7 @@ def facts(**more: object) -> Facts:
         "head": lambda path: A if path in (IN_HEAD, IN_BASE) else None,
         "base": lambda path: A if path == IN_BASE else None,
         "edited": lambda path, now: "10:31" if path == MINE else "",
+        "committed": lambda path: path in (IN_HEAD, GONE),
         "owner": lambda path: "0123456789" if path == MADE else "",
         "left_out": {"big": "too-large"},
         "hidden": {"sparse"},
@@ -35,7 +36,9 @@ def facts(**more: object) -> Facts:
         ("x", None, A, "create", "deleted since"),
         ("x", A, B, "modify", "changed since"),
         (MINE, A, B, "modify", "your edit of 10:31 goes (undo brings it back)"),
-        (MINE, None, A, "create", "deleted since"),
+        (MINE, None, A, "create", "you deleted it at 10:31 (undo deletes it again)"),
+        (IN_HEAD, A, B, "modify", "changed since, and committed"),
+        (GONE, None, A, "create", "deleted since, and committed"),
         (MINE, A, None, "keep", "not made by a session"),
         (IN_BASE, A, None, "delete", "deleted at that point"),
         (IN_HEAD, A, None, "delete", "committed since"),
@@ -52,7 +55,7 @@ def test_each_path_has_a_verb_and_a_reason(
 ) -> None:
     (found,) = plan.plan_tree([(path, was, now)], facts())
     assert (found["verb"], found["reason"]) == (verb, reason)
-    assert found["yours"] is reason.startswith("your edit")
+    assert found["yours"] is reason.startswith("you")
 
 
 def test_what_is_ours_is_in_no_plan() -> None:
