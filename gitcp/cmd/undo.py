@@ -160,8 +160,9 @@ class Agreement:
 def _refuse(lost: Sequence[str]) -> NoReturn:
     more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
     names = ", ".join(f"'{path}'" for path in lost[:_NAMED]) + more
-    way = "--force goes over them, and 'gitcp undo' brings them back"
-    raise Error(f"edits of yours would be lost: {names}; {way}")
+    what, them = ("edits", "them") if len(lost) > 1 else ("an edit", "it")
+    way = f"--force goes over {them}, and 'gitcp undo' brings {them} back"
+    raise Error(f"{what} of yours would be lost: {names}; {way}")
 
 
 def progress() -> Progress:

@@ -61,13 +61,13 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
 
 
 def last_by_person(
-    edits: Sequence[JournalLine], wanted: Version, is_committed: Callable[[JournalLine], bool]
+    edits: Sequence[JournalLine], wanted: Version, is_in_git: Callable[[JournalLine], bool]
 ) -> JournalLine | None:
     """The person's newest edit behind a path's content that is lost where the path becomes
-    wanted again; None where none is.  is_committed: whether HEAD has what an edit left."""
+    wanted again; None where none is.  is_in_git: whether git has what an edit left or put away."""
     for line in walk_back(edits):
         before, after = entries.entry(line["before"]), entries.entry(line["after"])
-        if after == wanted or is_committed(line):
+        if after == wanted or is_in_git(line):
             return None
         if _is_by_person(line):
             return line

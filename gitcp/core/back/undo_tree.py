@@ -42,14 +42,16 @@ def to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
     if not path:
         raise Error("nothing to undo")
     named = [at for at, step_id in enumerate(path) if step_id.startswith(name)]
-    if len(name) >= SHORTEST and len(named) == 1:
+    if len(name) >= SHORTEST and len(named) > 1:
+        raise Error(f"ambiguous step '{name}': {' '.join(path[at] for at in named)}")
+    if len(name) >= SHORTEST and named:
         count = named[0] + 1
     elif not name.isdecimal() or not int(name):
         raise Error(f"no such step in force: '{name}' ('gitcp undo --list' shows them)")
     else:
         count = int(name)
     if count > len(path):
-        raise Error(f"only {len(path)} steps can be undone, not {count}; nothing is changed")
+        raise Error(f"cannot undo {count} steps: {len(path)} in force; nothing is changed")
     return [every[step_id] for step_id in path[:count]]
 
 

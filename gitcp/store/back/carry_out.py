@@ -11,11 +11,12 @@ import os
 import shutil
 
 from gitcp.core.back.plan import effective
+from gitcp.core.render.spans import many
 from gitcp.errors import Changed, Error, GitError
 from gitcp.process import files
 from gitcp.process.files import read as content
 from gitcp.record import raw, text
-from gitcp.store.back import raw_files
+from gitcp.store.back import follow, raw_files
 from gitcp.store.back.apply import Apply
 from gitcp.store.back.present import find_other_names, signs
 from gitcp.store.git import private, refs
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from gitcp.store.back.raw_files import Raw
     from gitcp.store.git.objects import Objects
 
-    Intent = dict[str, Any]  # step, commit, staging, actions, effects, head
+    Intent = dict[str, Any]  # step, id, commit, staging, actions, merged, effects, raw
 
 
 WAYS = (
@@ -72,6 +73,7 @@ def carry_out(
         written = undo_log.write(repo, objects, step, trees)
         record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
         record |= {"actions": prepared.todo, "effects": step["effects"], "raw": chosen}
+        record |= {"id": step["id"], "merged": prepared.merged}
         _do(repo, objects, prepared, record, staging, written, progress)
     finally:
         staging.remove()
@@ -112,6 +114,7 @@ def _do(
             raise Error(f"{e.strerror}{where}; everything is as it was") from None
         raise
     try:
+        follow.note_step(repo, objects, record["id"], prepared.todo, prepared.merged)
         _end(repo)
     except OSError:
         pass  # all of it is done: the next command finds nothing left to do
@@ -171,10 +174,13 @@ def _recover(repo: Repo, objects: Objects, left: Intent) -> list[str]:
     staging.remove()
     _finish(repo, objects, staging, todo, left)
     effects.put(repo, objects, left["effects"])
+    actions = map(_entries, effective(left["actions"]))
+    done = [a for a in actions if a["path"] not in foreign]
+    follow.note_step(repo, objects, left.get("id", ""), done, left.get("merged", ()))
     staging.remove()
     _end(repo)
-    done = f"an interrupted {left['step']} has been completed ({len(todo)} files were left)"
-    return [done, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
+    told = f"an interrupted {left['step']} has been completed ({many(len(todo), 'file')} left)"
+    return [told, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
 
 
 def _logged(repo: Repo, commit: str) -> bool:

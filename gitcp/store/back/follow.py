@@ -18,6 +18,7 @@ from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import Lookup, edit_tree, tree_of
 from gitcp.store.journal import work as open_work
 from gitcp.store.journal.journal import Journal, clock, packed, read
+from gitcp.store.journal.known import Known
 from gitcp.store.session import markers, tidings, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
@@ -25,12 +26,11 @@ from gitcp.store.stream import recall, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
-    from gitcp.core.back.undo_tree import Step
+    from gitcp.core.back.plan import Action
     from gitcp.core.record_types import Entry, File, JournalLine, State, Stream, Tip
     from gitcp.repo import Repo
-    from gitcp.store.back.planning import Prepared
     from gitcp.store.git.objects import Objects
 
     Now = Mapping[str, Entry | None]  # path -> what is there after the step
@@ -60,18 +60,19 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     return notes
 
 
-def note_step(prepared: Prepared, step: Step) -> None:
-    """Write into the journal what a step did: nobody's work, but for what it merged anew, which
-    the next look finds."""
-    present, merged = prepared.present, set(prepared.merged)
-    with Journal(present.repo) as journal:
-        at = clock(present.repo)
+def note_step(
+    repo: Repo, objects: Objects, step_id: str, actions: Iterable[Action], merged: Collection[str]
+) -> None:
+    """Write into the journal what a step did, as far as it is not there: nobody's work, but for
+    the merged paths, whose content is new: the next look finds it."""
+    with Journal(repo) as journal:
+        at, known = clock(repo), Known(repo, objects, journal.lines)
         edits = [
-            {**entries.edit(a["path"], a["was"], a["now"], *_NOBODY, at), "step": step["id"]}
-            for a in prepared.todo
-            if a["path"] not in merged
+            {**entries.edit(a["path"], a["was"], a["now"], *_NOBODY, at), "step": step_id}
+            for a in actions
+            if a["path"] not in merged and known.entry(a["path"]) != a["now"]
         ]
-        journal.append(packed(present.objects, edits))
+        journal.append(packed(objects, edits))
 
 
 def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str]:

@@ -10,28 +10,26 @@ from functools import partial
 
 from gitcp.core.back import lineage, plan, three_way
 from gitcp.core.back.point_list import describe_lacking
-from gitcp.core.credit import entries
 from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.auto.refusal import under_way
 from gitcp.store.back import raw_files
 from gitcp.store.back.merging import merge_blobs
+from gitcp.store.back.owners import Hands, Owners
 from gitcp.store.back.present import Present, find_other_names, signs
 from gitcp.store.git.tree import Lookup, diff_trees, edit_tree, file_at, tree_of
 from gitcp.store.snapshot import snapshot
-from gitcp.store.stream import shadow_refs, state_copy, stream_history, stream_list
-from gitcp.store.turn import session_read
 from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypedDict
 
     from gitcp.core.back.plan import Action, Conflict, Facts, Plan
     from gitcp.core.back.point_list import Point
     from gitcp.core.back.undo_tree import Step
-    from gitcp.core.record_types import JournalLine, State, Tip, Version
+    from gitcp.core.record_types import JournalLine, Version
     from gitcp.repo import Repo
     from gitcp.store.back.present import Signature
     from gitcp.store.back.raw_files import Known
@@ -57,7 +55,6 @@ REFUSE, MARKERS, KEEP = CONFLICTS = ("refuse", "markers", "keep")
 EMPTY: Wish = {"actions": [], "conflicts": [], "notes": [], "merged": [], "raw": {}}
 _RECENT = 20 * 3600  # seconds for which a time of day tells enough
 _BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
-_DEPTH = 1000  # checkpoints of a stream whose states are looked at
 
 
 class Prepared:
@@ -191,31 +188,13 @@ def ask_facts(present: Present, base: str | None = None) -> Facts:
     """What a plan asks for; base: the tree of the point's own commit, if it is known."""
     head = Lookup(present.objects, present.head_tree)
     before = Lookup(present.objects, base)
-    bases: dict[str, Lookup] = {}
-
-    def is_committed(line: JournalLine) -> bool:
-        """Whether HEAD has what an edit left, by a commit since."""
-        made_on, after = str(line.get("base", "")), entries.entry(line["after"])
-        if not made_on or made_on == present.head or file_at(head, line["path"]) != after:
-            return False
-        if made_on not in bases:
-            bases[made_on] = Lookup(present.objects, tree_of(present.objects, made_on))
-        return file_at(bases[made_on], line["path"]) != after
-
-    def committed(path: str) -> bool:
-        newest = next(lineage.walk_back(present.edits.get(path, ())), None)
-        return newest is not None and is_committed(newest)
-
-    def edited(path: str, wanted: Version) -> str:
-        line = lineage.last_by_person(present.edits.get(path, ()), wanted, is_committed)
-        return _tell_time(lineage.time_made(line)) if line else ""
-
+    hands = Hands(present)
     return {
         "head": lambda path: file_at(head, path),
         "base": lambda path: file_at(before, path),
         "owner": Owners(present).owner,
-        "edited": edited,
-        "committed": committed,
+        "edited": lambda path, wanted: _tell_time(hands.find_edit(path, wanted)),
+        "committed": hands.is_committed,
         "left_out": dict(present.left_out),
         "hidden": {
             path
@@ -225,8 +204,11 @@ def ask_facts(present: Present, base: str | None = None) -> Facts:
     }
 
 
-def _tell_time(ns: int) -> str:
-    seconds = ns // 10**9
+def _tell_time(edit: JournalLine | None) -> str:
+    """When an edit was made, for eyes; '' for none."""
+    if edit is None:
+        return ""
+    seconds = lineage.time_made(edit) // 10**9
     days = time.time() - seconds > _RECENT
     return time.strftime("%Y-%m-%d %H:%M" if days else "%H:%M", time.localtime(seconds))
 
@@ -331,53 +313,3 @@ def without(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> 
         }
 
     return wish
-
-
-class Owners:
-    """owner(path) -> session id, '' when no session is known to have made what stands there.
-
-    The journal is asked first; then the states of today and those that the checkpoints of this
-    worktree carry: what a session wrote stays its own when a commit or a rewind settled it.
-    """
-
-    def __init__(self, present: Present) -> None:
-        self._present = present
-        self._known: dict[str, str] | None = None
-        self._older: Iterator[dict[str, str]] | None = None
-
-    def owner(self, path: str) -> str:
-        maker = lineage.find_maker(self._present.edits.get(path, ()))
-        if maker is not None:
-            return maker
-        if self._known is None:
-            self._known = {}
-            for state in session_read.every(self._present.repo):
-                self._known |= _written(state)
-            self._older = self._history()
-        while path not in self._known and self._older is not None:
-            more = next(self._older, None)
-            if more is None:
-                self._older = None
-            else:
-                self._known = more | self._known
-        return self._known.get(path, "")
-
-    def _history(self) -> Iterator[dict[str, str]]:
-        repo, objects = self._present.repo, self._present.objects
-        tips = [t for t in shadow_refs.listing(repo, objects) if _is_here(repo, t)]
-        for chain in stream_history.chains(repo, tips).values():
-            yield from map(_written, state_copy.along(objects, chain[:_DEPTH]))
-
-
-def _is_here(repo: Repo, tip: Tip) -> bool:
-    return stream_list.place(tip["ref"])[1] in ("", repo.worktree_hash)
-
-
-def _written(state: State) -> dict[str, str]:
-    session_id = state["session_id"]
-    return {
-        path: session_id
-        for stream in state.get("streams", ())
-        for path, file in stream["files"].items()
-        if file["oid"]
-    }

@@ -92,7 +92,6 @@ class Mover:
             try:
                 with undo_log.lock(repo):
                     differ = carry_out.carry_out(repo, objects, prepared, wanted, self._progress)
-                    follow.note_step(prepared, wanted)
                     notes = follow.follow_files(repo, objects, [a["path"] for a in prepared.todo])
             except (Changed, Moved):
                 continue

@@ -84,11 +84,14 @@ def test_several_steps_are_undone_together_or_none() -> None:
     assert undone("2") == ["9abcd", "5678b"]
     assert undone("5678") == ["9abcd", "5678b"]
     assert undone("9abcd") == ["9abcd"]
-    with pytest.raises(Error, match="only 3 steps can be undone, not 4"):
+    with pytest.raises(Error, match="cannot undo 4 steps: 3 in force"):
         undone("4")
     for name in ("0", "ffff", "9a"):
         with pytest.raises(Error, match=f"no such step in force: '{name}'"):
             undone(name)
+    steps[1]["id"] = steps[1]["position"] = steps[2]["parent"] = "9abc0"
+    with pytest.raises(Error, match="ambiguous step '9abc': 9abcd 9abc0"):
+        undone("9abc")
 
 
 def test_what_was_undone_together_is_redone_step_by_step() -> None:

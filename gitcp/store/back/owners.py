@@ -1,0 +1,122 @@
+"""Whose what stands at a path is: the session that made the file, and what the person did to it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gitcp.core.back import lineage
+from gitcp.core.credit import entries
+from gitcp.store.git.tree import Lookup, file_at, tree_of
+from gitcp.store.stream import shadow_refs, state_copy, stream_history, stream_list
+from gitcp.store.turn import session_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitcp.core.record_types import JournalLine, State, Tip, Version
+    from gitcp.repo import Repo
+    from gitcp.store.back.present import Present
+
+_DEPTH = 1000  # checkpoints of a stream whose states are looked at
+
+
+class Hands:
+    """The edits behind what stands at a path: the person's, and what commits have of them."""
+
+    def __init__(self, present: Present) -> None:
+        self._present = present
+        self._trees: dict[str, Lookup] = {}
+
+    def find_edit(self, path: str, wanted: Version) -> JournalLine | None:
+        """The person's newest edit that is lost where a path becomes wanted; None for none."""
+        edits = self._present.edits.get(path, ())
+        return lineage.last_by_person(edits, wanted, self._is_in_git)
+
+    def is_committed(self, path: str) -> bool:
+        """Whether a commit since has made HEAD have what stands at a path."""
+        newest = next(lineage.walk_back(self._present.edits.get(path, ())), None)
+        return newest is not None and self._is_in_head(newest)
+
+    def _is_in_git(self, line: JournalLine) -> bool:
+        """Whether HEAD has what an edit left, or a command of git put away what stood there."""
+        return self._is_in_head(line) or (line["after"] is None and self._is_put_away(line))
+
+    def _is_in_head(self, line: JournalLine) -> bool:
+        base, head = str(line.get("base", "")), self._present.head
+        after = entries.entry(line["after"])
+        if not base or not head or base == head:
+            return False
+        return self._at(head, line["path"]) == after != self._at(base, line["path"])
+
+    def _is_put_away(self, line: JournalLine) -> bool:
+        """Whether what went is in a stash, or in the commit that HEAD was at before."""
+        earlier = self._earlier_bases.get(id(line))
+        left = earlier and self._at(earlier, line["path"]) == entries.entry(line["before"])
+        return "stashed" in line or bool(left)
+
+    @cached_property
+    def _earlier_bases(self) -> dict[int, str]:
+        """The commit on which the journal was before that of a line, by the line's id()."""
+        earlier, base, found = "", "", dict[int, str]()
+        for line in self._present.lines:
+            if line.get("base", base) != base:
+                earlier, base = base, str(line["base"])
+            found[id(line)] = earlier
+        return found
+
+    def _at(self, commit: str, path: str) -> Version:
+        if commit not in self._trees:
+            objects = self._present.objects
+            self._trees[commit] = Lookup(objects, tree_of(objects, commit))
+        return file_at(self._trees[commit], path)
+
+
+class Owners:
+    """owner(path) -> session id, '' when no session is known to have made what stands there.
+
+    The journal is asked first; then the states of today and those that the checkpoints of this
+    worktree carry: what a session wrote stays its own when a commit or a rewind settled it.
+    """
+
+    def __init__(self, present: Present) -> None:
+        self._present = present
+        self._known: dict[str, str] | None = None
+        self._older: Iterator[dict[str, str]] | None = None
+
+    def owner(self, path: str) -> str:
+        maker = lineage.find_maker(self._present.edits.get(path, ()))
+        if maker is not None:
+            return maker
+        if self._known is None:
+            self._known = {}
+            for state in session_read.every(self._present.repo):
+                self._known |= _written(state)
+            self._older = self._history()
+        while path not in self._known and self._older is not None:
+            more = next(self._older, None)
+            if more is None:
+                self._older = None
+            else:
+                self._known = more | self._known
+        return self._known.get(path, "")
+
+    def _history(self) -> Iterator[dict[str, str]]:
+        repo, objects = self._present.repo, self._present.objects
+        tips = [t for t in shadow_refs.listing(repo, objects) if _is_here(repo, t)]
+        for chain in stream_history.chains(repo, tips).values():
+            yield from map(_written, state_copy.along(objects, chain[:_DEPTH]))
+
+
+def _is_here(repo: Repo, tip: Tip) -> bool:
+    return stream_list.place(tip["ref"])[1] in ("", repo.worktree_hash)
+
+
+def _written(state: State) -> dict[str, str]:
+    session_id = state["session_id"]
+    return {
+        path: session_id
+        for stream in state.get("streams", ())
+        for path, file in stream["files"].items()
+        if file["oid"]
+    }
