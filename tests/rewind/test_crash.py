@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -67,6 +68,13 @@ def prepared(stories: Stories) -> World:
     return stories.after(different).world
 
 
+def made_by_steps(top: Path) -> set[str]:
+    """The paths whose newest edit in the journal is a step's."""
+    texts = (top / ".git/gitcp/journal").read_text().splitlines()
+    newest = {line["path"]: line for text in texts if "path" in (line := json.loads(text))}
+    return {path for path, line in newest.items() if "step" in line}
+
+
 def test_killed_before_every_single_change_the_next_command_settles_it(
     prepared: World, tmp_path: Path
 ) -> None:
@@ -95,6 +103,8 @@ def test_killed_before_every_single_change_the_next_command_settles_it(
             settled.add("completed" in told.stderr)
             assert (now == new) or "changed nothing" in told.stderr or not told.stderr
         if now == new:
+            changed = {path for path in {*old, *new} if old.get(path) != new.get(path)}
+            assert changed <= made_by_steps(copy), at
             done(left, "undo")
             assert files(copy) == old
         shutil.rmtree(copy)
