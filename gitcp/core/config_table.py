@@ -128,6 +128,11 @@ KEYS: dict[str, Key] = {
         "default": "20",
         "meaning": "milliseconds that a look at the worktree may take around a shell call",
     },
+    "gitcp.loss-budget": {
+        "kind": "number",
+        "default": "50",
+        "meaning": "milliseconds for which it looks at what a shell call throws away",
+    },
     "gitcp.max-transcript-size": {
         "kind": "size",
         "default": "256m",

@@ -68,9 +68,13 @@ def prepared(stories: Stories) -> World:
     return stories.after(different).world
 
 
-def made_by_steps(top: Path) -> set[str]:
-    """The paths whose newest edit in the journal is a step's."""
-    texts = (top / ".git/gitcp/journal").read_text().splitlines()
+def journal(top: Path) -> list[str]:
+    """The lines of a worktree's journal."""
+    return (top / ".git/gitcp/journal").read_text().splitlines()
+
+
+def made_by_steps(texts: list[str]) -> set[str]:
+    """The paths whose newest edit, in lines of a journal, is a step's."""
     newest = {line["path"]: line for text in texts if "path" in (line := json.loads(text))}
     return {path for path, line in newest.items() if "step" in line}
 
@@ -104,7 +108,7 @@ def test_killed_before_every_single_change_the_next_command_settles_it(
             assert (now == new) or "changed nothing" in told.stderr or not told.stderr
         if now == new:
             changed = {path for path in {*old, *new} if old.get(path) != new.get(path)}
-            assert changed <= made_by_steps(copy), at
+            assert changed <= made_by_steps(journal(copy)[len(journal(world.path)) :]), at
             done(left, "undo")
             assert files(copy) == old
         shutil.rmtree(copy)

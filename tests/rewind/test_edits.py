@@ -270,18 +270,24 @@ def test_a_call_that_threw_work_away_is_listed_as_a_point(world: World) -> None:
     assert [(p["kind"], p["session_id"]) for p in listed] == [("tool", "session-a")]
 
 
+def look_at_losses_alone(world: World) -> None:
+    """A look at everything costs too much; at what a command throws away there is time to look."""
+    world.git("config", "gitcp.look-budget", "0")
+    world.git("config", "gitcp.loss-budget", "60000")
+
+
 @pytest.mark.parametrize(
-    "command, wide",
+    "command",
     [
-        ("git checkout -- f.txt", False),
-        ("rm f.txt", False),
-        (": >f.txt", False),
-        ("git reset -q --hard", True),
-        ("git stash -q", True),
+        "git checkout -- f.txt",
+        "rm f.txt",
+        ": >f.txt",
+        "git reset -q --hard",
+        "git stash -q",
     ],
 )
 def test_what_a_command_names_is_looked_at_first_where_looking_at_everything_costs_too_much(
-    world: World, command: str, wide: bool
+    world: World, command: str
 ) -> None:
     world.write("f.txt", "line one\nline two\n")
     world.commit("f.txt")
@@ -289,15 +295,15 @@ def test_what_a_command_names_is_looked_at_first_where_looking_at_everything_cos
     a.prompt("before")
     calls.edit(a, "f.txt", "line one\nline two\nby a\n")
     a.stop()
-    world.git("config", "gitcp.look-budget", "0")
+    look_at_losses_alone(world)
     a.prompt("throw it away")
     world.write("f.txt", "line one\nline two\nby hand\n")
     before = files(world.path)
     calls.run(a, command)
     a.stop()
     point = next(p for p in points(world) if p["kind"] == "tool")
-    assert wide or not point["incomplete"]  # of all that it may reach git may not tell in time
-    done(world, "rewind", *(["--force"] if wide else []), "--files-only", "--to", point["id"])
+    assert not point["incomplete"]
+    done(world, "rewind", "--files-only", "--to", point["id"])
     assert files(world.path) == before
 
 
@@ -311,18 +317,14 @@ def test_what_a_wide_command_reaches_is_looked_at_first_though_nobody_saw_it(
     world.write("d/f.txt", "line one\n")
     world.commit("d/f.txt")
     a = world.agent("session-a", tools=True)
-    world.git("config", "gitcp.look-budget", "0")
-    for _ in range(5):  # git is waited for 50 ms, and may be late where much else runs
-        a.prompt("throw it away")
-        world.write("d/f.txt", "line one\nby hand\n")
-        world.write("d/new.txt", "by hand\n")
-        before = files(world.path)
-        calls.run(a, command)
-        a.stop()
-        point = next((p for p in points(world) if p["kind"] == "tool"), None)
-        if point and not point["incomplete"]:
-            break
-    assert point
+    look_at_losses_alone(world)
+    a.prompt("throw it away")
+    world.write("d/f.txt", "line one\nby hand\n")
+    world.write("d/new.txt", "by hand\n")
+    before = files(world.path)
+    calls.run(a, command)
+    a.stop()
+    point = next(p for p in points(world) if p["kind"] == "tool")
     done(world, "rewind", "--files-only", "--to", point["id"])
     assert files(world.path) == before
 
@@ -330,7 +332,7 @@ def test_what_a_wide_command_reaches_is_looked_at_first_though_nobody_saw_it(
 def test_such_a_call_is_a_point_before_its_turn_has_ended(world: World, a: Agent) -> None:
     world.write("f.txt", "line one\n")
     world.commit("f.txt")
-    world.git("config", "gitcp.look-budget", "0")
+    look_at_losses_alone(world)
     a.prompt("throw it away")
     world.write("f.txt", "line one\nby hand\n")
     calls.run(a, "git checkout -- f.txt")

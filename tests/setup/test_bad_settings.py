@@ -24,6 +24,7 @@ BAD = [
     ("gitcp.guard-wait", "long"),
     ("gitcp.link", "perhaps"),
     ("gitcp.look-budget", "x"),
+    ("gitcp.loss-budget", "soon"),
     ("gitcp.max-transcript-size", "x"),
     ("gitcp.enable-multisession-warning", "x"),
     ("gitcp.archive-expire", "soon"),

@@ -21,24 +21,23 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
 
-LIMIT = 0.05  # seconds
 _MANY = 20  # paths
 
 
 def look_at_losses(
-    objects: Objects, journal: Journal, command: str, cwd: str, at: int, limit: float = LIMIT
+    objects: Objects, journal: Journal, command: str, cwd: str, at: int
 ) -> list[str]:
     """Take in the files that a command run in cwd throws away: those that it names and HEAD has,
     and of what else it reaches those that git calls changed.
 
-    Returns what was not seen within limit seconds, as paths from the root of the worktree; of
+    Returns what was not seen within gitcp.loss-budget, as paths from the root of the worktree; of
     very many, and where git did not tell, those that the command names; '.' for anything.
     """
     root = journal.repo.worktree
     losses = discards.find_discards(command, os.path.realpath(cwd or root), root)
     if not losses:
         return []
-    until = time.monotonic() + limit
+    until = time.monotonic() + int(journal.repo.config.option("gitcp.loss-budget")) / 1000
     places = {path for loss in losses for path in loss["paths"] or ["."]}
     known = Known(journal.repo, objects, journal.lines)
     ignored = {line["path"] for line in journal.lines if line.get("kept") is False}
