@@ -53,8 +53,8 @@ def find_discards(command: str, folder: str, root: str) -> list[Discard]:
             while words[:1] == ["git"] and words[1:2] in (["-C"], ["-c"]):
                 here = posixpath.join(here, words[2]) if words[1] == "-C" else here
                 words = ["git", *words[3:]]
-            found = [*([(ANY, EXACT, targets)] if targets else []), *_find_losses(words)]
-            discards += filter(None, (_discard(*loss, here, root) for loss in found))
+            losses = [*([(ANY, EXACT, targets)] if targets else []), *_find_losses(words)]
+            discards += filter(None, (_discard(*loss, here, root) for loss in losses))
     except (ValueError, IndexError):
         pass  # a quotation that does not end, or a call that git refuses: what came before counts
     return discards
@@ -176,8 +176,8 @@ def _without_targets(call: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _discard(reach: str, how: str, paths: Sequence[str], folder: str, root: str) -> Discard | None:
     """A loss as the worktree at root has it; None where it lies outside."""
-    found = [_locate(path, folder, root) for path in paths or ["."]]
-    places = [place for place in found if place is not None]
+    located = [_locate(path, folder, root) for path in paths or ["."]]
+    places = [place for place in located if place is not None]
     elsewhere = how == PATHSPEC and posixpath.relpath(folder, root).split("/")[0] == ".."
     if elsewhere or not places:
         return None

@@ -179,8 +179,8 @@ def _recover(repo: Repo, objects: Objects, left: Intent) -> list[str]:
     follow.note_step(repo, objects, left.get("id", ""), done, left.get("merged", ()))
     staging.remove()
     _end(repo)
-    told = f"an interrupted {left['step']} has been completed ({many(len(todo), 'file')} left)"
-    return [told, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
+    sentence = f"an interrupted {left['step']} has been completed ({many(len(todo), 'file')} left)"
+    return [sentence, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
 
 
 def _logged(repo: Repo, commit: str) -> bool:

@@ -58,12 +58,12 @@ class Hands:
     @cached_property
     def _earlier_bases(self) -> dict[int, str]:
         """The commit on which the journal was before that of a line, by the line's id()."""
-        earlier, base, found = "", "", dict[int, str]()
+        earlier, base, bases = "", "", dict[int, str]()
         for line in self._present.lines:
             if line.get("base", base) != base:
                 earlier, base = base, str(line["base"])
-            found[id(line)] = earlier
-        return found
+            bases[id(line)] = earlier
+        return bases
 
     def _at(self, commit: str, path: str) -> Version:
         if commit not in self._trees:
