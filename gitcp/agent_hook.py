@@ -11,7 +11,7 @@ from gitcp.agents.exchange import replies
 from gitcp.context import is_off, locate, unheard
 from gitcp.core import json
 from gitcp.errors import Error, InputError, NoJj, NoRepository, UsageError, sentence
-from gitcp.process import files
+from gitcp.process import deadline, files
 from gitcp.repo import Repo
 from gitcp.start import stdlib
 from gitcp.store.setup import heard
@@ -39,9 +39,9 @@ def read_call(argv: Sequence[str]) -> Events:
         return
     payload = parse_payload(data)
     client = recognise(adapter(argv[0]), payload)
-    event: Record = {**client.event(argv[1], payload)}
     if seconds := client.hook_seconds(argv[1]):
-        event["seconds"] = seconds
+        deadline.bound(seconds / 2)  # what is left to do then, the next event does
+    event: Record = {**client.event(argv[1], payload)}
     if event["event"] != "unknown":
         yield from _locate_event(client, event)
 

@@ -14,7 +14,7 @@ import time
 
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
-from gitcp.errors import Error, GitError
+from gitcp.errors import Error, GitError, Late
 from gitcp.process.files import put_file, read_file
 
 TYPE_CHECKING = False
@@ -210,9 +210,12 @@ def ask_where(git: Git) -> list[str]:
 
 
 def read_place(running: Running) -> list[str]:
-    """What git has to say of where it is; raise Error where it cannot run."""
+    """What git has to say of where it is; raise Error where it cannot run, Late where it does not
+    answer in time."""
     try:
         status, out = running.finish(ok=(0, 128))
+    except Late:
+        raise
     except GitError as e:
         raise Error(str(e)) from None
     lines = [os.fsdecode(line) for line in out.split(b"\n")[:-1]]

@@ -28,7 +28,7 @@ import os
 
 from gitcp import git, memory, trace
 from gitcp.core.git import ids
-from gitcp.errors import Error, NoJj
+from gitcp.errors import Error, Late, NoJj
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store.git import refs
@@ -177,7 +177,7 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
         try:
             repo = Repo.at(place)
         except Error as e:
-            if isinstance(e, NoJj) and event["event"] == "session-start":
+            if isinstance(e, Late) or (isinstance(e, NoJj) and event["event"] == "session-start"):
                 raise
             trace.note("hook", str(e))
             continue

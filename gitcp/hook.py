@@ -96,8 +96,8 @@ def run(repo: Repo, first: Record) -> int:
     deadline.begin(
         repo.config.option("gitcp.hook-timeout"), repo.config.option("gitcp.git-timeout")
     )
-    if first.get("seconds") and not repo.config.all("gitcp.hook-timeout"):
-        deadline.shorten(first["seconds"] / 2)  # what is left to do then, the next event does
+    if repo.config.all("gitcp.hook-timeout"):
+        deadline.bound(None)  # the person's own word
     resting = os.environ.get("GITCP_ACTIVE") == "configured"
     if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.own("auto")):
         from gitcp.store.auto.settling import left_over as settle

@@ -15,18 +15,20 @@ _limits: dict[str, float] = memory.table("limits")
 
 def begin(total: float = TOTAL, each: float = EACH) -> None:
     """From now on this process has total seconds, and a single call of git each at most."""
-    _limits.update(end=time.monotonic() + total, each=each)
+    now = time.monotonic()
+    _limits.setdefault("begun", now)
+    _limits.update(end=now + total, each=each)
 
 
-def shorten(most: float) -> None:
-    """This process has at most so many seconds from now on, however often a limit begins: who
-    started it waits no longer.  Only where begin() was called before."""
-    _limits["end"] = min(_limits["end"], time.monotonic() + most)
+def bound(most: float | None) -> None:
+    """Who started this process waits for so many seconds since the first begin(), which no begin
+    and no extend goes past; None: as long as it takes."""
+    _limits["bound"] = float("inf") if most is None else _limits["begun"] + most
 
 
 def extend(seconds: float) -> None:
-    """Give so much more, to all and to a single call: there is much to read."""
-    for name in _limits:
+    """Give so much more, to all and to a single call, up to the bound: there is much to read."""
+    for name in _limits.keys() & {"end", "each"}:
         _limits[name] += seconds
 
 
@@ -34,12 +36,16 @@ def left() -> float | None:
     """Seconds for the next call; 0 when the time is over, None without a limit."""
     if not _limits:
         return None
-    return max(0.0, min(_limits["end"] - time.monotonic(), _limits["each"]))
+    return max(0.0, min(_end() - time.monotonic(), _limits["each"]))
 
 
 def over(limit: float | None = None) -> str:
     """Which time is over, where git was waited for: the hook's, or that of a call, which may
     have had a limit of its own (seconds)."""
-    if _limits and time.monotonic() > _limits["end"] - 0.01:
+    if _limits and time.monotonic() > _end() - 0.01:
         return "before the time of the whole hook was over"
     return f"in {limit or _limits.get('each', EACH):.3g} seconds"
+
+
+def _end() -> float:
+    return min(_limits["end"], _limits.get("bound", float("inf")))

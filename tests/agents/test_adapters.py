@@ -12,7 +12,6 @@ from gitcp.agents.claude_code import transcript as claude
 from gitcp.agents.exchange import replies
 from gitcp.agents.gemini_cli import transcript as gemini
 from gitcp.errors import InputError
-from gitcp.process import deadline
 from tests.support.clients.matchers import matches
 from tests.support.paths import TOP
 
@@ -325,31 +324,3 @@ def test_null_stands_for_absent() -> None:
         "notification": False,
         "prompt": "x",
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "hook", "seconds"),
-    [
-        ("claude-code", "Stop", 60),
-        ("claude-code", "SessionEnd", 10),
-        ("copilot", "agentStop", 30),
-        ("vs-code", "Stop", 30),
-        ("gemini-cli", "AfterAgent", 60),
-        ("opencode", "session.idle", 0),
-        ("pi", "Stop", 0),
-    ],
-)
-def test_a_client_ends_a_hook_after_its_own_time(name: str, hook: str, seconds: int) -> None:
-    assert agents.adapter(name).hook_seconds(hook) == seconds
-
-
-def test_a_hook_has_half_of_its_clients_time_unless_the_person_set_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(deadline, "_limits", {})
-    deadline.begin(120, 60)
-    deadline.shorten(15)
-    assert 0 < (deadline.left() or 0) <= 15
-    deadline.begin(10, 60)
-    deadline.shorten(15)
-    assert 0 < (deadline.left() or 0) <= 10

@@ -121,3 +121,34 @@ def test_a_ninth_agent_is_recorded_linked_shown_and_taken_out_by_its_folder_alon
     assert commands([client.top.parent / "side" / ".made-up" / "settings.json"], "Ask")
     client.gitcp("disable", "--uninstall")
     assert not client.settings.exists()
+
+
+@pytest.mark.parametrize("call", ["*", "*' status '*"])  # the first one, and a scan
+def test_a_hook_that_comes_to_half_of_its_clients_time_hands_over_to_the_next(
+    client: MadeUp, call: str
+) -> None:
+    adapter = client.lib / "gitcp" / MODULES["adapter.py"]
+    adapter.write_text(adapter.read_text() + "SECONDS = 2\n")
+    client.gitcp("enable")
+    client.tell("Ask", prompt="Make a file")
+    client.put("c1", "one.txt", "one of a kind\n")
+    slow = client.home / "slow"
+    slow.mkdir()
+    text = f'case " $* " in {call}) exec sleep 60;; esac\nexec {shutil.which("git")} "$@"\n'
+    (slow / "git").write_text(f"#!/bin/sh\n{text}")
+    (slow / "git").chmod(0o755)
+    given = {"session_id": "mu-1", "cwd": str(client.top), "hook_event_name": "Rest"}
+    [command] = commands([client.settings], "Rest", None)
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=client.top,
+        env={**client.env, "PATH": f"{slow}:{os.environ['PATH']}"},
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert "before the time of the whole hook was over" in done.stderr
+    client.tell("Rest")
+    session = json.loads((client.top / ".git/entire-sessions/mu-1.json").read_text())
+    assert (session["phase"], session["files_touched"]) == ("idle", ["one.txt"])

@@ -1,0 +1,69 @@
+"""How long the client of each agent lets a hook run, and that a hook takes half of that at most."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gitcp import agents
+from gitcp.process import deadline
+from tests.support.paths import TOP
+
+
+def test_each_limit_is_in_the_table_of_the_documentation_with_its_source() -> None:
+    text = (TOP / "doc" / "clients.md").read_text().partition("## How long a hook may take")[2]
+    rows = [re.split(r" *\| *", line)[1:-1] for line in text.splitlines() if line[:1] == "|"]
+    limits = {name: seconds for name, seconds, source in rows[2:] if source}
+    assert limits == {name: spell_limits(agents.adapter(name)) for name in agents.list_names()}
+
+
+def spell_limits(client: agents.Client) -> str:
+    """The seconds of a hook, and those of the hooks that have others."""
+    if not client.HOOKS and not client.SECONDS:
+        return "no hooks"
+    own = {hook: client.hook_seconds(hook) for hook, *_ in client.HOOKS}
+    most = client.SECONDS if client.SECONDS in own.values() else max(own.values())
+    others = [f"{hook} {seconds}" for hook, seconds in own.items() if seconds != most]
+    return ", ".join([str(most) if most else "none", *others])
+
+
+@pytest.mark.parametrize(
+    ("client", "person", "more", "most"),
+    [
+        (30, 120, 0, 15),
+        (30, 10, 0, 10),
+        (30, 10, 100, 15),  # an index of a hundred megabytes
+        (0, 120, 0, 120),
+        (0, 120, 100, 220),
+    ],
+)
+def test_a_hook_has_half_of_its_clients_time_however_much_there_is_to_read(
+    monkeypatch: pytest.MonkeyPatch, client: int, person: int, more: int, most: int
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(deadline, "_limits", {})
+    monkeypatch.setattr(deadline.time, "monotonic", lambda: now[0])
+    deadline.begin()
+    if client:
+        deadline.bound(client / 2)
+    deadline.begin(person, 1000)
+    deadline.extend(more)
+    assert deadline.left() == most
+
+
+def test_what_a_hook_took_before_it_read_its_settings_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(deadline, "_limits", {})
+    monkeypatch.setattr(deadline.time, "monotonic", lambda: now[0])
+    deadline.begin()
+    now[0] += 4
+    deadline.bound(5)
+    deadline.begin(120, 60)
+    assert deadline.left() == 1
+    now[0] += 2
+    assert deadline.left() == 0 and "whole hook" in deadline.over()
+    deadline.bound(None)  # the person set gitcp.hook-timeout
+    assert deadline.left() == 60
