@@ -174,6 +174,13 @@ def resolve_path(home: str, path: str, variable: str) -> str:
     return os.path.normpath(os.path.join(os.environ.get(variable) or f"{home}/{first}", more))
 
 
+def locate_below(home: str, path: str) -> str:
+    """Where a path below home is: in the first folder of a client, where its variable says."""
+    clients = (client for client in map(adapter, list_names()) if client.HOME_ENV)
+    at = next((one for one in clients if one.FOLDERS[0] == path.partition("/")[0]), None)
+    return at.locate(home, path) if at else os.path.join(home, path)
+
+
 def list_files(folder: str, *ends: str, prefix: str = "") -> list[str]:
     """The files below a folder whose names end so, of those subfolders, if any, that begin with
     prefix."""

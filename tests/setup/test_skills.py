@@ -72,6 +72,20 @@ def test_a_skill_for_the_person_is_written_into_the_home(world: World) -> None:
     assert not (world.path / PATHS[0]).exists()
 
 
+def test_a_skill_for_the_person_is_where_the_variable_of_its_client_says(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = world.home / "moved"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(moved))
+    monkeypatch.setenv("CODEX_HOME", str(world.home / "codex"))  # it reads .agents all the same
+    world.gitcp("enable", "--skills", "--user")
+    assert (moved / "skills" / skill.NAME).read_text() == skill.TEXT
+    assert (world.home / ".agents" / "skills" / skill.NAME).read_text() == skill.TEXT
+    assert not (world.home / PATHS[0]).exists()
+    world.gitcp("disable", "--uninstall", "--user")
+    assert not (moved / "skills" / skill.NAME).exists()
+
+
 @pytest.mark.parametrize(
     "line", [line for line in skill.TEXT.splitlines() if "`gitcp " in line], ids=lambda _: "line"
 )

@@ -325,12 +325,15 @@ def plan_skills(
     A skill of that name that is not of gitcp stays, unless force.  known: what was written for the
     repository, or with the scope `user` for the person.
     """
-    home = os.path.expanduser("~") if scope == "user" else repo.worktree
+    home = os.path.expanduser("~")
     data = skill.TEXT.encode()
     writes: list[Write] = []
     notes: list[str] = []
     for folder in skill.FOLDERS:
-        path = os.path.join(home, folder, skill.NAME)
+        below = os.path.join(folder, skill.NAME)
+        path = os.path.join(repo.worktree, below)
+        if scope == "user":
+            path = agents.locate_below(home, below)
         there = files.read(path)
         if there == data:
             continue
