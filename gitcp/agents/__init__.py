@@ -46,6 +46,8 @@ class Client:
     PROJECT_ENV = ""  # what names the directory in which it was started
     HERE_ONLY = False  # True: it reads the settings of that directory alone
     COVERED_BY = ""  # the agent whose hooks it runs, so that `enable` need not write its own
+    IF_ASKED = ""  # why `enable` writes its hooks only where it is named
+    EXPANDS = False  # True: it puts variables into the command of a hook itself
     ANSWERS = "permission"  # its way of hearing no: gitcp.agents.exchange.replies
     KEYS: Mapping[str, str] = {}  # its word in a payload -> Claude Code's, where they differ
     KINDS: Mapping[str, str]  # its tool -> what that does, in our words
@@ -56,6 +58,8 @@ class Client:
     DELETES = ("", 0)  # the key of its settings by which it deletes them, the days without it
     ASKED_BY: tuple[str, ...] = ()  # the options of its program that hold a prompt
     RESUME = ""  # what the person types to go on with a session
+    # (hook, payload): both in the words of the tables above; of no event "" for the hook
+    adapt: Callable[[str, dict[str, Any]], tuple[str, dict[str, Any]]] | None = None
     # (path, event -> command): the files of form files, as JSON
     files: Callable[[str, Callable[[str], str]], dict[str, Any]]
     # (record, folder): writes the conversation where it can be read, before a record is taken
@@ -81,25 +85,29 @@ class Client:
 
     def event(self, name: str, given: dict[str, Any]) -> Event:
         """The record of a hook call; InputError names a field that cannot be right."""
-        ours = self.EVENTS.get(name)
-        if ours is None or (ours == "turn-start" and given.get("agent_id") is not None):
-            return payload.unknown(self.NAME)
         if self.KEYS:
             given = {self.KEYS.get(key, key): value for key, value in given.items()}
             given.setdefault("cwd", os.getcwd())  # it starts hooks at the top of the workspace
+        if self.adapt:
+            name, given = self.adapt(name, given)
+        ours = self.EVENTS.get(name)
+        if ours is None or (ours == "turn-start" and given.get("agent_id") is not None):
+            return payload.unknown(self.NAME)
         record = payload.event(self.NAME, ours, given)
         if ours in ("tool-start", "tool-end"):
             given.setdefault("tool_use_id", self.call_id(given))
             tool = record["tool"] = payload.tool(given, self.KINDS, self.PATHS, record["cwd"])
             payload.take_response(tool, given.get("tool_response"))
-            tool["failed"] = tool["failed"] or name.endswith("Failure")
+            failed = name.endswith("Failure") or bool(given.get("tool_error"))
+            tool["failed"] = tool["failed"] or failed
             record["event"] = payload.refined(ours, tool)
         return record
 
-    def hook_seconds(self, name: str) -> int:
-        """After how many seconds the client ends its hook of that name, 0 for never."""
+    def hook_seconds(self, name: str, host: str) -> int:
+        """After how many seconds the client ends its hook of that name, 0 for never; host: the
+        agent in whose settings that stands."""
         own = (seconds for hook, _, seconds in self.HOOKS if hook == name and seconds)
-        return next(own, self.SECONDS)
+        return next(own, self.SECONDS) if host == self.NAME else self.SECONDS
 
     def call_id(self, given: Mapping[str, Any]) -> str | None:
         """A name of the call that a payload is about, where the client's hooks give it none: the

@@ -1,26 +1,23 @@
-"""What is peculiar to Copilot CLI, opencode, Qwen Code, Cline, Cursor and Windsurf.
+"""What is peculiar to Copilot CLI, opencode, Qwen Code, Cline and Cursor.
 
-The payloads of the last two are those of their documentation, not recorded ones.
+The payloads of the last are those of its documentation, not recorded ones.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gitcp import agents
-from gitcp.agents import amp, cline, copilot, cursor, opencode, qwen_code, vs_code, windsurf
+from gitcp.agents import cline, copilot, cursor, opencode, qwen_code
 from gitcp.agents.opencode import messages
 from gitcp.errors import InputError
 from tests.support import recording
-from tests.support.harness import World
 
 CURSOR = {
     "conversation_id": "c1",
@@ -251,137 +248,3 @@ def test_a_database_that_is_locked_or_of_another_shape_is_let_alone(tmp_path: Pa
     assert not messages.append(str(db), "s1", str(out))
     assert not out.exists()
     assert [name for name in os.listdir(tmp_path) if name.startswith("o.db")] == ["o.db"]
-
-
-def windsurf_event(name: str, **info: Any) -> dict[str, Any]:
-    common = {"agent_action_name": name, "trajectory_id": "t1", "execution_id": "e1"}
-    return dict(windsurf.event(name, {**common, "tool_info": info}))
-
-
-def test_windsurf_tells_of_prompts_writes_commands_and_answers() -> None:
-    asked = windsurf_event("pre_user_prompt", user_prompt="run it")
-    assert (asked["event"], asked["session_id"], asked["prompt"]) == ("turn-start", "t1", "run it")
-    assert asked["cwd"] == os.getcwd()
-    edits = [{"old_string": "import os", "new_string": "import os\nimport sys"}]
-    wrote = windsurf_event("post_write_code", file_path="/repo/file.py", edits=edits)
-    assert (wrote["event"], wrote["tool"]["input_paths"]) == ("tool-end", ["/repo/file.py"])
-    assert wrote["tool"]["edits"] == [["import os", "import os\nimport sys", False]]
-    ran = windsurf_event("pre_run_command", command_line="npm install", cwd="/repo")
-    assert (ran["event"], ran["cwd"]) == ("tool-start", "/repo")
-    assert ran["tool"]["command"] == "npm install"
-    answered = windsurf_event("post_cascade_response", response="done")
-    assert (answered["event"], answered["last_message"]) == ("turn-end", "done")
-    assert windsurf_event("post_read_code", file_path="/repo/x")["event"] == "unknown"
-    with pytest.raises(InputError, match="'session_id'"):
-        windsurf.event("pre_user_prompt", {"tool_info": {}})
-
-
-def vscode_payload(name: str, **more: Any) -> dict[str, Any]:
-    common = {"timestamp": "2026-11-22T10:30:00.000Z", "cwd": "/repo", "sessionId": "v-1"}
-    return {**common, "hookEventName": name, "transcript_path": "/t/v-1.json", **more}
-
-
-@pytest.mark.parametrize(
-    ("tool", "given", "kind", "paths"),
-    [
-        ("create_file", {"filePath": "/repo/a.py", "content": "a"}, "write", ["/repo/a.py"]),
-        (
-            "multi_replace_string_in_file",
-            {"replacements": [{"filePath": "b"}, {"filePath": "c"}, {"filePath": "b"}]},
-            "write",
-            ["/repo/b", "/repo/c"],
-        ),
-        ("editFiles", {"files": ["src/main.ts"]}, "write", ["/repo/src/main.ts"]),
-        ("run_in_terminal", {"command": "make", "isBackground": True}, "shell", []),
-        ("read_file", {"filePath": "/repo/a.py"}, "read", []),
-    ],
-)
-def test_a_call_of_vs_code_names_what_it_writes(
-    tool: str, given: dict[str, Any], kind: str, paths: list[str]
-) -> None:
-    call = {"tool_name": tool, "tool_input": given, "tool_use_id": "t-1"}
-    found = vs_code.event("preToolUse", vscode_payload("PreToolUse", **call))
-    assert (found["event"], found["session_id"], found["tool"]["id"]) == (
-        "tool-start",
-        "v-1",
-        "t-1",
-    )
-    assert (found["tool"]["kind"], found["tool"]["input_paths"]) == (kind, paths)
-    assert found["tool"].get("background", False) == (kind == "shell")
-
-
-@pytest.mark.parametrize("host", ["claude-code", "copilot", "vs-code"])
-def test_vs_code_is_told_from_the_clients_whose_hooks_it_runs(host: str) -> None:
-    asked = vscode_payload("UserPromptSubmit", prompt="go")
-    client = agents.recognise(agents.adapter(host), asked)
-    found = client.event("userPromptSubmitted", asked)
-    assert (client.NAME, found["event"], found["prompt"]) == ("vs-code", "turn-start", "go")
-    assert found["turn"] == asked["timestamp"]
-    mine = {"sessionId": "c-1", "timestamp": 1, "cwd": "/repo", "prompt": "go"}
-    assert agents.recognise(agents.adapter(host), mine).NAME == "copilot"
-
-
-def test_amp_itself_says_which_files_a_call_writes_and_which_command_it_runs() -> None:
-    common = {"session_id": "T-1", "cwd": "/repo", "tool_name": "edit_file", "tool_use_id": "t1"}
-    wrote = {**common, "kind": "write", "input_paths": ["/repo/a.py"], "tool_input": {"path": "a"}}
-    found = amp.event("PreToolUse", wrote)
-    assert (found["event"], found["tool"]["input_paths"]) == ("tool-start", ["/repo/a.py"])
-    ran = {**common, "kind": "shell", "tool_input": {"command": "make"}}
-    found = amp.event("PostToolUse", {**ran, "tool_response": {"stdout": "ok", "error": True}})
-    assert (found["tool"]["command"], found["tool"]["failed"]) == ("make", True)
-    assert amp.event("PreToolUse", common)["tool"]["kind"] == "other"
-
-
-def test_goose_speaks_of_a_prompt_and_of_a_call_in_other_keys() -> None:
-    goose = agents.adapter("goose")
-    given = {"event": "UserPromptSubmit", "session_id": "g-1", "message": "go"}
-    asked = goose.event("UserPromptSubmit", given)
-    assert (asked["event"], asked["prompt"], asked["cwd"]) == ("turn-start", "go", os.getcwd())
-    given = {"session_id": "g-1", "working_dir": "/repo", "tool_call_id": "c-1"}
-    edit = {"path": "a.py", "before": "x", "after": "y"}
-    found = goose.event(
-        "PostToolUse", {**given, "tool_name": "developer__edit", "tool_input": edit}
-    )
-    assert (found["tool"]["id"], found["tool"]["input_paths"]) == ("c-1", ["/repo/a.py"])
-    assert [tuple(edit) for edit in found["tool"]["edits"]] == [("x", "y", False)]
-
-
-def test_kiro_tells_of_a_turn_though_it_leaves_out_what_was_asked() -> None:
-    kiro = agents.adapter("kiro")
-    given = {"session_id": "sess_1", "hook_event_name": "UserPromptSubmit", "cwd": "/repo"}
-    assert kiro.event("UserPromptSubmit", {**given, "prompt": ""})["prompt"] == ""
-    call = {"tool_name": "fs_write", "tool_input": {"path": "a.py", "content": "a\n"}}
-    found = kiro.event("PreToolUse", {**given, **call})
-    assert (found["tool"]["kind"], found["tool"]["input_paths"]) == ("write", ["/repo/a.py"])
-
-
-@pytest.mark.parametrize(
-    ("name", "hooks"),
-    [
-        ("kiro", ".kiro/hooks/gitcp.json"),
-        ("goose", ".agents/plugins/gitcp/hooks/hooks.json"),
-        ("goose", ".agents/plugins/gitcp/plugin.json"),
-        ("pi", ".pi/extensions/gitcp.ts"),
-        ("amp", ".amp/plugins/gitcp.ts"),
-    ],
-)
-def test_files_of_ours_are_written_taken_out_and_left_where_they_are_the_persons(
-    world: World, name: str, hooks: str
-) -> None:
-    path = world.path / hooks
-    world.gitcp("enable", f"--agent={name}")
-    text = path.read_text()
-    assert "gitcp enable" in text and world.git("status", "--porcelain") == ""
-    if path.suffix == ".json":
-        assert len(text.splitlines()) == 1 and json.loads(text)
-    elif shutil.which("node"):
-        path.with_suffix(".mjs").write_text(text)  # there are no types in it
-        subprocess.run(["node", "--check", str(path.with_suffix(".mjs"))], check=True)
-        path.with_suffix(".mjs").unlink()
-    assert "nothing to do" in world.gitcp("enable", f"--agent={name}")
-    world.gitcp("disable", "--uninstall")
-    assert not path.exists()
-    world.write(hooks, "mine\n")
-    said = world.gitcp("enable", f"--agent={name}")
-    assert f"was left as it is: move it, then 'gitcp enable --agent {name}'" in said
-    assert path.read_text() == "mine\n"

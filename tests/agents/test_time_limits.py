@@ -20,12 +20,18 @@ def test_each_limit_is_in_the_table_of_the_documentation_with_its_source() -> No
 
 def spell_limits(client: agents.Client) -> str:
     """The seconds of a hook, and those of the hooks that have others."""
-    if not client.HOOKS and not client.SECONDS:
+    if not client.HOOKS:
         return "no hooks"
-    own = {hook: client.hook_seconds(hook) for hook, *_ in client.HOOKS}
+    own = {hook: client.hook_seconds(hook, client.NAME) for hook, *_ in client.HOOKS}
     most = client.SECONDS if client.SECONDS in own.values() else max(own.values())
     others = [f"{hook} {seconds}" for hook, seconds in own.items() if seconds != most]
     return ", ".join([str(most) if most else "none", *others])
+
+
+def test_a_hook_that_runs_by_the_settings_of_another_client_has_no_limit_of_its_own() -> None:
+    grok = agents.adapter("grok-build")
+    assert grok.hook_seconds("Stop", "grok-build") == 60
+    assert grok.hook_seconds("Stop", "claude-code") == 5
 
 
 @pytest.mark.parametrize(
@@ -43,7 +49,7 @@ def test_a_hook_has_half_of_its_clients_time_however_much_there_is_to_read(
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr(deadline, "_limits", {})
-    monkeypatch.setattr(deadline.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("gitcp.process.deadline.time.monotonic", lambda: now[0])
     deadline.begin()
     if client:
         deadline.bound(client / 2)
@@ -57,7 +63,7 @@ def test_what_a_hook_took_before_it_read_its_settings_counts(
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr(deadline, "_limits", {})
-    monkeypatch.setattr(deadline.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("gitcp.process.deadline.time.monotonic", lambda: now[0])
     deadline.begin()
     now[0] += 4
     deadline.bound(5)

@@ -59,6 +59,11 @@ HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENT
 _PATHS = ("file_path", "path", "target_file", "target_notebook")
 
 
+def is_own(given: dict[str, Any]) -> bool:
+    """False where a payload is of Grok Build, which runs the hooks of this client too."""
+    return "hookEventName" not in given
+
+
 def is_payload(given: dict[str, Any]) -> bool:
     """Whether a payload that came to a hook of Claude Code is of this client."""
     return "cursor_version" in given or ("conversation_id" in given and "workspace_roots" in given)

@@ -6,7 +6,8 @@ from gitcp.agents.exchange import payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
 CORE = {  # what every such client has
     "SessionStart": "session-start",
@@ -30,3 +31,12 @@ def list_hooks(
     """(event, matcher or None, None) of each: calls of tools whose kind is `read` are left out."""
     tools = payload.all_but(kinds, "read")
     return tuple((name, tools if "Tool" in name else None, None) for name in events)
+
+
+def nest_hooks(
+    events: Iterable[str], command: Callable[[str], str], seconds: int | None = None
+) -> dict[str, Any]:
+    """A file of hooks as Claude Code's settings have them: the command of each event, with the
+    seconds that it may take, if given."""
+    hook = {"type": "command"} | ({"timeout": seconds} if seconds else {})
+    return {"hooks": {name: [{"hooks": [{**hook, "command": command(name)}]}] for name in events}}

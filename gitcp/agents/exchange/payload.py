@@ -176,8 +176,12 @@ def take_response(tool: Tool, response: object) -> None:
     answer."""
     if isinstance(response, dict):
         display = response.get("returnDisplay") or response.get("llmContent")
-        say_output(tool, response.get("stdout"), response.get("stderr"), display)
-        tool["failed"] = bool(response.get("error"))
+        display = display or response.get("output")
+        parts = response.get("content") if isinstance(response.get("content"), list) else []
+        texts = [part.get("text") for part in parts or () if isinstance(part, dict)]
+        say_output(tool, response.get("stdout"), response.get("stderr"), display, *texts)
+        wrong = response.get("error") or response.get("is_error")
+        tool["failed"] = bool(wrong) or response.get("success") is False
     elif isinstance(response, str):
         say_output(tool, response)
 

@@ -41,11 +41,8 @@ HOOKS = tuple((name, None, None) for name in EVENTS)
 
 def files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
     """The plugin: what it is, and its hooks."""
-    hooks = {
-        event: [{"hooks": [{"type": "command", "command": command(event)}]}] for event in EVENTS
-    }
     about = {"name": "gitcp", "version": "1", "description": command("").partition("# ")[2]}
     return {
         os.path.join(path, "plugin.json"): about,
-        os.path.join(path, "hooks", "hooks.json"): {"hooks": hooks},
+        os.path.join(path, "hooks", "hooks.json"): claudes.nest_hooks(EVENTS, command),
     }

@@ -55,11 +55,17 @@ def present(home: str, top: str, besides: Collection[str]) -> tuple[list[str], l
     if not clients and not besides:
         return ["claude-code"], []
     notes = ["found " + ", ".join([*clients, *besides])]
-    covered = {name: client.COVERED_BY for name, client in clients.items()}
-    for name, host in covered.items():
-        if host in clients:
-            notes.append(f"{name} runs the hooks of {host}: --agent={name} writes its own")
-    return [*(name for name, host in covered.items() if host not in clients), *besides], notes
+    chosen = []
+    for name, client in clients.items():
+        if client.COVERED_BY in clients:
+            notes.append(
+                f"{name} runs the hooks of {client.COVERED_BY}: --agent={name} writes its own"
+            )
+        elif client.IF_ASKED:
+            notes.append(f"{name} is left out, {client.IF_ASKED}: --agent={name} writes them")
+        else:
+            chosen.append(name)
+    return [*chosen, *besides], notes
 
 
 def plan(

@@ -96,8 +96,10 @@ def files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str
 def _json_files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str, bytes]:
     """Files of JSON, on one line each: what the client's `files` makes of the path and of what
     gives the command for an event."""
-    make = settings.own_command(*baked, adapter.NAME) if baked else None
-    command = make or settings.shared_command(adapter.NAME)
+    command = settings.shared_command(adapter.NAME)
+    if baked:
+        make = settings.plain_command if adapter.EXPANDS else settings.own_command
+        command = make(*baked, adapter.NAME)
     texts = adapter.files(path, lambda event: f"{command(event)} # {MARKER}")
     return {file: json.dumps(given).encode() + b"\n" for file, given in texts.items()}
 

@@ -3,8 +3,8 @@
 Most clients nest alike: {"hooks": {event: [{"matcher", "hooks": [{"type", "command"}]}]}},
 in a file that may have comments where an adapter's FORM is commented.
 Cursor and Copilot CLI do not: {"version": 1, "hooks": {event: [{"matcher", "command"}]}}, the
-command of the latter being named `bash`; Windsurf and VS Code do as Cursor, without version and
-matcher.
+command of the latter being named `bash`; Windsurf, Crush and VS Code do as Cursor, without version
+and matcher.  Antigravity has a name in place of "hooks", and nests only those of tools.
 """
 
 from __future__ import annotations
@@ -32,16 +32,23 @@ def additions(
     """(client's event, entry to put at the end of its list) for each of an adapter's HOOKS.
 
     command gives the command line for a client's event; form is how the client nests: cursor,
-    windsurf, vs-code, copilot, else as most do.
+    windsurf, vs-code, copilot, antigravity, else as most do.
     """
-    return [(event, _entry(form, matcher, time, command(event))) for event, matcher, time in hooks]
+    return [
+        (event, _entry(form, event, matcher, time, command(event)))
+        for event, matcher, time in hooks
+    ]
 
 
-def _entry(form: str, matcher: str | None, timeout: int | None, command: str) -> Settings:
+def _entry(
+    form: str, event: str, matcher: str | None, timeout: int | None, command: str
+) -> Settings:
     matched: Settings = {} if matcher is None else {"matcher": matcher}
+    if form == "antigravity":
+        matched = {"matcher": "*"}
     if form in ("cursor", "windsurf"):
         return {**matched, "command": command}
-    if form == "vs-code":
+    if form == "vs-code" or (form == "antigravity" and "Tool" not in event):
         return {"type": "command", "command": command}
     if form == "copilot":
         return {"type": "command", **matched, "bash": command}
@@ -51,44 +58,50 @@ def _entry(form: str, matcher: str | None, timeout: int | None, command: str) ->
     return {**matched, "hooks": [hook]}
 
 
-def surplus(settings: Settings, ours: Callable[[str], bool]) -> tuple[str | int, ...] | None:
+def surplus(
+    settings: Settings, ours: Callable[[str], bool], form: str = "nested"
+) -> tuple[str | int, ...] | None:
     """The path of what to take out next until no hook is ours, with what is empty by that.
 
     ours tells which commands are ours; None: nothing is.
     """
-    events = _events(settings)
+    root, events = _root(form), _events(settings, form)
     for event, entries in events.items():
         for number, entry in enumerate(entries):
             mine = [ours(command_of(hook)) for hook in hooks_of(entry)]
             if any(mine) and not all(mine):
-                return "hooks", event, number, "hooks", mine.index(True)
+                return root, event, number, "hooks", mine.index(True)
             if any(mine) and len(entries) > 1:
-                return "hooks", event, number
+                return root, event, number
             if any(mine):
-                return ("hooks", event) if len(events) > 1 else ("hooks",)
+                return (root, event) if len(events) > 1 else (root,)
     return None
 
 
-def commands(settings: Settings) -> list[tuple[str, str]]:
+def commands(settings: Settings, form: str = "nested") -> list[tuple[str, str]]:
     """Each (client's event, command) that is installed, in order."""
-    named = [(event, command_of(hook)) for event, _, hook in listed(settings)]
+    named = [(event, command_of(hook)) for event, _, hook in listed(settings, form)]
     return [(event, command) for event, command in named if command]
 
 
-def listed(settings: Settings) -> list[tuple[str, Any, Any]]:
+def listed(settings: Settings, form: str = "nested") -> list[tuple[str, Any, Any]]:
     """Each (client's event, entry, hook of it), in order."""
     return [
         (event, entry, hook)
-        for event, entries in _events(settings).items()
+        for event, entries in _events(settings, form).items()
         for entry in entries
         for hook in hooks_of(entry)
     ]
 
 
-def _events(settings: Settings) -> dict[str, list[Any]]:
-    events = settings.get("hooks", {})
+def _root(form: str) -> str:
+    return "gitcp" if form == "antigravity" else "hooks"
+
+
+def _events(settings: Settings, form: str) -> dict[str, list[Any]]:
+    events = settings.get(_root(form), {})
     if not isinstance(events, dict) or not all(isinstance(e, list) for e in events.values()):
-        raise InputError("'hooks' in the client's settings is not an object of lists")
+        raise InputError(f"'{_root(form)}' in the client's settings is not an object of lists")
     return events
 
 
@@ -152,6 +165,15 @@ def shared_command(agent: str) -> Callable[[str], str]:
     return lambda event: f"! {_THERE} || exec gitcp-hook {agent} {event}"
 
 
+def plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
+    """As own_command, for a client that puts variables into commands itself: it has none."""
+    py, entry = stdlib.shlex.quote(py), stdlib.shlex.quote(entry)
+    there = f"[ -x {py} ] && [ -f {entry} ]"
+    return lambda event: (
+        f"{there} && exec {py} -I -S {entry} {agent} {event}; {shared_command(agent)(event)}"
+    )
+
+
 def programs(command: str) -> list[str]:
     """The files that one of own_command's needs, [] for any other."""
     try:
@@ -174,22 +196,22 @@ def install(
     should be.
     """
     new, mine = "{}\n" if text is None else text, ours(agent)
-    wanted = additions(hooks, command, form)
-    alone = {"hooks": {event: [entry] for event, entry in wanted}}
-    if _entries(parse(new, form), mine) == _entries(alone, mine):
+    wanted, root = additions(hooks, command, form), _root(form)
+    alone = {root: {event: [entry] for event, entry in wanted}}
+    if _entries(parse(new, form), mine, form) == _entries(alone, mine, form):
         return new
     new = remove(new, mine, form)
     if form in ("cursor", "copilot") and "version" not in parse(new, form):
         new = json_text.add(new, ("version",), 1)
     for event, entry in wanted:
-        there = event in parse(new, form).get("hooks", {})
-        new = json_text.add(new, ("hooks", event), entry if there else [entry])
+        there = event in parse(new, form).get(root, {})
+        new = json_text.add(new, (root, event), entry if there else [entry])
     return new
 
 
 def remove(text: str, mine: Callable[[str], bool], form: str = "nested") -> str:
     """The settings without the hooks that are mine; InputError as for install()."""
-    while path := surplus(parse(text, form), mine):
+    while path := surplus(parse(text, form), mine, form):
         text = json_text.cut(text, path)
     return text
 
@@ -199,10 +221,10 @@ def parse(text: str, form: str = "nested") -> Settings:
     return json_text.parse(text, comments=form == "commented")
 
 
-def _entries(parsed: Settings, mine: Callable[[str], bool]) -> list[str]:
+def _entries(parsed: Settings, mine: Callable[[str], bool], form: str) -> list[str]:
     """What is ours in the settings, in a form to compare."""
     return sorted(
         json.dumps([event, entry.get("matcher"), hook], sort_keys=True)
-        for event, entry, hook in listed(parsed)
+        for event, entry, hook in listed(parsed, form)
         if mine(command_of(hook))
     )

@@ -1,8 +1,9 @@
 """VS Code's own agent (its "Local" harness), from its documentation alone.
 
-It runs the hooks of Copilot CLI's and Claude Code's settings and tells of them in words of its own:
-of all clients only its payloads have `hookEventName`.  Its other harnesses are Copilot CLI, Claude
-Code and Codex, which call as they do elsewhere.  Its transcript is not known.
+It runs the hooks of Copilot CLI's and Claude Code's settings and tells of them in words of its
+own: of all clients only its payloads and those of Grok Build have `hookEventName`.  Its other
+harnesses are Copilot CLI, Claude Code and Codex, which call as they do elsewhere.  Its transcript
+is not known.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _PATHS = ("filePath", "file_path", "path")
 
 def is_payload(given: Mapping[str, Any]) -> bool:
     """Whether a payload that came to another's hook is of this client."""
-    return "hookEventName" in given
+    return "hookEventName" in given and "workspaceRoot" not in given
 
 
 is_own = is_payload

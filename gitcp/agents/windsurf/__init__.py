@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Event
-
 NAME = "windsurf"
 AGENT_TYPE = "Windsurf"
 PROGRAM = "windsurf"
@@ -34,24 +32,17 @@ EVENTS = {
 HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
-    ours, info = EVENTS.get(name), payload.mapping(given, "tool_info")
-    if ours is None:
-        return payload.unknown(NAME)
-    common = {
+def adapt(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The hook, and its payload in Claude Code's words."""
+    info = payload.mapping(given, "tool_info")
+    begins = EVENTS.get(name) == "turn-start"
+    return name, {
         "session_id": given.get("trajectory_id"),
         "cwd": info.get("cwd") or os.getcwd(),  # it starts hooks at the top of the workspace
         "model": given.get("model_name"),
         "prompt": info.get("user_prompt"),
         "last_assistant_message": info.get("response"),
-        "turn_id": given.get("execution_id") if ours == "turn-start" else None,
+        "turn_id": given.get("execution_id") if begins else None,
+        "tool_name": name.partition("_")[2],
+        "tool_input": {**info, "command": info.get("command_line")},
     }
-    record = payload.event(NAME, ours, common)
-    if ours in ("tool-start", "tool-end"):
-        call = {
-            "tool_name": name.partition("_")[2],
-            "tool_input": {**info, "command": info.get("command_line")},
-        }
-        record["tool"] = payload.tool(call, KINDS, ("file_path",), record["cwd"])
-    return record

@@ -120,7 +120,8 @@ def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
     mine = settings.ours(name)
     for path, content in texts.items():
         try:
-            commands = settings.commands(settings.parse(content, form)) if content else []
+            parsed = settings.parse(content or "{}", form)
+            commands = settings.commands(parsed, form)
         except (InputError, ValueError) as e:
             reason = f"{name} cannot read its settings '{path}': {e}"
             yield finding("settings", path, reason, remedy="edit it")

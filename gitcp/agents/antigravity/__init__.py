@@ -1,0 +1,67 @@
+"""Antigravity: what its hooks tell after a call, from its documentation alone
+(doc/clients.md "Antigravity").
+
+Its hook before a call must answer whether the call is allowed, so that it is left alone.  No hook
+tells of a prompt, and its transcript is not read.
+"""
+
+from __future__ import annotations
+
+from gitcp.agents.exchange import payload
+from gitcp.core import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "antigravity"
+AGENT_TYPE = "Antigravity"
+PROGRAM = "agy"
+FOLDERS = (".gemini/antigravity-cli", ".gemini/antigravity")  # its configuration, at home
+SETTINGS = {"shared": ".agents/hooks.json", "user": ".gemini/config/hooks.json"}
+FORM = "antigravity"  # gitcp.agents.install.settings
+SECONDS = 30  # that a hook may take
+UNSEEN = True
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+RESUME = "agy --conversation {}"
+PATHS = ("TargetFile",)
+KINDS = {
+    **dict.fromkeys(
+        ("write_to_file", "replace_file_content", "multi_replace_file_content"), "write"
+    ),
+    "run_command": "shell",
+    **dict.fromkeys("view_file list_dir grep_search search_web read_url_content".split(), "read"),
+}
+EVENTS = {"PreInvocation": "turn-start", "PostToolUse": "tool-end", "Stop": "turn-end"}
+HOOKS = tuple((name, None, None) for name in EVENTS)
+
+
+def adapt(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The hook, and its payload in Claude Code's words.  A turn begins before its first call of the
+    model, and ends where nothing runs any more."""
+    roots, call = given.get("workspacePaths"), payload.mapping(given, "toolCall")
+    later = name == "PreInvocation" and given.get("invocationNum") != 0
+    busy = name == "Stop" and given.get("fullyIdle") is False
+    nameless = name == "PostToolUse" and not call
+    arguments = {key: _unquote(value) for key, value in payload.mapping(call, "args").items()}
+    return "" if later or busy or nameless else name, {
+        "session_id": given.get("conversationId"),
+        "cwd": roots[0] if isinstance(roots, list) and roots else None,
+        "tool_name": call.get("name"),
+        "tool_input": {
+            **arguments,
+            "command": arguments.get("CommandLine"),
+            "content": arguments.get("CodeContent"),
+        },
+        "tool_error": given.get("error"),
+    }
+
+
+def _unquote(value: object) -> object:
+    """An argument, which some versions quote once more."""
+    if not isinstance(value, str) or value[:1] != '"':
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value

@@ -1,0 +1,53 @@
+"""Auggie: hooks as Claude Code's, told of in words of its own, from its documentation and its
+program, which does nothing without a login (doc/clients.md "Auggie").
+
+No call has an id.  Its conversations are not known.
+"""
+
+from __future__ import annotations
+
+from gitcp.agents.exchange import claudes, payload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "auggie"
+AGENT_TYPE = "Auggie"
+PROGRAM = "auggie"
+FOLDERS = (".augment",)  # its configuration, at home or at the top
+SETTINGS = {
+    "local": ".augment/settings.local.json",
+    "shared": ".augment/settings.json",
+    "user": ".augment/settings.json",
+}
+UNSEEN = True
+PROJECT_ENV = "AUGMENT_PROJECT_DIR"
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+RESUME = "auggie --resume {}"
+KEYS = {
+    "conversation_id": "session_id",
+    "user_prompt": "prompt",
+    "tool_output": "tool_response",
+    "is_mcp_tool": "mcp_context",
+}
+PATHS = ("path",)
+KINDS = {
+    **dict.fromkeys("save-file str-replace-editor remove-files apply_patch".split(), "write"),
+    "launch-process": "shell",
+    **dict.fromkeys("view grep-search codebase-retrieval web-search web-fetch".split(), "read"),
+}
+EVENTS = {**claudes.CORE, "PromptSubmit": "turn-start", "SessionEnd": "session-end"}
+del EVENTS["UserPromptSubmit"]
+HOOKS = claudes.list_hooks(KINDS, EVENTS)
+
+
+def adapt(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The hook, and its payload with the directory, and with the file that a call says it changed
+    where its input names none."""
+    roots, changed = given.get("workspace_roots"), payload.objects(given, "file_changes")
+    arguments = payload.mapping(given, "tool_input")
+    if len(changed) == 1:
+        arguments = {"path": changed[0].get("path"), **arguments}
+    place = {"cwd": roots[0]} if isinstance(roots, list) and roots else {}
+    return name, {**given, **place, "tool_input": arguments}

@@ -1,0 +1,35 @@
+"""Crush: hooks in its configuration, from its documentation alone (doc/clients.md "Crush").
+
+No call has an id, and subagents tell of none.  Its conversations are in a database that is not
+known.
+"""
+
+from __future__ import annotations
+
+from gitcp.agents.exchange import claudes
+
+NAME = "crush"
+AGENT_TYPE = "Crush"
+PROGRAM = "crush"
+FOLDERS = (".crush", ".config/crush")  # its configuration, at home or at the top
+SETTINGS = {"shared": "crush.json", "user": ".config/crush/crush.json"}
+FORM = "windsurf"  # gitcp.agents.install.settings
+SECONDS = 30  # that a hook may take
+IF_ASKED = "versions before July 2026 refuse a configuration with its hooks"
+UNSEEN = True
+PROJECT_ENV = "CRUSH_PROJECT_DIR"
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+KINDS = {
+    **dict.fromkeys("write edit multiedit".split(), "write"),
+    "bash": "shell",
+    "agent": "task",
+    **dict.fromkeys("view ls glob grep fetch sourcegraph diagnostics references".split(), "read"),
+}
+EVENTS = {
+    **claudes.EVENTS,
+    "TurnStart": "turn-start",
+    **dict.fromkeys(("TurnEnd", "StopFailure", "Interrupt"), "turn-end"),
+}
+for absent in ("UserPromptSubmit", "Stop", "SubagentStop"):
+    del EVENTS[absent]
+HOOKS = tuple((name, None, None) for name in EVENTS)

@@ -1,0 +1,49 @@
+"""Devin CLI: hooks as Claude Code's, which say neither where they are nor where its transcript is,
+from its documentation alone (doc/clients.md "Devin").
+
+It also runs the hooks of Claude Code's settings.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitcp.agents.exchange import claudes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+NAME = "devin"
+AGENT_TYPE = "Devin"
+PROGRAM = "devin"
+FOLDERS = (".devin", ".config/devin")  # its configuration, at home or at the top
+SETTINGS = {
+    "local": ".devin/config.local.json",
+    "shared": ".devin/config.json",
+    "user": ".config/devin/config.json",
+}
+FORM = "commented"  # gitcp.agents.install.settings
+UNSEEN = True
+PROJECT_ENV = "DEVIN_PROJECT_DIR"
+COVERED_BY = "claude-code"
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+RESUME = "devin -r {}"
+KINDS = {
+    **dict.fromkeys("write edit notebook_edit".split(), "write"),
+    "exec": "shell",
+    **dict.fromkeys("read grep glob web_search webfetch".split(), "read"),
+}
+EVENTS = {**claudes.CORE, "SessionEnd": "session-end"}
+HOOKS = tuple((name, None, None) for name in EVENTS)
+
+
+def is_payload(given: Mapping[str, Any]) -> bool:
+    """Whether a payload that came to a hook of Claude Code is of this client."""
+    return PROJECT_ENV in os.environ and "cwd" not in given and "hook_event_name" in given
+
+
+def adapt(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The hook, and its payload with the directory of the project."""
+    return name, {"cwd": os.environ.get(PROJECT_ENV) or os.getcwd(), **given}

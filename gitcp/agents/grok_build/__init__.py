@@ -1,0 +1,73 @@
+"""Grok Build: hooks as Claude Code's, told of in words of its own, from its documentation alone
+(doc/clients.md "Grok Build").
+
+It also runs the hooks of Claude Code's and of Cursor's settings.  Its transcript is not known.
+"""
+
+from __future__ import annotations
+
+from gitcp.agents.exchange import claudes, payload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+NAME = "grok-build"
+AGENT_TYPE = "Grok Build"
+PROGRAM = "grok"
+FOLDERS = (".grok",)  # its configuration, at home or at the top
+HOME_ENV = "GROK_HOME"
+SETTINGS = dict.fromkeys(("shared", "user"), ".grok/hooks/gitcp.json")
+FORM = "files"  # gitcp.agents.install.own_files
+EXPANDS = True
+SECONDS = 5  # that a hook may take where its entry names none
+UNSEEN = True
+PROJECT_ENV = "GROK_WORKSPACE_ROOT"
+COVERED_BY = "claude-code"
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+TRUST = "runs hooks of a repository only in a folder that you told it to trust"
+RESUME = "grok --resume {}"
+KEYS = {
+    "sessionId": "session_id",
+    "promptId": "turn_id",
+    "toolName": "tool_name",
+    "toolInput": "tool_input",
+    "toolUseId": "tool_use_id",
+    "toolResult": "tool_response",
+    "lastAssistantMessage": "last_assistant_message",
+}
+KINDS = {
+    **dict.fromkeys(("write", "search_replace"), "write"),
+    "run_terminal_command": "shell",
+    "spawn_subagent": "task",
+    **dict.fromkeys("read_file list_dir grep web_search web_fetch".split(), "read"),
+}
+EVENTS = {
+    **claudes.EVENTS,
+    **dict.fromkeys(("StopCancelled", "StopFailure"), "turn-end"),
+}
+_LIMIT = 60  # seconds
+# It ignores matchers of some events, and reads none that looks ahead.
+HOOKS = tuple((name, None, _LIMIT) for name in EVENTS)
+
+
+def is_payload(given: Mapping[str, Any]) -> bool:
+    """Whether a payload that came to another's hook is of this client."""
+    return "hookEventName" in given and "workspaceRoot" in given
+
+
+def adapt(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The hook by what the payload says, however the settings call it; a stop at the end of a
+    session is none."""
+    words = payload.text(given, "hookEventName").split("_")
+    name = "".join(word.capitalize() for word in words) or name
+    prompt = payload.words(given, "prompt")
+    inner = prompt.partition("<user_query>")[2].partition("</user_query>")[0]
+    ends = name == "Stop" and given.get("reason") not in (None, "end_turn")
+    return "" if ends else name, {**given, "prompt": inner.strip() or prompt}
+
+
+def files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
+    """The file of hooks."""
+    return {path: claudes.nest_hooks(EVENTS, command, _LIMIT)}

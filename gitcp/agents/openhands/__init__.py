@@ -1,0 +1,26 @@
+"""OpenHands: hooks as Claude Code's, in names of its own (doc/clients.md "OpenHands").
+
+No call has an id.  Its conversations are folders of files, which are not read.
+"""
+
+from __future__ import annotations
+
+from gitcp.agents.exchange import claudes
+
+NAME = "openhands"
+AGENT_TYPE = "OpenHands"
+PROGRAM = "openhands"
+FOLDERS = (".openhands",)  # its configuration, at home or at the top
+SETTINGS = dict.fromkeys(("shared", "user"), ".openhands/hooks.json")
+PROJECT_ENV = "OPENHANDS_PROJECT_DIR"
+ANSWERS = "text"  # gitcp.agents.exchange.replies
+RESUME = "openhands --resume {}"
+KEYS = {"message": "prompt", "working_dir": "cwd"}
+PATHS = ("path",)
+KINDS = {
+    **dict.fromkeys(("file_editor", "apply_patch"), "write"),
+    **dict.fromkeys(("terminal", "execute_bash"), "shell"),
+    **dict.fromkeys("think finish task_tracker glob grep".split(), "read"),
+}
+EVENTS = {**claudes.CORE, "SessionEnd": "session-end"}
+HOOKS = tuple((name, None, None) for name in EVENTS)
