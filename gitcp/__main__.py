@@ -6,8 +6,9 @@ import os
 import sys
 from importlib import import_module
 
-from gitcp import VERSION, commands
+from gitcp import VERSION, commands, stages
 from gitcp.errors import OK, Error, UsageError
+from gitcp.start import late
 from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
@@ -26,9 +27,7 @@ def main() -> int:
     called = os.path.basename(sys.argv[0]).partition("-")[2]
     if called:
         return _run(called)
-    from gitcp.console import cli
-
-    return cli.guard(_chosen)
+    return late.cli.guard(_chosen)
 
 
 def _chosen() -> int:
@@ -55,13 +54,9 @@ def _chosen() -> int:
 
 def _run(name: str) -> int:
     if name == "hook":
-        from gitcp import hook
-
-        return hook.main()
-    from gitcp.console import ending
-
+        return late.hook.main()
     command = _command(name)
-    return ending.guard(lambda: command(sys.argv[1:]))
+    return late.ending.guard(lambda: command(sys.argv[1:]))
 
 
 def _command(name: str) -> Callable[[Sequence[str]], int]:
@@ -71,32 +66,24 @@ def _command(name: str) -> Callable[[Sequence[str]], int]:
     if module := commands.module(name):
         run: Callable[[Sequence[str]], int] = import_module(module).run
         return run
-    from gitcp import stages
-
     return lambda argv: stages.run(name, argv)
 
 
 def _unknown(name: str) -> NoReturn:
     """Raise UsageError that says what may have been meant."""
-    from gitcp.console import cli
-
-    meant = cli.suggestion(name, commands.NAMES) or "; see 'gitcp help -a'"
+    meant = late.cli.suggestion(name, commands.NAMES) or "; see 'gitcp help -a'"
     raise UsageError(f"'{name}' is not a gitcp command{meant}")
 
 
 def _help(names: list[str]) -> int:
     """The everyday commands; all commands for -a; the page of a command for its name."""
     if not names or names[0] in ("-a", "--all"):
-        from gitcp.console import cli
-
-        cli.say(listing() if names else overview())
+        late.cli.say(listing() if names else overview())
         return OK
     name = names[0].removeprefix("gitcp-")
     if name not in commands.NAMES:
         _unknown(name)
-    from gitcp.console import foreground
-
-    return foreground.show(f"gitcp-{name}")
+    return late.foreground.show(f"gitcp-{name}")
 
 
 _USAGE = "usage: gitcp [-C <dir>] <command> [<args>]"

@@ -13,7 +13,7 @@ from gitcp.core import json
 from gitcp.errors import Error, InputError, NoJj, NoRepository, UsageError, sentence
 from gitcp.process import deadline, files
 from gitcp.repo import Repo
-from gitcp.start import stdlib
+from gitcp.start import late, stdlib
 from gitcp.store.setup import heard
 
 TYPE_CHECKING = False
@@ -48,11 +48,9 @@ def read_call(argv: Sequence[str]) -> Events:
 
 def _read_external(name: str, hook: str, data: bytes) -> Events:
     """The events that the adapter of an agent on PATH makes of a payload."""
-    from gitcp.store.setup import adapters
-
     start = os.getcwd()
     try:
-        client = adapters.find(Repo.here(), name)
+        client = late.adapters.find(Repo.here(), name)
     except NoRepository:
         return  # the agent is at work where nothing is recorded
     for event in client.events(hook, data):
@@ -88,11 +86,11 @@ def _locate_event(client: Client | None, event: Record) -> Events:
     project = os.environ.get(client.PROJECT_ENV if client else "", "")
     try:
         home = locate(event, project)
-        late = None if home else unheard(event, project)
+        unknown = None if home else unheard(event, project)
     except NoJj as e:
         tell(event, f"gitcp: {e}")
         return
-    home = home or late
+    home = home or unknown
     if home is None or is_off(home[1]):
         return
     place, repo = home
@@ -100,10 +98,8 @@ def _locate_event(client: Client | None, event: Record) -> Events:
     if client:
         heard.event(repo, client.NAME, event["event"])
     if client and client.export:
-        from gitcp.store.setup import conversation_copy
-
-        conversation_copy.copy(repo, client, event)
-    if late:
+        late.conversation_copy.copy(repo, client, event)
+    if unknown:
         begun = {**event, "event": "turn-start", "prompt": _read_last_prompt(client, event)}
         begun.pop("tool", None)
         yield repo, begun

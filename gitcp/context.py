@@ -31,6 +31,7 @@ from gitcp.core.git import ids
 from gitcp.errors import Error, Late, NoJj
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
+from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.session import markers
@@ -83,10 +84,8 @@ class Context:
         if session_id not in self._states:
             self._states[session_id] = states.load(self.repo, session_id)
         if rebuild and session_id not in self._rebuilt:
-            from gitcp.store.stream import recall
-
             self._rebuilt.add(session_id)
-            self._states[session_id] = recall.caught_up(
+            self._states[session_id] = late.recall.caught_up(
                 self.repo, self.objects, session_id, self._states[session_id], self.head
             )
         return self._states[session_id]
@@ -120,9 +119,7 @@ class Context:
         self._states[session_id] = state
         self._rebuilt.add(session_id)
         if state["streams"]:
-            from gitcp.store.journal import work
-
-            work.read_streams(self.repo, state)
+            late.work.read_streams(self.repo, state)
         self._kept[session_id] = states.encode(state), markers.encode(state)
 
     def leave(self) -> None:

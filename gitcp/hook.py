@@ -21,7 +21,7 @@ from gitcp.process import deadline
 from gitcp.record import lines
 from gitcp.repo import Repo
 from gitcp.stages.chain import begun, heard, in_force, keep_promise, table, words
-from gitcp.start import stdlib
+from gitcp.start import late, stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,9 +66,7 @@ def main() -> int:
 def _warn(message: str) -> None:
     _print(f"warning: {message}\n")
     try:
-        from gitcp.store.git.hook_warnings import failed
-
-        failed(message)  # kept for `gitcp status`
+        late.hook_warnings.failed(message)  # kept for `gitcp status`
     except OSError:
         pass  # nothing can be opened any more
 
@@ -82,10 +80,8 @@ def _git(event: str, args: Sequence[str]) -> int:
 
 
 def _agent(argv: Sequence[str]) -> int:
-    from gitcp import agent_hook
-
     records = argv == ["event"]
-    events = agent_hook.read_records(_warn) if records else agent_hook.read_call(argv)
+    events = late.agent_hook.read_records(_warn) if records else late.agent_hook.read_call(argv)
     return next((status for repo, event in events if (status := run(repo, event))), OK)
 
 
@@ -100,9 +96,7 @@ def run(repo: Repo, first: Record) -> int:
         deadline.bound(None)  # the person's own word
     resting = os.environ.get("GITCP_ACTIVE") == "configured"
     if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.own("auto")):
-        from gitcp.store.auto.settling import left_over as settle
-
-        settle(context.open_context(repo))
+        late.settling.left_over(context.open_context(repo))
     messages: dict[str, list[str]] = {"person": [], "agent": []}
     wrong, refusal = list[str](), None
     for pipeline in [p for p in in_force(repo, event) if isinstance(p, str) or not resting]:
@@ -134,17 +128,13 @@ def _settle(repo: Repo, event: str, wrong: Sequence[str]) -> None:
     for message in wrong:
         _warn(f"{event}: {message}")
     if not wrong and os.path.exists(repo.shared("warnings")):
-        from gitcp.store.git import hook_warnings
-
-        hook_warnings.settle(repo, event, " ".join(sys.argv[1:3]))
+        late.hook_warnings.settle(repo, event, " ".join(sys.argv[1:3]))
 
 
 def _say(first: Record, message: str, more: str = "") -> None:
     """Tell the person; more: what the agent is told besides."""
     if "agent" in first:
-        from gitcp import agent_hook
-
-        agent_hook.tell(first, message, more)
+        late.agent_hook.tell(first, message, more)
     else:
         _print(f"{message}\n")
 
@@ -153,9 +143,7 @@ def _refuse(first: Record, message: str) -> int:
     """Say no in the way of git, or of the agent's client; the status that does."""
     err, status = f"{message}\n", pipelines.VERDICT
     if "agent" in first:
-        from gitcp import agent_hook
-
-        err, status = agent_hook.refuse(first, message)
+        err, status = late.agent_hook.refuse(first, message)
     _print(err)
     return status
 
@@ -166,10 +154,8 @@ def _print(message: str) -> None:
 
 
 def _listing(argv: Sequence[str]) -> int:
-    from gitcp.console import cli
-
     def body() -> int:
-        args = cli.parse("hook", OPTIONS, argv)
+        args = late.cli.parse("hook", OPTIONS, argv)
         if args.sh:
             print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hooks.sh"))
             return OK
@@ -178,4 +164,4 @@ def _listing(argv: Sequence[str]) -> int:
         print(*table(Repo.here()), sep="\n")
         return OK
 
-    return cli.guard(body)
+    return late.cli.guard(body)

@@ -12,6 +12,7 @@ from gitcp.core.git.ids import worktree_hash
 from gitcp.errors import Error, NoRepository
 from gitcp.git import Git
 from gitcp.process.files import METHOD
+from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,11 +134,9 @@ class Repo:
     @classmethod
     def _jj(cls, at: str, stop: str | None, base: Git, init: str | None) -> Repo | None:
         """The jj workspace around a directory, below stop; None without one."""
-        from gitcp import jj
-
-        if not (root := jj.root_above(at, stop)):
+        if not (root := late.jj.root_above(at, stop)):
             return None
-        git_dir, common, name = jj.opened(root, init)
+        git_dir, common, name = late.jj.opened(root, init)
         repo = cls(root, git_dir, common, "sha1", base)
         repo.algo = repo.config.get("extensions.objectformat", "sha1").lower()
         repo.workspace = name
@@ -218,10 +217,8 @@ class Repo:
         """Give a file or directory of ours to all who share the repository, as git does with its
         own (core.sharedRepository).  Raises OSError."""
         if setting := self.config.get("core.sharedrepository"):
-            from gitcp.core.git.sharing import shared_mode
-
             mode = os.stat(path).st_mode
-            if (wanted := shared_mode(setting, mode)) != stat.S_IMODE(mode):
+            if (wanted := late.sharing.shared_mode(setting, mode)) != stat.S_IMODE(mode):
                 os.chmod(path, wanted)
 
     def make_folder(self, path: str) -> None:

@@ -9,7 +9,7 @@ import sys
 from gitcp import commands, record
 from gitcp.console import ending, notice, options
 from gitcp.errors import OK, UsageError
-from gitcp.start import stdlib
+from gitcp.start import late, stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ def columns() -> int:
 def say(text: str) -> None:
     """Print lines of text, at a terminal folded between words."""
     if width := columns():
-        from gitcp.core.render import spans, wrapping
-
-        rows = (row for line in text.split("\n") for row in wrapping.wrapped([(line, "")], width))
-        text = "\n".join(spans.plain(rows))
+        rows = (
+            row for line in text.split("\n") for row in late.wrapping.wrapped([(line, "")], width)
+        )
+        text = "\n".join(late.spans.plain(rows))
     print(text)
 
 

@@ -16,11 +16,13 @@ from gitcp import commands
 from tests.form.source import (
     EVERYTHING,
     FUNCTIONS,
+    LATE,
     MODULES,
     bound,
     circles,
     functions,
     imports,
+    late_modules,
     name,
     none,
     tree,
@@ -62,7 +64,7 @@ OWNER = {
 }
 TYPES = "gitcp.core.record_types"
 # Imports that a hook must not pay for each time, or that name what may not be installed.
-LATE = 160
+INSIDE = 45
 HEAVY = {*OWNER, *"dataclasses pathlib logging typing subprocess".split()}
 IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".split())
 ROOMY = {TOP / "gitcp" / "cmd", TOP / "tests" / "cmd"}  # one file a command, named like it
@@ -110,7 +112,31 @@ def test_imports_inside_functions_become_fewer() -> None:
         for node in ast.walk(function)
         if isinstance(node, (ast.Import, ast.ImportFrom))
     }
-    assert len(inside) <= LATE, sorted(inside)
+    assert len(inside) <= INSIDE, sorted(inside)
+
+
+def test_what_is_imported_late_is_named_once_with_its_milliseconds_and_used() -> None:
+    modules = set(late_modules().values())
+    text = LATE.read_text()
+    block, _, runtime = text.partition("else:")
+    rows = [line for line in block.splitlines() if line.startswith("    from")]
+    none(row for row in rows if not re.search(r"  # [\d.]+$", row))
+    places = ast.literal_eval(runtime[runtime.index("{") : runtime.index("}") + 1])
+    assert {f"{place}.{word}" for place in places for word in places[place].split()} == modules
+    used = set().union(*(imports(path) for path in MODULES if path != LATE))
+    none(modules - used)
+
+
+def test_a_late_module_is_imported_at_the_top_of_none_that_names_it_late() -> None:
+    for path in MODULES:
+        top = {
+            f"{node.module}.{a.name}"
+            for node in tree(path).body
+            if isinstance(node, ast.ImportFrom)
+            for a in node.names
+        }
+        words = set(re.findall(r"\blate\.(\w+)", path.read_text()))
+        none(f"{name(path)} {word}" for word in words if late_modules().get(word) in top)
 
 
 def test_decisions_are_pure() -> None:

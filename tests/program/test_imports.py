@@ -15,8 +15,8 @@ MOST = {
     "UserPromptSubmit": 130,
     "PreToolUse": 81,
     "PostToolUse": 82,
-    "Stop": 128,
-    "prepare-commit-msg": 80,
+    "Stop": 129,
+    "prepare-commit-msg": 81,
     "post-commit": 146,
 }
 # Each costs a hook what several of ours do.

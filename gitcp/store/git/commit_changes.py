@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.decide import difference, line_evidence
 from gitcp.errors import Error, GitError
 from gitcp.record import one_a_line, text
-from gitcp.start import stdlib
+from gitcp.start import late, stdlib
 from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 
 TYPE_CHECKING = False
@@ -119,10 +119,8 @@ def find_renames(objects: Objects, paths: Iterable[str], old: str, new: str) -> 
     gone = {p: e[1] for p in paths if old != new and (e := was(p)) and now(p) is None}
     if not gone:
         return {}
-    from gitcp.core.lines import moves
-
     come = {p: after[1] for p, before, after in diff_trees(objects, *trees) if after and not before}
-    origins = moves.moves(gone, come, lambda oid: (content(objects, oid) or b"").split(b"\n"))
+    origins = late.moves.moves(gone, come, lambda oid: (content(objects, oid) or b"").split(b"\n"))
     return {before: after for after, before in origins.items()}
 
 

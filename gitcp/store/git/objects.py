@@ -8,6 +8,7 @@ from itertools import islice
 from gitcp import git, trace
 from gitcp.errors import Error
 from gitcp.record import text
+from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ class Objects:
     @property
     def packs(self) -> Packs:
         """The packs of ours, to add to or to ask; a hook that only reads does without."""
-        from gitcp.store.pack import packs
-
-        return packs.get_packs(self._repo)
+        return late.packs.get_packs(self._repo)
 
     def close(self) -> None:
         """End; what was written is there for git."""
@@ -78,11 +77,9 @@ class Objects:
         if not spec or "\0" in spec:
             return None
         if self._batch is None:
-            from gitcp.store.git import direct
-
             try:
-                return self._note(direct.read(self._repo, spec, self._near))
-            except direct.Unsure:
+                return self._note(late.direct.read(self._repo, spec, self._near))
+            except late.direct.Unsure:
                 pass
         if len(spec) != len(self._repo.empty_tree) or spec.strip("0123456789abcdef"):
             named = self._look(spec)
@@ -117,9 +114,7 @@ class Objects:
 
     def _git(self) -> Batch:
         if self._batch is None:
-            from gitcp.store.git.cat_file import Batch
-
-            self._batch = Batch(self._repo)
+            self._batch = late.cat_file.Batch(self._repo)
         return self._batch
 
     def _remember(self, obj: Object) -> None:
@@ -177,9 +172,7 @@ class Objects:
     def hash(self, kind: str, data: bytes) -> str:
         """The name data has as an object of that kind; nothing is written."""
         if self._hasher is None:
-            from gitcp.store.pack.kept import hasher
-
-            self._hasher = hasher(self._repo.algo)
+            self._hasher = late.kept.hasher(self._repo.algo)
         return str(self._hasher(b"%s %d\0%s" % (kind.encode(), len(data), data)).hexdigest())
 
     def write(self, kind: str, data: bytes) -> str:

@@ -12,6 +12,7 @@ from gitcp.core import json
 from gitcp.core.guard import verdict
 from gitcp.core.upkeep import shapes
 from gitcp.errors import NoJj
+from gitcp.start import late
 from gitcp.store.git import private, refs
 from gitcp.store.git.objects import Objects
 
@@ -37,9 +38,7 @@ def keys(repo: Repo) -> tuple[str, ...]:
 def now(repo: Repo) -> Look:
     """HEAD of a worktree, or `@` of a jj workspace."""
     if is_jj(repo):
-        from gitcp import jj
-
-        return _change(repo, jj.here(repo.worktree))
+        return _change(repo, late.jj.here(repo.worktree))
     name = _branch(repo)
     return _commit(repo, name, refs.head(repo))
 
@@ -47,9 +46,7 @@ def now(repo: Repo) -> Look:
 def look_again(repo: Repo, started: Look) -> Look | None:
     """What the name that was looked at holds now; None when it is gone."""
     if started["vcs"] == "jj":
-        from gitcp import jj
-
-        change = jj.change(repo.worktree, started["name"])
+        change = late.jj.change(repo.worktree, started["name"])
         return _change(repo, change) if change else None
     name = started["name"]
     if name == "HEAD":
@@ -62,10 +59,8 @@ def is_jj(repo: Repo) -> bool:
     """Whether to ask jj: its workspace, and jj is there to be asked."""
     if not repo.jj:
         return False
-    from gitcp import jj
-
     try:
-        return bool(jj.program(jj.recorded(repo.worktree)))
+        return bool(late.jj.program(late.jj.recorded(repo.worktree)))
     except NoJj:
         return False
 

@@ -12,6 +12,7 @@ import time
 from gitcp import trace
 from gitcp.core.guard import verdict
 from gitcp.process import deadline
+from gitcp.start import late
 from gitcp.store.guard import base, claims, place, presence
 
 TYPE_CHECKING = False
@@ -94,9 +95,7 @@ def _only_moves(event: Record) -> bool:
     command = str((event.get("tool") or {}).get("command") or "")
     if not command:
         return False
-    from gitcp.core.guard import discards
-
-    return discards.only_moves(command)
+    return late.discards.only_moves(command)
 
 
 def _discards(repo: Repo, event: Record, now: Look) -> list[Verdict]:
@@ -105,15 +104,11 @@ def _discards(repo: Repo, event: Record, now: Look) -> list[Verdict]:
     command = str(tool.get("command") or "")
     if tool.get("kind") != "shell" or not command:
         return []
-    from gitcp.core.guard import discards
-
     folder = os.path.realpath(event.get("cwd") or repo.worktree)
-    losses = discards.find_discards(command, folder, repo.worktree)
+    losses = late.discards.find_discards(command, folder, repo.worktree)
     if not losses:
         return []
-    from gitcp.store.guard import open_elsewhere
-
-    lost = open_elsewhere.find_lost(repo, event["session_id"], losses)
+    lost = late.open_elsewhere.find_lost(repo, event["session_id"], losses)
     return [verdict.discarding(now, other, paths) for other, paths in lost.items()]
 
 
@@ -192,9 +187,7 @@ def _company(repo: Repo, session_ids: list[str]) -> str:
 
 
 def _words(judged: Verdict, session_id: str, kept: str = "", age: str = "") -> str:
-    from gitcp.core.guard import messages  # a call that may run has nothing to say
-
-    return messages.text(judged, session_id, kept, age)
+    return late.messages.text(judged, session_id, kept, age)
 
 
 def _live(repo: Repo, *seen: Look | None) -> set[str]:

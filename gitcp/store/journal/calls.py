@@ -9,6 +9,7 @@ import os
 import time
 
 from gitcp.core.credit import entries
+from gitcp.start import late
 from gitcp.store.journal.journal import Journal, clock
 from gitcp.store.session import process, turn_log
 
@@ -35,19 +36,15 @@ def take_call(repo: Repo, objects: Objects, state: State, event: dict[str, Any])
     if event.get("agent_id"):
         call = event["tool"] = {**call, "agent": event["agent_id"]}
     if call["kind"] == "write" and not all(map(_at_home(repo), paths)):
-        from gitcp.store.journal import visits
-
-        inside = visits.places(repo, paths)
-        changed = visits.take_call(repo, state, call, starts, inside)
+        inside = late.visits.places(repo, paths)
+        changed = late.visits.take_call(repo, state, call, starts, inside)
         paths = [path for path in paths if not any(path in more for more in inside.values())]
     named = turn_log.resolve_paths(repo, paths)
     with Journal(repo) as journal:
         at, journal.telling = clock(repo), state["session_id"]
         journal.naming = frozenset(named)
         if call["kind"] == "write" and named:
-            from gitcp.store.journal import file_tools
-
-            act = file_tools.begin if starts else file_tools.end
+            act = late.file_tools.begin if starts else late.file_tools.end
             act(objects, journal, state, call, named, at)
         elif call["kind"] != "write" and starts:
             _open(objects, journal, state, event, named, at)
@@ -79,18 +76,14 @@ def _open(
     named: list[str],
     at: int,
 ) -> None:
-    from gitcp.core.credit import evidence
-
     call = event["tool"]
     unseen = _look(objects, journal, event, at)
-    words = [*named, *evidence.words(call.get("command") or "")]
+    words = [*named, *late.evidence.words(call.get("command") or "")]
     line = {**entries.opening(state, call, "shell", at), "names": words}
     if unseen:
         line["unseen"] = unseen
     if "stash" in words:
-        from gitcp.store.git import reflog
-
-        line["stashes"] = reflog.stashes(journal.repo)
+        line["stashes"] = late.reflog.stashes(journal.repo)
     if state.get("transcript_path"):
         line["transcript"] = state["transcript_path"]
     journal.append([line])
@@ -104,14 +97,12 @@ def _close(
     named: list[str],
     at: int,
 ) -> None:
-    from gitcp.core.credit import evidence
-
     call = event["tool"]
     _reopen(journal, state, call)
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
         closing["since"] = at - _called(event) - int(call["duration_ms"]) * 1_000_000 - _SLACK
-    output = [w for w in evidence.words(call.get("output") or "") if "/" in w or "." in w]
+    output = [w for w in late.evidence.words(call.get("output") or "") if "/" in w or "." in w]
     if named or output:
         closing["names"] = [*named, *output]
     if call.get("background") or _left(call, state, journal):
@@ -125,14 +116,10 @@ def _close(
 def _look(objects: Objects, journal: Journal, event: dict[str, Any], at: int) -> list[str]:
     """Look at everything, or where that costs too much at what a command throws away; what of
     that was not seen."""
-    from gitcp.store.journal import look
-
     command = str(event["tool"].get("command") or "")
-    if look.scan_if_cheap(objects, journal, at) or not command:
+    if late.look.scan_if_cheap(objects, journal, at) or not command:
         return []
-    from gitcp.store.journal import first_look
-
-    return first_look.look_at_losses(objects, journal, command, event.get("cwd") or "", at)
+    return late.first_look.look_at_losses(objects, journal, command, event.get("cwd") or "", at)
 
 
 def _reopen(journal: Journal, state: State, call: JournalLine) -> None:
@@ -142,10 +129,8 @@ def _reopen(journal: Journal, state: State, call: JournalLine) -> None:
     base = turn_log.baseline(journal.repo, session_id)
     if base is None or any(line.get("open") == call_id for line in own):
         return
-    from gitcp.core.credit import evidence
-
     after = max(int(base.get("at") or base["time_ns"]), *(int(line["at"]) for line in own), 0)
-    words = evidence.words(call.get("command") or "")
+    words = late.evidence.words(call.get("command") or "")
     journal.append([{**entries.opening(state, call, "shell", after), "names": words}])
 
 

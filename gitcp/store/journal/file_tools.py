@@ -9,6 +9,7 @@ import stat
 
 from gitcp.core.credit import entries
 from gitcp.core.git.porcelain import EXECUTABLE, FILE
+from gitcp.start import late
 from gitcp.store.journal.known import Known
 from gitcp.store.snapshot.filters import Filters
 from gitcp.store.snapshot.worktree import Worktree
@@ -41,9 +42,7 @@ def begin(
     ignored = glance.ignored(named)
     seen = _content(glance, rest, ignored)
     if any(known.entry(path) != entry for path, entry in seen.items()):
-        from gitcp.store.journal import look
-
-        look.take(objects, journal, known, seen, at, ignored)
+        late.look.take(objects, journal, known, seen, at, ignored)
     line = entries.opening(state, call, "write", at)
     journal.append([{**line, "looked": {**looked, **seen}, "ignored": sorted(ignored)}])
 
@@ -70,9 +69,7 @@ def end(
         if path in ignored:
             edits[0]["kept"] = False
         elif len(named) == 1 and entries.is_contested(journal.lines, path, who):
-            from gitcp.store.journal import contested
-
-            edits = contested.edits(objects, journal, known, call, who, path, now, at)
+            edits = late.contested.edits(objects, journal, known, call, who, path, now, at)
         lines += edits
     closing = {"close": who[2], "session": who[0], "at": at}
     journal.append([*lines, closing] if begun else lines)
@@ -120,9 +117,7 @@ class Glance:
         return str(mode), store("blob", data)
 
     def _asked(self, path: str, write: bool) -> Version:
-        from gitcp.store.snapshot import blobs
-
-        return blobs.at(self._repo, self._objects, [path], write=write).get(path)
+        return late.blobs.at(self._repo, self._objects, [path], write=write).get(path)
 
     def ignored(self, paths: list[str]) -> set[str]:
         """Those of the paths that git ignores: what is tracked is not.

@@ -14,6 +14,7 @@ from gitcp.core.git.ids import worktree_hash
 from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.process.files import Damaged, open_file
+from gitcp.start import late
 from gitcp.store.git import private, refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import diff_trees, edit_tree
@@ -176,9 +177,7 @@ class Journal:
     def _read(self) -> None:
         lines, size = _raw(self.repo)
         if size < 0 and self._lost():
-            from gitcp.store.journal import edits_ref
-
-            self.append(edits_ref.rebuilt(self.repo))
+            self.append(late.edits_ref.rebuilt(self.repo))
         else:
             self.lines = expanded(self.repo, lines)
 
@@ -226,12 +225,10 @@ class Journal:
 
     def cut(self) -> None:
         """Cut the journal back to what is unsettled, where it has become long."""
-        from gitcp.core.credit import cutting
-
-        if mark(self.repo)[1] <= cutting.LARGEST:
+        if mark(self.repo)[1] <= late.cutting.LARGEST:
             return
         lines, _ = _raw(self.repo)
-        left = cutting.cut_back(lines, self.lines)
+        left = late.cutting.cut_back(lines, self.lines)
         data = b"".join(map(entries.dump, left))
         private.write(self.repo, self.repo.own(NAME), data)
         self.lines = expanded(self.repo, left)

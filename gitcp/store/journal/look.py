@@ -11,6 +11,7 @@ import os
 
 from gitcp.core.credit import entries
 from gitcp.record import raw
+from gitcp.start import late
 from gitcp.store.git import reflog
 from gitcp.store.git.tree import Lookup, diff_trees, file_at, tree_of
 from gitcp.store.journal import known as knowns
@@ -81,9 +82,7 @@ def paths(
     fresh = [path for path in dict.fromkeys(named) if _may_differ(journal.repo, before, path)]
     if not fresh:
         return
-    from gitcp.store.snapshot import blobs
-
-    there = blobs.at(journal.repo, objects, fresh, write=write)
+    there = late.blobs.at(journal.repo, objects, fresh, write=write)
     take(objects, journal, before, there, at)
 
 
@@ -107,12 +106,10 @@ def _may_differ(repo: Repo, before: Known, path: str) -> bool:
 
 def _stored(repo: Repo, objects: Objects, changed: Changed) -> Changed:
     """The changes with what stands there now in the object database."""
-    from gitcp.store.snapshot import blobs
-
     wanted = [p for p, (_, now) in changed.items() if now and not objects.packs.has(now[1])]
     if not wanted:
         return changed
-    there = blobs.at(repo, objects, wanted, write=True)
+    there = late.blobs.at(repo, objects, wanted, write=True)
     changes = {**changed, **{p: (changed[p][0], now) for p, now in there.items()}}
     return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
 
@@ -128,27 +125,23 @@ def _record(
     """Write down each change, with whose it is."""
     if not changed:
         return
-    from gitcp.core.credit import evidence
-    from gitcp.core.lines import replay
-    from gitcp.store.journal import windows
-
-    repo, able = journal.repo, windows.list_windows(journal)
-    owners = windows.recorded(repo) if before.first else {}
+    repo, able = journal.repo, late.windows.list_windows(journal)
+    owners = late.windows.recorded(repo) if before.first else {}
     elsewhere = Elsewhere(repo, objects, before.head, before.commits)
-    moved, judged = _moves(objects, changed), windows.judged(repo)
+    moved, judged = _moves(objects, changed), late.windows.judged(repo)
     lines, origin = [], None
     for path, (was, now) in sorted(changed.items()):
         back = entries.had(journal.lines, path, now) or elsewhere.has(path, now)
         change = describe_change(repo, before, path, was, now, back)
-        verdict = evidence.whose(change, able)
+        verdict = late.evidence.whose(change, able)
         who, how = verdict["who"], verdict["how"]
-        if who == replay.PERSON and path in owners and owners[path][1] == now:
+        if who == late.replay.PERSON and path in owners and owners[path][1] == now:
             who = owners[path][0]  # a session's work from before there was a journal
-        if who == replay.PERSON and windows.hooked(judged, journal.lines, path, was):
-            who, how = replay.UNKNOWN, evidence.HOOK
+        if who == late.replay.PERSON and late.windows.hooked(judged, journal.lines, path, was):
+            who, how = late.replay.UNKNOWN, late.evidence.HOOK
         line = entries.edit(path, was, now, who, how, at)
         line |= _besides(verdict, moved.get(path), change, at)
-        if verdict["by"] and evidence.brings_in(verdict["by"]):
+        if verdict["by"] and late.evidence.brings_in(verdict["by"]):
             origin = origin or _sources(objects, journal, before)
             line |= origin.beside(verdict["by"], path, was, now)
         line |= {"away": True} if "by" in line and elsewhere.stashed(path, was) else {}
@@ -159,23 +152,19 @@ def _record(
 
 
 def _sources(objects: Objects, journal: Journal, before: Known) -> Sources:
-    from gitcp.store.journal import sources
-
-    return sources.Sources(journal.repo, objects, journal.lines, before.head)
+    return late.sources.Sources(journal.repo, objects, journal.lines, before.head)
 
 
 def _besides(verdict: Verdict, follows: str | None, change: Change, at: int) -> JournalLine:
-    from gitcp.core.credit import evidence
-
     more: JournalLine = {"shared": True} if verdict["shared"] else {}
     if change["at"] and change["at"] < at:
         more["made"] = change["at"]
     if follows:
         more["follows"] = follows
     by: Window | None = verdict["by"]
-    if by and verdict["how"] == evidence.RESTORED:
+    if by and verdict["how"] == late.evidence.RESTORED:
         more["by"] = list(by["who"])
-        if evidence.puts_away(by):
+        if late.evidence.puts_away(by):
             more["away"] = True
     return more
 
@@ -226,17 +215,13 @@ def _moves(objects: Objects, changed: Changed) -> dict[str, str]:
     # Something went and something came, or stands where another thing stood: else none has moved.
     if not ("" in before and "" in after) and before.isdisjoint(after - {""}):
         return {}
-    from gitcp.core.lines import moves
-
-    return moves.origins(oids, lambda oid: content(objects, oid))
+    return late.moves.origins(oids, lambda oid: content(objects, oid))
 
 
 def content(objects: Objects, oid: str) -> list[bytes]:
     """The lines of a blob; [] for one that is not there."""
-    from gitcp.core.lines import replay
-
     named = objects.read(oid) if oid else None
-    return replay.split(oid, named[2] if named and named[1] == "blob" else None)
+    return late.replay.split(oid, named[2] if named and named[1] == "blob" else None)
 
 
 def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
@@ -245,12 +230,10 @@ def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
     last = knowns.look(repo)
     if not last or int(last.get("cost", 0)) > budget(repo) * 1000:
         return False
-    from gitcp.store.snapshot import blobs, snapshot
-
     before = children()
-    scan = snapshot.scan(repo)
+    scan = late.snapshot.scan(repo)
     cost = children() - before
-    dirty = blobs.resolve(objects, scan, write=False)
+    dirty = late.blobs.resolve(objects, scan, write=False)
     take_scan(objects, journal, scan.head or "0" * len(repo.empty_tree), dirty, at, cost)
     return True
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 
 from gitcp.core.credit import entries
+from gitcp.core.decide import remaining
 from gitcp.store.git import reflog, refs
 from gitcp.store.git.tree import TREE, Lookup, tree_of
 from gitcp.store.journal import journal, look
 from gitcp.store.journal.journal import Journal, clock
 from gitcp.store.journal.known import Known
 from gitcp.store.journal.work import Work
+from gitcp.store.session import markers, turn_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +137,6 @@ def _done(
     head: Callable[[str], Version],
 ) -> Callable[[str, Stretch], bool]:
     """To ask whether the commit has all of a stretch of edits at a path."""
-    from gitcp.core.decide import remaining
 
     def blob(oid: str) -> bytes | None:
         content = objects.read(oid)
@@ -201,8 +202,6 @@ def state(
 
 def _transcript_ends(repo: Repo) -> JournalLine:
     """How far the transcripts go of sessions in a turn whose client tells nothing of its tools."""
-    from gitcp.store.session import markers, turn_log
-
     ends: JournalLine = {}
     for marker in markers.read_recent(repo):
         if marker["phase"] == "active" and not marker["tool_events"]:

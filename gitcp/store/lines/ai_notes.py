@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gitcp.start import late
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -11,8 +13,5 @@ if TYPE_CHECKING:
 
 def keep(repo: Repo, commits: Iterable[str]) -> None:
     """With gitcp.ai-notes: let the notes on these commits (full oids) say what is recorded."""
-    if repo.config.option("gitcp.ai-notes"):
-        from gitcp.store.lines import exports
-
-        if oids := list(dict.fromkeys(commits)):
-            exports.note(repo, oids, "--no-walk=unsorted")
+    if repo.config.option("gitcp.ai-notes") and (oids := list(dict.fromkeys(commits))):
+        late.exports.note(repo, oids, "--no-walk=unsorted")

@@ -8,6 +8,7 @@ from gitcp.core.credit import entries
 from gitcp.core.lines import attribution
 from gitcp.core.lines.replay import PERSON, UNKNOWN
 from gitcp.record import timestamp
+from gitcp.start import late
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.journal import journal
@@ -63,15 +64,13 @@ def _taken(
     repo: Repo, objects: Objects, lines: Sequence[JournalLine], authors: Iterable[Writer]
 ) -> dict[Writer, str]:
     """The checkpoint of the commit that took what an author of the journal's has written."""
-    from gitcp.store.v1 import committed_read, find_commits
-
     places: dict[Writer, str] = {}
     for who in authors:
         edits = [n for n, line in enumerate(lines) if entries.author(line) == who]
         after = lines[edits[0] :] if edits else ()
         commits = [line["commit"] for line in after if "commit" in line]
-        for one in (one for oid in commits for one in find_commits.linked(objects, oid)):
-            if who[0] in committed_read.session_ids(repo, objects, one):
+        for one in (one for oid in commits for one in late.find_commits.linked(objects, oid)):
+            if who[0] in late.committed_read.session_ids(repo, objects, one):
                 places[who] = one
                 break
     return places

@@ -12,9 +12,11 @@ from gitcp import trace
 from gitcp.core.decide import phases
 from gitcp.core.message import trailers
 from gitcp.record import raw
+from gitcp.start import late
 from gitcp.store.git import commit_changes, refs
 from gitcp.store.git.commit import need_commit, read_commit
 from gitcp.store.link import commit_arguments, commit_match, commit_verdict, lost_commits
+from gitcp.store.match import commit_memory
 from gitcp.store.session import process
 from gitcp.store.stream import place, shadow_refs
 
@@ -69,9 +71,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         return _replayed(repo, objects, head, args)
     if source == "merge":
         commit_verdict.forget(repo)  # conclude() decides, when it is known what became of it
-        from gitcp.store.match import commit_memory, inherited_ids
-
-        brought = inherited_ids.picked_before(repo, objects, lambda: _staged(repo, head))
+        brought = late.inherited_ids.picked_before(repo, objects, lambda: _staged(repo, head))
         drop = sorted(commit_memory.read_refused(repo).difference(brought))
         return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
     amended = read_commit(objects, head) if commit_arguments.amends(repo, args) else None
@@ -112,17 +112,13 @@ def _brought(
         if ids:
             commit_verdict.expect_copy(repo)
         return ids, []
-    from gitcp.store.match import commit_memory, inherited_ids
-
-    ids = inherited_ids.evident(repo, objects, copied, changes) + ids
+    ids = late.inherited_ids.evident(repo, objects, copied, changes) + ids
     visible = source == "squash"
-    squashed, merged, left = inherited_ids.squashed(repo, objects, head, changes, visible)
+    squashed, merged, left = late.inherited_ids.squashed(repo, objects, head, changes, visible)
     if squashed:
-        from gitcp.store.lines import carried
-
-        carried.squashed(repo, objects, squashed, changes, head, merged)
-    picked = inherited_ids.picked_before(repo, objects, lambda: changes)
-    ids += picked + squashed + inherited_ids.picked(repo, objects, changes)
+        late.carried.squashed(repo, objects, squashed, changes, head, merged)
+    picked = late.inherited_ids.picked_before(repo, objects, lambda: changes)
+    ids += picked + squashed + late.inherited_ids.picked(repo, objects, changes)
     refused = commit_memory.read_refused(repo).difference(picked)
     ids = [one for one in ids if one not in refused]
     if ids or squashed:
@@ -132,15 +128,12 @@ def _brought(
 
 def _inherited(repo: Repo, objects: Objects, amended: Commit) -> tuple[list[str], list[str]]:
     """The ids that what replaces a commit keeps, and those of which it has nothing any more."""
-    from gitcp.store.match import inherited_ids
-    from gitcp.store.v1 import find_commits
-
-    refused = find_commits.refused(objects, [amended["oid"]])
-    ids = find_commits.linked(objects, amended["oid"])
+    refused = late.find_commits.refused(objects, [amended["oid"]])
+    ids = late.find_commits.linked(objects, amended["oid"])
     if not ids:
         return [], [*refused]
     parent = (amended["parents"] or [shadow_refs.zeros(repo)])[0]
-    gone = inherited_ids.left_out(repo, objects, ids, amended, parent, _staged(repo, parent))
+    gone = late.inherited_ids.left_out(repo, objects, ids, amended, parent, _staged(repo, parent))
     return [one for one in ids if one not in gone], [*refused, *sorted(gone)]
 
 
@@ -155,14 +148,11 @@ def _replayed(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> P
     replayed, drop = read_commit(objects, "CHERRY_PICK_HEAD"), list[str]()
     if replayed:
         verdict["picked"] = replayed["oid"]
-        from gitcp.store.match import inherited_ids
-        from gitcp.store.v1 import find_commits
-
-        drop += find_commits.refused(objects, [replayed["oid"]])
+        drop += late.find_commits.refused(objects, [replayed["oid"]])
         # The notes of what a rebase replays follow at its end, by post-rewrite.
         rebases = os.path.exists(os.path.join(repo.git_dir, "rebase-merge"))
         picked = None if rebases else replayed
-        verdict["ids"] = inherited_ids.picked(repo, objects, _staged(repo, head), picked)
+        verdict["ids"] = late.inherited_ids.picked(repo, objects, _staged(repo, head), picked)
         if verdict["ids"] and not rebases:
             commit_verdict.expect_copy(repo)
     commit_verdict.save(repo, verdict)
@@ -178,9 +168,7 @@ def _copied(objects: Objects, args: Sequence[str]) -> tuple[list[str], dict[str,
     other = read_commit(objects, args[2]) if args[1:2] == ["commit"] and args[2:] else None
     if other is None:
         return [], {}
-    from gitcp.store.v1 import find_commits
-
-    return trailers.read(raw(other["message"])), find_commits.refused(objects, [other["oid"]])
+    return trailers.read(raw(other["message"])), late.find_commits.refused(objects, [other["oid"]])
 
 
 def conclude(repo: Repo, objects: Objects) -> Conclusion:
@@ -247,6 +235,4 @@ def _obey(
 
 
 def _has_stored(repo: Repo, objects: Objects, ids: list[str]) -> bool:
-    from gitcp.store.v1 import committed_read  # a plain commit does without
-
-    return any(committed_read.session_ids(repo, objects, one) for one in ids)
+    return any(late.committed_read.session_ids(repo, objects, one) for one in ids)

@@ -13,8 +13,9 @@ from gitcp.core.credit import entries
 from gitcp.core.decide import overlap
 from gitcp.core.decide.line_evidence import holds_line
 from gitcp.record import raw
+from gitcp.start import late
 from gitcp.store.git import commit_changes, reflog
-from gitcp.store.journal import open_edits
+from gitcp.store.journal import elsewhere, open_edits
 from gitcp.store.journal.work import Work
 from gitcp.store.session import markers, process
 
@@ -82,8 +83,6 @@ def _elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
     """What a session has away in other worktrees at the paths of a commit."""
     if markers.is_home(repo, marker) and not marker.get("visits"):
         return []
-    from gitcp.store.journal import elsewhere
-
     return elsewhere.list_records(repo, marker, changes)
 
 
@@ -166,9 +165,7 @@ def _in_environment(marker: Marker) -> bool:
     naming = {name for name, value in os.environ.items() if value == marker["session_id"]}
     if not naming:
         return False
-    from gitcp.agents import session_env
-
-    return not naming.isdisjoint(session_env(marker["agent_type"]))
+    return not naming.isdisjoint(late.agents.session_env(marker["agent_type"]))
 
 
 def _is_gone(repo: Repo, path: str) -> bool:

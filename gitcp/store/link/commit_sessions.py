@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.start import late
 from gitcp.store.git import commit_changes, notes, reflog
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.journal import open_edits
@@ -89,6 +90,4 @@ def dismiss(
 def _catch_up(repo: Repo, objects: Objects, state: State, commit: Commit, old: str) -> None:
     # A commit before this one that was killed, or had no hooks: it would be out of sight.
     if markers.is_home(repo, state) and state["base_commit"] not in ("", old, commit["oid"]):
-        from gitcp.store.link import unhooked
-
-        unhooked.link_all(repo, objects, state, state["base_commit"], old)
+        late.unhooked.link_all(repo, objects, state, state["base_commit"], old)

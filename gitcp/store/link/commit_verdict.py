@@ -13,7 +13,9 @@ from gitcp.core.upkeep import shapes
 from gitcp.record import raw
 from gitcp.store.git import private
 from gitcp.store.git.commit import read_commit
+from gitcp.store.match import commit_memory
 from gitcp.store.session import process
+from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,9 +90,6 @@ def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
 
 def unkept(ctx: Context) -> bool:
     """Whether HEAD has the id that was decided for it, and no checkpoint of that id is stored."""
-    from gitcp.store.match import commit_memory
-    from gitcp.store.v1 import committed_refs
-
     verdict = load(ctx.repo)
     if not verdict or not verdict["id"] or ctx.head in commit_memory.read_judged(ctx.repo):
         return False

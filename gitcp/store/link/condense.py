@@ -12,8 +12,9 @@ import os
 from gitcp import trace
 from gitcp.core.v1.summary import strings
 from gitcp.errors import Error
+from gitcp.start import late
 from gitcp.store.git import commit_changes
-from gitcp.store.journal import journal, open_edits
+from gitcp.store.journal import elsewhere, journal, open_edits
 from gitcp.store.journal.work import Work, read_streams
 from gitcp.store.lines import ai_notes, commit_lines
 from gitcp.store.link import session_metadata
@@ -83,8 +84,6 @@ def _bring_edits(
     """Move here what sessions have away in other worktrees at a commit's paths; their states."""
     for state, _ in sessions:
         if state.get("visits") or not markers.is_home(repo, state):
-            from gitcp.store.journal import elsewhere
-
             elsewhere.bring(repo, state, paths)
     return [state for state, _ in sessions]
 
@@ -92,10 +91,8 @@ def _bring_edits(
 def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
     ai_notes.keep(repo, [commit["oid"]])
     if os.path.exists(repo.shared("recording-unshared")):
-        from gitcp.store.lines import recording
-
         try:
-            recording.share(repo, objects)
+            late.recording.share(repo, objects)
         except Error as e:  # the next commit shares it
             trace.note("condense", f"recording: {e!r}")
 
@@ -163,9 +160,7 @@ def _other_shares(
 def settle(repo: Repo, state: State) -> None:
     """Take out of a state what its session has no open edit of any more."""
     if state.get("visits"):
-        from gitcp.store.journal import visits
-
-        visits.forget(repo, state)
+        late.visits.forget(repo, state)
     if not markers.is_home(repo, state):
         return
     work = Work(journal.read(repo), state["session_id"])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from gitcp.start import late
 from gitcp.store.turn import tasks
 from gitcp.store.v1 import redaction, transcript
 
@@ -21,20 +22,17 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     completes it once more, at the next event.  What the turn has cost since its last commit
     belongs to its last checkpoint, as do tasks that ended since.  The caller saves the state.
     """
-    late = state.get("pending_finalize") or {"ids": [], "size": -1}
-    mine = [*late["ids"], *state.get("turn_checkpoint_ids", ())]
+    pending = state.get("pending_finalize") or {"ids": [], "size": -1}
+    mine = [*pending["ids"], *state.get("turn_checkpoint_ids", ())]
     ids = list(dict.fromkeys(mine))
     if not ids or not redaction.readable(repo):
         return []
     stored = transcript.store_session(repo, objects, state, whole=True)
     task_files = tasks.ended_apart(repo, objects, state)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
-    size = stored.size if stored else late["size"]
-    if not task_files and (stored is None or (not fresh and size == late["size"])):
+    size = stored.size if stored else pending["size"]
+    if not task_files and (stored is None or (not fresh and size == pending["size"])):
         return []
-    from gitcp.store.link import session_metadata
-    from gitcp.store.v1 import committed_write
-
     data: SessionData = {
         "session_id": state["session_id"],
         "transcript": stored,
@@ -43,12 +41,12 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     }
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
     items = [(one, data) for one in ids[:-1]]
-    spent = session_metadata.note_spent(state, stored)
+    spent = late.session_metadata.note_spent(state, stored)
     if done := tasks.list_tasks(task_files):
         spent["tasks"] = done
     metadata = {**data["metadata"], **spent}
     items.append((ids[-1], {**data, "metadata": metadata, "tasks": task_files}))
-    committed_write.write(repo, objects, items, subject=subject)
+    late.committed_write.write(repo, objects, items, subject=subject)
     tasks.forget(repo, state, done)
     state.pop("pending_finalize", None)
     if fresh:

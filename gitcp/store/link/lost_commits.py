@@ -15,6 +15,7 @@ import os
 from gitcp import trace
 from gitcp.core.decide.difference import ABSENT
 from gitcp.core.upkeep.shapes import object_name
+from gitcp.start import late
 from gitcp.store.git import commit_changes, private, reflog
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
 from gitcp.store.git.tree import Lookup, tree_of
@@ -40,9 +41,7 @@ def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
     if not lost:
         private.remove(repo, repo.own("taken-back"))
         return []
-    from gitcp.store.match.candidates import Search
-
-    search = Search(repo, objects, lost)
+    search = late.candidates.Search(repo, objects, lost)
     again = search.ids(changes, head)
     keep(repo, objects, search, head, changes)
     return again
@@ -55,9 +54,7 @@ def find(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     lost = [*listed, *_reset(repo, objects, head)]
     if not lost:
         return []
-    from gitcp.store.match import candidates
-
-    return candidates.select_linked(objects, dict.fromkeys(lost))
+    return late.candidates.select_linked(objects, dict.fromkeys(lost))
 
 
 def keep(repo: Repo, objects: Objects, search: Search, head: str, changes: Changes) -> None:
@@ -99,9 +96,7 @@ class _Pending:
         open_ = [e for e in record if (self._after(e["path"]) or ("", None))[1] != e["oid"]]
         fresh = [e["path"] for e in open_ if e["path"] not in self._now]
         if fresh:
-            from gitcp.store.snapshot import blobs
-
-            self._now |= blobs.at(self._repo, self._objects, sorted(fresh), write=True)
+            self._now |= late.blobs.at(self._repo, self._objects, sorted(fresh), write=True)
         steps = [(path, self._after(path), self._now.get(path)) for path in _paths(open_)]
         if _brings(self._objects, open_, steps):
             return True
@@ -117,9 +112,7 @@ def _brings(
     changes = {p: (*(was or none), *(now or none)) for p, was, now in steps if was != now}
     if not changes:
         return False
-    from gitcp.store.match import candidates
-
-    return bool(candidates.match_edits(objects, list(record), changes))
+    return bool(late.candidates.match_edits(objects, list(record), changes))
 
 
 def _paths(record: Iterable[Recorded]) -> list[str]:
@@ -137,14 +130,11 @@ def add(repo: Repo, commits: Iterable[str]) -> None:
 def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
     """Look for the work of a commit again where an entry of the stash has it as well: that may be
     applied once more, on another branch."""
-    from gitcp.store.match import candidates
-    from gitcp.store.v1 import find_commits
-
     commit = need_commit(objects, oid)
     paths = commit_changes.read_changes(objects, commit)[1]
     stash = [e for e in reflog.Stash(repo, objects).entries() if any(map(e.changes, paths))]
-    for one in find_commits.linked(objects, oid) if stash else ():
-        record = candidates.read_edits(repo, objects, one, commit)
+    for one in late.find_commits.linked(objects, oid) if stash else ():
+        record = late.candidates.read_edits(repo, objects, one, commit)
         if any(_brings(objects, record, entry.steps(_paths(record))) for entry in stash):
             add(repo, [oid])
             return
@@ -203,8 +193,6 @@ def _reset(repo: Repo, objects: Objects, head: str) -> list[str]:
 def _not_replaced(
     repo: Repo, objects: Objects, lost: list[str], head: str, tips: Iterable[str]
 ) -> list[str]:
-    from gitcp.store.v1 import find_commits
-
     fresh = rev_list(repo, f"--max-count={_MOST}", head, *(f"^{oid}" for oid in tips))
-    there = {one for oid in fresh for one in find_commits.linked(objects, oid)}
-    return [oid for oid in lost if not there.issuperset(find_commits.linked(objects, oid))]
+    there = {one for oid in fresh for one in late.find_commits.linked(objects, oid)}
+    return [oid for oid in lost if not there.issuperset(late.find_commits.linked(objects, oid))]

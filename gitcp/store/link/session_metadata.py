@@ -12,6 +12,7 @@ from gitcp.core.transcript import tokens
 from gitcp.core.v1.summary import load
 from gitcp.errors import Error, InputError
 from gitcp.record import timestamp
+from gitcp.start import late
 from gitcp.store.turn import tasks
 from gitcp.store.v1 import transcript, transcript_copy
 
@@ -228,15 +229,13 @@ def _begin(state: State, stored: Stored, client: Any) -> None:
 def _older(stored: Stored, state: State, client: Any) -> bytes:
     """The lines of a transcript that are older than the session, by their times; none where all of
     it seems to be, for then its clock is another."""
-    from gitcp.core.transcript.tool_ends import nanoseconds
-
     lines: list[bytes] = []
-    began = nanoseconds(str(state.get("started_at")))
-    newest = nanoseconds(str(stored.scan["last_timestamp"]))
+    began = late.tool_ends.nanoseconds(str(state.get("started_at")))
+    newest = late.tool_ends.nanoseconds(str(stored.scan["last_timestamp"]))
     if began is None or newest is None or newest < began - _SLACK:
         return b""
     for line in stored.lines():
-        at = nanoseconds(str(client.scan(line)["last_timestamp"]))
+        at = late.tool_ends.nanoseconds(str(client.scan(line)["last_timestamp"]))
         if at is not None and at < began:
             lines.append(line)
         elif b'"assistant"' in line:

@@ -19,6 +19,7 @@ from gitcp import git, memory, trace
 from gitcp.core.git import packfile
 from gitcp.process import files
 from gitcp.record import one_a_line
+from gitcp.start import late
 from gitcp.store.pack import kept
 
 TYPE_CHECKING = False
@@ -111,9 +112,7 @@ class Packs:
         trace.note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
         self.abandon()
         if len(kept.list_packs(self._repo)) > MOST:
-            from gitcp.store.pack import upkeep
-
-            upkeep.join(self._repo)
+            late.upkeep.join(self._repo)
         return True
 
     def abandon(self) -> None:

@@ -11,6 +11,7 @@ from gitcp import trace
 from gitcp.core.decide import phases
 from gitcp.errors import Busy, Error, Moved
 from gitcp.lock import exclusive
+from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.session import markers, phase
 from gitcp.store.snapshot import blobs
@@ -42,9 +43,7 @@ def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any],
         checkpoint(repo, objects, state, event, now)
     moved(repo, objects, state, now)
     if interrupted or state.get("pending_finalize"):
-        from gitcp.store.link import finalize
-
-        finalize.finalize(repo, objects, state)
+        late.finalize.finalize(repo, objects, state)
 
 
 def last_turn(repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str) -> None:
@@ -67,14 +66,12 @@ def end_abandoned(ctx: Context, session_id: str) -> None:
 
 
 def _end(ctx: Context, session_id: str) -> None:
-    from gitcp.store.link import finalize
-
     state = ctx.state(session_id)
     if state and state.get("phase") == phases.ACTIVE:
         trace.note("settle", f"the agent of '{session_id}' is gone")
         event = {"event": "session-end", "session_id": session_id}
         last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
-        finalize.finalize(ctx.repo, ctx.objects, state)
+        late.finalize.finalize(ctx.repo, ctx.objects, state)
         phase.step(state, phases.SESSION_END)
         ctx.keep(state)
 
@@ -87,12 +84,10 @@ def checkpoint(
     now: HEAD, as it was when somebody asked.  A commit made since, or while the worktree is
     scanned, moves the streams: then both are done again.
     """
-    from gitcp.store.turn import turn_work  # a prompt does without
-
     for _ in range(_TRIES):
         moved(repo, objects, state, now)
         try:
-            return turn_work.checkpoint_turn(repo, objects, state, event)
+            return late.turn_work.checkpoint_turn(repo, objects, state, event)
         except Moved as e:
             trace.note("settle", f"again: {e}")
             now = head(repo)
@@ -105,9 +100,7 @@ def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
     old = state.get("base_commit") or ""
     if old == now:
         return
-    from gitcp.store.link import unhooked
-
-    unhooked.link_all(repo, objects, state, old, now)
+    late.unhooked.link_all(repo, objects, state, old, now)
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in _own(repo, objects, state, old):
             _follow(repo, objects, state, tip, now)

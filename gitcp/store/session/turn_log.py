@@ -12,6 +12,7 @@ from itertools import islice
 
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
+from gitcp.start import late
 from gitcp.store.git import private
 from gitcp.store.session import markers
 
@@ -46,9 +47,7 @@ def size(transcript: str | None) -> int:
 def take_over(repo: Repo, state: State) -> None:
     """Let a turn that the original program saw begin have a baseline: nothing is known of what
     was dirty then, and of its transcript all counts that was not condensed."""
-    from gitcp.core.transcript.tool_ends import nanoseconds
-
-    begun = nanoseconds(str(state.get("last_interaction_time"))) or time.time_ns()
+    begun = late.tool_ends.nanoseconds(str(state.get("last_interaction_time"))) or time.time_ns()
     start, offset = state.get("checkpoint_transcript_start", 0), 0
     try:
         with open(state.get("transcript_path") or "", "rb") as f:
@@ -122,8 +121,6 @@ def relative(repo: Repo, path: str) -> str | None:
     folder, name = os.path.split(os.path.normpath(path))
     whole = os.path.join(os.path.realpath(folder), name)
     if repo.config.flag("core.ignorecase") or repo.config.flag("core.precomposeunicode"):
-        from gitcp.store.git import spelling
-
-        return spelling.relative(repo, whole)
+        return late.spelling.relative(repo, whole)
     root = os.path.realpath(repo.worktree)
     return os.path.relpath(whole, root) if whole.startswith(root + os.sep) else None

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from gitcp.errors import Error
+from gitcp.start import late
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
 def event(repo: Repo, agent: str, name: str) -> None:
     """An agent's client has called: remember when, and tell the sh guard what is configured."""
     if repo.config.keys("gitcp.", ".pipeline") or os.path.isdir(repo.shared("configured")):
-        from gitcp.store.setup import guard_files
-
-        guard_files.write_configured(repo)
+        late.guard_files.write_configured(repo)
     path = repo.shared("heard", agent)
     if name not in ("session-start", "turn-start") and os.path.exists(path):
         return

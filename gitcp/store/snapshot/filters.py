@@ -12,7 +12,7 @@ import time
 from gitcp.console import notice
 from gitcp.process import deadline, files
 from gitcp.record import raw
-from gitcp.start import stdlib
+from gitcp.start import late, stdlib
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -135,10 +135,8 @@ def note(repo: Repo) -> bool:
     if hang(repo) or not off(repo):
         return False
     private.touch(repo, _mark(repo))
-    from gitcp.store.git import hook_warnings
-
     message = "a filter of git did not end in time: for an hour checkpoints leave out its files"
-    hook_warnings.warn(repo, message)
+    late.hook_warnings.warn(repo, message)
     notice.warn(message)
     return True
 

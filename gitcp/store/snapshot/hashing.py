@@ -9,7 +9,7 @@ import time
 
 from gitcp.core.git.porcelain import GONE
 from gitcp.errors import Error, Late
-from gitcp.start import stdlib
+from gitcp.start import late, stdlib
 from gitcp.store.git import private
 from gitcp.store.snapshot import filters
 
@@ -154,30 +154,30 @@ class Hasher:
 
     def _converted(self, paths: list[str]) -> dict[str, str | None]:
         """path -> oid of files that git converts; None for one that it cannot."""
-        from gitcp.store.snapshot import through_git
-
         work, oids = self._work, dict[str, str | None]()
         if filters.hang(work.repo):
-            oids.update(dict.fromkeys(through_git.filtered(work, paths)))
+            oids.update(dict.fromkeys(late.through_git.filtered(work, paths)))
         left = [path for path in paths if path not in oids]
         by_index = {path for path in left if self._needs_index(path)}
         easy = [path for path in left if path not in by_index]
-        oids |= through_git.hash_files(work, self._objects, easy, self._write)
+        oids |= late.through_git.hash_files(work, self._objects, easy, self._write)
         if by_index:
             changes = self._scan.changes
             index = {path: entry for path in by_index if (entry := changes[path].was)}
             for name in {name for path in by_index for name in self._filters.from_head(path)}:
                 index[name] = self._head(name) or index[name]
-            oids |= through_git.add_files(work, self._objects, sorted(by_index), self._write, index)
+            oids |= late.through_git.add_files(
+                work, self._objects, sorted(by_index), self._write, index
+            )
         return oids
 
     def _needs_index(self, path: str) -> bool:
         if self._filters.from_head(path):
             return True
-        from gitcp.store.snapshot import through_git
-
         was = self._scan.changes[path].was
-        return was is not None and through_git.has_crlf(self._work, self._objects, path, was[1])
+        return was is not None and late.through_git.has_crlf(
+            self._work, self._objects, path, was[1]
+        )
 
 
 def _long(f: Any, size: int, algo: str) -> str:

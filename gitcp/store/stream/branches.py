@@ -7,6 +7,7 @@ from gitcp import trace
 from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.errors import Error, Foreign
+from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.journal import work
@@ -121,9 +122,7 @@ def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
         return False
 
     paths = set[str]().union(*named.values())
-    from gitcp.store.snapshot import blobs  # seldom needed: a base that moved unseen
-
-    now, recorded = blobs.dirty_among(repo, objects, paths, base), Lookup(objects, tip["tree"])
+    now, recorded = late.blobs.dirty_among(repo, objects, paths, base), Lookup(objects, tip["tree"])
     return any(entry == recorded(path) for path, entry in now.items())
 
 

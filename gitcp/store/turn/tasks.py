@@ -13,6 +13,7 @@ from gitcp.core.credit import entries
 from gitcp.core.message import prompts
 from gitcp.errors import InputError
 from gitcp.record import timestamp
+from gitcp.start import late
 from gitcp.store.git.tree import Lookup, walk
 from gitcp.store.journal import journal
 from gitcp.store.stream import shadow_refs
@@ -193,8 +194,6 @@ def commit(repo: Repo, objects: Objects, state: State, step: Step) -> None:
     ids = state.get("turn_checkpoint_ids")
     if not ids:
         return
-    from gitcp.store.v1 import committed_write
-
     files = {path.removeprefix("tasks/"): data for path, data in step["files"].items()}
     if step["tool_use_id"] in state.get("ended_tasks", {}):
         files = ended_apart(repo, objects, state)
@@ -204,7 +203,7 @@ def commit(repo: Repo, objects: Objects, state: State, step: Step) -> None:
         "tasks": files,
         "metadata": {"tasks": done},
     }
-    committed_write.write(repo, objects, [(ids[-1], minimal)])
+    late.committed_write.write(repo, objects, [(ids[-1], minimal)])
     forget(repo, state, done)
 
 

@@ -8,12 +8,14 @@ from gitcp.core import json
 from gitcp.core.decide import omission, stream_rules
 from gitcp.core.message import prompts
 from gitcp.errors import Error, Moved
+from gitcp.start import late
 from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 from gitcp.store.journal import turn_look
 from gitcp.store.journal.work import Work
 from gitcp.store.session import phase, turn_log
 from gitcp.store.snapshot import blobs, snapshot
 from gitcp.store.stream import branches, checkpoint, shadow_refs
+from gitcp.store.turn import tasks
 from gitcp.store.v1 import transcript
 
 TYPE_CHECKING = False
@@ -74,9 +76,7 @@ class Turn:
             del state["over_limit"]
         at = self.look.at
         if state.get("visits") or not state.get("tool_events"):
-            from gitcp.store.journal import visits
-
-            visits.end(repo, state, subject(state))
+            late.visits.end(repo, state, subject(state))
         turn_log.begin(repo, state, self.head, self.entries, self.began, at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
         turn_look.end(repo, objects, state, at, tasks, subject(state))
@@ -108,8 +108,6 @@ def checkpoint_turn(
     if middle and turn_log.middle(repo, session_id) == now.entries:
         new = False
     if event["event"] in ("subagent-end", "todo"):
-        from gitcp.store.turn import tasks
-
         step = tasks.step(repo, objects, state, event, now.tip)
         if step and not new:
             tasks.commit(repo, objects, state, step)

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import os
 
+from gitcp.core.decide import jj_undo
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import raw
+from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, lookup
-from gitcp.store.v1 import committed_refs
+from gitcp.store.v1 import committed_refs, signing
 from gitcp.store.v1.committed_refs import REF
 from gitcp.store.v1.committed_tree import BLOB, Checkpoint
 
@@ -168,9 +170,7 @@ def _write_branch(
     that is old."""
     before = tip["tree"] if tip else None
     if before and not old:  # a remote's: what lies beside the checkpoints is not pushed on
-        from gitcp.store.v1.merge.trees import Union
-
-        before = Union(objects).without_strays(before, None)
+        before = late.trees.Union(objects).without_strays(before, None)
     tree = _tree(objects, before, prepared)
     if tip and old and tree == tip["tree"]:
         return old
@@ -184,8 +184,6 @@ def _commit(
     """Store a commit of the store, signed where that is configured."""
     if not (repo.config.all("commit.gpgsign") or repo.config.all("gitcp.sign")):
         return write_commit(objects, repo, tree, parents, words)
-    from gitcp.store.v1 import signing  # a hook without it does without
-
     return signing.write(objects, repo, tree, parents, words, session_id)
 
 
@@ -217,9 +215,7 @@ def restore(repo: Repo, objects: Objects) -> bool:
         if not tip and not _was_undone(repo):
             refs.update(repo, [(MEMORY, None, known)], "gitcp: the branch was deleted")
             return
-        from gitcp.store.v1.merge import histories
-
-        merged = histories.merged(repo, objects, tip, known)
+        merged = late.histories.merged(repo, objects, tip, known)
         move(repo, merged, tip, "gitcp: merge what jj rolled back")
 
     if repo.jj_root:
@@ -230,12 +226,9 @@ def restore(repo: Repo, objects: Objects) -> bool:
 def _was_undone(repo: Repo) -> bool:
     """Whether jj took the branch away by undoing; True also where jj cannot be asked, for then
     nothing is lost."""
-    from gitcp import jj
-    from gitcp.core.decide import jj_undo
-
     root = repo.worktree if repo.top and repo.jj else os.path.dirname(repo.common)
     try:
-        return jj_undo.was_undone(jj.operations(root))
+        return jj_undo.was_undone(late.jj.operations(root))
     except Error:
         return True
 

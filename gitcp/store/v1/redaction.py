@@ -10,7 +10,7 @@ from gitcp import VERSION, memory
 from gitcp.core import config_table
 from gitcp.core.redact import patterns
 from gitcp.errors import InputError
-from gitcp.start import cpython, stdlib
+from gitcp.start import cpython, late, stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def redactor(repo: Repo, session: str = "") -> Redactor:
     """
     if repo.common not in _OF_REPOSITORY:
         load_patterns()
-        from gitcp.core.redact.redactor import Redactor
-
         extra, allowed = repo.config.all("gitcp.redact"), _readable(repo, "gitcp.redact-allow")
-        _OF_REPOSITORY[repo.common] = Redactor(extra, allowed, _personal(repo), _pictures(repo))
+        _OF_REPOSITORY[repo.common] = late.redactor.Redactor(
+            extra, allowed, _personal(repo), _pictures(repo)
+        )
         save_patterns()
     return _OF_REPOSITORY[repo.common].of_session(session)
 
@@ -51,9 +51,7 @@ def _pictures(repo: Repo) -> Callable[[bytes], bytes] | None:
     """What becomes of lines with pictures; None where they stay."""
     if repo.config.option("gitcp.images") == "keep":
         return None
-    from gitcp.store.v1 import pictures
-
-    return pictures.replacer(repo)
+    return late.pictures.replacer(repo)
 
 
 def _personal(repo: Repo) -> Personal | None:
@@ -61,13 +59,11 @@ def _personal(repo: Repo) -> Personal | None:
     kinds, labels = _persons(repo), repo.config.keys(config_table.LABELS, "")
     if not kinds and not labels:
         return None
-    from gitcp.core.redact.personal import Personal
-
     names = [
         line for kind in kinds if kind.startswith("name:") for line in _read_names(repo, kind[5:])
     ]
     sources = {key.removeprefix(config_table.LABELS): repo.config.get(key) for key in labels}
-    return Personal(kinds, names, sources, "")
+    return late.personal.Personal(kinds, names, sources, "")
 
 
 def _persons(repo: Repo) -> list[str]:
@@ -162,9 +158,7 @@ def save_patterns() -> None:
     """Keep every pattern, where one had to be compiled."""
     if not patterns.COMPILED:
         return
-    from gitcp.core.redact import rules
-
-    for rule in rules.rules():
+    for rule in late.rules.rules():
         patterns.compiled(rule["pattern"].encode())
     patterns.COMPILED.clear()
     data = marshal.dumps(patterns.READY)
