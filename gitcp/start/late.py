@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from gitcp.store.snapshot import snapshot as snapshot  # 0.7
     from gitcp.store.snapshot import through_git as through_git  # 0.09
     from gitcp.store.stream import recall as recall  # 0.6
+    from gitcp.store.turn import tasks as tasks  # 0.08
     from gitcp.store.turn import turn_work as turn_work  # 0.1
     from gitcp.store.v1 import committed_read as committed_read  # 2.2
     from gitcp.store.v1 import committed_write as committed_write  # 1.0
@@ -92,7 +93,7 @@ else:
         "gitcp.store.setup": "adapters conversation_copy guard_files",
         "gitcp.store.snapshot": "blobs snapshot through_git",
         "gitcp.store.stream": "recall",
-        "gitcp.store.turn": "turn_work",
+        "gitcp.store.turn": "tasks turn_work",
         "gitcp.store.v1": "committed_read committed_write find_commits pictures",
         "gitcp.store.v1.merge": "histories trees",
     }

@@ -15,7 +15,6 @@ from gitcp.store.journal.work import Work
 from gitcp.store.session import phase, turn_log
 from gitcp.store.snapshot import blobs, snapshot
 from gitcp.store.stream import branches, checkpoint, shadow_refs
-from gitcp.store.turn import tasks
 from gitcp.store.v1 import transcript
 
 TYPE_CHECKING = False
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal import turn_look
-    from gitcp.store.turn import tasks
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
 MIDDLE = ("subagent-end", "todo", "compact")
@@ -108,15 +106,15 @@ def checkpoint_turn(
     if middle and turn_log.middle(repo, session_id) == now.entries:
         new = False
     if event["event"] in ("subagent-end", "todo"):
-        step = tasks.step(repo, objects, state, event, now.tip)
+        step = late.tasks.step(repo, objects, state, event, now.tip)
         if step and not new:
-            tasks.commit(repo, objects, state, step)
+            late.tasks.commit(repo, objects, state, step)
         new = new and step is not None
     if new:
         content = _content(objects, state, now, step)
         oid = checkpoint.write(repo, objects, state, content, "" if middle else subject(state))
         if step:
-            tasks.forget(repo, state, [step["tool_use_id"]])
+            late.tasks.forget(repo, state, [step["tool_use_id"]])
         if middle:
             turn_log.reach_middle(repo, session_id, now.entries)
     if not middle:
@@ -125,7 +123,7 @@ def checkpoint_turn(
 
 
 def _content(
-    objects: Objects, state: State, now: Turn, step: tasks.Step | None
+    objects: Objects, state: State, now: Turn, step: late.tasks.Step | None
 ) -> checkpoint.Content:
     return {
         "head": now.head,
@@ -142,7 +140,7 @@ def _content(
     }
 
 
-def _task_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
+def _task_trailers(session_id: str, step: late.tasks.Step | None) -> list[str]:
     if step is None:
         return []
     return [f"Entire-Metadata-Task: {shadow_refs.METADATA}{session_id}/tasks/{step['tool_use_id']}"]
@@ -162,7 +160,7 @@ def _committed(objects: Objects, old: str, new: str) -> set[str]:
 
 
 def metadata(
-    objects: Objects, state: State, now: Turn, step: tasks.Step | None
+    objects: Objects, state: State, now: Turn, step: late.tasks.Step | None
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""
     words = now.stored.scan["prompts"] if now.stored and now.stored.scan else []
