@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entry, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.journal import turn_look
+    from gitcp.store.turn import tasks
 
 # Events in the middle of a turn that get a checkpoint of what it did so far.
 MIDDLE = ("subagent-end", "todo", "compact")
@@ -123,7 +123,7 @@ def checkpoint_turn(
 
 
 def _content(
-    objects: Objects, state: State, now: Turn, step: late.tasks.Step | None
+    objects: Objects, state: State, now: Turn, step: tasks.Step | None
 ) -> checkpoint.Content:
     return {
         "head": now.head,
@@ -140,7 +140,7 @@ def _content(
     }
 
 
-def _task_trailers(session_id: str, step: late.tasks.Step | None) -> list[str]:
+def _task_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
     if step is None:
         return []
     return [f"Entire-Metadata-Task: {shadow_refs.METADATA}{session_id}/tasks/{step['tool_use_id']}"]
@@ -160,7 +160,7 @@ def _committed(objects: Objects, old: str, new: str) -> set[str]:
 
 
 def metadata(
-    objects: Objects, state: State, now: Turn, step: late.tasks.Step | None
+    objects: Objects, state: State, now: Turn, step: tasks.Step | None
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""
     words = now.stored.scan["prompts"] if now.stored and now.stored.scan else []
