@@ -85,7 +85,8 @@ else:
         "gitcp.store.auto": "settling",
         "gitcp.store.git": "cat_file direct hook_warnings reflog spelling",
         "gitcp.store.guard": "open_elsewhere",
-        "gitcp.store.journal": "contested edits_ref file_tools first_look look sources visits windows work",
+        "gitcp.store.journal": "contested edits_ref file_tools first_look look sources visits "
+        "windows work",
         "gitcp.store.lines": "carried exports recording",
         "gitcp.store.link": "finalize session_metadata unhooked",
         "gitcp.store.match": "candidates inherited_ids",
