@@ -51,6 +51,7 @@ def imports(path: Path) -> frozenset[str]:
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id == "late"
+        and node.attr in late_modules()
     }
     todo: list[ast.AST] = [tree(path)]
     while todo:

@@ -181,8 +181,8 @@ def take_over(repo: Repo, objects: Objects, state: State, checkpoint_id: str, he
         state["token_usage"] = state["tokens_at_condensation"] = metadata["token_usage"]
     _moved_on(repo, state, metadata, checkpoint_id, None, head)
     if state.get("phase") != "active":
-        late = state.setdefault("pending_finalize", {"ids": [], "size": -1})
-        late["ids"] = [*late["ids"], checkpoint_id]
+        pending = state.setdefault("pending_finalize", {"ids": [], "size": -1})
+        pending["ids"] = [*pending["ids"], checkpoint_id]
 
 
 def _moved_on(
@@ -207,6 +207,6 @@ def _moved_on(
         if checkpoint_id not in mine:
             mine.append(checkpoint_id)
     elif stored or state.get("transcript_path"):  # what cannot be read now may be later
-        late = state.setdefault("pending_finalize", {"ids": []})
-        late["ids"] = [*late["ids"], checkpoint_id]
-        late["size"] = stored.size if stored else -1
+        pending = state.setdefault("pending_finalize", {"ids": []})
+        pending["ids"] = [*pending["ids"], checkpoint_id]
+        pending["size"] = stored.size if stored else -1

@@ -56,9 +56,9 @@ class Turn:
         wrote = self.work.written(since)
         changed = stream_rules.changed(start, self.entries, out)
         # What a call of an earlier turn wrote after that turn's end.
-        late = {p for p in self.work.paths() if p not in recorded and self.work.present(p)}
-        wrote |= late & set(self.entries)
-        changed |= late & set(self.entries)
+        unrecorded = {p for p in self.work.paths() if p not in recorded and self.work.present(p)}
+        wrote |= unrecorded & set(self.entries)
+        changed |= unrecorded & set(self.entries)
         self.changed = changed - (self.work.foreign(since) - wrote)
         self.mine = wrote & changed
         gone = (changed & recorded) - self.entries.keys()
