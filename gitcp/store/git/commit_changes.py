@@ -5,8 +5,8 @@ from __future__ import annotations
 from gitcp.core.decide import difference, line_evidence
 from gitcp.errors import Error, GitError
 from gitcp.record import one_a_line, text
-from gitcp.start import late, stdlib
-from gitcp.store.git.tree import Lookup, diff_trees, tree_of
+from gitcp.start import stdlib
+from gitcp.store.git.tree import diff_trees, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,18 +110,6 @@ def _same(objects: Objects, one: Staged, other: Staged) -> bool:
 def _added(objects: Objects, change: Staged) -> set[bytes]:
     _, old, _, new = change
     return line_evidence.added(content(objects, old), content(objects, new))
-
-
-def find_renames(objects: Objects, paths: Iterable[str], old: str, new: str) -> dict[str, str]:
-    """Those of some paths of a commit that another one has by another name -> that name."""
-    trees = tree_of(objects, old), tree_of(objects, new)
-    was, now = (Lookup(objects, tree) for tree in trees)
-    gone = {p: e[1] for p in paths if old != new and (e := was(p)) and now(p) is None}
-    if not gone:
-        return {}
-    come = {p: after[1] for p, before, after in diff_trees(objects, *trees) if after and not before}
-    origins = late.moves.moves(gone, come, lambda oid: (content(objects, oid) or b"").split(b"\n"))
-    return {before: after for after, before in origins.items()}
 
 
 def _oid(name: str) -> str | None:

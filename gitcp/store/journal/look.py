@@ -126,7 +126,6 @@ def _record(
     if not changed:
         return
     repo, able = journal.repo, late.windows.list_windows(journal)
-    owners = late.windows.recorded(repo) if before.first else {}
     elsewhere = Elsewhere(repo, objects, before.head, before.commits)
     moved, judged = _moves(objects, changed), late.windows.judged(repo)
     lines, origin = [], None
@@ -135,8 +134,6 @@ def _record(
         change = describe_change(repo, before, path, was, now, back)
         verdict = late.evidence.whose(change, able)
         who, how = verdict["who"], verdict["how"]
-        if who == late.replay.PERSON and path in owners and owners[path][1] == now:
-            who = owners[path][0]  # a session's work from before there was a journal
         if who == late.replay.PERSON and late.windows.hooked(judged, journal.lines, path, was):
             who, how = late.replay.UNKNOWN, late.evidence.HOOK
         line = entries.edit(path, was, now, who, how, at)

@@ -12,7 +12,6 @@ from gitcp.agents import find_client
 from gitcp.core.credit import entries, evidence
 from gitcp.core.transcript import tool_ends
 from gitcp.process import files
-from gitcp.store.journal import work
 from gitcp.store.journal.journal import home, read
 from gitcp.store.session import intent, markers, process, turn_log
 from gitcp.store.v1 import transcript_copy
@@ -195,17 +194,6 @@ def transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> l
     except (OSError, ValueError):
         return []
     return scan["written"] if scan else []
-
-
-def recorded(repo: Repo) -> dict[str, tuple[Writer, Version]]:
-    """What sessions of this worktree have recorded and not settled: path -> who, entry."""
-    records: dict[str, tuple[Writer, Version]] = {}
-    for marker in markers.here(repo):
-        for stream in work.open_streams(repo, marker):
-            for path, file in stream["files"].items():
-                entry = (file["mode"], file["oid"]) if file["oid"] else None
-                records[path] = ((marker["session_id"], "", ""), entry)
-    return records
 
 
 def judged(repo: Repo) -> Mapping[str, Version]:

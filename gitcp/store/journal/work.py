@@ -195,11 +195,6 @@ class Work:
         gone = (path for path in self._paths if path not in dirty and not self.undone(path))
         return {path: every[-1].content for path in gone if (every := self.stretches(path))}
 
-    def turn(self, path: str) -> str:
-        """The turn in which the session last wrote a path."""
-        turns = [entries.author(line)[1] for line in self._paths[path] if self._own(line)]
-        return turns[-1] if turns else ""
-
     def _own(self, line: JournalLine) -> bool:
         return entries.author(line)[0] == self._session
 

@@ -143,6 +143,17 @@ def match_edits(
     return overlap.match(_rename(record, changes, blobs, gone), changes, blobs, gone)["shared"]
 
 
+def concerns(
+    objects: Objects, record: list[Recorded], changes: Changes, gone: Callable[[str], bool]
+) -> bool:
+    """Whether a commit with these changes changes a file of some edits, be it by another name."""
+    blob = commit_changes.blobs_of(objects)
+    paths = {entry["path"]: entry["oid"] for entry in _rename(record, changes, blob, gone)}
+    come = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
+    left = {path: oid for path, oid in paths.items() if oid}
+    return not paths.keys().isdisjoint(changes) or bool(_moves(left, come, blob))
+
+
 def _rename(
     record: list[Recorded], changes: Changes, blob: Blob, gone: Callable[[str], bool]
 ) -> list[Recorded]:
@@ -155,9 +166,12 @@ def _rename(
     if not lost:
         return record
     there = {path: old for path, (_, old, _, _) in changes.items() if old}
-    moved = moves.moves(lost, there, lambda oid: (blob(oid) or b"").split(b"\n"))
-    names = {was: now for now, was in moved.items()}
+    names = {was: now for now, was in _moves(lost, there, blob).items()}
     return [{**e, "path": names.get(e["path"], e["path"])} for e in record]
+
+
+def _moves(gone: Mapping[str, str], come: Mapping[str, str], blob: Blob) -> dict[str, str]:
+    return moves.moves(gone, come, lambda oid: (blob(oid) or b"").split(b"\n"))
 
 
 def tell_how(record: Iterable[Recorded], changes: Changes) -> str:

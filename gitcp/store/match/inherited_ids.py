@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.lines import moves
 from gitcp.core.message import trailers
 from gitcp.process import files as texts
 from gitcp.record import raw, text
@@ -30,22 +29,14 @@ def left_out(
 ) -> set[str]:
     """Those ids of a rewritten commit none of whose files is left in its successor, which makes
     these changes on parent; a file may have another name there."""
-    before, had = commit_changes.read_changes(objects, was)
+    had, lacks = commit_changes.read_changes(objects, was)[1], candidates.is_gone(objects, parent)
     gone: set[str] = set()
     for one in ids:
-        record = {entry["path"] for entry in candidates.read_edits(repo, objects, one, was)}
-        files = record & had.keys() or {*had}
-        names = {*files, *commit_changes.find_renames(objects, files, before, parent).values()}
-        if names and names.isdisjoint(changes) and not _moved(objects, files, had, changes):
+        edits = candidates.read_edits(repo, objects, one, was)
+        record = [entry for entry in edits if entry["path"] in had]
+        if record and not candidates.concerns(objects, record, changes, lacks):
             gone.add(one)
     return gone
-
-
-def _moved(objects: Objects, files: Iterable[str], had: Changes, changes: Changes) -> bool:
-    gone = {path: oid for path in files if (oid := had[path][3])}
-    come = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
-    content = commit_changes.blobs_of(objects)
-    return bool(moves.moves(gone, come, lambda oid: (content(oid) or b"").split(b"\n")))
 
 
 def squashed(
