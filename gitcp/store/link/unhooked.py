@@ -36,7 +36,7 @@ _ELSEWHERE = (
 )  # fmt: skip
 _MOST = 100  # commits looked at: what HEAD moved over beyond that was not typed by hand
 _RANGE = 200  # commits of a range that are looked at
-_NEW = "new"  # in place of an id: a checkpoint that has none yet
+NEW = "new"  # in place of an id: a checkpoint that has none yet
 
 
 def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> None:
@@ -63,34 +63,39 @@ def link_one(
     commit: Commit,
     olds: Sequence[str] = (),
     logged: bool = True,
-) -> None:
-    """Link what a session has in one commit.  olds: the commits it was rewritten from; then only
-    what they did not have counts, and that by evidence: to replay a change is nobody's work.
-    logged: HEAD's reflog tells that it was made here; else only evidence counts, too."""
-    session_id = state["session_id"]
+    dry_run: bool = False,
+) -> str:
+    """Link what a session has in one commit; the checkpoint that has it now, or would have it
+    (dry_run; NEW without an id), '' for none, or for one that had it before.
+
+    olds: the commits it was rewritten from; then only what they did not have counts.  logged: the
+    reflog tells that it was made here.  With olds, or unlogged, only evidence counts."""
+    session_id, own = state["session_id"], [markers.marker(state)]
     parent, changes = commit_changes.read_changes(objects, commit)
     ids = find_commits.linked(objects, commit["oid"])
     stored = {name: committed_read.session_ids(repo, objects, name) for name in ids}
     mine = [name for name in ids if session_id in stored[name]]
     promised = [name for name in ids if not stored[name]]
-    own = [markers.marker(state)]
     if mine and not (promised or olds or _beyond(repo, objects, changes, parent, own, mine)):
-        _settle_killed(repo, objects, state, commit, mine[-1])
-        return
+        if not dry_run:
+            _settle_killed(repo, objects, state, commit, mine[-1])
+        return ""
     if commit_verdict.pending(repo, ids, parent):
-        return  # its own post-commit is about to come
+        return ""  # its own post-commit is about to come
     had = [old for oid in olds if (old := read_commit(objects, oid))]
     fresh, replay = commit_changes.beyond(objects, changes, had), bool(olds) or not logged
     matched = commit_match.sessions(repo, objects, fresh, parent, own, agent=False, replay=replay)
     linked = matched.get(session_id) or _decided(repo, parent, ids, session_id)
     if not linked or not phase.condenses(state, linked["paths"]):
-        return
-    trace.note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
-    checkpoint_id = (promised or mine or ids or [place.fresh_id()])[-1]
-    if not ids:
-        notes.add(repo, objects, commit["oid"], checkpoint_id)
-    pair = [(state, linked)]
-    condense.condense_sessions(repo, objects, commit, checkpoint_id, pair, noted=not ids)
+        return ""
+    checkpoint_id = (promised or mine or ids or [NEW if dry_run else place.fresh_id()])[-1]
+    if not dry_run:
+        trace.note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
+        if not ids:
+            notes.add(repo, objects, commit["oid"], checkpoint_id)
+        pair = [(state, linked)]
+        condense.condense_sessions(repo, objects, commit, checkpoint_id, pair, noted=not ids)
+    return checkpoint_id
 
 
 def _settle_killed(
@@ -175,7 +180,7 @@ def list_left_out(
     idle = {marker["session_id"] for marker in list_resting(repo)}
     chosen = (state for state in states if state["session_id"] in idle)
     for state, commit, one in _link_each(repo, objects, chosen, "", dry_run=True):
-        if one != _NEW:
+        if one != NEW:
             yield commit, one, state["session_id"]
 
 
@@ -206,21 +211,13 @@ def list_resting(repo: Repo) -> Iterator[Marker]:
 def _link_in(repo: Repo, objects: Objects, state: State, commit: Commit, dry_run: bool) -> str:
     """The checkpoint that a session has now, or would have, in a commit; '' for none, or one
     that it had before."""
-    session_id = state["session_id"]
     ids = find_commits.linked(objects, commit["oid"])
-    if any(session_id in committed_read.session_ids(repo, objects, one) for one in ids):
+    if any(state["session_id"] in committed_read.session_ids(repo, objects, one) for one in ids):
         return ""
-    if dry_run:
-        parent, changes = commit_changes.read_changes(objects, commit)
-        own = [markers.marker(state)]
-        would = commit_match.sessions(repo, objects, changes, parent, own, agent=False)
-        return (ids or [_NEW])[-1] if session_id in would else ""
-    link_one(repo, objects, state, commit)
-    ids = find_commits.linked(objects, commit["oid"])
-    return next((i for i in ids if session_id in committed_read.session_ids(repo, objects, i)), "")
+    return link_one(repo, objects, state, commit, dry_run=dry_run)
 
 
-def _unjudged(repo: Repo, objects: Objects, head: str, among: str = "") -> list[Commit]:
+def _unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[Commit]:
     """Those of a range without a checkpoint that is stored, oldest first; of those that no hook
     has judged also such as lack the part of a session, whose data was damaged then."""
     where = ["--end-of-options", among, "--"] if among else [head]
