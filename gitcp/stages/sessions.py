@@ -268,10 +268,10 @@ def _whose(ctx: Context, event: Record) -> Iterator[str]:
     from gitcp.store.session import markers
 
     if len(markers.recent(ctx.repo)) > markers.MOST:
-        from gitcp.store.session import resting_markers
+        from gitcp.store.session import markers
 
         ctx.leave()
-        resting_markers.put_away(ctx.repo)
+        markers.put_away(ctx.repo)
 
 
 def _settle(ctx: Context, event: Record) -> list[Record]:

@@ -6,7 +6,7 @@ import sys
 import time
 
 from gitcp.console.options import JSON, flag, number, value
-from gitcp.core.decide import ref_expiry
+from gitcp.core.decide import orphan_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,20 +24,20 @@ def list_refs(args: Namespace, _: object) -> Iterator[Record]:
     from gitcp.record import text
     from gitcp.repo import Repo
 
-    patterns = args.pattern or ref_expiry.OURS
+    patterns = args.pattern or orphan_rules.OURS
     for line in Repo.find().git.lines("for-each-ref", _FORMAT, "--", *patterns, sep=b"\n"):
         ref, oid, time = text(line).split("\0")
         yield {"type": "ref", "ref": ref, "oid": oid, "time": int(time or 0)}
 
 
 def expire_refs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """ref_expiry.expired over the records of type ref; the others are not ours to judge."""
+    """orphan_rules.expired over the records of type ref; the others are not ours to judge."""
     chosen = [r for r in records if r.get("type") == "ref"]
     before = int(time.time()) - args.older_than * _DAY if args.older_than else sys.maxsize
-    yield from ref_expiry.expired(map(_checked, chosen), args.keep, before)  # type: ignore[misc]
+    yield from orphan_rules.expired(map(_checked, chosen), args.keep, before)  # type: ignore[misc]
 
 
-def _checked(record: Record) -> ref_expiry.Ref:
+def _checked(record: Record) -> orphan_rules.Ref:
     from gitcp.errors import InputError
 
     if not isinstance(record.get("ref"), str) or not isinstance(record.get("time"), int):
@@ -67,7 +67,7 @@ def _deletion(record: Record) -> tuple[str, str]:
     ref, oid = record.get("ref"), record.get("oid")
     if not isinstance(ref, str) or not isinstance(oid, str) or not oid.isalnum():
         raise InputError("a record of type 'ref' needs 'ref' and 'oid'")
-    if not ref_expiry.deletable(ref) or any(c in ref for c in "\0\n "):
+    if not orphan_rules.deletable(ref) or any(c in ref for c in "\0\n "):
         raise Error(f"not a temporary ref of gitcp: '{ref}'")
     return ref, oid
 

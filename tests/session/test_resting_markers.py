@@ -12,7 +12,7 @@ import pytest
 from gitcp.core.record_types import File
 from gitcp.repo import Repo
 from gitcp.store.git import private
-from gitcp.store.session import markers, resting_markers
+from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from tests.link.test_commit_files import crowd
 from tests.support.harness import World
@@ -131,7 +131,7 @@ def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
     for n in range(MANY):
         private.write(repo, repo.shared("open", f"more-{n}"), _rename(marker, f"more-{n}"))
     with states.held(repo, ["stale-001"]):
-        resting_markers.put_away(repo)
+        markers.put_away(repo)
     assert {"stale-000", "stale-001"} <= set(markers.recent(repo))
     assert "stale-002" not in markers.recent(repo)
 
@@ -152,7 +152,7 @@ def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> No
                 markers.forget(repo, name)
                 known.pop(name, None)
             case 1:
-                resting_markers.put_away(repo)
+                markers.put_away(repo)
             case _:
                 state = states.peek(repo, name) or states.new(repo, name, "", "")
                 state["phase"] = chance.choice(["idle", "active"])

@@ -13,11 +13,13 @@ concerned() and read() see them all.
 from __future__ import annotations
 
 import os
+import time
 
 from gitcp import memory, trace
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
+from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.process.files import Damaged
 from gitcp.store.git import private
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 RESTING = "~aside"
 MOST = 32  # markers among which every hook looks
+_GONE = 3600.0  # seconds after which a session whose agent is gone is not at work
 # path -> the file it was, what that says
 _PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = memory.table("markers")
 
@@ -235,3 +238,24 @@ def abandoned(repo: Repo, session_id: str) -> list[str]:
         and marker["phase"] == "active"
         and process.gone(marker["agent_process"])
     ]
+
+
+def put_away(repo: Repo) -> None:
+    """Let markers rest.  The caller holds no session's lock; the marker of a session that is locked
+    stays."""
+    repo.make_folder(resting(repo))
+    for name in recent(repo):
+        try:
+            with exclusive(repo, f"session-{name}", timeout=0):
+                if _rests(repo, name):
+                    os.rename(repo.shared("open", name), os.path.join(resting(repo), name))
+        except (Error, FileNotFoundError) as e:
+            trace.note("marker", f"'{name}' stays: {e}")
+
+
+def _rests(repo: Repo, session_id: str) -> bool:
+    marker = stored(repo, session_id)
+    if marker is None or marker["phase"] != "active":
+        return marker is not None
+    age = time.time() - os.stat(repo.shared("open", session_id)).st_mtime
+    return age > _GONE and not process.alive(marker["agent_process"])

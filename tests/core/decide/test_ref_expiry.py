@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide import ref_expiry
+from gitcp.core.decide import orphan_rules
 
 
-def ref(name: str, time: int) -> ref_expiry.Ref:
+def ref(name: str, time: int) -> orphan_rules.Ref:
     return {"type": "ref", "ref": name, "oid": "1" * 40, "time": time}
 
 
@@ -28,7 +28,7 @@ GIVEN = [ref("s/10", 5), ref("s/9", 5), ref("t/1", 9), ref("s/2", 2)]
 def test_the_newest_of_each_directory_and_the_young_are_kept(
     keep: int, before: int, names: list[str]
 ) -> None:
-    assert [r["ref"] for r in ref_expiry.expired(GIVEN, keep, before)] == names
+    assert [r["ref"] for r in orphan_rules.expired(GIVEN, keep, before)] == names
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_the_newest_of_each_directory_and_the_young_are_kept(
     ],
 )
 def test_only_temporary_data_of_ours_may_be_deleted(name: str, ours: bool) -> None:
-    assert ref_expiry.deletable(name) is ours
+    assert orphan_rules.deletable(name) is ours
