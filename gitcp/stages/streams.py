@@ -184,15 +184,15 @@ def _history(args: Namespace, name: str | None) -> Iterator[Record]:
     """The checkpoints of the stream of that name, None for the live one of a commit."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.stream import stream_history, stream_list
+    from gitcp.store.stream import stream_list
 
     repo = Repo.here()
     with Objects(repo) as objects:
         name = _live(repo, objects, args) if name is None else name
         tip = stream_list.find(repo, objects, name)
-        for checkpoint in stream_history.chains(repo, [tip])[tip["ref"]]:
+        for checkpoint in stream_list.chains(repo, [tip])[tip["ref"]]:
             yield {
-                **stream_history.detailed(objects, checkpoint),
+                **stream_list.detailed(objects, checkpoint),
                 **_read_metadata(objects, checkpoint, args),
             }
 

@@ -20,7 +20,7 @@ from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import process
 from gitcp.store.session import state as states
-from gitcp.store.stream import shadow_refs, stream_history
+from gitcp.store.stream import shadow_refs, stream_list
 from gitcp.store.undo import effects
 from gitcp.store.v1 import committed_list, committed_read, pictures
 
@@ -237,7 +237,7 @@ def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
 
 def read_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
     """The newest that is stored of a session: on a stream, or committed."""
-    if newest := stream_history.newest(repo, objects, session_id):
+    if newest := stream_list.find_newest(repo, objects, session_id):
         return _read_tree(objects, newest["tree"], session_id)
     with_it = [
         c["checkpoint_id"]

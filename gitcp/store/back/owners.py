@@ -7,7 +7,7 @@ from functools import cached_property
 from gitcp.core.back import lineage
 from gitcp.core.credit import entries
 from gitcp.store.git.tree import Lookup, file_at, tree_of
-from gitcp.store.stream import shadow_refs, state_copy, stream_history, stream_list
+from gitcp.store.stream import shadow_refs, state_copy, stream_list
 from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
@@ -104,7 +104,7 @@ class Owners:
     def _history(self) -> Iterator[dict[str, str]]:
         repo, objects = self._present.repo, self._present.objects
         tips = [t for t in shadow_refs.listing(repo, objects) if _is_here(repo, t)]
-        for chain in stream_history.chains(repo, tips).values():
+        for chain in stream_list.chains(repo, tips).values():
             yield from map(_written, state_copy.along(objects, chain[:_DEPTH]))
 
 

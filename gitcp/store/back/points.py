@@ -17,7 +17,7 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.git.tree import Lookup, edit_tree, read_tree
 from gitcp.store.show import commit_list, lookup
-from gitcp.store.stream import expired, shadow_refs, stream_history, stream_list
+from gitcp.store.stream import expired, shadow_refs, stream_list
 from gitcp.store.turn import session_read
 from gitcp.store.undo import undo_log
 
@@ -121,7 +121,7 @@ def _find_successor(repo: Repo, objects: Objects, known: Iterable[Point], name: 
 def _temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
     head = refs.head(repo) or shadow_refs.zeros(repo)
     tips = [t for t in shadow_refs.listing(repo, objects) if _here(repo, t, head, everywhere)]
-    for ref, chain in stream_history.chains(repo, tips).items():
+    for ref, chain in stream_list.chains(repo, tips).items():
         kind = stream_list.place(ref)[0]
         for checkpoint in chain:
             if checkpoint["message"] not in (shadow_refs.CARRIED, shadow_refs.FOLLOWED):

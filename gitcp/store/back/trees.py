@@ -14,7 +14,7 @@ from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import Lookup, diff_trees, edit_tree, walk
 from gitcp.store.show import lookup, subject
-from gitcp.store.stream import shadow_refs, stream_history
+from gitcp.store.stream import shadow_refs, stream_list
 from gitcp.store.undo import undo_log
 from gitcp.store.v1 import find_commits
 
@@ -48,7 +48,7 @@ def find_tree(repo: Repo, objects: Objects, name: str) -> str:
             raise Error(f"no commit here carries checkpoint '{key}'")
         key = commits[0]
     elif kind == "session":
-        newest = stream_history.newest(repo, objects, key)
+        newest = stream_list.find_newest(repo, objects, key)
         if newest is None:
             raise Error(f"session '{key}' has no temporary checkpoint")
         key = newest["oid"]

@@ -8,7 +8,7 @@ from gitcp.store.git.commit import parse_commit, stamp
 from gitcp.store.git.tree import Lookup, read_tree
 from gitcp.store.session import state as states
 from gitcp.store.show import lookup
-from gitcp.store.stream import shadow_refs, stream_history
+from gitcp.store.stream import shadow_refs, stream_list
 from gitcp.store.turn import session_list, session_read
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_commits
 from gitcp.store.v1.parts import Parts
@@ -47,7 +47,7 @@ def _read_turns(repo: Repo, objects: Objects, session: Record) -> Iterator[Recor
 
     A checkpoint that cannot be read has neither; what a rewind left on the stream is no turn.
     """
-    chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
+    chains = stream_list.chains(repo, shadow_refs.listing(repo, objects))
     temporary = {step["oid"]: step for chain in chains.values() for step in chain}
     for checkpoint in session["checkpoints"]:
         if checkpoint["message"] == shadow_refs.FOLLOWED:
@@ -72,7 +72,7 @@ def _read_turn(
         asked = Parts(objects, stored["checkpoint_id"]).prompts(entry["files"], entry["directory"])
         part = session_part.session(entry["metadata"], asked)
         return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
-    step = stream_history.detailed(objects, temporary[checkpoint["oid"]])
+    step = stream_list.detailed(objects, temporary[checkpoint["oid"]])
     return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}
 
 
@@ -136,8 +136,8 @@ def temporary(repo: Repo, objects: Objects, oid: str) -> Record:
         "session_id": shadow_refs.trailer(message, "Entire-Session"),
         "time": 0,
     }
-    (step, *_) = stream_history.chains(repo, [tip])[""]
-    detailed = stream_history.detailed(objects, step)
+    (step, *_) = stream_list.chains(repo, [tip])[""]
+    detailed = stream_list.detailed(objects, step)
     del detailed["ref"]
     entry = Lookup(objects, tip["tree"])(shadow_refs.METADATA + tip["session_id"])
     files = read_tree(objects, entry[1]) if entry else {}

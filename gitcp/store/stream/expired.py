@@ -9,7 +9,7 @@ import json
 
 from gitcp.core.transcript import transcript_scan
 from gitcp.store.git import private
-from gitcp.store.stream import stream_history, stream_list
+from gitcp.store.stream import stream_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def list_expiring(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
     has id, kind, time, message, session_id, base_commit, worktree (its hash)."""
     return {
         ref: [_record(checkpoint, stream_list.place(ref)[1]) for checkpoint in reversed(chain)]
-        for ref, chain in stream_history.chains(repo, tips).items()
+        for ref, chain in stream_list.chains(repo, tips).items()
     }
 
 

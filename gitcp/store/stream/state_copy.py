@@ -61,7 +61,7 @@ def read(objects: Objects, tip: Tip, session_id: str) -> State | None:
 
 
 def along(objects: Objects, chain: Iterable[Record]) -> Iterator[State]:
-    """The copies that the checkpoints of a stream (stream_history) have of their own sessions'
+    """The copies that the checkpoints of a stream (stream_list) have of their own sessions'
     states, as far as they can be read."""
     for step in chain:
         tip: Tip = {

@@ -7,7 +7,7 @@ from gitcp.errors import Error
 from gitcp.record import text
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import read_tree
-from gitcp.store.stream import shadow_refs, stream_history
+from gitcp.store.stream import shadow_refs, stream_list
 from gitcp.store.turn import session_read
 from gitcp.store.v1 import committed_list
 
@@ -37,7 +37,7 @@ def every(repo: Repo, objects: Objects, stored: bool = True) -> list[Record]:
 
 def temporary(repo: Repo, objects: Objects) -> list[Record]:
     """A checkpoint record for each commit of every stream."""
-    chains = stream_history.chains(repo, shadow_refs.listing(repo, objects))
+    chains = stream_list.chains(repo, shadow_refs.listing(repo, objects))
     return [checkpoint for chain in chains.values() for checkpoint in chain]
 
 
