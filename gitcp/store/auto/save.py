@@ -23,8 +23,7 @@ from gitcp.store.lines import edit_lines
 from gitcp.store.link import disclosure
 from gitcp.store.relink import catch_up
 from gitcp.store.session import intent
-from gitcp.store.stream import place, shadow_refs
-from gitcp.store.stream.branches import Live
+from gitcp.store.stream import branches, place, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +72,9 @@ def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
         if not state["streams"]:
             return []
         tree = tree_of(ctx.objects, ctx.head)
-        mine = work(ctx.repo, ctx.objects, state, ctx.head, tree, {})
+        tip = branches.current(ctx.repo, ctx.objects, state, ctx.head)
+        seen = shadow_refs.recorded(ctx.objects, tip) if tip else {}
+        mine = work(ctx.repo, ctx.objects, state, tree, seen)
         return _tell_waiting(_blocked(ctx.repo, tree, mine))
     ctx.leave()  # nobody is to wait for a session while hooks of the person run
     turn = lock(ctx)
@@ -135,7 +136,7 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     tip = shadow_refs.read(objects, oid)
     seen = shadow_refs.recorded(objects, tip) if tip else {}
     tree = tree_of(objects, head)
-    mine = work(repo, objects, state, head, tree, seen)
+    mine = work(repo, objects, state, tree, seen)
     blocked = _blocked(repo, tree, mine)
     about = _intent(ctx, state, head, oid, seen, mine, blocked)
     waiting = _tell_waiting(blocked)
@@ -213,23 +214,20 @@ def work(
     repo: Repo,
     objects: Objects,
     state: State,
-    head: str,
     tree: str | None,
     seen: Mapping[str, Entry | None],
 ) -> Work:
-    """The session's work that lies in the worktree on the commit head, whose tree is given.
+    """The session's work that lies in the worktree, on the tree of HEAD.
 
-    seen: what its checkpoint of just now has: of work that fell back, and whose stream others
-    have left behind since, that tells what there is.
+    seen: what its checkpoint of just now has, or the newest one where nothing has changed.
     """
-    live, before = Live(repo, objects, head), Lookup(objects, tree)
+    before = Lookup(objects, tree)
     changes: Changes = {}
     current: set[str] = set()
     for stream in state["streams"]:
         for path, file in stream["files"].items():
-            is_live, entry = live.entry(stream["id"], stream["ref"], path)
-            was, entry = before(path), entry if is_live else seen.get(path)
-            if entry == was or not (is_live or entry):
+            was, entry = before(path), seen.get(path)
+            if path not in seen or entry == was:
                 continue
             if entry and entry[0] == TREE:
                 entry = None  # a directory stands where the file was

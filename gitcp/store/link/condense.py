@@ -19,7 +19,6 @@ from gitcp.store.journal.work import Work, read_streams
 from gitcp.store.lines import ai_notes, commit_lines
 from gitcp.store.link import session_metadata
 from gitcp.store.session import markers, phase
-from gitcp.store.stream.branches import Live
 from gitcp.store.turn import tasks
 from gitcp.store.v1 import committed_read, committed_write, transcript
 
@@ -53,7 +52,7 @@ def condense_sessions(
     of the metadata; replaced: as Credit has it.
     """
     parent, changes = commit_changes.read_changes(objects, commit)
-    live, failed = Live(repo, objects, parent), dict[str, Exception]()
+    failed = dict[str, Exception]()
     states = _bring_edits(repo, sessions, changes)
     credit = commit_lines.Credit(repo, objects, commit, changes, states, replaced)
     items: list[tuple[str, SessionData]] = []
@@ -62,7 +61,7 @@ def condense_sessions(
         with Apart(state["session_id"], failed):
             stored = transcript.store_session(repo, objects, state, check=True)
             data = session_metadata.describe_session(repo, state, linked, changes, stored, credit)
-            done = session_metadata.task_files(repo, objects, live, state, changes, credit)
+            done = session_metadata.task_files(repo, objects, parent, state, changes, credit)
             _add(data, done, extra or {}, commit["oid"] if noted else "")
             items, storeds = [*items, (checkpoint_id, data)], [*storeds, (state, stored)]
     raise_if_none(failed, items)

@@ -13,6 +13,7 @@ from gitcp.core.v1.summary import load
 from gitcp.errors import Error, InputError
 from gitcp.record import timestamp
 from gitcp.start import late
+from gitcp.store.stream import branches
 from gitcp.store.turn import tasks
 from gitcp.store.v1 import transcript, transcript_copy
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.lines.commit_lines import Credit
     from gitcp.store.link.commit_match import Linked
-    from gitcp.store.stream.branches import Live
     from gitcp.store.v1.committed_write import SessionData
     from gitcp.store.v1.transcript import Stored
 
@@ -89,7 +89,7 @@ def note_spent(state: State, stored: Stored | None) -> dict[str, Any]:
 def task_files(
     repo: Repo,
     objects: Objects,
-    live: Live,
+    parent: str,
     state: State,
     changes: Container[str],
     credit: Credit,
@@ -99,7 +99,7 @@ def task_files(
 
     A task whose work the journal knows goes to a commit that has some of it, and to no other.
     """
-    blobs, elsewhere = _kept_tasks(objects, live, state), set()
+    blobs, elsewhere = _kept_tasks(repo, objects, parent, state), set()
     for path, data in blobs.items():
         if path.endswith("/checkpoint.json"):
             agent = (load(data) or {}).get("agent_id")
@@ -114,11 +114,11 @@ def task_files(
     return there | tasks.ended(repo, objects, state, written, changes)
 
 
-def _kept_tasks(objects: Objects, live: Live, state: State) -> dict[str, bytes]:
+def _kept_tasks(repo: Repo, objects: Objects, parent: str, state: State) -> dict[str, bytes]:
     """The task files of a session that can be read; which cannot is said once."""
     blobs: dict[str, bytes] = {}
     for stream in state["streams"]:
-        tip = live.tip(stream["id"], stream["ref"])
+        tip = branches.find_live(repo, objects, parent, stream["id"], stream["ref"])
         try:
             for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
                 blobs[path] = objects.need(oid, "blob")

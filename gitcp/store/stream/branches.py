@@ -1,5 +1,5 @@
 """The shadow branches of a base in this worktree: which of them a session is on, and which are
-live, where a recorded path still stands at the tip."""
+live."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gitcp.core.git import ids
 from gitcp.errors import Error, Foreign
 from gitcp.start import late
 from gitcp.store.git import refs
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.tree import Lookup
 from gitcp.store.journal import work
 from gitcp.store.session import markers
 from gitcp.store.stream import shadow_refs
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gitcp.core.record_types import Entry, State, Tip
+    from gitcp.core.record_types import State, Tip
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -126,58 +126,18 @@ def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
     return any(entry == recorded(path) for path, entry in now.items())
 
 
-class Live:
-    """The live streams of a worktree at a base, to ask whether a recorded path is live.
-
-    A path is live when its stream stands at a branch's tip and the tip still records it;
-    what a live path holds is what the tip holds.  A stream that an older
-    base names is live where its work is in the worktree: no event has moved it yet.
-    """
-
-    def __init__(self, repo: Repo, objects: Objects, base: str) -> None:
-        self._repo, self._objects = repo, objects
-        self._at: dict[str, Tip | None] = {}
-        self._tips: dict[str, Lookup] = {}
-        self._bases: dict[str, Lookup | None] = {}
-        self._base, self._branch = base, shadow_refs.branch(repo, base)
-        self._here: dict[str, bool] = {}
-
-    def tip(self, stream_id: str, ref: str) -> Tip | None:
-        """The tip of a stream that is live here: under the base's branch or its own ref."""
-        for name in dict.fromkeys((self._branch, ref)):
-            if name.startswith(shadow_refs.ARCHIVE):
-                continue
-            if name not in self._at:
-                try:
-                    self._at[name] = shadow_refs.read(self._objects, name)
-                except Error:
-                    self._at[name] = None
-            tip = self._at[name]
-            if tip and tip["stream"] == stream_id and self._follows(tip):
-                return tip
-        return None
-
-    def _follows(self, tip: Tip) -> bool:
-        if tip["ref"] == self._branch or tip["ref"].startswith(self._branch + "-"):
-            return True
-        if tip["ref"] not in self._here:
-            self._here[tip["ref"]] = follows(self._repo, self._objects, tip, self._base)
-        return self._here[tip["ref"]]
-
-    def entry(self, stream_id: str, ref: str, path: str) -> tuple[bool, Entry | None]:
-        """(live, what the tip records at path)."""
-        tip = self.tip(stream_id, ref)
-        if tip is None:
-            return False, None
-        if tip["oid"] not in self._tips:
-            self._tips[tip["oid"]] = Lookup(self._objects, tip["tree"])
-        base, entry = self._read_base(tip["base"]), self._tips[tip["oid"]](path)
-        return entry != (base(path) if base else None), entry
-
-    def _read_base(self, commit: str) -> Lookup | None:
-        """The files of a base, none of an unborn one; None where it is gone."""
-        if commit not in self._bases:
-            tree = tree_of(self._objects, commit)
-            known = tree or not commit.strip("0")
-            self._bases[commit] = Lookup(self._objects, tree) if known else None
-        return self._bases[commit]
+def find_live(repo: Repo, objects: Objects, base: str, stream_id: str, ref: str = "") -> Tip | None:
+    """The tip of a stream that is live at a base: under the base's branch, or under its own ref
+    where its work is here and no event has moved it yet."""
+    branch = shadow_refs.branch(repo, base)
+    for name in filter(None, dict.fromkeys((branch, ref))):
+        if name.startswith(shadow_refs.ARCHIVE):
+            continue
+        try:
+            tip = shadow_refs.read(objects, name)
+        except Error:
+            continue
+        here = name == branch or name.startswith(branch + "-")
+        if tip and tip["stream"] == stream_id and (here or follows(repo, objects, tip, base)):
+            return tip
+    return None

@@ -10,7 +10,7 @@ from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.store.journal import work
 from gitcp.store.session import markers
-from gitcp.store.stream.branches import Live
+from gitcp.store.stream import branches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,13 +41,12 @@ def at_work_too(repo: Repo, objects: Objects, session_id: str, head: str) -> lis
 
     A session whose stream a commit carried to this base has not heard of that yet.
     """
-    live = Live(repo, objects, head)
     return [
         m
         for m in markers.here(repo)
-        if m["session_id"] != session_id
-        and m["count"] > 0
-        and (m["base_commit"] == head or any(live.tip(s["id"], "") for s in m["streams"]))
+        if m["session_id"] != session_id and m["count"] > 0
+        if m["base_commit"] == head
+        or any(branches.find_live(repo, objects, head, s["id"]) for s in m["streams"])
     ]
 
 
