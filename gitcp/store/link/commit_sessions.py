@@ -75,11 +75,8 @@ def dismiss(
     dismissed = list(sessions)
     for state in dismissed:
         _catch_up(repo, objects, state, commit, old)
-    names, changes = (
-        [s["session_id"] for s in dismissed],
-        commit_changes.read_changes(objects, commit),
-    )
-    open_edits.settle(repo, objects, commit, changes[1], names)
+    changes = commit_changes.read_changes(objects, commit)[1]
+    open_edits.settle(repo, objects, commit, changes, [s["session_id"] for s in dismissed])
     for state in dismissed:
         phase.condenses(state, ())
         condense.settle(repo, state)
