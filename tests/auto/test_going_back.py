@@ -12,7 +12,7 @@ def test_rewind_undo_and_redo_never_move_a_branch_under_auto_commit(auto: World,
     before, commits = around(auto), auto.git("rev-list", "HEAD")
     newest = next(p["id"] for p in points(auto) if p["kind"] == "prompt")
     assert plan(auto, "--to", newest) == {
-        "a.py": ("modify", "changed since"),
+        "a.py": ("modify", "changed since, and committed"),
         "b.py": ("delete", "committed since"),
     }
     for name, *args in (["rewind", "--to", newest], ["undo"], ["redo"]):
