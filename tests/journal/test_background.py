@@ -7,6 +7,8 @@ import os
 import subprocess
 from typing import Any
 
+import pytest
+
 from tests.journal.lines import shares, text
 from tests.support.clients.calls import begin, end
 from tests.support.clients.matchers import Installed
@@ -76,6 +78,7 @@ def building(world: World, child: list[subprocess.Popen[bytes]]) -> Gemini:
     return session
 
 
+@pytest.mark.linux  # `sleep` shows its environment
 def test_what_a_background_shell_of_gemini_writes_after_the_turn_is_the_sessions(
     world: World, child: list[subprocess.Popen[bytes]]
 ) -> None:
@@ -112,6 +115,7 @@ def test_a_new_file_of_which_nobody_saw_whether_a_background_shell_had_ended_is_
     assert shares(world) == {SESSION: 2, "unknown": 1}
 
 
+@pytest.mark.linux  # `sleep` shows its environment
 def test_what_a_background_shell_has_made_when_its_client_tells_of_its_end_is_the_sessions(
     world: World, a: Agent, child: list[subprocess.Popen[bytes]]
 ) -> None:

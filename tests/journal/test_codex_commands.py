@@ -113,6 +113,7 @@ def test_after_a_command_of_codex_has_ended_by_the_rollout_the_work_is_the_perso
     assert shares(world) == {SESSION: 1, "person": 1}
 
 
+@pytest.mark.linux  # `sleep` shows its environment
 def test_a_command_of_codex_that_runs_past_its_turn_ends_where_the_rollout_says(
     world: World, codex: Codex, child: list[subprocess.Popen[bytes]]
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_shell_call_whose_start_was_not_heard_has_what_it_wrote(world: World, 
     sound(world)
 
 
+@pytest.mark.linux  # the age of a hook to a hundredth of a second
 def test_what_a_call_wrote_is_its_own_though_its_hook_comes_late(
     world: World, a: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +194,7 @@ def test_a_line_of_each_of_two_sessions_is_half_of_the_commit(
 # 5. What no tool event names.
 
 
+@pytest.mark.linux  # `sleep` shows its environment
 @pytest.mark.parametrize("way", ["notified", "cmd &"])
 def test_what_a_background_shell_writes_after_stop_is_the_sessions(
     world: World, a: Agent, child: list[subprocess.Popen[bytes]], way: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from gitcp.core.setup.hook_scripts import Chain
 
     Env = Mapping[str, str]
+
+# What came after bash 3.2, which is a Mac's, or is no sh's; examples of each.
+_NEWER = {
+    r"\$\{\w+[,^@]": "${name,,}; ${name^^}; ${name@Q}",
+    r"&>|\|&|<<<|<\(|;&": "make &>log; make |& cat; cat <<<word; cat <(make); a ;&",
+    r"\[\[|\(\(\w+[^\w)]|\bfunction\b": "[[ -n $a ]]; ((a++)); function f",
+    r"\b(declare|typeset|local|mapfile|readarray|coproc|shopt|source)\b": "declare -A a; local b",
+    r"\$\{\w+(: ?-?\d|\[|/)": "${name:1}; ${name: -1}; ${names[0]}; ${name/a/b}",
+    r"printf -v|wait -n|read -[^r]|\{\w+\}[<>]|\$'": "printf -v a b; read -t 1 a; exec {fd}<f",
+    r"\$\([^()]*\bcase\b": "a=$(case $b in c) esac)",
+    r"\b(EPOCHSECONDS|EPOCHREALTIME|BASHPID|RANDOM|SECONDS)\b": "kill $BASHPID",
+    r"\$\{\w+[#%][^}]*(?<!\\)[()]": "${line#*(}; ${line%)*}",
+}
 
 NONE: Env = {}
 # Those that are here: of a Debian, all of them.
@@ -340,3 +354,12 @@ def test_every_shell_at_its_strictest_runs_every_hook(place: Place, hook: str, s
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
     assert place.called() == ([] if hook in ("commit-msg", "post-checkout") else [hook])
+
+
+@pytest.mark.parametrize("pattern", _NEWER)
+def test_the_hooks_say_nothing_that_bash_32_does_not_know(pattern: str) -> None:
+    code = ENTRY.with_name("hooks.sh").read_text()
+    code += "".join(hook_scripts.script(one, "py", "entry", None) for one in hook_scripts.HOOKS)
+    code = re.sub(r"(?m)(^|\s)#.*", "", code)
+    assert all(re.search(pattern, example) for example in _NEWER[pattern].split("; "))
+    assert re.findall(f".*(?:{pattern}).*", code) == []
