@@ -27,7 +27,7 @@ WORDS = "return value import parse result window signal buffer commit object".sp
 Entry = dict[str, Any]
 
 
-def kept(megabytes: int) -> tuple[Path, Path]:
+def write_kept(megabytes: int) -> tuple[Path, Path]:
     """(a repository, the home that has so many MB of its conversations)."""
     top = CACHE / f"conversations-{megabytes}"
     repo, home = top / "repo", top / "home"
@@ -87,9 +87,9 @@ class _Author:
             yield from self._edit(path)
             yield from self._shell()
 
-    def _use(self, tool: str, given: Entry, words: str, result: Entry) -> Iterator[Entry]:
+    def _use(self, tool: str, arguments: Entry, words: str, result: Entry) -> Iterator[Entry]:
         self._calls += 1
-        return self._recorded.call(tool, f"toolu_{self._calls}", given, words, result)
+        return self._recorded.call(tool, f"toolu_{self._calls}", arguments, words, result)
 
     def _read(self, path: str) -> Iterator[Entry]:
         lines = self._files[path]
@@ -160,13 +160,13 @@ class _Recorded:
             yield {**entry, "message": {"role": "user", "content": words}} if asks else entry
 
     def call(
-        self, tool: str, name: str, given: Entry, words: str, result: Entry
+        self, tool: str, name: str, arguments: Entry, words: str, result: Entry
     ) -> Iterator[Entry]:
         """The entries of a call, and of what it gave."""
         call, answer = self._pairs[tool]
         use, block = _blocks(call)[0], _blocks(answer)[0]
         asks = {**call["message"], "id": f"msg_{name}"}
-        asks["content"] = [{**use, "id": name, "input": given}]
+        asks["content"] = [{**use, "id": name, "input": arguments}]
         content = [{**block, "tool_use_id": name, "content": words}]
         yield {**call, "message": asks}
         yield {**answer, "message": {"role": "user", "content": content}, "toolUseResult": result}

@@ -82,9 +82,9 @@ class Session:
             f.write(f"turn {self.turn}\n")
         return start + self.hook("PostToolUse", **call, tool_response={"stdout": "", "stderr": ""})
 
-    def _call(self, tool: str, given: dict[str, str]) -> dict[str, object]:
+    def _call(self, tool: str, arguments: dict[str, str]) -> dict[str, object]:
         self._calls += 1
-        return {"tool_name": tool, "tool_use_id": f"toolu_{self._calls}", "tool_input": given}
+        return {"tool_name": tool, "tool_use_id": f"toolu_{self._calls}", "tool_input": arguments}
 
     def talk(self, lines: int = 50) -> None:
         """The transcript grows."""

@@ -252,7 +252,7 @@ def test_importing_conversations(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beside what reading them as JSON costs; memory stays flat."""
-    kept, home = conversations.kept(size)
+    kept, home = conversations.write_kept(size)
     repo = shutil.copytree(kept, tmp_path / "repo")
     monkeypatch.setenv("HOME", str(home))
     read = growth.cost(sys.executable, "-c", READ, str(home), cwd=repo)

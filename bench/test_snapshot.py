@@ -60,7 +60,7 @@ class Work:
         with Objects(repo) as objects:
             scan = snapshot.scan(repo)
             resolved = partial(blobs.resolve, objects, scan, write=True)
-            self.commit(repo, objects, scan.head, lambda known: resolved(known=known))
+            self.commit(repo, objects, scan.head, lambda head: resolved(head=head))
 
     def known_paths(self) -> None:
         repo = Repo.find(str(self.path))

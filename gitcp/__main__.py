@@ -75,12 +75,12 @@ def _unknown(name: str) -> NoReturn:
     raise UsageError(f"'{name}' is not a gitcp command{meant}")
 
 
-def _help(names: list[str]) -> int:
+def _help(words: list[str]) -> int:
     """The everyday commands; all commands for -a; the page of a command for its name."""
-    if not names or names[0] in ("-a", "--all"):
-        late.cli.say(listing() if names else overview())
+    if not words or words[0] in ("-a", "--all"):
+        late.cli.say(listing() if words else overview())
         return OK
-    name = names[0].removeprefix("gitcp-")
+    name = words[0].removeprefix("gitcp-")
     if name not in commands.NAMES:
         _unknown(name)
     return late.foreground.show(f"gitcp-{name}")

@@ -45,9 +45,9 @@ def lines(out: bytes) -> list[str]:
     return text(out.removesuffix(b"\n")).split("\n") if out else []
 
 
-def one_a_line(names: Iterable[str]) -> bytes:
+def one_a_line(words: Iterable[str]) -> bytes:
     """Names as git reads them from its standard input."""
-    return raw("".join(f"{name}\n" for name in names))
+    return raw("".join(f"{name}\n" for name in words))
 
 
 def read(stream: BinaryIO) -> Iterator[Record]:

@@ -83,22 +83,22 @@ class Client:
         moves = not self.FOLDERS or first == self.FOLDERS[0]
         return resolve_path(home, path, self.HOME_ENV if moves else "")
 
-    def event(self, name: str, given: dict[str, Any]) -> Event:
+    def event(self, name: str, fields: dict[str, Any]) -> Event:
         """The record of a hook call; InputError names a field that cannot be right."""
         if self.KEYS:
-            given = {self.KEYS.get(key, key): value for key, value in given.items()}
-            given.setdefault("cwd", os.getcwd())  # it starts hooks at the top of the workspace
+            fields = {self.KEYS.get(key, key): value for key, value in fields.items()}
+            fields.setdefault("cwd", os.getcwd())  # it starts hooks at the top of the workspace
         if self.adapt:
-            name, given = self.adapt(name, given)
+            name, fields = self.adapt(name, fields)
         ours = self.EVENTS.get(name)
-        if ours is None or (ours == "turn-start" and given.get("agent_id") is not None):
+        if ours is None or (ours == "turn-start" and fields.get("agent_id") is not None):
             return payload.unknown(self.NAME)
-        record = payload.event(self.NAME, ours, given)
+        record = payload.event(self.NAME, ours, fields)
         if ours in ("tool-start", "tool-end"):
-            given.setdefault("tool_use_id", self.call_id(given))
-            tool = record["tool"] = payload.tool(given, self.KINDS, self.PATHS, record["cwd"])
-            payload.take_response(tool, given.get("tool_response"))
-            failed = name.endswith("Failure") or bool(given.get("tool_error"))
+            fields.setdefault("tool_use_id", self.call_id(fields))
+            tool = record["tool"] = payload.tool(fields, self.KINDS, self.PATHS, record["cwd"])
+            payload.take_response(tool, fields.get("tool_response"))
+            failed = name.endswith("Failure") or bool(fields.get("tool_error"))
             tool["failed"] = tool["failed"] or failed
             record["event"] = payload.refined(ours, tool)
         return record
@@ -109,16 +109,16 @@ class Client:
         own = (seconds for hook, _, seconds in self.HOOKS if hook == name and seconds)
         return next(own, self.SECONDS) if host == self.NAME else self.SECONDS
 
-    def call_id(self, given: Mapping[str, Any]) -> str | None:
+    def call_id(self, fields: Mapping[str, Any]) -> str | None:
         """A name of the call that a payload is about, where the client's hooks give it none: the
         same at its end, and in its transcript."""
         return None
 
-    def is_own(self, given: Mapping[str, Any]) -> bool:
+    def is_own(self, fields: Mapping[str, Any]) -> bool:
         """False where a payload may be of a client that runs this one's hooks too."""
         return True
 
-    def is_payload(self, given: Mapping[str, Any]) -> bool:
+    def is_payload(self, fields: Mapping[str, Any]) -> bool:
         """Whether a payload that came to another's hook is of this client."""
         return False
 

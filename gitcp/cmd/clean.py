@@ -52,7 +52,7 @@ def cleaned(older_than: int | None, force: bool, edits: bool = False) -> Cleaned
     return cleaning.clean(repo, ages, settled) if force else settled, kept
 
 
-def report(going: Sequence[Finding], kept: Sequence[Finding], force: bool) -> Iterator[str]:
+def report(going: Sequence[Finding], waiting: Sequence[Finding], force: bool) -> Iterator[str]:
     """The lines a person reads, in the groups of the original program
     (doc/formats.md "The original program")."""
     if going:
@@ -61,9 +61,9 @@ def report(going: Sequence[Finding], kept: Sequence[Finding], force: bool) -> It
         yield from _groups(going)
     else:
         yield "No orphaned items to clean up."
-    if kept:
-        yield f"\nKept until it is old ({len(kept)}):"
-        yield from (f"  {one['subject']}  {one['reason']}" for one in kept)
+    if waiting:
+        yield f"\nKept until it is old ({len(waiting)}):"
+        yield from (f"  {one['subject']}  {one['reason']}" for one in waiting)
     if going and not force:
         yield "\nRun with --force to delete these items."
     if force and any("ref" in one for one in going):

@@ -103,11 +103,11 @@ def _take_out(repo: Repo, name: str) -> bool:
     return True
 
 
-def _clear_strays(known: Manifest, folders: Iterable[str]) -> None:
+def _clear_strays(record: Manifest, folders: Iterable[str]) -> None:
     """Take out the hooks of ours that another tool moved."""
     from gitcp.store.setup import git_hooks
 
-    for write in git_hooks.plan_removal(known, folders):
+    for write in git_hooks.plan_removal(record, folders):
         git_hooks.clear_stray(write)
         print(cli.printable(write["note"]))
 

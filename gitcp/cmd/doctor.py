@@ -76,34 +76,34 @@ def _fix(repo: Repo, every: Iterable[tuple[Row, Finding]], quiet: bool) -> list[
     return [*mended, *left]
 
 
-def _end(case: Case, one: Finding) -> str:
+def _end(case: Case, item: Finding) -> str:
     """Do what the end of the session would have done, had its agent said so."""
-    _run_stages(one["subject"], "update-session", "finalize")
+    _run_stages(item["subject"], "update-session", "finalize")
     return "ended; its work stays on its stream"
 
 
-def _condense(case: Case, one: Finding) -> str:
+def _condense(case: Case, item: Finding) -> str:
     from gitcp import context
     from gitcp.store.care import sessions
 
-    _end(case, one)
+    _end(case, item)
     with context.open_context(case.repo) as ctx:
-        checkpoint_id = sessions.condense(ctx, one["subject"])
+        checkpoint_id = sessions.condense(ctx, item["subject"])
     return f"ended, and stored as checkpoint {checkpoint_id}; its work stays on its stream"
 
 
-def _discard(case: Case, one: Finding) -> str:
+def _discard(case: Case, item: Finding) -> str:
     from gitcp import context
     from gitcp.store.care import sessions
 
-    _end(case, one)
+    _end(case, item)
     with context.open_context(case.repo) as ctx:
-        sessions.discard(ctx, one["subject"])
+        sessions.discard(ctx, item["subject"])
     return "ended; its work is archived, the files stay as they are"
 
 
-def _finalize(case: Case, one: Finding) -> str:
-    _run_stages(one["subject"], "finalize")
+def _finalize(case: Case, item: Finding) -> str:
+    _run_stages(item["subject"], "finalize")
     return "completed as far as its transcript goes"
 
 

@@ -77,11 +77,11 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     return before, list(argv[at:])
 
 
-def _sorted_out(repo: Repo, names: list[str], revisions_only: bool) -> tuple[list[str], list[str]]:
+def _sorted_out(repo: Repo, words: list[str], revisions_only: bool) -> tuple[list[str], list[str]]:
     """Revisions and paths among names, as git tells them apart; revisions_only: all are."""
-    for at, name in enumerate(() if revisions_only else names):
+    for at, name in enumerate(() if revisions_only else words):
         if os.path.lexists(name):
             status, _ = repo.git.run("rev-parse", "--quiet", "--verify", name, ok=(0, 1, 128))
             if status:
-                return names[:at], names[at:]
-    return names, []
+                return words[:at], words[at:]
+    return words, []

@@ -169,10 +169,10 @@ def progress() -> Progress:
     """Tells how far it is on a terminal, where it takes longer than a second."""
     began = time.monotonic()
 
-    def tell(done: int, of: int) -> None:
+    def tell(done: int, total: int) -> None:
         if sys.stderr.isatty() and time.monotonic() - began > _SOON:
-            end = "\n" if done == of else ""
-            print(f"\rgoing back: {done}/{of} files", end=end, file=sys.stderr, flush=True)
+            end = "\n" if done == total else ""
+            print(f"\rgoing back: {done}/{total} files", end=end, file=sys.stderr, flush=True)
 
     return tell
 

@@ -84,16 +84,16 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 
 
-def unknown_value(value: str, known: Sequence[str]) -> str:
+def unknown_value(value: str, choices: Sequence[str]) -> str:
     """What is said of a value that is none of those known."""
-    meant = suggestion(value, known) or f"; it is one of {', '.join(known)}"
+    meant = suggestion(value, choices) or f"; it is one of {', '.join(choices)}"
     return f"unknown value '{value}'{meant}"
 
 
-def suggestion(word: str, known: Sequence[str]) -> str:
+def suggestion(word: str, choices: Sequence[str]) -> str:
     """'; did you mean …?' with up to three known words that word resembles or begins, else ''."""
-    near = stdlib.difflib.get_close_matches(word, known, 3, 0.6)
-    near = near or [k for k in known if k.startswith(word)][:3]
+    near = stdlib.difflib.get_close_matches(word, choices, 3, 0.6)
+    near = near or [k for k in choices if k.startswith(word)][:3]
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 

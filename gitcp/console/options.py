@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     Rows = Sequence[Row | list[Row]]  # those in a list exclude each other
 
 
-def flag(names: str, text: str) -> Row:
+def flag(spellings: str, text: str) -> Row:
     """An option without a value; text: its help."""
-    return tuple(names.split()), {"action": "store_true", "help": text}
+    return tuple(spellings.split()), {"action": "store_true", "help": text}
 
 
-def value(names: str, metavar: str, text: str, **more: Any) -> Row:
+def value(spellings: str, metavar: str, text: str, **more: Any) -> Row:
     """An option with a value, or an argument where names begins with no dash."""
-    return tuple(names.split()), {"metavar": metavar, "help": text, **more}
+    return tuple(spellings.split()), {"metavar": metavar, "help": text, **more}
 
 
 def nul(key: str, text: str) -> Row:
@@ -79,8 +79,8 @@ def defaults(rows: Rows) -> dict[str, Any]:
     return {_attribute(*row): row[1].get("default", _nothing(row[1])) for row in flat}
 
 
-def _attribute(names: tuple[str, ...], more: dict[str, Any]) -> str:
-    longest = next((name for name in names if name.startswith("--")), names[0])
+def _attribute(spellings: tuple[str, ...], more: dict[str, Any]) -> str:
+    longest = next((name for name in spellings if name.startswith("--")), spellings[0])
     return str(more.get("dest", longest.lstrip("-").replace("-", "_")))
 
 

@@ -117,20 +117,20 @@ def executable() -> int:
     return 0o777 & ~mask
 
 
-def set_aside(path: str, aside: str) -> None:
+def set_aside(path: str, target: str) -> None:
     """Keep the file at path under the name aside as well; path stays until it is replaced.  A file
     of that name with other bytes stays: the new one gets a number."""
     try:
-        if os.path.lexists(aside):
-            if read(aside) == read(path):
+        if os.path.lexists(target):
+            if read(target) == read(path):
                 return
             number = 1
-            while os.path.lexists(f"{aside}.{number}"):
+            while os.path.lexists(f"{target}.{number}"):
                 number += 1
-            os.rename(aside, f"{aside}.{number}")
-        os.link(path, aside, follow_symlinks=False)
+            os.rename(target, f"{target}.{number}")
+        os.link(path, target, follow_symlinks=False)
     except OSError as e:
-        raise Error(f"cannot keep '{path}' as '{aside}': {e.strerror}") from None
+        raise Error(f"cannot keep '{path}' as '{target}': {e.strerror}") from None
 
 
 def listed(folder: str) -> list[str]:

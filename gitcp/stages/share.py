@@ -73,9 +73,9 @@ def _is_dry(repo: Repo) -> bool | None:
     return False
 
 
-def timeout(repo: Repo, given: int | None = None) -> float:
+def timeout(repo: Repo, seconds: int | None = None) -> float:
     """How many seconds a conversation with a remote may take."""
-    return int(repo.config.option("gitcp.push-timeout")) if given is None else given
+    return int(repo.config.option("gitcp.push-timeout")) if seconds is None else seconds
 
 
 def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:

@@ -143,9 +143,9 @@ def _unread(repo: Repo, state: State) -> Iterator[Record]:
         yield {"type": "say", "message": f"gitcp: {why}"}
 
 
-def _over_limit(state: State, known: set[str]) -> Iterator[Record]:
+def _over_limit(state: State, sessions: set[str]) -> Iterator[Record]:
     """What to say of files that are too large and were not there at the last turn's end."""
-    new = {p: why for p, why in state.get("over_limit", {}).items() if p not in known}
+    new = {p: why for p, why in state.get("over_limit", {}).items() if p not in sessions}
     if new:
         from gitcp.core.decide import omission
 

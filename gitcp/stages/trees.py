@@ -210,17 +210,17 @@ def _moved(repo: Repo, records: Iterable[Record], ref: str, old: str | None) -> 
         old = oid
 
 
-def _old(repo: Repo, ref: str, given: str | None) -> str | None:
+def _old(repo: Repo, ref: str, spelled: str | None) -> str | None:
     from gitcp.errors import Error
     from gitcp.store.git import refs
 
-    if given is None:
+    if spelled is None:
         return refs.read(repo, ref)
-    if not given.strip("0"):
+    if not spelled.strip("0"):
         return None
-    oid = refs.read(repo, given)
+    oid = refs.read(repo, spelled)
     if oid is None:
-        raise Error(f"not an object: '{given}'")
+        raise Error(f"not an object: '{spelled}'")
     return oid
 
 

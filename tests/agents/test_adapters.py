@@ -20,8 +20,8 @@ COMMON = {"session_id": "s1", "cwd": "/repo"}
 PATCH = "*** Begin Patch\n*** Update File: a b.txt\n*** Move to: sub/../c.txt\n*** End Patch\n"
 
 
-def call(name: str, given: Any, **more: Any) -> dict[str, Any]:
-    return {**COMMON, "tool_name": name, "tool_input": given, "tool_use_id": "t1", **more}
+def call(name: str, fields: Any, **more: Any) -> dict[str, Any]:
+    return {**COMMON, "tool_name": name, "tool_input": fields, "tool_use_id": "t1", **more}
 
 
 def knows_matchers(name: str) -> bool:

@@ -64,11 +64,11 @@ class Ship:
         return path
 
     def tell(
-        self, hooks: Path, hook: str, at: Path | None = None, **given: Any
+        self, hooks: Path, hook: str, at: Path | None = None, **fields: Any
     ) -> subprocess.CompletedProcess[str]:
         """What the agent does at a hook in a directory: run the line of its file that ends so."""
         line = next(one for one in hooks.read_text().splitlines() if one.endswith(f" {hook}"))
-        payload = json.dumps({"session_id": "s1", "cwd": str(at or self.world.path), **given})
+        payload = json.dumps({"session_id": "s1", "cwd": str(at or self.world.path), **fields})
         return subprocess.run(
             ["sh", "-c", line],
             cwd=at or self.world.path,
@@ -195,7 +195,7 @@ def test_events_of_an_adapter_are_checked_as_those_of_any_other_tool(ship: Ship)
 
 
 @pytest.mark.parametrize(
-    ("there", "told", "expected"),
+    ("there", "words", "expected"),
     [
         ("", "ab", "ab"),
         ("ab", "abc", "abc"),
@@ -206,7 +206,7 @@ def test_events_of_an_adapter_are_checked_as_those_of_any_other_tool(ship: Ship)
     ],
 )
 def test_a_transcript_in_our_words_only_grows(
-    tmp_path: Path, there: str, told: str, expected: str
+    tmp_path: Path, there: str, words: str, expected: str
 ) -> None:
     def lines(text: str) -> bytes:
         each = ({"kind": "usage" if c.isupper() else "prompt", "text": c} for c in text)
@@ -214,5 +214,5 @@ def test_a_transcript_in_our_words_only_grows(
 
     path = tmp_path / "exports" / "s1.jsonl"
     adapters.append(str(path), lines(there))
-    adapters.append(str(path), lines(told))
+    adapters.append(str(path), lines(words))
     assert path.read_bytes() == lines(expected)

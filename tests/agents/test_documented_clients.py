@@ -253,7 +253,7 @@ def vscode_payload(name: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "kind", "paths"),
+    ("tool", "fields", "kind", "paths"),
     [
         ("create_file", {"filePath": "/repo/a.py", "content": "a"}, "write", ["/repo/a.py"]),
         (
@@ -268,9 +268,9 @@ def vscode_payload(name: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_call_of_vs_code_names_what_it_writes(
-    tool: str, given: dict[str, Any], kind: str, paths: list[str]
+    tool: str, fields: dict[str, Any], kind: str, paths: list[str]
 ) -> None:
-    call = {"tool_name": tool, "tool_input": given, "tool_use_id": "t-1"}
+    call = {"tool_name": tool, "tool_input": fields, "tool_use_id": "t-1"}
     found = vs_code.event("preToolUse", vscode_payload("PreToolUse", **call))
     assert (found["event"], found["session_id"], found["tool"]["id"]) == (
         "tool-start",

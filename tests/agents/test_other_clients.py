@@ -30,7 +30,7 @@ CLAUDE = {"session_id": "s1", "transcript_path": "/h/s1.jsonl", "cwd": "/repo"}
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("fields", "name"),
     [
         (CLAUDE, "claude-code"),
         ({**CLAUDE, "prompt_id": "p", "timestamp": "t"}, "claude-code"),
@@ -44,10 +44,10 @@ CLAUDE = {"session_id": "s1", "transcript_path": "/h/s1.jsonl", "cwd": "/repo"}
     ],
 )
 def test_a_client_that_runs_claude_codes_hooks_is_known_by_its_payload(
-    given: dict[str, Any], name: str
+    fields: dict[str, Any], name: str
 ) -> None:
-    assert name == agents.recognise(agents.adapter("claude-code"), given).NAME
-    assert agents.recognise(agents.adapter("codex"), given).NAME == "codex"
+    assert name == agents.recognise(agents.adapter("claude-code"), fields).NAME
+    assert agents.recognise(agents.adapter("codex"), fields).NAME == "codex"
 
 
 def test_every_recorded_payload_is_recognised() -> None:

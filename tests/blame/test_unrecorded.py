@@ -35,8 +35,8 @@ def said(role: str, *blocks: dict[str, Any]) -> dict[str, Any]:
     return {"type": role, "message": {"role": role, "content": list(blocks)}}
 
 
-def call(n: int, given: Any, answer: str = "The file f.txt has been updated.") -> Any:
-    use = {"type": "tool_use", "id": f"toolu_{n}", "name": "Edit", "input": given}
+def call(n: int, arguments: Any, answer: str = "The file f.txt has been updated.") -> Any:
+    use = {"type": "tool_use", "id": f"toolu_{n}", "name": "Edit", "input": arguments}
     result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": answer}
     return said("assistant", use), said("user", result)
 

@@ -99,11 +99,11 @@ def grow(repo: Path) -> None:
     (repo / ".revs").write_text(f"{head} {ignored}\n{ignored}\n")
 
 
-@pytest.mark.parametrize("given", some(OPTIONS))
-def test_without_a_session_every_byte_is_gits(history: Path, given: str) -> None:
-    argv = [*given.split(), "a.txt"]
+@pytest.mark.parametrize("options", some(OPTIONS))
+def test_without_a_session_every_byte_is_gits(history: Path, options: str) -> None:
+    argv = [*options.split(), "a.txt"]
     theirs, ours = tool("git", "blame", *argv), tool("blame", *argv)
-    if given == "--progress":  # for the terminal, not for the output
+    if options == "--progress":  # for the terminal, not for the output
         theirs = tool("git", "blame", "a.txt")
     assert theirs.returncode == 0
     assert (_timeless(ours.stdout), ours.returncode) == (_timeless(theirs.stdout), 0)
@@ -114,9 +114,9 @@ def _timeless(blame: bytes) -> bytes:
     return re.sub(rb"(Not Committed Yet \S+ \d\d):\d\d:\d\d", rb"\1", blame)
 
 
-@pytest.mark.parametrize("given", CONFIGURED)
-def test_configuration_shapes_the_output_as_it_does_for_git(history: Path, given: str) -> None:
-    git("config", *given.split())
+@pytest.mark.parametrize("options", CONFIGURED)
+def test_configuration_shapes_the_output_as_it_does_for_git(history: Path, options: str) -> None:
+    git("config", *options.split())
     assert tool("blame", "a.txt").stdout == tool("git", "blame", "a.txt").stdout
 
 

@@ -28,10 +28,10 @@ def through(stage: Stage, *records: Json) -> list[Json]:
 
 @pytest.mark.parametrize("stage", [*STAGES, "relink"])
 @pytest.mark.parametrize(
-    "given", [{"type": "blob"}, {"type": "new"}, {"type": "event", "event": "x"}]
+    "passing", [{"type": "blob"}, {"type": "new"}, {"type": "event", "event": "x"}]
 )
-def test_what_is_not_for_a_stage_passes_through(stage: str, given: Json, repo: Path) -> None:
-    assert through(bind(stage, []), given) == [given]
+def test_what_is_not_for_a_stage_passes_through(stage: str, passing: Json, repo: Path) -> None:
+    assert through(bind(stage, []), passing) == [passing]
 
 
 @pytest.mark.parametrize("stage", STAGES)

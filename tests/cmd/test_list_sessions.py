@@ -107,7 +107,7 @@ def test_sessions_that_only_the_store_knows_have_no_phase(repo: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("told", "seconds"),
+    ("spelling", "seconds"),
     [
         ("1970-01-01T00:00:10Z", 10),
         ("1970-01-01T11:00:10+11:00", 10),
@@ -118,8 +118,8 @@ def test_sessions_that_only_the_store_knows_have_no_phase(repo: Path, tmp_path: 
         ("0001-01-01T00:00:00Z", -62135596800),
     ],
 )
-def test_times_in_every_spelling_are_read(told: object, seconds: float) -> None:
-    assert session_read.instant(told) == seconds
+def test_times_in_every_spelling_are_read(spelling: object, seconds: float) -> None:
+    assert session_read.instant(spelling) == seconds
 
 
 @pytest.mark.parametrize("data", ["", "[]", "{", '{"session_id": 3}', "\0" * 40])

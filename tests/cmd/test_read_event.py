@@ -51,7 +51,7 @@ def test_an_event_that_means_nothing_is_unknown_and_its_payload_is_not_trusted(r
 
 
 @pytest.mark.parametrize(
-    ("agent", "data", "named"),
+    ("agent", "data", "message"),
     [
         ("claude-code", b"", "payload"),
         ("claude-code", b"[]", "payload"),
@@ -61,8 +61,8 @@ def test_an_event_that_means_nothing_is_unknown_and_its_payload_is_not_trusted(r
         ("nosuch", b"{}", "nosuch"),
     ],
 )
-def test_bad_input_is_named(agent: str, data: bytes, named: str, read: Read) -> None:
-    with pytest.raises(InputError, match=named):
+def test_bad_input_is_named(agent: str, data: bytes, message: str, read: Read) -> None:
+    with pytest.raises(InputError, match=message):
         read(agent, "Stop", data)
 
 

@@ -128,7 +128,7 @@ def test_a_hostile_path_is_refused(path: object, repo: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "named"),
+    ("record", "message"),
     [
         ({"mode": "100600", "oid": OID}, "mode"),
         ({"mode": "040000", "oid": OID}, "mode"),
@@ -138,8 +138,8 @@ def test_a_hostile_path_is_refused(path: object, repo: Path) -> None:
         ({"mode": "100644", "oid": OID.replace("9", "g")}, "oid"),
     ],
 )
-def test_a_malformed_entry_is_refused(record: Record, named: str, repo: Path) -> None:
-    with pytest.raises(InputError, match=f"'{named}' of 'x' "):
+def test_a_malformed_entry_is_refused(record: Record, message: str, repo: Path) -> None:
+    with pytest.raises(InputError, match=f"'{message}' of 'x' "):
         tree({"type": "blob", "path": "x", **record})
 
 

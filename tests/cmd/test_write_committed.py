@@ -40,7 +40,7 @@ def test_everything_is_redacted(repo: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "fields",
     [
         {"checkpoints_count": "3"},
         {"files_touched": [1]},
@@ -58,7 +58,7 @@ def test_everything_is_redacted(repo: Path) -> None:
     ],
     ids=str,
 )
-def test_wrong_types_are_refused_and_nothing_is_written(repo: Path, told: dict[str, Any]) -> None:
+def test_wrong_types_are_refused_and_nothing_is_written(repo: Path, fields: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        written(SESSION, {**SESSION, **told})
+        written(SESSION, {**SESSION, **fields})
     assert git("for-each-ref", V1) == ""

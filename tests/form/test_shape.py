@@ -68,6 +68,7 @@ INSIDE = 45
 HEAVY = {*OWNER, *"dataclasses pathlib logging typing subprocess".split()}
 IMPURE = set("time random secrets subprocess socket pathlib tempfile datetime".split())
 ROOMY = {TOP / "gitcp" / "cmd", TOP / "tests" / "cmd"}  # one file a command, named like it
+EMPTY = set("of one whole names named known given rest told kept aside".split())
 RIDDLES = set("ahead behind account others shown told said made found".split())
 
 
@@ -187,6 +188,17 @@ def test_no_function_is_over_40_lines_and_most_are_short() -> None:
 
 def test_a_file_says_its_subject_in_its_first_line() -> None:
     none(name(p) for p in MODULES if tree(p).body and not ast.get_docstring(tree(p)))
+
+
+def test_no_function_and_no_parameter_is_named_by_a_word_that_says_nothing() -> None:
+    """`given` and `rest` say that a caller gave it; the name is to say what it is."""
+    none(
+        f"{name(path)} {word}"
+        for path in EVERYTHING
+        for node in ast.walk(tree(path))
+        for word in [getattr(node, "name" if isinstance(node, FUNCTIONS) else "arg", "")]
+        if isinstance(node, (*FUNCTIONS, ast.arg)) and word.strip("_") in EMPTY
+    )
 
 
 def test_nothing_is_named_by_a_riddle_locals_neither() -> None:

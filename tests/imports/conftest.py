@@ -44,14 +44,14 @@ class Coder(Agent):
         given = {"old_string": old, "new_string": new}
         self._use("Edit", path, given, before.replace(old, new, 1))
 
-    def _use(self, name: str, path: str, given: Json, after: str) -> None:
+    def _use(self, name: str, path: str, arguments: Json, after: str) -> None:
         self._calls += 1
         file, call = self.cwd / path, f"toolu_{self.sid}_{self._calls}"
         before = file.read_text() if file.exists() else None
-        given = {"file_path": str(file), **given}
-        tool: Json = {"tool_name": name, "tool_input": given, "tool_use_id": call}
+        arguments = {"file_path": str(file), **arguments}
+        tool: Json = {"tool_name": name, "tool_input": arguments, "tool_use_id": call}
         self.event("PreToolUse", **tool)
-        self.answer([{"type": "tool_use", "id": call, "name": name, "input": given}])
+        self.answer([{"type": "tool_use", "id": call, "name": name, "input": arguments}])
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(after)
         kind = "create" if before is None else "update"
@@ -87,8 +87,8 @@ class Yesterday:
     def prompt(self, text: str) -> None:
         self._say({"type": "user", "message": {"role": "user", "content": text}})
 
-    def write(self, path: str, text: str, told: bool = True) -> None:
-        """A call of Write; told: its result says what stood there before."""
+    def write(self, path: str, text: str, with_result: bool = True) -> None:
+        """A call of Write; with_result: its result says what stood there before."""
         file = self.repo / path
         before = file.read_text() if file.exists() else None
         file.write_text(text)
@@ -99,7 +99,7 @@ class Yesterday:
         message = {"id": f"msg_{call}", "usage": usage, "content": [use]}
         self._say({"type": "assistant", "message": message})
         kind = "create" if before is None else "update"
-        result = {"type": kind, "originalFile": before} if told else {}
+        result = {"type": kind, "originalFile": before} if with_result else {}
         block = {"type": "tool_result", "tool_use_id": call, "content": "done"}
         self._say({"type": "user", "toolUseResult": result, "message": {"content": [block]}})
 

@@ -92,18 +92,18 @@ def test_a_persons_lines_in_an_agents_file_are_nobodys(past: Yesterday) -> None:
     assert {line[3] for line in Told(past.repo).lines} == {1, 2}
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("with_result", [True, False])
 def test_what_stood_under_a_whole_write_is_nobodys_though_nothing_tells_it(
-    past: Yesterday, told: bool
+    past: Yesterday, with_result: bool
 ) -> None:
     person = "def person_wrote_this():\n    return None\n"
     (past.repo / "tale.py").write_text(person)
     past.prompt("Add a tale")
-    past.write("tale.py", person + TALE, told=told)
+    past.write("tale.py", person + TALE, with_result=with_result)
     past.say()
     past.commit()
     past.imported()
-    assert {line[3] for line in Told(past.repo).lines} == ({3, 4} if told else set())
+    assert {line[3] for line in Told(past.repo).lines} == ({3, 4} if with_result else set())
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_a_repository_that_moved_has_the_conversations_of_its_former_place(
 
 
 def test_what_no_line_tells_is_linked_by_time_and_files_on_request(past: Yesterday) -> None:
-    past.write("tale.py", "x\n", told=False)
+    past.write("tale.py", "x\n", with_result=False)
     past.say()
-    past.write("tale.py", "y\n", told=False)
+    past.write("tale.py", "y\n", with_result=False)
     past.commit()
     assert past.imported() == []
     (link,) = past.imported("--coarse")

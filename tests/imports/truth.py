@@ -52,12 +52,12 @@ class Told:
                     pairs.append((commit, line.split()[1]))
         return pairs
 
-    def _take(self, commit: str, folder: str, names: list[str]) -> None:
+    def _take(self, commit: str, folder: str, files: list[str]) -> None:
         metadata = json.loads(git(self._repo, "show", f"{V1}:{folder}metadata.json"))
         self.metadata.append(metadata)
         session, turns = metadata["session_id"], metadata.get("turns", {})
         self.links.add((commit, session))
-        if folder + "lines.json" not in names:
+        if folder + "lines.json" not in files:
             return
         stored = json.loads(git(self._repo, "show", f"{V1}:{folder}lines.json"))
         for path, entries in stored.items():

@@ -89,7 +89,7 @@ def test_what_a_call_wrote_is_its_own_though_its_hook_comes_late(
     a.prompt("run it")
     call = begin(a, "Bash", command="make")
     world.write("made.txt", "what the command itself wrote\n")
-    busy = lambda *given: [f"sleep 0.2; {command}" for command in hooks(*given)]  # noqa: E731
+    busy = lambda *args: [f"sleep 0.2; {command}" for command in hooks(*args)]  # noqa: E731
     monkeypatch.setattr(matchers, "commands", busy)
     end(a, call, duration_ms=5)
     a.stop()

@@ -169,8 +169,8 @@ def test_what_the_first_prompt_wrote_and_a_later_one_superseded_is_still_there(
 # Tokens.
 
 
-def usage(told: dict[str, Any]) -> list[int]:
-    return [told[key] for key in tokens.usage()]
+def usage(counts: dict[str, Any]) -> list[int]:
+    return [counts[key] for key in tokens.usage()]
 
 
 def test_the_deltas_of_a_sessions_commits_add_up(world: World, a: Agent) -> None:
@@ -199,10 +199,10 @@ MESSAGES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 500)), max_size=
 
 @given(MESSAGES, st.lists(st.integers(0, 20), max_size=4))
 def test_deltas_add_up_however_a_transcript_is_split(
-    told: list[tuple[int, int]], cuts: list[int]
+    counts: list[tuple[int, int]], cuts: list[int]
 ) -> None:
     """A message comes on several lines, perhaps apart; it counts once, with its largest output."""
-    data = [_line(*message) for message in told]
+    data = [_line(*message) for message in counts]
     points = sorted({min(cut, len(data)) for cut in cuts} | {len(data)})
     before, scan, total, start = None, None, tokens.usage(), 0
     for point in points:

@@ -117,17 +117,17 @@ def remember_files(world: World) -> Callable[..., None]:
     journal = (git / "gitcp" / "journal").read_bytes()
     streams = {r: o for r, o in world.refs("refs").items() if "entire/" in r or "gitcp/" in r}
 
-    def back(*names: str) -> None:
+    def back(*words: str) -> None:
         (git / "gitcp" / "judged").unlink(missing_ok=True)  # written when all is done
-        for name in names:
+        for name in words:
             if name in folders:
                 shutil.rmtree(folders[name], ignore_errors=True)
                 shutil.copytree(away / name, folders[name])
-        if "v1" in names and V1 not in streams and world.refs(V1):
+        if "v1" in words and V1 not in streams and world.refs(V1):
             world.git("update-ref", "-d", V1)
-        if "journal" in names:
+        if "journal" in words:
             (git / "gitcp" / "journal").write_bytes(journal)
-        if "streams" in names:
+        if "streams" in words:
             for ref in set(world.refs("refs/heads/entire")) - {V1, *streams}:
                 world.git("update-ref", "-d", ref)
             for ref, oid in streams.items():

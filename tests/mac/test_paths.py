@@ -28,7 +28,7 @@ def test_this_is_a_disk_like_a_macs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "tracked"),
+    ("spelling", "tracked"),
     [
         ("readme.md", "README.md"),
         ("SRC/APP.py", "src/app.py"),
@@ -39,13 +39,13 @@ def test_this_is_a_disk_like_a_macs(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("tools", [True, False])
 def test_what_a_tool_writes_under_another_name_of_a_file_is_linked(
-    disk: World, named: str, tracked: str, tools: bool
+    disk: World, spelling: str, tracked: str, tools: bool
 ) -> None:
     if tracked == NFC:
         disk.write(NFC, "of the person\n")
         disk.commit(NFC)
     agent = disk.agent("s", tools=tools)
-    agent.turn("write", {named: "of the agent\n"})
+    agent.turn("write", {spelling: "of the agent\n"})
     ids = disk.commit(tracked)
     assert ids
     assert disk.committed(ids[0])["s"]["files_touched"] == [tracked]
@@ -57,15 +57,15 @@ def _begin(agent: Agent, path: str, call: str, said: str = "") -> None:
     assert said in event.stderr
 
 
-@pytest.mark.parametrize("named", ["readme.md", "../Repo/README.md"])
-def test_the_guard_sees_two_names_of_one_file(disk: World, named: str) -> None:
+@pytest.mark.parametrize("spelling", ["readme.md", "../Repo/README.md"])
+def test_the_guard_sees_two_names_of_one_file(disk: World, spelling: str) -> None:
     disk.git("config", "gitcp.guard", "deny")
     disk.git("config", "gitcp.guard-wait", "0")
     first, second = disk.agent("s1"), disk.agent("s2")
     first.prompt("begin")
     second.prompt("begin too")
     _begin(first, "README.md", "t1")
-    _begin(second, named, "t2", "Another session is editing")
+    _begin(second, spelling, "t2", "Another session is editing")
 
 
 def test_a_rename_in_case_only_is_a_rename(disk: World) -> None:

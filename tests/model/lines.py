@@ -295,8 +295,8 @@ class Lines:
                 for line in self.world.read(name).splitlines():
                     self.may(line, UNKNOWN)
 
-    def may(self, line: str, *names: str) -> None:
-        self.also.setdefault(line.strip(), set()).update(names)
+    def may(self, line: str, *authors: str) -> None:
+        self.also.setdefault(line.strip(), set()).update(authors)
 
 
 _STATES = {

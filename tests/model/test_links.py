@@ -191,16 +191,16 @@ class Walk:
             ids += [line.split(": ")[1] for line in note.splitlines() if line.startswith(KEY)]
             self.right(oid, ids, patch, kept)
 
-    def right(self, oid: str, ids: list[str], patch: str, kept: dict[str, set[str]]) -> None:
+    def right(self, oid: str, ids: list[str], patch: str, stays: dict[str, set[str]]) -> None:
         where = f"{oid} after {self.log}"
-        assert set(ids) <= kept.keys(), f"dangling {set(ids) - kept.keys()} in {where}"
+        assert set(ids) <= stays.keys(), f"dangling {set(ids) - stays.keys()} in {where}"
         added = [line for line in patch.splitlines() if line.startswith("+line number")]
         holds = {line.rpartition(" ")[2] for line in added} - {"person"}
-        linked = {sid for one in ids for sid in kept[one]}
+        linked = {sid for one in ids for sid in stays[one]}
         assert holds <= linked, f"lost {holds - linked} in {where}"
         gone = {line.rpartition(" ")[2] for line in patch.splitlines() if line.startswith("-line")}
         for one in ids:
-            of = kept[one]
+            of = stays[one]
             assert of & (holds | gone), f"wrong {one} of {of} in {where}"
             wrong = of - holds - gone  # but in a part of a commit: it has the whole checkpoint
             assert not wrong or wrong <= self.ever(one), f"wrong {wrong} in {where}"

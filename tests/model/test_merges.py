@@ -73,10 +73,10 @@ def test_any_order_of_merges_gives_the_same_tree(
         base = written(objects, objects.write("tree", b""), before)
         a, b, c = (written(objects, base, writes) for writes in clones)
 
-        def merged(one: str, *others: str) -> str:
+        def merged(ours: str, *others: str) -> str:
             for other in others:
-                one = Union(objects).stores(one, other)
-            return one
+                ours = Union(objects).stores(ours, other)
+            return ours
 
         trees = {merged(*order) for order in permutations((a, b, c))}
         trees |= {merged(a, merged(b, c)), merged(merged(a, b), merged(b, c), merged(c, a))}

@@ -105,9 +105,9 @@ def take_picture(browser: Any, width: int) -> str:
     return "".join(f"{gray // 16:x}" for gray in grays(base64.b64decode(data)))
 
 
-def distance(one: str, other: str) -> float:
+def distance(color: str, other: str) -> float:
     """How far two pictures are apart on average, in sixteenths from black to white."""
-    pairs = list(zip(one, other, strict=False))
+    pairs = list(zip(color, other, strict=False))
     return sum(abs(int(a, 16) - int(b, 16)) for a, b in pairs) / max(1, len(pairs))
 
 

@@ -40,7 +40,7 @@ source "$1"
 
 
 @pytest.mark.parametrize(
-    ("words", "kind", "known"),
+    ("words", "kind", "offered"),
     [
         ([""], "recorded", []),
         (["-"], "", ["-a", "--all", "--agent", "--how"]),
@@ -51,9 +51,11 @@ source "$1"
         (["--", "-a"], "recorded", []),
     ],
 )
-def test_what_may_follow_is_told_by_the_rows(words: list[str], kind: str, known: list[str]) -> None:
+def test_what_may_follow_is_told_by_the_rows(
+    words: list[str], kind: str, offered: list[str]
+) -> None:
     found, wanted = following(ROWS, words)
-    assert (wanted, [*found]) == (kind, known)
+    assert (wanted, [*found]) == (kind, offered)
 
 
 def test_words_are_meant_as_a_person_types_them() -> None:

@@ -74,7 +74,7 @@ def picking(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("begin", "named"),
+    ("begin", "operation"),
     [
         (merging, "a merge"),
         (rebasing, "a rebase"),
@@ -83,7 +83,7 @@ def picking(world: World) -> None:
     ],
 )
 def test_inside_an_operation_of_git_the_plan_names_it_and_it_stays_as_it_is(
-    world: World, a: Agent, begin: Callable[[World], None], named: str
+    world: World, a: Agent, begin: Callable[[World], None], operation: str
 ) -> None:
     world.git("branch", "-q", "side", "HEAD~1")
     world.git("switch", "-q", "side")
@@ -95,11 +95,11 @@ def test_inside_an_operation_of_git_the_plan_names_it_and_it_stays_as_it_is(
     before, untouched = files(world.path), around(world)
     git_dir = sorted(p.name for p in (world.path / ".git").iterdir())
     told = done(world, "rewind", "--files-only", "--to", temporary(world)[-1])
-    assert f"note: {named}" in told and "neither ended nor continued" in told
+    assert f"note: {operation}" in told and "neither ended nor continued" in told
     assert world.read("a.py") == "1\n1\n"
     assert around(world) == untouched
     assert [n for n in git_dir if not (world.path / ".git" / n).exists()] == []
-    assert named in done(world, "undo")
+    assert operation in done(world, "undo")
     assert files(world.path) == before
 
 
@@ -166,7 +166,7 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
         known = listed_points.find(repo, objects, oldest)
         wisher = planning.to_point(known, [])
         step = undo_log.new_step("rewind", "test")
-        outcome = steps.Mover(repo, objects, agree, lambda done, of: None).step(wisher, step)
+        outcome = steps.Mover(repo, objects, agree, lambda done, total: None).step(wisher, step)
     assert seen == [["a.py", "z.py"], ["a.py", "src/app.py", "z.py"]]
     assert outcome["step"]
     assert world.read("src/app.py") == "print('app')\n"

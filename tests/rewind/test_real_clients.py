@@ -39,10 +39,10 @@ def session(world: World) -> str:
     return state.stem
 
 
-def sent(client: Client, told: str, heard: list[str] | None = None) -> list[str]:
+def sent(client: Client, words: str, heard: list[str] | None = None) -> list[str]:
     """What of both turns the model is sent when the person types the command that was told;
     heard: gets what gitcp lets the model know."""
-    line = next(line for line in told.splitlines() if line.strip().startswith(f"{client.name} "))
+    line = next(line for line in words.splitlines() if line.strip().startswith(f"{client.name} "))
     texts = client.run("the third prompt", line.split()[-1])
     assert [text for text in texts if "the third prompt" in text]
     if heard is not None:

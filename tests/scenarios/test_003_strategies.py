@@ -156,12 +156,14 @@ def test_a_strategy_that_does_not_exist_is_the_default(world: World) -> None:
     assert '"strategy":"manual-commit"' in world.gitcp("status", "--json")
 
 
-@pytest.mark.parametrize(("name", "kept"), [("dual", "auto-commit"), ("shadow", "manual-commit")])
+@pytest.mark.parametrize(
+    ("name", "present"), [("dual", "auto-commit"), ("shadow", "manual-commit")]
+)
 def test_the_legacy_name_of_a_strategy_is_taken_for_its_present_one(
-    world: World, name: str, kept: str
+    world: World, name: str, present: str
 ) -> None:
     world.gitcp("enable", f"--strategy={name}")
-    assert world.git("config", "gitcp.strategy") == kept
+    assert world.git("config", "gitcp.strategy") == present
 
 
 def task(event: object, work: object) -> None:

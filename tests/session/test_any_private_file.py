@@ -117,7 +117,7 @@ def lived(world: World) -> None:
     cache = StatCache(repo)
     cache._settled = sys.maxsize
     cache.put("README.md", (world.path / "README.md").stat(), "", world.head)
-    cache.save(whole=False)
+    cache.save(complete=False)
     two = world.agent("s-two", tools=True)
     two.prompt("write too")
     path = {"file_path": str(two.cwd / "x")}
@@ -141,13 +141,13 @@ def give_up_rights() -> None:
         ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
-def run(world: World, *argv: str, given: object = None) -> subprocess.CompletedProcess[str]:
+def run(world: World, *argv: str, payload: object = None) -> subprocess.CompletedProcess[str]:
     """A program in the world, with no right of root's, in bounded time."""
     return subprocess.run(
         argv,
         cwd=world.path,
         env={**os.environ, **world.env, "CLAUDE_PID": str(os.getpid())},
-        input=json.dumps(given) if given else "",
+        input=json.dumps(payload) if payload else "",
         capture_output=True,
         text=True,
         errors="backslashreplace",
@@ -165,7 +165,7 @@ def works_on(world: World) -> list[str]:
     def hook(name: str, **payload: object) -> None:
         head = {"session_id": "s-one", "transcript_path": str(transcript), "cwd": str(world.path)}
         argv = (sys.executable, "-I", "-S", str(ENTRY), "claude-code", name)
-        note(name, run(world, *argv, given={**head, "hook_event_name": name, **payload}))
+        note(name, run(world, *argv, payload={**head, "hook_event_name": name, **payload}))
 
     def note(name: str, done: subprocess.CompletedProcess[str], ok: tuple[int, ...] = (0,)) -> None:
         for line in done.stderr.splitlines():

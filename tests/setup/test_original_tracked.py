@@ -59,14 +59,14 @@ def test_uninstall_keeps_what_was_written_beside_the_switch_since(theirs: Path) 
     assert json.loads((theirs / OFF).read_text()) == {"log_level": "debug"}
 
 
-@pytest.mark.parametrize("told", ["--force", "--shared"])
-def test_tracked_settings_are_written_when_that_is_told(theirs: Path, told: str) -> None:
-    enable.run([told])
+@pytest.mark.parametrize("option", ["--force", "--shared"])
+def test_tracked_settings_are_written_when_that_is_told(theirs: Path, option: str) -> None:
+    enable.run([option])
     path = theirs / ".claude/settings.json"
     there = commands(path) if "hooks" in json.loads(path.read_text()) else []
-    assert (ENTRY["command"] in there) is (told == "--shared")
-    assert (theirs / OFF).exists() is (told == "--shared")
-    assert any("gitcp-hook" in command for command in there) is (told == "--shared")
+    assert (ENTRY["command"] in there) is (option == "--shared")
+    assert (theirs / OFF).exists() is (option == "--shared")
+    assert any("gitcp-hook" in command for command in there) is (option == "--shared")
 
 
 def test_entries_in_settings_that_are_not_tracked_go_as_before(repo: Path) -> None:

@@ -39,7 +39,7 @@ class Forge:
     lock: threading.Lock = field(default_factory=threading.Lock)
     url: str = ""
 
-    def answer(self, method: str, path: str, given: Json) -> tuple[int, Json]:
+    def answer(self, method: str, path: str, value: Json) -> tuple[int, Json]:
         """(status, body) of what a forge answers, GitHub or GitLab."""
         self.asked.append(f"{method} {path}")
         if path == "user":
@@ -52,7 +52,7 @@ class Forge:
             return 200, self.comments
         if method == "POST":
             number = max([comment["id"] for comment in self.comments], default=0) + 1
-            self.comments.append({"id": number, "body": given["body"], **BOT})
+            self.comments.append({"id": number, "body": value["body"], **BOT})
             return 201, self.comments[-1]
         number = int(path.rpartition("/")[2])
         there = [comment for comment in self.comments if comment["id"] == number]
@@ -61,7 +61,7 @@ class Forge:
         if method == "DELETE":
             self.comments.remove(there[0])
         else:
-            there[0]["body"] = given["body"]
+            there[0]["body"] = value["body"]
         return 200, {}
 
 

@@ -73,7 +73,7 @@ def test_a_checkpoint_written_again_stands_on_its_first_commit(own: World) -> No
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "expected"),
     [
         (("log",), "write one"),
         (("log", "--json"), "s-one"),
@@ -91,10 +91,10 @@ def test_a_checkpoint_written_again_stands_on_its_first_commit(own: World) -> No
     ],
 )
 def test_a_command_reads_a_checkpoint_of_a_ref(
-    own: World, command: tuple[str, ...], told: str
+    own: World, command: tuple[str, ...], expected: str
 ) -> None:
     linked(own, "one")
-    assert told in own.gitcp(*command)
+    assert expected in own.gitcp(*command)
 
 
 @pytest.mark.parametrize("checkpoint_id", [ULID, "0123456789ab"])

@@ -186,12 +186,14 @@ def test_push_to_a_remote_that_is_none_changes_nothing(stored: World) -> None:
     assert config(stored) == ""
 
 
-@pytest.mark.parametrize("named", ["origin", ""])
-def test_a_store_that_git_itself_would_send_elsewhere_is_refused(stored: World, named: str) -> None:
+@pytest.mark.parametrize("setting", ["origin", ""])
+def test_a_store_that_git_itself_would_send_elsewhere_is_refused(
+    stored: World, setting: str
+) -> None:
     stored.remote("origin")
     deploy = stored.remote("deploy")
-    if named:
-        stored.git("config", "gitcp.remote", named)
+    if setting:
+        stored.git("config", "gitcp.remote", setting)
     for args in (["--all"], ["main", "entire/checkpoints/v1"]):
         done = tried(stored, "git", "push", "-q", "deploy", *args)
         assert done.returncode and "entire/checkpoints/v1" in done.stderr

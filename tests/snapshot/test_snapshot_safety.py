@@ -168,12 +168,12 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gitcp.store.snapshot.hashing.time.time_ns", lambda: later)
 
 
-def stored(write: bool = True, known: bool = False) -> int:
+def stored(write: bool = True, is_known: bool = False) -> int:
     """Resolve a scan; return how many files were read to be stored."""
     repo = Repo.find()
     with Counting(repo) as objects:
-        tip = Lookup(objects, git("rev-parse", "tip^{tree}").decode().strip()) if known else None
-        blobs.resolve(objects, snapshot.scan(repo), write=write, known=tip)
+        tip = Lookup(objects, git("rev-parse", "tip^{tree}").decode().strip()) if is_known else None
+        blobs.resolve(objects, snapshot.scan(repo), write=write, head=tip)
         return objects.read_files
 
 
@@ -210,7 +210,7 @@ def test_what_a_ref_holds_in_a_pack_is_not_stored_again(
     sh("echo 1 >new; git add .; git commit -qm tip; git branch tip; git reset -q HEAD~; git gc -q")
     settled(monkeypatch)
     stored(write=False)
-    assert [stored(known=True), stored()] == [0, 1]
+    assert [stored(is_known=True), stored()] == [0, 1]
 
 
 @pytest.mark.linux

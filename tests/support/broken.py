@@ -123,9 +123,9 @@ def renumber(store: Store) -> None:
     store.json("metadata.json", sessions=entries)
 
 
-def delete(*names: str) -> Broken:
+def delete(*patterns: str) -> Broken:
     def broken(store: Store) -> None:
-        for name in names:
+        for name in patterns:
             refs.update(store.repo, [(name, None, refs.read(store.repo, name))], "test")
 
     return broken

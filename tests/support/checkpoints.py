@@ -62,12 +62,12 @@ def keep(
     objects: Objects,
     session_id: str,
     path: Path,
-    whole: bool = False,
+    complete: bool = False,
     check: bool = False,
 ) -> transcript.Stored:
     """transcript.stored, where there is something to store."""
     about = (session_id, str(path), Plain(), None)
-    found = transcript.stored(repo, objects, *about, whole=whole, check=check)
+    found = transcript.stored(repo, objects, *about, complete=complete, check=check)
     assert found is not None
     objects.packs.flush()
     return found

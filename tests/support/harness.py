@@ -208,12 +208,12 @@ class World:
         assert done.status == 0, done
         return done.stdout
 
-    def run_hook(self, args: list[str], cwd: Path, env: Mapping[str, str], given: bytes) -> Call:
+    def run_hook(self, args: list[str], cwd: Path, env: Mapping[str, str], payload: bytes) -> Call:
         """Run a hook of a client, given what it is told."""
         if not self.via:
-            return _call(warm.hook(args, cwd, env, given))
+            return _call(warm.hook(args, cwd, env, payload))
         argv = [*self.via, sys.executable, "-I", "-S", str(ENTRY), *args]
-        return _run(argv, cwd, env, given.decode())
+        return _run(argv, cwd, env, payload.decode())
 
     def share(self, name: str = "origin") -> Path:
         """A bare repository beside this one, its remote of that name, to which checkpoints go."""

@@ -65,7 +65,7 @@ def test_an_unfinished_line_waits_until_it_is_whole(repo: Path, tmp_path: Path) 
     live.write_bytes(lines(0, 3) + b'{"half": "hunter2')
     with Objects(r) as objects:
         assert joined(keep(r, objects, "s", live)) == lines(0, 3)
-        as_it_is = keep(r, objects, "s", live, whole=True)
+        as_it_is = keep(r, objects, "s", live, complete=True)
         assert joined(as_it_is) == lines(0, 3) + b'{"half": "REDACTED'
         assert as_it_is.content_hash == transcript.content_hash(joined(as_it_is))
         live.write_bytes(lines(0, 3) + b'{"half": "hunter2"}\n' + lines(4, 5))

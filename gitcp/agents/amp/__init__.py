@@ -32,16 +32,16 @@ EVENTS = claudes.CORE
 HOOKS = tuple((name, None, None) for name in EVENTS)  # the plugin needs no matchers
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
+def event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
     if ours is None:
         return payload.unknown(NAME)
-    record = payload.event(NAME, ours, given)
+    record = payload.event(NAME, ours, fields)
     if ours in ("tool-start", "tool-end"):
-        kinds = {payload.text(given, "tool_name"): payload.text(given, "kind") or "other"}
-        tool = record["tool"] = payload.tool(given, kinds)
-        paths = given.get("input_paths") if tool["kind"] == "write" else ()
+        kinds = {payload.text(fields, "tool_name"): payload.text(fields, "kind") or "other"}
+        tool = record["tool"] = payload.tool(fields, kinds)
+        paths = fields.get("input_paths") if tool["kind"] == "write" else ()
         tool["input_paths"] = [payload.path(path, record["cwd"], "path") for path in paths or ()]
-        payload.take_response(tool, given.get("tool_response"))
+        payload.take_response(tool, fields.get("tool_response"))
     return record

@@ -36,16 +36,16 @@ EVENTS = {"PreInvocation": "turn-start", "PostToolUse": "tool-end", "Stop": "tur
 HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
-def adapt(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The hook, and its payload in Claude Code's words.  A turn begins before its first call of the
     model, and ends where nothing runs any more."""
-    roots, call = given.get("workspacePaths"), payload.mapping(given, "toolCall")
-    later = name == "PreInvocation" and given.get("invocationNum") != 0
-    busy = name == "Stop" and given.get("fullyIdle") is False
+    roots, call = fields.get("workspacePaths"), payload.mapping(fields, "toolCall")
+    later = name == "PreInvocation" and fields.get("invocationNum") != 0
+    busy = name == "Stop" and fields.get("fullyIdle") is False
     nameless = name == "PostToolUse" and not call
     arguments = {key: _unquote(value) for key, value in payload.mapping(call, "args").items()}
     return "" if later or busy or nameless else name, {
-        "session_id": given.get("conversationId"),
+        "session_id": fields.get("conversationId"),
         "cwd": roots[0] if isinstance(roots, list) and roots else None,
         "tool_name": call.get("name"),
         "tool_input": {
@@ -53,7 +53,7 @@ def adapt(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
             "command": arguments.get("CommandLine"),
             "content": arguments.get("CodeContent"),
         },
-        "tool_error": given.get("error"),
+        "tool_error": fields.get("error"),
     }
 
 

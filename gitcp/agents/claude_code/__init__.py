@@ -83,32 +83,32 @@ _LONGEST = 200  # characters of the name of a project's folder
 _FAILED = ("<tool_use_error>", "PreToolUse:")  # how the text of a call that never ran begins
 
 
-def is_own(given: Mapping[str, Any]) -> bool:
+def is_own(fields: Mapping[str, Any]) -> bool:
     """Whether a payload is surely of this client; others run its hooks too."""
-    named = str(given.get("transcript_path")).endswith(f"{given.get('session_id')}.jsonl")
-    return named and "conversation_id" not in given
+    named = str(fields.get("transcript_path")).endswith(f"{fields.get('session_id')}.jsonl")
+    return named and "conversation_id" not in fields
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
+def event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
-    if ours is None or (ours == "turn-start" and given.get("agent_id") is not None):
+    if ours is None or (ours == "turn-start" and fields.get("agent_id") is not None):
         return payload.unknown(NAME)
-    record = payload.event(NAME, ours, given)
+    record = payload.event(NAME, ours, fields)
     if name == "PostToolBatch":
-        record["tools"] = [_tool(c, record["cwd"]) for c in payload.objects(given, "tool_calls")]
+        record["tools"] = [_tool(c, record["cwd"]) for c in payload.objects(fields, "tool_calls")]
     elif ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _tool(given, record["cwd"])
+        tool = record["tool"] = _tool(fields, record["cwd"])
         tool["failed"] = name == "PostToolUseFailure"
-        if given.get("is_interrupt") is True:
+        if fields.get("is_interrupt") is True:
             tool["interrupted"] = True
-        record["event"] = _refined(ours, tool, given.get("tool_response"))
+        record["event"] = _refined(ours, tool, fields.get("tool_response"))
     return record
 
 
-def _tool(given: dict[str, Any], cwd: str) -> Tool:
-    tool = payload.tool(given, KINDS, ("file_path", "notebook_path"), cwd)
-    response = given.get("tool_response")
+def _tool(fields: dict[str, Any], cwd: str) -> Tool:
+    tool = payload.tool(fields, KINDS, ("file_path", "notebook_path"), cwd)
+    response = fields.get("tool_response")
     if isinstance(response, dict):
         if tool["kind"] == "task" and response.get("agentId"):
             tool["agent_id"] = ids.component(response["agentId"], "agentId")

@@ -84,8 +84,8 @@ def title(text: str, session_id: str) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 
-def _history_of(line: dict[str, Any], kept: set[str]) -> bool:
-    return line.get("type") in _HISTORY and line.get("messageId") in kept
+def _history_of(line: dict[str, Any], staying: set[str]) -> bool:
+    return line.get("type") in _HISTORY and line.get("messageId") in staying
 
 
 def _written(
@@ -164,16 +164,16 @@ class _Tree:
             step = self.parent[step]
         return ancestors
 
-    def siblings(self, kept: set[str], end: int, later: bool) -> set[str]:
+    def siblings(self, staying: set[str], end: int, later: bool) -> set[str]:
         """The other lines of the messages in kept, and the results of their calls; later: also
         those that stand below line end.
 
         Calls made at once stand on each other, their results each on its own call.
         """
         part = self._lines[: end + 1]
-        messages = {_message_of(line) for _, line in part if _uuid_of(line) in kept} - {""}
+        messages = {_message_of(line) for _, line in part if _uuid_of(line) in staying} - {""}
         same = {_uuid_of(line) for _, line in part if _message_of(line) in messages} - {""}
-        callers = same | kept
+        callers = same | staying
         results = {
             _uuid_of(line)
             for _, line in (self._lines if later else part)

@@ -27,9 +27,9 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
     return transcript_scan.read(_Reader(transcript_scan.begin(previous)), data)
 
 
-def written_path(name: str, given: dict[str, Any]) -> str | None:
+def written_path(name: str, arguments: dict[str, Any]) -> str | None:
     """The path that a call of the tool name with this input writes, as it was named."""
-    path = given.get("file_path") or given.get("notebook_path") if name in WRITES else None
+    path = arguments.get("file_path") or arguments.get("notebook_path") if name in WRITES else None
     return path if isinstance(path, str) else None
 
 
@@ -134,11 +134,11 @@ class _Reader:
         elif path and path not in self.written:
             self.pending[key] = path
 
-    def usage(self, message: str, given: dict[str, Any]) -> None:
+    def usage(self, message: str, counts: dict[str, Any]) -> None:
         """Count a message once, by its line with the most output."""
         before = self.messages.pop(message, None)
         names = "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens"
-        now = tuple(tokens.count(given.get(name)) for name in names.split())
+        now = tuple(tokens.count(counts.get(name)) for name in names.split())
         self.messages[message] = now = now if before is None or now[3] > before[3] else before
         old = (*before, 1) if before else (0,) * 5
         pairs = zip(tokens.counts(self.spent), (*now, 1), old, strict=True)

@@ -56,23 +56,23 @@ HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
 _PATHS = ("path", "file_path", "absolutePath")
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
+def event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
-    ours, parent = EVENTS.get(name), given.get("parent_agent_id")
+    ours, parent = EVENTS.get(name), fields.get("parent_agent_id")
     if ours is None or (parent is not None and ours in ("turn-start", "turn-end")):
         return payload.unknown(NAME)
-    session = payload.mapping(given, "sessionContext").get("rootSessionId") or given.get("taskId")
-    roots = given.get("workspaceRoots")
+    session = payload.mapping(fields, "sessionContext").get("rootSessionId") or fields.get("taskId")
+    roots = fields.get("workspaceRoots")
     common = {
         "session_id": session,
         "cwd": roots[0] if isinstance(roots, list) and roots else None,
-        "agent_id": given.get("agent_id") if parent is not None else None,
-        "turn_id": given.get("timestamp") if isinstance(given.get("timestamp"), str) else None,
-        "last_assistant_message": payload.mapping(given, "turn").get("outputText"),
+        "agent_id": fields.get("agent_id") if parent is not None else None,
+        "turn_id": fields.get("timestamp") if isinstance(fields.get("timestamp"), str) else None,
+        "last_assistant_message": payload.mapping(fields, "turn").get("outputText"),
     }
     if ours == "turn-start":
-        prompt = payload.mapping(given, "userPromptSubmit").get("prompt")
-        common["prompt"] = prompt or payload.mapping(given, "taskStart").get("task")
+        prompt = payload.mapping(fields, "userPromptSubmit").get("prompt")
+        common["prompt"] = prompt or payload.mapping(fields, "taskStart").get("task")
     else:
         common.pop("turn_id")
     record = payload.event(NAME, ours, common)
@@ -81,7 +81,7 @@ def event(name: str, given: dict[str, Any]) -> Event:
     if ours == "turn-start" and not record["prompt"]:
         record["prompt"] = _asked(os.path.join(folder, record["session_id"] + ".json"))
     if ours in ("tool-start", "tool-end"):
-        record["tool"] = _tool(given, ours, record["cwd"])
+        record["tool"] = _tool(fields, ours, record["cwd"])
     return record
 
 
@@ -95,9 +95,9 @@ def _asked(path: str) -> str:
     return prompts.clean(task) if isinstance(task, str) else ""
 
 
-def _tool(given: dict[str, Any], ours: str, cwd: str) -> Tool:
-    call = payload.mapping(given, "tool_call" if ours == "tool-start" else "tool_result")
-    other = payload.mapping(given, "preToolUse" if ours == "tool-start" else "postToolUse")
+def _tool(fields: dict[str, Any], ours: str, cwd: str) -> Tool:
+    call = payload.mapping(fields, "tool_call" if ours == "tool-start" else "tool_result")
+    other = payload.mapping(fields, "preToolUse" if ours == "tool-start" else "postToolUse")
     arguments = payload.mapping(call, "input") or payload.mapping(other, "parameters")
     commands = arguments.get("commands")
     if isinstance(commands, list):

@@ -71,11 +71,11 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield str(block.get("tool_use_id")), answer
 
 
-def written(name: str, given: dict[str, Any]) -> list[str]:
+def written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":
-        return apply_patch.paths("\n".join(v for v in given.values() if isinstance(v, str)))
-    return _path(given) if name in WRITES else []
+        return apply_patch.paths("\n".join(v for v in arguments.values() if isinstance(v, str)))
+    return _path(arguments) if name in WRITES else []
 
 
 def _typed(text: str) -> str:
@@ -85,8 +85,8 @@ def _typed(text: str) -> str:
     return inner if head.startswith("<user_input") and end else text
 
 
-def _usage(given: dict[str, Any]) -> Usage:
+def _usage(counts: dict[str, Any]) -> Usage:
     """inputTokens holds what came from the cache and went into it."""
     names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
-    whole, write, read, output = (tokens.count(given.get(name)) for name in names)
+    whole, write, read, output = (tokens.count(counts.get(name)) for name in names)
     return tokens.usage(max(0, whole - write - read), write, read, output, 1)

@@ -51,40 +51,40 @@ _TOOLS = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
+def event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
-    ours, agent = EVENTS.get(name), given.get("agent_id")
+    ours, agent = EVENTS.get(name), fields.get("agent_id")
     if ours is None or (ours == "turn-start" and agent is not None):
         return payload.unknown(NAME)
-    record = payload.event(NAME, ours, given)
+    record = payload.event(NAME, ours, fields)
     if agent is not None and name != "SubagentStop" and "transcript_path" in record:
         record["agent_transcript_path"] = record.pop("transcript_path")
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.tool(given, KINDS)
-        _complete(tool, given, record["cwd"])
+        tool = record["tool"] = payload.tool(fields, KINDS)
+        _complete(tool, fields, record["cwd"])
         if tool["kind"] == "task" and ours == "tool-start":
             record["event"] = "subagent-start"  # it runs in the background: SubagentStop ends it
     return record
 
 
-def _complete(tool: Tool, given: dict[str, Any], cwd: str) -> None:
-    response = given.get("tool_response")
+def _complete(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
+    response = fields.get("tool_response")
     response = response if isinstance(response, str) else ""
     if tool["kind"] in ("write", "shell"):
-        tool["input_paths"] = _patched(given, cwd)
+        tool["input_paths"] = _patched(fields, cwd)
     payload.say_output(tool, response)
     if tool["kind"] == "write":
         tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
     elif tool["kind"] == "task":
-        tool["description"] = payload.words(payload.mapping(given, "tool_input"), "message")
+        tool["description"] = payload.words(payload.mapping(fields, "tool_input"), "message")
         agent = (load(response.encode()) or {}).get("agent_id")
         if agent is not None:
             tool["agent_id"] = ids.component(agent, "agent_id")
 
 
-def _patched(given: dict[str, Any], cwd: str) -> list[str]:
+def _patched(fields: dict[str, Any], cwd: str) -> list[str]:
     """The paths of a patch, also of one given to a shell in a here-document."""
-    command = payload.text(payload.mapping(given, "tool_input"), "command")
+    command = payload.text(payload.mapping(fields, "tool_input"), "command")
     if "*** Begin Patch" not in command:
         return []
     return [payload.path(path, cwd, "command") for path in apply_patch.paths(command)]

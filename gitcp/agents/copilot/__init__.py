@@ -71,56 +71,58 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     }
 
 
-def is_own(given: Mapping[str, Any]) -> bool:
+def is_own(fields: Mapping[str, Any]) -> bool:
     """False where a payload is of VS Code, which runs the hooks of this client too."""
-    return "hookEventName" not in given
+    return "hookEventName" not in fields
 
 
-def is_payload(given: Mapping[str, Any]) -> bool:
+def is_payload(fields: Mapping[str, Any]) -> bool:
     """Whether a payload that came to a hook of Claude Code is of this client."""
-    if not is_own(given):
+    if not is_own(fields):
         return False
-    if "sessionId" in given or "parentAgentId" in given:
+    if "sessionId" in fields or "parentAgentId" in fields:
         return True
-    transcript = given.get("transcript_path")
+    transcript = fields.get("transcript_path")
     if isinstance(transcript, str):
         return os.path.basename(transcript) == "events.jsonl"
-    return "timestamp" in given and "transcript_path" not in given and "cursor_version" not in given
+    return (
+        "timestamp" in fields and "transcript_path" not in fields and "cursor_version" not in fields
+    )
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
+def event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     name = _CLAUDES.get(name, name[:1].lower() + name[1:])
-    given = {_snake(key): value for key, value in given.items()}
-    ours, agent = EVENTS.get(name), given.get("agent_id")
+    fields = {_snake(key): value for key, value in fields.items()}
+    ours, agent = EVENTS.get(name), fields.get("agent_id")
     if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
         return payload.unknown(NAME)
-    if agent is not None and given.get("session_id") == agent:
-        given["session_id"] = given.get("parent_agent_id")
-    record = payload.event(NAME, ours, given)
+    if agent is not None and fields.get("session_id") == agent:
+        fields["session_id"] = fields.get("parent_agent_id")
+    record = payload.event(NAME, ours, fields)
     if ours == "turn-start":
-        record["turn"] = _moment(given.get("timestamp"))
+        record["turn"] = _moment(fields.get("timestamp"))
     folder = resolve_path(os.path.expanduser("~"), ".copilot/session-state", HOME_ENV)
     record.setdefault("transcript_path", os.path.join(folder, record["session_id"], "events.jsonl"))
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _tool(given, record["cwd"])
+        tool = record["tool"] = _tool(fields, record["cwd"])
         tool["failed"] = tool["failed"] or name == "postToolUseFailure"
         record["event"] = payload.refined(ours, tool)
     return record
 
 
-def _tool(given: dict[str, Any], cwd: str) -> Tool:
-    arguments = given.pop("tool_args", given.get("tool_input"))
-    given["tool_input"] = arguments = _loaded(arguments)
-    given["tool_use_id"] = _id(arguments)
-    tool = payload.tool(given, KINDS, _PATHS, cwd)
+def _tool(fields: dict[str, Any], cwd: str) -> Tool:
+    arguments = fields.pop("tool_args", fields.get("tool_input"))
+    fields["tool_input"] = arguments = _loaded(arguments)
+    fields["tool_use_id"] = _id(arguments)
+    tool = payload.tool(fields, KINDS, _PATHS, cwd)
     if tool["kind"] == "write" and "patch" in arguments:
         tool["input_paths"] = _patched(arguments, cwd)
     elif tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):
         tool["background"] = True
     elif tool["kind"] == "task":
         tool["subagent_type"] = payload.text(arguments, "agent_type")
-    result = payload.mapping(given, "tool_result")
+    result = payload.mapping(fields, "tool_result")
     _result(tool, {_snake(key): value for key, value in result.items()})
     return tool
 

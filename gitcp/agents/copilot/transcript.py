@@ -56,15 +56,15 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield str(data.get("toolCallId")), answer
 
 
-def written(name: str, given: dict[str, Any]) -> list[str]:
+def written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":
-        return apply_patch.paths(str(given.get("patch") or given.get("input") or ""))
-    return _path(given) if name in WRITES else []
+        return apply_patch.paths(str(arguments.get("patch") or arguments.get("input") or ""))
+    return _path(arguments) if name in WRITES else []
 
 
-def _usage(given: dict[str, Any]) -> Usage:
+def _usage(counts: dict[str, Any]) -> Usage:
     """inputTokens holds what came from the cache and went into it."""
     names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
-    whole, write, read, output = (tokens.count(given.get(name)) for name in names)
+    whole, write, read, output = (tokens.count(counts.get(name)) for name in names)
     return tokens.usage(max(0, whole - write - read), write, read, output, 1)

@@ -59,44 +59,46 @@ HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENT
 _PATHS = ("file_path", "path", "target_file", "target_notebook")
 
 
-def is_own(given: dict[str, Any]) -> bool:
+def is_own(fields: dict[str, Any]) -> bool:
     """False where a payload is of Grok Build, which runs the hooks of this client too."""
-    return "hookEventName" not in given
+    return "hookEventName" not in fields
 
 
-def is_payload(given: dict[str, Any]) -> bool:
+def is_payload(fields: dict[str, Any]) -> bool:
     """Whether a payload that came to a hook of Claude Code is of this client."""
-    return "cursor_version" in given or ("conversation_id" in given and "workspace_roots" in given)
+    return "cursor_version" in fields or (
+        "conversation_id" in fields and "workspace_roots" in fields
+    )
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
+def event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     name = _CLAUDES.get(name, name[:1].lower() + name[1:])
     ours = EVENTS.get(name)
     if ours is None:
         return payload.unknown(NAME)
-    roots = given.get("workspace_roots")
+    roots = fields.get("workspace_roots")
     root = roots[0] if isinstance(roots, list) and roots else None
-    given = {
-        **given,
-        "session_id": given.get("conversation_id") or given.get("session_id"),
-        "turn_id": given.get("generation_id"),
-        "cwd": given.get("cwd") or root,
+    fields = {
+        **fields,
+        "session_id": fields.get("conversation_id") or fields.get("session_id"),
+        "turn_id": fields.get("generation_id"),
+        "cwd": fields.get("cwd") or root,
     }
-    record = payload.event(NAME, ours, given)
+    record = payload.event(NAME, ours, fields)
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _tool(name, given, record["cwd"])
+        tool = record["tool"] = _tool(name, fields, record["cwd"])
         record["event"] = payload.refined(ours, tool)
     return record
 
 
-def _tool(name: str, given: dict[str, Any], cwd: str) -> Tool:
-    if isinstance(given.get("tool_input"), str):
-        given["tool_input"] = load(given["tool_input"].encode(errors="replace")) or {}
-    if isinstance(given.get("duration"), int):
-        given["duration_ms"] = given["duration"]
-    tool = payload.tool(given, KINDS, _PATHS, cwd)
-    payload.say_output(tool, given.get("tool_output"))
+def _tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    if isinstance(fields.get("tool_input"), str):
+        fields["tool_input"] = load(fields["tool_input"].encode(errors="replace")) or {}
+    if isinstance(fields.get("duration"), int):
+        fields["duration_ms"] = fields["duration"]
+    tool = payload.tool(fields, KINDS, _PATHS, cwd)
+    payload.say_output(tool, fields.get("tool_output"))
     tool["failed"] = name == "postToolUseFailure"
     return tool
 

@@ -39,11 +39,11 @@ EVENTS = {**claudes.CORE, "SessionEnd": "session-end"}
 HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
-def is_payload(given: Mapping[str, Any]) -> bool:
+def is_payload(fields: Mapping[str, Any]) -> bool:
     """Whether a payload that came to a hook of Claude Code is of this client."""
-    return PROJECT_ENV in os.environ and "cwd" not in given and "hook_event_name" in given
+    return PROJECT_ENV in os.environ and "cwd" not in fields and "hook_event_name" in fields
 
 
-def adapt(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The hook, and its payload with the directory of the project."""
-    return name, {"cwd": os.environ.get(PROJECT_ENV) or os.getcwd(), **given}
+    return name, {"cwd": os.environ.get(PROJECT_ENV) or os.getcwd(), **fields}

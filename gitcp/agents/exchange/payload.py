@@ -120,12 +120,12 @@ def _unlisted(name: str, payload: Mapping[str, Any]) -> str:
     return "mcp" if name.startswith("mcp_") or payload.get("mcp_context") else "other"
 
 
-def _describe_write(given: Mapping[str, Any], response: object) -> dict[str, Any]:
+def _describe_write(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:
     """What a call that writes says of the content it finds and leaves, as far as it does."""
-    for value in given.values():
+    for value in arguments.values():
         if isinstance(value, str) and "*** Begin Patch" in value:
             return _describe_patch(value)
-    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    edits = arguments.get("edits") if isinstance(arguments.get("edits"), list) else [arguments]
     changed = [
         [_first(edit, _OLD), _first(edit, _NEW), bool(_first(edit, _EVERYWHERE))]
         for edit in edits or ()
@@ -134,8 +134,8 @@ def _describe_write(given: Mapping[str, Any], response: object) -> dict[str, Any
     more: dict[str, Any] = {}
     if changed and all(isinstance(text, str) for edit in changed for text in edit[:2]):
         more["edits"] = changed
-    content, line = _first(given, _CONTENT), given.get("insert_line")
-    if isinstance(new := given.get("new_text"), str) and given.get("old_text") is None:
+    content, line = _first(arguments, _CONTENT), arguments.get("insert_line")
+    if isinstance(new := arguments.get("new_text"), str) and arguments.get("old_text") is None:
         if line is None:
             content = new  # of a file that is not there yet
         elif isinstance(line, int):
@@ -159,8 +159,8 @@ def _describe_patch(patch: str) -> dict[str, Any]:
     return {"edits": [[old, new, False] for _, old, new in hunks]}
 
 
-def _first(given: Mapping[str, Any], keys: tuple[str, ...]) -> object:
-    return next((given[key] for key in keys if key in given), None)
+def _first(fields: Mapping[str, Any], keys: tuple[str, ...]) -> object:
+    return next((fields[key] for key in keys if key in fields), None)
 
 
 def refined(ours: str, tool: Tool) -> str:
@@ -193,17 +193,17 @@ def say_output(tool: Tool, *texts: object) -> None:
         tool["output"] = printed[:_OUTPUT]
 
 
-def text(given: Mapping[str, Any], key: str) -> str:
+def text(fields: Mapping[str, Any], key: str) -> str:
     """The text under key; "" when it is absent or null."""
-    value = words(given, key)
-    if value and value != given[key]:
-        raise InputError(f"'{key}' is not UTF-8: {ascii(given[key])[:80]}")
+    value = words(fields, key)
+    if value and value != fields[key]:
+        raise InputError(f"'{key}' is not UTF-8: {ascii(fields[key])[:80]}")
     return value
 
 
-def words(given: Mapping[str, Any], key: str) -> str:
+def words(fields: Mapping[str, Any], key: str) -> str:
     """A text for people under key, "" when there is none; what is not UTF-8 becomes "?"."""
-    value = given.get(key)
+    value = fields.get(key)
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -211,9 +211,9 @@ def words(given: Mapping[str, Any], key: str) -> str:
     return prompts.utf8(value)
 
 
-def mapping(given: Mapping[str, Any], key: str) -> dict[str, Any]:
+def mapping(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
     """The object under key; empty when it is absent or null."""
-    value = given.get(key)
+    value = fields.get(key)
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -221,9 +221,9 @@ def mapping(given: Mapping[str, Any], key: str) -> dict[str, Any]:
     return value
 
 
-def objects(given: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+def objects(fields: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """The objects listed under key; none when it is absent or null."""
-    value = given.get(key)
+    value = fields.get(key)
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
@@ -239,14 +239,14 @@ def directory(payload: Mapping[str, Any]) -> str:
     return cwd
 
 
-def path(given: str, cwd: str, field: str) -> str:
+def path(spelled: str, cwd: str, field: str) -> str:
     """The absolute path that given means in cwd, without `.` and `..`; nothing is looked up."""
-    if "\0" in given:
-        raise InputError(f"'{field}' has a NUL: {ascii(given)[:80]}")
-    return os.path.normpath(os.path.join(cwd, given))
+    if "\0" in spelled:
+        raise InputError(f"'{field}' has a NUL: {ascii(spelled)[:80]}")
+    return os.path.normpath(os.path.join(cwd, spelled))
 
 
-def paths(given: Mapping[str, Any], keys: tuple[str, ...], cwd: str) -> list[str]:
+def paths(fields: Mapping[str, Any], keys: tuple[str, ...], cwd: str) -> list[str]:
     """What stands under the first of keys that is there, as a path; or nothing."""
-    named = ((text(given, key), key) for key in keys)
+    named = ((text(fields, key), key) for key in keys)
     return next(([path(value, cwd, key)] for value, key in named if value), [])

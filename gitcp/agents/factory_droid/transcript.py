@@ -46,6 +46,6 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
             yield "result", str(block.get("tool_use_id")), failed, facts.plain(block.get("content"))
 
 
-def written(name: str, given: dict[str, Any]) -> list[str]:
+def written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
-    return _path(given) if name in WRITES else []
+    return _path(arguments) if name in WRITES else []

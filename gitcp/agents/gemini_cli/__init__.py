@@ -55,15 +55,15 @@ HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENT
 PATHS = ("file_path", "path", "filename")  # what its tools, new and old, call a path
 
 
-def call_id(given: Mapping[str, Any]) -> str:
+def call_id(fields: Mapping[str, Any]) -> str:
     """A name for a call by what it is told to do: one that is told the same has the same name."""
-    return name_call(given.get("tool_name"), given.get("tool_input"))
+    return name_call(fields.get("tool_name"), fields.get("tool_input"))
 
 
-def name_call(name: object, given: object) -> str:
+def name_call(name: object, arguments: object) -> str:
     """The name of a call of a tool with this input, in a payload or in a transcript."""
     digest = ids.sha256()
-    digest.update(json.dumps([name, given]).encode("utf-8", "surrogatepass"))
+    digest.update(json.dumps([name, arguments]).encode("utf-8", "surrogatepass"))
     return f"call-{digest.hexdigest()[:12]}"
 
 

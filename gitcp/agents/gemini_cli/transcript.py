@@ -45,11 +45,11 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
     return reader.end()
 
 
-def written_path(name: str, given: dict[str, Any]) -> str | None:
+def written_path(name: str, arguments: dict[str, Any]) -> str | None:
     """The path that a call of the tool name with this input writes, as it was named."""
     if name not in WRITES:
         return None
-    paths = (given.get(key) for key in ("file_path", "path", "filename"))
+    paths = (arguments.get(key) for key in ("file_path", "path", "filename"))
     return next((path for path in paths if isinstance(path, str)), None)
 
 
@@ -120,12 +120,12 @@ class _Reader:
         else:
             self.document(transcript_scan.load(line))
 
-    def document(self, given: dict[str, Any] | None) -> None:
-        if given is None:
+    def document(self, earlier: dict[str, Any] | None) -> None:
+        if earlier is None:
             self.scan["skipped"] += 1
             return
-        part = given.get("$set")
-        part = part if isinstance(part, dict) else given
+        part = earlier.get("$set")
+        part = part if isinstance(part, dict) else earlier
         messages = part.get("messages")
         if isinstance(messages, list):
             for message in messages:
@@ -162,12 +162,12 @@ class _Reader:
         if text and not text.startswith(_CONTEXT):
             self.scan["prompts"].append(text)
 
-    def usage(self, key: str, given: dict[str, Any]) -> None:
+    def usage(self, key: str, counts: dict[str, Any]) -> None:
         """Upstream's reading: input holds the cached part too, thoughts are left out."""
         before = self.spent.get(key)
-        self.spent[key] = given
+        self.spent[key] = counts
         total = list(tokens.counts(self.scan["usage"]))
-        for sign, spent in ((1, given), (-1, before)):
+        for sign, spent in ((1, counts), (-1, before)):
             if spent is not None:
                 names = ("input", "", "cached", "output")
                 now = (*(tokens.count(spent.get(name)) for name in names), 1)

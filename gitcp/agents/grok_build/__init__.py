@@ -52,20 +52,20 @@ _LIMIT = 60  # seconds
 HOOKS = tuple((name, None, _LIMIT) for name in EVENTS)
 
 
-def is_payload(given: Mapping[str, Any]) -> bool:
+def is_payload(fields: Mapping[str, Any]) -> bool:
     """Whether a payload that came to another's hook is of this client."""
-    return "hookEventName" in given and "workspaceRoot" in given
+    return "hookEventName" in fields and "workspaceRoot" in fields
 
 
-def adapt(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The hook by what the payload says, however the settings call it; a stop at the end of a
     session is none."""
-    words = payload.text(given, "hookEventName").split("_")
+    words = payload.text(fields, "hookEventName").split("_")
     name = "".join(word.capitalize() for word in words) or name
-    prompt = payload.words(given, "prompt")
+    prompt = payload.words(fields, "prompt")
     inner = prompt.partition("<user_query>")[2].partition("</user_query>")[0]
-    ends = name == "Stop" and given.get("reason") not in (None, "end_turn")
-    return "" if ends else name, {**given, "prompt": inner.strip() or prompt}
+    ends = name == "Stop" and fields.get("reason") not in (None, "end_turn")
+    return "" if ends else name, {**fields, "prompt": inner.strip() or prompt}
 
 
 def files(path: str, command: Callable[[str], str]) -> dict[str, Any]:

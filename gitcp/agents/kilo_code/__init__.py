@@ -37,9 +37,9 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     }
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
+def event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
-    return opencode.event(name, given, NAME)
+    return opencode.event(name, fields, NAME)
 
 
 def session_dir(home: str, cwd: str) -> str:

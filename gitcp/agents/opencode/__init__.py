@@ -60,18 +60,18 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     }
 
 
-def event(name: str, given: dict[str, Any], agent: str = NAME) -> Event:
+def event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
     """The record of a hook call of this client, or of one that is made from it; InputError names a
     field that cannot be right."""
-    ours, parent = EVENTS.get(name), given.get("parent")
-    call, output = payload.mapping(given, "input"), payload.mapping(given, "output")
+    ours, parent = EVENTS.get(name), fields.get("parent")
+    call, output = payload.mapping(fields, "input"), payload.mapping(fields, "output")
     if ours is None or (parent is not None and ours not in ("tool-start", "tool-end")):
         return payload.unknown(agent)
     session = call.get("sessionID")
     common = {
         "session_id": session if parent is None else parent,
         "agent_id": session if parent is not None else None,
-        "cwd": given.get("directory"),
+        "cwd": fields.get("directory"),
     }
     if ours == "turn-start":
         message = payload.mapping(output, "message")

@@ -75,15 +75,15 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield str(part.get("callID")), answer
 
 
-def written(name: str, given: dict[str, Any]) -> list[str]:
+def written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":
-        return apply_patch.paths(str(given.get("patchText") or ""))
-    return _path(given) if name in WRITES else []
+        return apply_patch.paths(str(arguments.get("patchText") or ""))
+    return _path(arguments) if name in WRITES else []
 
 
-def _usage(given: dict[str, Any]) -> Usage:
-    cache = mapping(given.get("cache"))
-    counts = (given.get("input"), cache.get("write"), cache.get("read"), given.get("output"))
+def _usage(spent: dict[str, Any]) -> Usage:
+    cache = mapping(spent.get("cache"))
+    counts = (spent.get("input"), cache.get("write"), cache.get("read"), spent.get("output"))
     fresh, write, read, output = map(tokens.count, counts)
     return tokens.usage(fresh, write, read, output, 1)

@@ -32,30 +32,30 @@ model""".split()
 _LONGEST = 60  # characters of an agent's name
 
 
-def check_event(given: dict[str, Any], cwd: str) -> dict[str, Any]:
+def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
     """A record of type event as a tool wrote it, checked; keys that are unknown are left out.
 
     cwd stands for one that is not given.  InputError names a field that cannot be right.
     """
-    name = payload.text(given, "event")
+    name = payload.text(fields, "event")
     if name not in EVENTS:
         raise InputError(f"'event' is none of an agent's: {ascii(name)[:80]}")
     record: Event = {
         "type": "event",
         "event": name,
-        "agent": check_name(given.get("agent")),
-        "session_id": ids.session_id(given.get("session_id")),
-        "cwd": payload.directory({"cwd": given.get("cwd") or cwd}),
-        "notification": given.get("notification") is True,
+        "agent": check_name(fields.get("agent")),
+        "session_id": ids.session_id(fields.get("session_id")),
+        "cwd": payload.directory({"cwd": fields.get("cwd") or cwd}),
+        "notification": fields.get("notification") is True,
     }
-    texts = {key: payload.words(given, key) for key in _TEXTS}
+    texts = {key: payload.words(fields, key) for key in _TEXTS}
     record.update({key: text for key, text in texts.items() if text})  # type: ignore[typeddict-item]
-    if given.get("agent_id") is not None:
-        record["agent_id"] = ids.component(given["agent_id"], "agent_id")
+    if fields.get("agent_id") is not None:
+        record["agent_id"] = ids.component(fields["agent_id"], "agent_id")
     if name == "turn-start":
-        record["prompt"] = prompts.clean(payload.words(given, "prompt"))
-    if given.get("tool") is not None:
-        record["tool"] = _tool(payload.mapping(given, "tool"), record["cwd"])
+        record["prompt"] = prompts.clean(payload.words(fields, "prompt"))
+    if fields.get("tool") is not None:
+        record["tool"] = _tool(payload.mapping(fields, "tool"), record["cwd"])
     return dict(record)
 
 
@@ -68,24 +68,24 @@ def check_name(name: object) -> str:
     return name
 
 
-def _tool(given: dict[str, Any], cwd: str) -> Tool:
-    kind, named = payload.text(given, "kind") or "other", given.get("input_paths")
+def _tool(fields: dict[str, Any], cwd: str) -> Tool:
+    kind, named = payload.text(fields, "kind") or "other", fields.get("input_paths")
     if kind not in KINDS:
         raise InputError(f"'kind' is none of a tool's: {ascii(kind)[:80]}")
     if named is not None and not isinstance(named, list):
         raise InputError(f"'input_paths' is not a list: {ascii(named)[:80]}")
-    name = payload.text(given, "name") or kind
+    name = payload.text(fields, "name") or kind
     renamed = {
         "tool_name": name,
-        "tool_use_id": given.get("id") or None,
-        "tool_input": given,
-        "duration_ms": given.get("duration_ms"),
+        "tool_use_id": fields.get("id") or None,
+        "tool_input": fields,
+        "duration_ms": fields.get("duration_ms"),
     }
     tool = payload.tool(renamed, {name: kind})
     each = ({"input_paths": path} for path in named or ())
     tool["input_paths"] = [payload.path(payload.text(e, "input_paths"), cwd, "path") for e in each]
-    tool["failed"] = given.get("failed") is True
-    if given.get("background") is True:
+    tool["failed"] = fields.get("failed") is True
+    if fields.get("background") is True:
         tool["background"] = True
-    payload.say_output(tool, given.get("output"))
+    payload.say_output(tool, fields.get("output"))
     return tool

@@ -45,14 +45,14 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "usage", str(entry.get("id")), _usage(entry)
 
 
-def written(name: str, given: dict[str, Any]) -> list[str]:
+def written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call, which is as in an event record, says it writes."""
-    paths = given.get("input_paths")
+    paths = arguments.get("input_paths")
     return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 
 
-def _usage(given: dict[str, Any]) -> Usage:
+def _usage(counts: dict[str, Any]) -> Usage:
     names = "input_tokens cache_creation_tokens cache_read_tokens output_tokens".split()
-    fresh, creation, read, output = (tokens.count(given.get(name)) for name in names)
-    calls = tokens.count(given.get("api_call_count")) or 1
+    fresh, creation, read, output = (tokens.count(counts.get(name)) for name in names)
+    calls = tokens.count(counts.get("api_call_count")) or 1
     return tokens.usage(fresh, creation, read, output, calls)

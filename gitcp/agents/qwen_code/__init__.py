@@ -52,19 +52,19 @@ HOOKS = tuple((name, _TOOLS.get(name), None) for name in EVENTS)
 _PATHS = ("file_path", "path", "notebook_path")
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
+def event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
-    typed = given.get("agent_id") is None and given.get("prompt")
+    typed = fields.get("agent_id") is None and fields.get("prompt")
     if ours is None or (ours == "turn-start" and not typed):
         return payload.unknown(NAME)
-    record = payload.event(NAME, ours, given)
+    record = payload.event(NAME, ours, fields)
     path = record.get("transcript_path", "")
     if path and not path.endswith(".jsonl"):  # the folder of all transcripts
         record["transcript_path"] = os.path.join(path, record["session_id"] + ".jsonl")
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.tool(given, KINDS, _PATHS, record["cwd"])
-        payload.take_response(tool, given.get("tool_response"))
+        tool = record["tool"] = payload.tool(fields, KINDS, _PATHS, record["cwd"])
+        payload.take_response(tool, fields.get("tool_response"))
         tool["failed"] = tool["failed"] or name == "PostToolUseFailure"
         record["event"] = payload.refined(ours, tool)
     return record

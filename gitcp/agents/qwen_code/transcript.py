@@ -59,13 +59,13 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield str(result.get("callId")), {"failed": failed, **contents}
 
 
-def written(name: str, given: dict[str, Any]) -> list[str]:
+def written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
-    return _path(given) if name in WRITES else []
+    return _path(arguments) if name in WRITES else []
 
 
-def _usage(given: dict[str, Any]) -> Usage:
+def _usage(counts: dict[str, Any]) -> Usage:
     """The prompt's tokens hold those that came from the cache."""
     names = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount")
-    whole, read, output = (tokens.count(given.get(name)) for name in names)
+    whole, read, output = (tokens.count(counts.get(name)) for name in names)
     return tokens.usage(max(0, whole - read), 0, read, output, 1)

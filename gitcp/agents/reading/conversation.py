@@ -44,13 +44,13 @@ def turn(data: bytes, number: int) -> list[Entry]:
     return spoken
 
 
-def _call(name: str, given: object) -> Entry:
+def _call(name: str, arguments: object) -> Entry:
     detail = ""
-    if isinstance(given, str):
-        paths = apply_patch.paths(given)
-        detail = " ".join(paths) if paths else given
-    elif isinstance(given, dict):
-        values = (given.get(key) for key in _TELLING)
+    if isinstance(arguments, str):
+        paths = apply_patch.paths(arguments)
+        detail = " ".join(paths) if paths else arguments
+    elif isinstance(arguments, dict):
+        values = (arguments.get(key) for key in _TELLING)
         value = next((v for v in values if v), "")
         detail = " ".join(map(str, value)) if isinstance(value, list) else str(value)
     detail = prompts.utf8(" ".join(detail.split()))

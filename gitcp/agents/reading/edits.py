@@ -137,10 +137,10 @@ class Reading:
         self._at = 0
         self.turns: list[Turn] = []
 
-    def edits(self, given: Iterable[dict[str, Any]]) -> Iterator[Edit]:
+    def edits(self, lines: Iterable[dict[str, Any]]) -> Iterator[Edit]:
         """The edits that entries tell of, in the order in which they were made; at the end those
         calls that nothing says anything of: they may have been made."""
-        for entry in given:
+        for entry in lines:
             yield from self._entry(entry)
         for waiting in self._waiting.values():
             yield from waiting
@@ -194,13 +194,13 @@ class Reading:
             edits = [self._edit(key, path, tells) for path, tells in self._tells(name, given)]
             self._waiting[key] = edits
 
-    def _tells(self, name: str, given: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _tells(self, name: str, arguments: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path, what is to become of it) of a call that writes."""
-        patch = next((v for v in given.values() if "*** Begin Patch" in str(v)), None)
+        patch = next((v for v in arguments.values() if "*** Begin Patch" in str(v)), None)
         if isinstance(patch, str):
             yield from patched(patch)
             return
-        call = {"tool_name": name, "tool_input": given}
+        call = {"tool_name": name, "tool_input": arguments}
         try:
             tool = payload.tool(call, self._client.KINDS, self._paths(), self._cwd)
         except InputError:
@@ -280,9 +280,9 @@ def line_time(line: bytes) -> int:
     return _time((transcript_scan.load(line) or {}).get("timestamp"))
 
 
-def _time(given: object) -> int:
+def _time(stamp: object) -> int:
     """A time as clients write it, in ns since 1970; 0 for none."""
-    text = str(given or "")
+    text = str(stamp or "")
     if text.isdecimal():
         return int(text) * 1_000_000
     return nanoseconds(text) or 0

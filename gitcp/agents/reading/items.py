@@ -169,10 +169,10 @@ def _words(kind: str, text: str) -> str:
     return prompts.typed(text) if kind == "prompt" else prompts.utf8(text).strip()
 
 
-def _load_input(given: Any) -> Any:
-    if isinstance(given, str):
-        return transcript_scan.load(given.encode("utf-8", "surrogatepass")) or given
-    return given
+def _load_input(arguments: Any) -> Any:
+    if isinstance(arguments, str):
+        return transcript_scan.load(arguments.encode("utf-8", "surrogatepass")) or arguments
+    return arguments
 
 
 def _entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]]]:

@@ -40,37 +40,37 @@ HOOKS = tuple((name, None, None) for name in EVENTS)  # it does not apply matche
 _PATHS = ("filePath", "file_path", "path")
 
 
-def is_payload(given: Mapping[str, Any]) -> bool:
+def is_payload(fields: Mapping[str, Any]) -> bool:
     """Whether a payload that came to another's hook is of this client."""
-    return "hookEventName" in given and "workspaceRoot" not in given
+    return "hookEventName" in fields and "workspaceRoot" not in fields
 
 
 is_own = is_payload
 
 
-def event(name: str, given: dict[str, Any]) -> Event:
+def event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
-    ours, agent = EVENTS.get(payload.text(given, "hookEventName") or name), given.get("agent_id")
+    ours, agent = EVENTS.get(payload.text(fields, "hookEventName") or name), fields.get("agent_id")
     if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
         return payload.unknown(NAME)
-    common = {**given, "session_id": given.get("sessionId")}
+    common = {**fields, "session_id": fields.get("sessionId")}
     if ours == "turn-start":
-        common["turn_id"] = given.get("timestamp")
+        common["turn_id"] = fields.get("timestamp")
     record = payload.event(NAME, ours, common)
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _tool(given, record["cwd"])
+        tool = record["tool"] = _tool(fields, record["cwd"])
         record["event"] = payload.refined(ours, tool)
     return record
 
 
-def _tool(given: dict[str, Any], cwd: str) -> Tool:
-    tool = payload.tool(given, KINDS, _PATHS, cwd)
-    arguments = payload.mapping(given, "tool_input")
+def _tool(fields: dict[str, Any], cwd: str) -> Tool:
+    tool = payload.tool(fields, KINDS, _PATHS, cwd)
+    arguments = payload.mapping(fields, "tool_input")
     if tool["kind"] == "write" and not tool["input_paths"]:
         tool["input_paths"] = [payload.path(path, cwd, "filePath") for path in _written(arguments)]
     if tool["kind"] == "shell" and arguments.get("isBackground") is True:
         tool["background"] = True
-    payload.take_response(tool, given.get("tool_response"))
+    payload.take_response(tool, fields.get("tool_response"))
     return tool
 
 

@@ -32,17 +32,17 @@ EVENTS = {
 HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
 
 
-def adapt(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The hook, and its payload in Claude Code's words."""
-    info = payload.mapping(given, "tool_info")
+    info = payload.mapping(fields, "tool_info")
     begins = EVENTS.get(name) == "turn-start"
     return name, {
-        "session_id": given.get("trajectory_id"),
+        "session_id": fields.get("trajectory_id"),
         "cwd": info.get("cwd") or os.getcwd(),  # it starts hooks at the top of the workspace
-        "model": given.get("model_name"),
+        "model": fields.get("model_name"),
         "prompt": info.get("user_prompt"),
         "last_assistant_message": info.get("response"),
-        "turn_id": given.get("execution_id") if begins else None,
+        "turn_id": fields.get("execution_id") if begins else None,
         "tool_name": name.partition("_")[2],
         "tool_input": {**info, "command": info.get("command_line")},
     }

@@ -94,7 +94,7 @@ def heads(entries: Iterable[Entry]) -> dict[str, dict[bytes, bytes]]:
     return known
 
 
-def rewritten(entries: list[Entry], names: Names) -> Iterator[bytes]:
+def rewritten(entries: list[Entry], spelled: Names) -> Iterator[bytes]:
     """The lines of entries with the authors that names gives; all else is as git said it.
 
     Where git speaks of a commit once, its author is said again as soon as another one holds,
@@ -107,8 +107,8 @@ def rewritten(entries: list[Entry], names: Names) -> Iterator[bytes]:
         if b"author" in headers:
             own[entry["oid"]] = headers[b"author"], headers[b"author-mail"]
             last[entry["oid"]] = own[entry["oid"]]
-        for offset, count in _parts(entry, names):
-            author = names(entry, offset) or own[entry["oid"]]
+        for offset, count in _parts(entry, spelled):
+            author = spelled(entry, offset) or own[entry["oid"]]
             yield _first(entry, offset, count)
             if b"author" in headers and not offset:
                 author_headers = {b"author": author[0], b"author-mail": author[1]}
@@ -129,14 +129,14 @@ def rewritten(entries: list[Entry], names: Names) -> Iterator[bytes]:
             yield b"\t" + entry["content"]
 
 
-def _parts(entry: Entry, names: Names) -> Iterator[tuple[int, int]]:
+def _parts(entry: Entry, spelled: Names) -> Iterator[tuple[int, int]]:
     """(offset, count) of the runs of an entry with one author each."""
     if entry["content"] is not None:
         yield 0, entry["count"]
         return
     start = 0
     for offset in range(1, entry["count"] + 1):
-        if offset == entry["count"] or names(entry, offset) != names(entry, start):
+        if offset == entry["count"] or spelled(entry, offset) != spelled(entry, start):
             yield start, offset - start
             start = offset
 

@@ -78,12 +78,12 @@ def without_space(data: bytes) -> bytes:
     return data.translate(None, _SPACE)
 
 
-def includes(whole: bytes, base: bytes, tip: bytes) -> bool:
+def includes(content: bytes, base: bytes, tip: bytes) -> bool:
     """Tell whether a text has all lines that a change from base to tip added, and none that it
     took, but for white space in them; never of binary content, or of a change of no line."""
-    if any(map(binary, (whole, base, tip))):
+    if any(map(binary, (content, base, tip))):
         return False
-    now, old, new = (not_blank(lines(without_space(data))) for data in (whole, base, tip))
+    now, old, new = (not_blank(lines(without_space(data))) for data in (content, base, tip))
     return new != old and new - old <= now and now.isdisjoint(old - new)
 
 

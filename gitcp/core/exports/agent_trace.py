@@ -105,10 +105,10 @@ def model_id(model: str) -> dict[str, str]:
     return {}
 
 
-def lines(given: Record) -> dict[str, dict[int, str]]:
+def lines(note: Record) -> dict[str, dict[int, str]]:
     """path -> line -> `<checkpoint>/<session>` of a record of ours read back."""
     authors: dict[str, dict[int, str]] = {}
-    for file in given["files"]:
+    for file in note["files"]:
         row = authors.setdefault(file["path"], {})
         for talk in file["conversations"]:
             name = unquote(talk["url"].removeprefix("gitcp:"))

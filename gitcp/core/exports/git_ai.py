@@ -107,16 +107,16 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def dump(given: Log) -> str:
+def dump(history: Log) -> str:
     """The text of a log, paths and keys in order; '' when it attests nothing."""
     rows = []
-    for path in sorted(given["attested"]):
-        keys = given["attested"][path]
+    for path in sorted(history["attested"]):
+        keys = history["attested"][path]
         rows.append(f'"{path}"' if any(c in path for c in " \t") else path)
         rows += [f"  {key} {ranges(keys[key])}" for key in sorted(keys, key=lambda k: min(keys[k]))]
     if not rows:
         return ""
-    metadata = json.dumps(given["metadata"], indent=2, sort_keys=True, ensure_ascii=False)
+    metadata = json.dumps(history["metadata"], indent=2, sort_keys=True, ensure_ascii=False)
     return "\n".join([*rows, _DIVIDER, metadata]) + "\n"
 
 
@@ -164,19 +164,19 @@ def numbers(text: str) -> set[int] | None:
     return lines
 
 
-def authors(given: Log, commit: str, path: str) -> dict[int, Author]:
+def authors(history: Log, commit: str, path: str) -> dict[int, Author]:
     """The authors of the lines of path that a log on commit attests to sessions and to persons.
 
     Nothing is known of a log that names another commit: somebody copied it.  Keys of versions
     before 1.4 are in `prompts`; those without an entry name nobody.
     """
-    metadata = given["metadata"]
+    metadata = history["metadata"]
     if metadata.get("base_commit_sha") != commit:
         return {}
     known = {**mapping(metadata.get("prompts")), **mapping(metadata.get("sessions"))}
     persons = mapping(metadata.get("humans"))
     attested: dict[int, Author] = {}
-    for key, lines in given["attested"].get(path, {}).items():
+    for key, lines in history["attested"].get(path, {}).items():
         about = mapping(mapping(known.get(key.partition("::")[0])).get("agent_id"))
         if about.get("tool"):
             author = nobody("session")

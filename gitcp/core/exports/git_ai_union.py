@@ -93,12 +93,12 @@ def _but(log: Log, without: set[str]) -> Attested:
     return {path: row for path, row in rows.items() if row}
 
 
-def _with(first: Attested, rest: Iterable[Attested]) -> Attested:
+def _with(first: Attested, attested: Iterable[Attested]) -> Attested:
     """All of first; of each of the rest what is not taken yet, by the order of the keys."""
     joined: Attested = {path: {k: set(n) for k, n in row.items()} for path, row in first.items()}
     claims = [
         (path, key, lines)
-        for one in rest
+        for one in attested
         for path, row in one.items()
         for key, lines in row.items()
     ]

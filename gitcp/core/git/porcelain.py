@@ -57,8 +57,8 @@ def parse(out: bytes) -> Status:
     return status
 
 
-def _header(status: Status, rest: str) -> None:
-    key, _, value = rest.partition(" ")
+def _header(status: Status, text: str) -> None:
+    key, _, value = text.partition(" ")
     if key == "branch.oid":
         status.head = None if value == "(initial)" else value
     elif key == "branch.head":

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
         started: dict[str, Any] | None
 
 
-def same_agent(one: Claim, other: Claim) -> bool:
+def same_agent(claim: Claim, other: Claim) -> bool:
     """Whether two calls are of one agent, whose writes run one after the other
     (doc/clients.md "Claude Code")."""
-    return one["session_id"] == other["session_id"] and one["agent_id"] == other["agent_id"]
+    return claim["session_id"] == other["session_id"] and claim["agent_id"] == other["agent_id"]
 
 
 def in_the_way(mine: Claim, held: Iterable[Claim]) -> tuple[Claim, str] | None:

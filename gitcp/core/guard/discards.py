@@ -137,10 +137,12 @@ def _find_losses(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]
         yield from _find_losses_by_git(plain[0], words[words.index(plain[0]) + 1 :])
 
 
-def _find_losses_by_git(name: str, rest: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
-    at = rest.index("--") if "--" in rest else len(rest)
-    options = [w for w in rest[:at] if w.startswith("-")]
-    words, paths = [w for w in rest[:at] if not w.startswith("-")], list(rest[at + 1 :])
+def _find_losses_by_git(
+    name: str, arguments: Sequence[str]
+) -> Iterator[tuple[str, str, Sequence[str]]]:
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [w for w in arguments[:at] if w.startswith("-")]
+    words, paths = [w for w in arguments[:at] if not w.startswith("-")], list(arguments[at + 1 :])
     short = "".join(o[1:] for o in options if not o.startswith("--"))
     force = "f" in short or "--force" in options or "--discard-changes" in options
     checked_out = name == "checkout" and (paths or (words and "b" not in short.lower()))

@@ -12,10 +12,10 @@ _SESSION, _CHANGE = 8, 12  # characters of an id that are shown
 _FILES = 10  # that a message names
 
 
-def text(verdict: Verdict, session_id: str, kept: str = "", age: str = "") -> str:
+def text(verdict: Verdict, session_id: str, path: str = "", age: str = "") -> str:
     """The message of a verdict that is not allow.
 
-    kept: where the edit is kept, for `moved`; age: since when the other's claim is, for
+    path: where the edit is kept, for `moved`; age: since when the other's claim is, for
     `editing`.
     """
     if verdict["verdict"] == "session":
@@ -26,7 +26,7 @@ def text(verdict: Verdict, session_id: str, kept: str = "", age: str = "") -> st
         return _discarding(verdict, session_id)
     if verdict["verdict"] == "editing":
         return _editing(verdict, session_id, age)
-    return _moved(verdict, session_id, kept)
+    return _moved(verdict, session_id, path)
 
 
 def _concurrent(verdict: Verdict, session_id: str) -> str:
@@ -90,7 +90,7 @@ def _discarding(verdict: Verdict, session_id: str) -> str:
     )
 
 
-def _moved(verdict: Verdict, session_id: str, kept: str) -> str:
+def _moved(verdict: Verdict, session_id: str, path: str) -> str:
     was, now = verdict["was"], verdict["look"]
     word = _noun(now)
     look_at = "jj log -r @" if now["vcs"] == "jj" else "git log -1"
@@ -105,7 +105,7 @@ def _moved(verdict: Verdict, session_id: str, kept: str) -> str:
         [
             ("Was:", _place(was)),
             ("Now:", _place(now)),
-            ("Edit kept:", kept),
+            ("Edit kept:", path),
             ("This session:", session_id[:_SESSION]),
         ],
     )

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from gitcp.core.lines.authors import Author
 
 
-def added(known: Mapping[int, Author], hunks: Iterable[Hunk]) -> dict[int, Author]:
+def added(authors: Mapping[int, Author], hunks: Iterable[Hunk]) -> dict[int, Author]:
     """The authors of those lines (1-based) by known that hunks put in."""
-    return {line: known[line] for line in new_lines(hunks) if line in known}
+    return {line: authors[line] for line in new_lines(hunks) if line in authors}
 
 
 def aligned(
-    known: dict[int, Author], hunks: Iterable[Hunk], content: Callable[[], Sequence[bytes]]
+    decided: dict[int, Author], hunks: Iterable[Hunk], content: Callable[[], Sequence[bytes]]
 ) -> dict[int, Author]:
     """The authors of lines (1-based) by known, and of those that it lacks by their equals.
 
@@ -30,15 +30,15 @@ def aligned(
     same, in their order; none where those are of several sessions.
     """
     new = new_lines(hunks)
-    lacking = [line for line in new if line not in known]
-    spare = sorted(known.keys() - set(new)) if lacking else []
+    lacking = [line for line in new if line not in decided]
+    spare = sorted(decided.keys() - set(new)) if lacking else []
     if not spare:
-        return known
+        return decided
     lines = content()
     equals: dict[bytes, list[Author]] = {}
     for line in spare:
         if line <= len(lines):
-            equals.setdefault(lines[line - 1], []).append(known[line])
+            equals.setdefault(lines[line - 1], []).append(decided[line])
     alike = {
         text: iter(authors)
         for text, authors in equals.items()
@@ -46,7 +46,7 @@ def aligned(
     }
     there = ((line, alike.get(lines[line - 1])) for line in lacking if line <= len(lines))
     mine = {line: author for line, it in there if it and (author := next(it, None))}
-    return {**known, **mine}
+    return {**decided, **mine}
 
 
 def new_lines(hunks: Iterable[Hunk]) -> list[int]:

@@ -193,25 +193,25 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def completed(known: dict[int, Author], attested: Mapping[int, Author]) -> dict[int, Author]:
+def completed(authors: dict[int, Author], attested: Mapping[int, Author]) -> dict[int, Author]:
     """The authors of lines, those that are unknown by what another tool attests."""
     if not attested:
-        return known
-    rest = {n: who for n, who in attested.items() if known.get(n, _UNKNOWN)["who"] == "unknown"}
-    return {**known, **rest}
+        return authors
+    rest = {n: who for n, who in attested.items() if authors.get(n, _UNKNOWN)["who"] == "unknown"}
+    return {**authors, **rest}
 
 
-def sooner_sessions(known: Mapping[int, Author], more: Mapping[int, Author]) -> dict[int, Author]:
+def sooner_sessions(authors: Mapping[int, Author], more: Mapping[int, Author]) -> dict[int, Author]:
     """The authors of lines, those that are no session's by what more knows of sessions."""
     sessions = {n: who for n, who in more.items() if who["who"] == "session"}
-    return {**known, **{n: w for n, w in sessions.items() if known[n]["who"] != "session"}}
+    return {**authors, **{n: w for n, w in sessions.items() if authors[n]["who"] != "session"}}
 
 
 def runs(
-    known: Mapping[int, Author], first: int, count: int
+    authors: Mapping[int, Author], first: int, count: int
 ) -> Iterator[tuple[Author | None, int]]:
     """(author, how many lines) of the lines from first on; those of one edit have one in common."""
-    for _, run in groupby(map(known.get, range(first, first + count)), key=id):
+    for _, run in groupby(map(authors.get, range(first, first + count)), key=id):
         lines = list(run)
         yield lines[0], len(lines)
 

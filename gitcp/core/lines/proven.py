@@ -103,19 +103,19 @@ def _edits(
                     yield path, _telling(old), _telling(new), when, item["id"]
 
 
-def _changes(given: Any, created: bool) -> Iterator[tuple[str, str, str]]:
-    if isinstance(given, str):
-        yield from _patched(given)
-    if not isinstance(given, dict):
+def _changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:
+    if isinstance(arguments, str):
+        yield from _patched(arguments)
+    if not isinstance(arguments, dict):
         return
-    path = _first(given, _PATHS)
-    several = given.get("edits")
-    for edit in several if isinstance(several, list) else [given]:
+    path = _first(arguments, _PATHS)
+    several = arguments.get("edits")
+    for edit in several if isinstance(several, list) else [arguments]:
         if path and isinstance(edit, dict) and _first(edit, _OLD) and any(k in edit for k in _NEW):
             yield path, _first(edit, _OLD), _first(edit, _NEW)
-    if path and created and isinstance(given.get("content"), str):
-        yield path, "", given["content"]
-    for value in given.values():
+    if path and created and isinstance(arguments.get("content"), str):
+        yield path, "", arguments["content"]
+    for value in arguments.values():
         if isinstance(value, str) and "*** Begin Patch" in value:
             yield from _patched(value)
 
@@ -124,8 +124,8 @@ def _patched(text: str) -> Iterator[tuple[str, str, str]]:
     return ((path, old or "", new) for path, old, new in apply_patch.hunks(text))
 
 
-def _first(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    return next((given[key] for key in keys if isinstance(given.get(key), str)), "")
+def _first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return next((arguments[key] for key in keys if isinstance(arguments.get(key), str)), "")
 
 
 def _telling(text: str) -> set[bytes]:

@@ -68,9 +68,9 @@ def periods(lines: Iterable[tuple[str, str, int, str]]) -> dict[str, list[Period
     return known
 
 
-def covers(known: Periods, mail: str, seconds: int) -> bool:
+def covers(recorded: Periods, mail: str, seconds: int) -> bool:
     """Whether what the person of a mail did at a second was recorded."""
-    return any(a <= seconds and (b is None or seconds <= b) for a, b in known.get(mail, ()))
+    return any(a <= seconds and (b is None or seconds <= b) for a, b in recorded.get(mail, ()))
 
 
 def attested(author: str, message: bytes) -> str:

@@ -95,18 +95,18 @@ class Replay:
         who: Writer,
         regains: Regains | None = None,
         authors: Mapping[int, Writer] | None = None,
-        kept: bool = False,
+        is_kept: bool = False,
     ) -> None:
         """The path has another content, by who; regains: which of the lines that are known from
         before keep their authors though they moved or come back, all of them where it came from
         elsewhere in the repository.  authors: by index, of those of its lines whose author is
-        known otherwise.  kept: a commit or `git stash` has the lines that go."""
+        known otherwise.  is_kept: a commit or `git stash` has the lines that go."""
         start, end = self._same_ends(now)
         was, old = self.numbers[start : len(self.numbers) - end], self.numbers
         texts = dict(zip(was, self.lines[start : len(self.lines) - end], strict=True))
         returns = who == UNKNOWN and self.knows(now)  # it lacks what it lacked, by the same hand
         self.numbers, self._keys = self._numbered(now, who, regains, authors or {})
-        self._kept |= {*old} if kept else set()
+        self._kept |= {*old} if is_kept else set()
         self.lines = now.lines
         self._seen[now.oid] = self.numbers
         stands = self.numbers[start : len(self.numbers) - end]
@@ -150,14 +150,14 @@ class Replay:
     def _regain(
         self,
         now: Sequence[bytes],
-        known: dict[int, int],
+        writers: dict[int, int],
         used: set[int],
         who: Writer,
         regains: Regains,
     ) -> None:
         """Give lines back their numbers, by index, as far as these are not used."""
         for j, line in enumerate(now):
-            number = None if j in known else self._texts.get(without_space(line))
+            number = None if j in writers else self._texts.get(without_space(line))
             if number is not None and number not in used and regains(line):
                 used.add(number)
                 if number not in self.takers:
@@ -166,19 +166,19 @@ class Replay:
                     # It went, and nothing keeps it: a session may have typed it once more, and of
                     # the person nobody knows.
                     number = self._new(UNKNOWN if who == PERSON else who)
-                known[j] = number
+                writers[j] = number
 
     def _new(self, who: Writer) -> int:
         self.authors[self._count] = who
         self._count += 1
         return self._count - 1
 
-    def at(self, version: Version, rest: Writer) -> list[int]:
+    def at(self, version: Version, default: Writer) -> list[int]:
         """The numbers of the lines of a content, be it one of the steps or a part of them
         (staged by hunks); what is in none of them is rest's."""
         if version.oid in self._seen:
             return self._seen[version.oid]
-        return self._numbered(version, rest, every, {})[0]
+        return self._numbered(version, default, every, {})[0]
 
     def author(self, number: int) -> Writer:
         """Who wrote a line; UNKNOWN for one that was there before the first step and of which

@@ -61,10 +61,10 @@ def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
     return list(known), _further(message, note, known)
 
 
-def _further(message: bytes, note: bytes, known: Collection[str]) -> list[str]:
+def _further(message: bytes, note: bytes, ids: Collection[str]) -> list[str]:
     gone = removed(note)
     anywhere = trailers.anywhere(message)
-    return [one for one in anywhere if one not in known and one not in gone]
+    return [one for one in anywhere if one not in ids and one not in gone]
 
 
 def added(note: bytes, checkpoint_id: str) -> bytes:

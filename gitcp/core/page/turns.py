@@ -134,16 +134,16 @@ def _end(result: Item) -> str:
     return "failed" if result["failed"] else ""
 
 
-def _call(name: str, given: Any) -> Part:
+def _call(name: str, tool_input: Any) -> Part:
     part: Part = {"kind": "call", "name": name, "result": ""}
-    arguments = given if isinstance(given, dict) else {}
+    arguments = tool_input if isinstance(tool_input, dict) else {}
     part["path"] = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
     edits = facts.objects(arguments.get("edits")) or [arguments]
     diff = [line for edit in edits for line in _diff(edit)]
     if diff:
         part["diff"] = diff
-    elif isinstance(given, str):
-        part["given"] = cut(given)
+    elif isinstance(tool_input, str):
+        part["given"] = cut(tool_input)
     elif arguments:
         command = arguments.get("command", arguments.get("cmd"))
         if isinstance(command, list):

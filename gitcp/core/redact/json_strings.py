@@ -115,8 +115,8 @@ def _character(match: re.Match[bytes]) -> bytes:
     return _CONTROL.get(match[2], match[2])
 
 
-def joined(data: bytes, given: list[Value]) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
-    """Return (text, parts): the given values of data in one text, and where each stands in it.
+def joined(data: bytes, places: list[Value]) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
+    """Return (text, parts): the values of data at places in one text, and where each stands in it.
 
     A value stands on lines of its own, as `"key": "value"`, so that a name tells of its value.
     A part is (start, end, value), start and end in the text.
@@ -124,7 +124,7 @@ def joined(data: bytes, given: list[Value]) -> tuple[bytes, Iterator[tuple[int, 
     pieces: list[bytes] = []
     parts: list[tuple[int, int, Decoded]] = []
     size = 0
-    for start, end, key in given:
+    for start, end, key in places:
         value = Decoded(data, start, end)
         head = b"\n\n" + key + b': "'
         size += len(head)

@@ -61,20 +61,20 @@ class Personal:
     """What of personal data is looked for, and how it is told apart in one session."""
 
     def __init__(
-        self, kinds: Sequence[str], names: Sequence[str], labels: Mapping[str, str], session: str
+        self, kinds: Sequence[str], people: Sequence[str], labels: Mapping[str, str], session: str
     ) -> None:
-        """kinds: email, phone, address.  names: of people, each as it is written.  labels: label ->
+        """kinds: email, phone, address.  people: their names as they are written.  labels: label ->
         regular expression.  session: what suffixes are keyed by.  InputError names a bad one."""
         streets = [("ADDRESS", _finder(compiled(source))) for source in _ADDRESSES]
         every = [("EMAIL", _emails), ("PHONE", _phones), *streets]
         self._find = [(label, finder) for label, finder in every if label.lower() in kinds]
-        if names:
-            self._find.append(("NAME", _finder(_any_name(names))))
+        if people:
+            self._find.append(("NAME", _finder(_any_name(people))))
         for label, source in labels.items():
             self._find.append((label.upper(), _finder(_own(label, source))))
         self._key = session.encode("utf-8", "surrogateescape")
         # In JSON a letter beyond ASCII may be an escape, which shows only in the value.
-        self.hides = any(not name.isascii() for name in (*names, *labels.values()))
+        self.hides = any(not name.isascii() for name in (*people, *labels.values()))
 
     def of_session(self, session: str) -> Personal:
         """The same, with suffixes keyed by a session."""
@@ -148,9 +148,9 @@ def _finder(pattern: re.Pattern[bytes]) -> Callable[[bytes], Iterator[tuple[int,
     return find
 
 
-def _any_name(names: Sequence[str]) -> stdlib.re.Pattern[bytes]:
+def _any_name(people: Sequence[str]) -> stdlib.re.Pattern[bytes]:
     # A longer one first: it may begin with a shorter one.
-    words = [name.encode().split() for name in sorted(names, key=len, reverse=True)]
+    words = [name.encode().split() for name in sorted(people, key=len, reverse=True)]
     among = b"|".join(rb"\s+".join([stdlib.re.escape(part) for part in name]) for name in words)
     return stdlib.re.compile(
         rb"(?<![0-9A-Za-z_\x80-\xff])(?:" + among + rb")(?![0-9A-Za-z_\x80-\xff])"

@@ -89,11 +89,11 @@ def _attribution(credit: Record) -> Iterator[Line]:
         yield [(f"  lines: {hands}", "")]
 
 
-def prompts(given: Sequence[str]) -> Iterator[Line]:
+def prompts(texts: Sequence[str]) -> Iterator[Line]:
     """What was asked, numbered; a line for each."""
-    if given:
+    if texts:
         yield [("  Prompts:", "bold")]
-    for number, prompt in enumerate(given, 1):
+    for number, prompt in enumerate(texts, 1):
         yield [(f"    {number:2}  {short(prompt, 100)}", "")]
 
 

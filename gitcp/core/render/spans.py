@@ -128,13 +128,13 @@ def spent(usage: Any, agent: str = "") -> str:
     return f"{number(fresh)} tokens in, {number(output)} out{cached}{called}"
 
 
-def shortened(names: Collection[str]) -> dict[str, str]:
+def shortened(ids: Collection[str]) -> dict[str, str]:
     """Each session id -> its shortest beginning, of SHORTEST characters or more, that no other
     of names has."""
-    size, longest = SHORTEST, max(map(len, names), default=0)
-    while size < longest and len({name[:size] for name in names}) < len(set(names)):
+    size, longest = SHORTEST, max(map(len, ids), default=0)
+    while size < longest and len({name[:size] for name in ids}) < len(set(ids)):
         size += 1
-    return {name: name[:size] for name in names}
+    return {name: name[:size] for name in ids}
 
 
 def shares(attribution: Any, parts: Iterable[str]) -> str:

@@ -94,7 +94,7 @@ def _session(session: Record, name: str, ago: Ago, verbose: bool) -> Iterator[Li
         yield [(f"      {verdict.get('verdict', '')}: {verdict['reason']}", "dim")]
 
 
-def _claims(claims: Sequence[Record], names: dict[str, str], ago: Ago) -> Iterator[Line]:
+def _claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> Iterator[Line]:
     """Who is at work now: sessions in a turn whose agent runs, on what and since when."""
     if claims:
         yield []
@@ -104,7 +104,7 @@ def _claims(claims: Sequence[Record], names: dict[str, str], ago: Ago) -> Iterat
         doing = " ".join(word for word in (claim["tool"], claim["path"]) if word)
         pid = (claim.get("process") or {}).get("pid")
         yield [
-            (f"  {names.get(session_id) or short(session_id, 13)}  ", "yellow"),
+            (f"  {labels.get(session_id) or short(session_id, 13)}  ", "yellow"),
             (short(doing, _PROMPT) or "between tool calls", ""),
             (f"  since {ago(claim['created'])}" + (f", process {pid}" if pid else ""), "dim"),
         ]
@@ -147,22 +147,22 @@ def _elsewhere(sessions: Sequence[Record], verbose: bool) -> Iterator[Line]:
 
 
 def _streams(
-    about: Record, streams: Sequence[Record], names: dict[str, str], ago: Ago, verbose: bool
+    about: Record, streams: Sequence[Record], labels: dict[str, str], ago: Ago, verbose: bool
 ) -> Iterator[Line]:
     listed = streams if verbose else [s for s in streams if not s.get("settled")][:_STREAMS]
     if streams:
         yield []
         yield [("Streams:", "bold")]
     for stream in listed:
-        yield _stream(stream, names, about["worktree"], ago)
+        yield _stream(stream, labels, about["worktree"], ago)
     if left := about["more_streams"] + len(streams) - len(listed):
         counted = f"and {many(left, 'more stream')}" if listed else many(left, "settled stream")
         how = "gitcp list-streams; 'gitcp clean' takes expired ones"
         yield [(f"  {counted} ({how})", "dim")]
 
 
-def _stream(stream: Record, names: dict[str, str], worktree: str, ago: Ago) -> Line:
-    who = " ".join(names.get(s) or short(s, 13) for s in stream["sessions"])
+def _stream(stream: Record, labels: dict[str, str], worktree: str, ago: Ago) -> Line:
+    who = " ".join(labels.get(s) or short(s, 13) for s in stream["sessions"])
     other = "" if stream["worktree"] in ("", worktree) else "  (another worktree)"
     held = f"{many(stream['checkpoints'], 'checkpoint')}, {many(len(stream['files']), 'file')}"
     kind = "settled" if stream.get("settled") else stream["kind"]
@@ -175,13 +175,13 @@ def _stream(stream: Record, names: dict[str, str], worktree: str, ago: Ago) -> L
     ]
 
 
-def _lost(about: Record, names: dict[str, str]) -> Iterator[Line]:
+def _lost(about: Record, labels: dict[str, str]) -> Iterator[Line]:
     """Work that a stash holds, and links that could be found again."""
     stashed, relinkable = about.get("stashed") or (), about.get("relinkable")
     if stashed or relinkable:
         yield []
     for one in stashed:
-        name = names.get(one["session_id"]) or short(one["session_id"], 13)
+        name = labels.get(one["session_id"]) or short(one["session_id"], 13)
         yield [
             ("work of ", ""),
             (name, "yellow"),

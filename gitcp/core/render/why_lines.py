@@ -76,9 +76,9 @@ def _session(origin: Record, full: bool) -> Iterator[Line]:
         yield from _words("said after", call["after"], full)
 
 
-def _task(given: Any) -> str:
+def _task(tool_input: Any) -> str:
     """What a subagent was started for; its call where the input has other names."""
-    arguments = mapping(given)
+    arguments = mapping(tool_input)
     words = [str(arguments[key]) for key in ("description", "prompt") if arguments.get(key)]
     return "\n".join(words) or _plain(arguments) or "?"
 
@@ -89,10 +89,10 @@ def _words(what: str, text: str, full: bool) -> Iterator[Line]:
         yield from ([(f"    {line}", "")] for line in _cut(text.split("\n"), full))
 
 
-def _edit(name: str, given: Any, full: bool) -> Iterator[Line]:
+def _edit(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
     """What a call did: the lines an edit took and put, or its input as it is."""
     yield [(f"  {name}:", "bold")]
-    arguments = mapping(given)
+    arguments = mapping(tool_input)
     edits = objects(arguments.get("edits")) or [arguments]
     pairs = [(e.get("old_string"), e.get("new_string")) for e in edits]
     if any(new is not None for _, new in pairs):
@@ -105,16 +105,16 @@ def _edit(name: str, given: Any, full: bool) -> Iterator[Line]:
         if len(visible) < len(lines):
             yield [(f"    … {many(len(lines) - len(visible), 'more line')}", "dim")]
         return
-    text = given if isinstance(given, str) else _plain(arguments)
+    text = tool_input if isinstance(tool_input, str) else _plain(arguments)
     yield from ([(f"    {line}", "")] for line in _cut(text.split("\n"), full))
 
 
-def _plain(given: Record) -> str:
+def _plain(record: Record) -> str:
     for key in ("command", "cmd", "content", "patch", "input"):
-        value = given.get(key)
+        value = record.get(key)
         if value:
             return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return ", ".join(f"{key}: {value}" for key, value in given.items())
+    return ", ".join(f"{key}: {value}" for key, value in record.items())
 
 
 def _cut(lines: list[str], full: bool) -> list[str]:

@@ -88,15 +88,15 @@ class _Draft:
         }
 
 
-def describe_call(name: str, given: object) -> tuple[str, list[str]]:
+def describe_call(name: str, arguments: object) -> tuple[str, list[str]]:
     """One line that tells a call of a tool, and the paths that its input names."""
-    if isinstance(given, str):
-        patched = apply_patch.paths(given)
-        return f"{name} {' '.join(patched) if patched else given}"[:_CALL], patched
-    if not isinstance(given, dict):
+    if isinstance(arguments, str):
+        patched = apply_patch.paths(arguments)
+        return f"{name} {' '.join(patched) if patched else arguments}"[:_CALL], patched
+    if not isinstance(arguments, dict):
         return name, []
-    paths = [value for key in _PATHS if isinstance(value := given.get(key), str)]
-    texts = [_text(given[key]) for key in _COMMANDS if given.get(key)]
+    paths = [value for key in _PATHS if isinstance(value := arguments.get(key), str)]
+    texts = [_text(arguments[key]) for key in _COMMANDS if arguments.get(key)]
     for text in texts:
         paths += apply_patch.paths(text)
     return " ".join([name, *paths, *texts])[:_CALL], paths

@@ -61,7 +61,7 @@ def suggestion(key: str, events: Iterable[str]) -> str:
     if section != "gitcp" and not section.startswith("gitcp."):
         ours = f"gitcp.{name}" in config_table.KEYS and _alike(section, "gitcp") >= _CLOSE
         return f"gitcp.{name}" if ours else ""
-    best = max(every, key=lambda one: _alike(_plain(key), _plain(one)))
+    best = max(every, key=lambda word: _alike(_plain(key), _plain(word)))
     return best if _alike(_plain(key), _plain(best)) >= _CLOSE else ""
 
 
@@ -105,5 +105,5 @@ def _plain(key: str) -> str:
     return key.lower().replace("-", "").replace("_", "").replace(".", "")
 
 
-def _alike(one: str, other: str) -> float:
-    return stdlib.difflib.SequenceMatcher(None, one, other).ratio()
+def _alike(word: str, other: str) -> float:
+    return stdlib.difflib.SequenceMatcher(None, word, other).ratio()

@@ -77,9 +77,9 @@ def upgraded(py: str, entry: str) -> bool:
     return bool(version and home and version[1] != home[1])
 
 
-def same_tool(one: str, other: str) -> bool:
+def same_tool(text: str, other: str) -> bool:
     """Whether two hook files were written by the same tool, which keeps nobody's own work."""
-    return one == other or tool(one) == tool(other) != ""
+    return text == other or tool(text) == tool(other) != ""
 
 
 def place(hook: str, text: str) -> str:

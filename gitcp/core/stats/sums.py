@@ -145,9 +145,9 @@ def _spend(total: Counts, used: Mapping[str, Any]) -> None:
         _spend(total, part)
 
 
-def _session_record(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
-    numbers = {key: len(one[key]) for key in ("turns", "checkpoints")}
-    same = {key: one[key] for key in ("agent", "added", "tokens")}
+def _session_record(name: str, session: Mapping[str, Any]) -> dict[str, Any]:
+    numbers = {key: len(session[key]) for key in ("turns", "checkpoints")}
+    same = {key: session[key] for key in ("agent", "added", "tokens")}
     return {"session_id": name, **same, **numbers}
 
 

@@ -59,25 +59,25 @@ class Survival:
         self,
         old: Owners,
         hunks: Sequence[Hunk],
-        known: Mapping[int, Author],
-        rest: str,
+        writers: Mapping[int, Author],
+        default: str,
         taker: Callable[[], str],
     ) -> Owners:
         """The owners of a file after a commit.
 
-        known: the authors of its new lines.  rest: "person" or "unknown", whose the others are.
-        taker tells who removed lines of the commit, for a hunk that puts nothing in their place,
-        or lines of several.
+        writers: the authors of its new lines.  default: "person" or "unknown", for the other
+        lines.  taker tells who removed lines of the commit, for a hunk that puts nothing in
+        their place, or lines of several.
         """
         parts, at = [], 0
         for start, removed, first, added in hunks:
             here = start - 1 if removed else start
             parts.append(old[at:here].ljust(here - at, _NONE))
             at = here + removed
-            runs = list(authors.runs(known, first, added))
+            runs = list(authors.runs(writers, first, added))
             parts += (self._new(author, lines) for author, lines in runs)
             if (gone := old[here:at]).strip(_NONE):
-                takers = {_who(author, rest) for author, _ in runs}
+                takers = {_who(author, default) for author, _ in runs}
                 self._take(gone, takers.pop() if len(takers) == 1 else taker())
         return "".join([*parts, old[at:]]).rstrip(_NONE)
 
@@ -149,7 +149,7 @@ class Survival:
         return {"added": added, "alive": alive, "rewritten": rewritten}
 
 
-def _who(author: Author | None, rest: str) -> str:
+def _who(author: Author | None, default: str) -> str:
     if author is None:
-        return rest
+        return default
     return "agent" if author["who"] == "session" else author["who"]

@@ -85,8 +85,8 @@ class _Reader:
     def reply(self, text: str) -> None:
         """Nothing that is counted."""
 
-    def call(self, key: str, name: str, given: dict[str, Any]) -> None:
-        if paths := self.written(name, given):
+    def call(self, key: str, name: str, arguments: dict[str, Any]) -> None:
+        if paths := self.written(name, arguments):
             self.pending[key] = paths
 
     def result(self, key: str, failed: bool, text: str) -> None:
@@ -94,11 +94,11 @@ class _Reader:
         if not failed:
             self.done = transcript_scan.unique(self.done, paths)
 
-    def usage(self, key: str, given: Usage) -> None:
+    def usage(self, key: str, counts: Usage) -> None:
         before = self.spent.pop(key, None)
-        self.spent[key] = given
+        self.spent[key] = counts
         have = self.scan["usage"]
-        self.scan["usage"] = tokens.add(tokens.subtract(have, before) if before else have, given)
+        self.scan["usage"] = tokens.add(tokens.subtract(have, before) if before else have, counts)
 
     def model(self, name: str) -> None:
         self.scan["model"] = name
@@ -125,16 +125,16 @@ class _Reader:
         return self.scan
 
 
-def _before(one: str, other: str) -> bool:
+def _before(time: str, other: str) -> bool:
     """Whether a time is earlier than another, both in ms since 1970."""
-    return one.isdecimal() and other.isdecimal() and int(one) < int(other)
+    return time.isdecimal() and other.isdecimal() and int(time) < int(other)
 
 
 def path_under(*keys: str) -> Callable[[dict[str, Any]], list[str]]:
     """A function from a tool's input to the first path that stands under one of keys in it."""
 
-    def paths(given: dict[str, Any]) -> list[str]:
-        values = (given.get(key) for key in keys)
+    def paths(arguments: dict[str, Any]) -> list[str]:
+        values = (arguments.get(key) for key in keys)
         return next(([path] for path in values if isinstance(path, str) and path), [])
 
     return paths

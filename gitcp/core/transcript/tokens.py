@@ -34,20 +34,20 @@ def count(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 
-def counts(given: Usage | None) -> tuple[int, int, int, int, int]:
+def counts(tokens: Usage | None) -> tuple[int, int, int, int, int]:
     """The five counts in the order usage() takes them; a missing key is 0."""
-    if not given:
+    if not tokens:
         return 0, 0, 0, 0, 0
-    fields: Mapping[str, object] = given
+    fields: Mapping[str, object] = tokens
     fresh, creation, read, output, calls = map(count, map(fields.get, _KEYS))
     return fresh, creation, read, output, calls
 
 
-def add(*given: Usage | None) -> Usage:
+def add(*tokens: Usage | None) -> Usage:
     """The sum; subagents' parts are summed apart.  None counts as nothing."""
-    columns = zip(counts(None), *map(counts, given), strict=True)
+    columns = zip(counts(None), *map(counts, tokens), strict=True)
     total = usage(*map(sum, columns))
-    parts = [part for u in given if (part := _part(u))]
+    parts = [part for u in tokens if (part := _part(u))]
     if parts:
         total["subagent_tokens"] = add(*parts)
     return total
@@ -73,13 +73,13 @@ def with_subagents(own: Usage | None, subagents: Iterable[Usage | None]) -> Usag
     return total
 
 
-def flat(given: Usage) -> Usage:
+def flat(tokens: Usage) -> Usage:
     """One level: the subagents' part added to the rest, as in the root's token_usage."""
-    part, total = _part(given), usage(*counts(given))
+    part, total = _part(tokens), usage(*counts(tokens))
     return add(total, flat(part)) if part else total
 
 
-def _part(given: Usage | None) -> Usage | None:
+def _part(tokens: Usage | None) -> Usage | None:
     """What the subagents used; stored data may have anything in its place."""
-    part = given.get("subagent_tokens") if given else None
+    part = tokens.get("subagent_tokens") if tokens else None
     return part if isinstance(part, dict) else None

@@ -100,6 +100,6 @@ def last(lines: list[bytes], key: str) -> str | None:
     return None
 
 
-def unique(*given: list[str]) -> list[str]:
+def unique(*words: list[str]) -> list[str]:
     """All the texts in order, each once."""
-    return list(dict.fromkeys(text for texts in given for text in texts))
+    return list(dict.fromkeys(text for texts in words for text in texts))

@@ -22,10 +22,10 @@ def finding(code: str, subject: str, reason: str, old: bool = False, **facts: An
     return {**head, "subject": subject, "reason": reason, **facts}
 
 
-def line(one: Finding) -> str:
+def line(item: Finding) -> str:
     """`<code> <severity> <subject>: <reason>`, and what a repair did."""
-    words = f"{one['kind']} {one['severity']} {one['subject']}: {one['reason']}"
-    return f"{words} ({one['repaired']})" if one.get("repaired") else words
+    words = f"{item['kind']} {item['severity']} {item['subject']}: {item['reason']}"
+    return f"{words} ({item['repaired']})" if item.get("repaired") else words
 
 
 def counts(findings: Iterable[Finding]) -> int:

@@ -74,9 +74,9 @@ def _too_deep(data: bytes) -> bool:
     return False
 
 
-def modern(given: Metadata) -> Metadata:
+def modern(record: Metadata) -> Metadata:
     """A session's metadata under its present keys, of the types a reader may rely on."""
-    metadata = dict(given)
+    metadata = dict(record)
     if "checkpoints_count" not in metadata and isinstance(metadata.get("steps_count"), int):
         metadata["checkpoints_count"] = metadata["steps_count"]
     for new, old in (
@@ -148,10 +148,10 @@ def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Sessi
     return ordered(metadata, ROOT_KEYS)
 
 
-def paths(checkpoint_id: str, number: int, names: Collection[str]) -> dict[str, str]:
+def paths(checkpoint_id: str, number: int, files: Collection[str]) -> dict[str, str]:
     """An entry of sessions[]: where the files of session number are, "" for what is absent."""
     at = f"/{checkpoint_id[:2]}/{checkpoint_id[2:]}/{number}/"
-    legacy = "full.log" in names and "full.jsonl" not in names
+    legacy = "full.log" in files and "full.jsonl" not in files
     transcript = "full.log" if legacy else "full.jsonl"
     named = {
         "metadata": METADATA,
@@ -160,7 +160,7 @@ def paths(checkpoint_id: str, number: int, names: Collection[str]) -> dict[str, 
         "content_hash": HASH,
         "prompt": PROMPT,
     }
-    return {key: at + name if name in names else "" for key, name in named.items()}
+    return {key: at + name if name in files else "" for key, name in named.items()}
 
 
 def total(usages: Iterable[Any]) -> dict[str, int] | None:
@@ -174,9 +174,9 @@ def total(usages: Iterable[Any]) -> dict[str, int] | None:
     }
 
 
-def text(given: Metadata, key: str) -> str:
+def text(metadata: Metadata, key: str) -> str:
     """The text under a key of metadata as it was read; '' for all else."""
-    value = given.get(key)
+    value = metadata.get(key)
     return value if isinstance(value, str) else ""
 
 

@@ -48,7 +48,7 @@ WAYS = (
 ATTRIBUTES = ".gitattributes"
 
 
-def _quiet(done: int, of: int) -> None:
+def _quiet(done: int, total: int) -> None:
     """No progress."""
 
 
@@ -211,7 +211,7 @@ def _finish(
     staging.dress(objects, {p: r for p, r in left.get("raw", {}).items() if p in wanted})
     now = signs(repo, [a["path"] for a in todo])
     try:
-        Apply(os.fsencode(repo.worktree), staging, todo, now).run(lambda done, of: None)
+        Apply(os.fsencode(repo.worktree), staging, todo, now).run(lambda done, total: None)
     except Changed:
         again, _ = _open(repo, objects, left)
         if again == todo:

@@ -247,4 +247,4 @@ def read_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
     stored = [s for s in read_checkpoints(repo, objects, with_it) if s["session_id"] == session_id]
     if not stored:
         raise Error(f"nothing is stored of session '{session_id}' yet")
-    return max(stored, key=lambda one: len(one["transcript"]))
+    return max(stored, key=lambda session: len(session["transcript"]))

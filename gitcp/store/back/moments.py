@@ -26,7 +26,7 @@ AFTER = ":after"
 
 
 def find_edits(
-    kept: KeptEdits, session: str, turn: str, tool: str
+    edits_kept: KeptEdits, session: str, turn: str, tool: str
 ) -> tuple[str, list[JournalLine]]:
     """(what is taken back, its edits in their order): those of a session, of a turn of its, of
     one tool use; each by the beginning of its id, '' for any.  Among them are the calls before
@@ -34,7 +34,7 @@ def find_edits(
 
     Raises Error when nothing is meant, or several things are.
     """
-    lines = _standing(kept.moments(everywhere=True)[0])
+    lines = _standing(edits_kept.moments(everywhere=True)[0])
     words = []
     for number, (kind, name) in enumerate((("session", session), ("turn", turn), ("tool", tool))):
         if name:
@@ -79,9 +79,9 @@ def _came_back(line: JournalLine, since: Iterable[JournalLine]) -> bool:
     return False
 
 
-def _pick(kind: str, name: str, known: Iterable[str]) -> str:
+def _pick(kind: str, name: str, ids: Iterable[str]) -> str:
     try:
-        return session_read.pick(name, known)
+        return session_read.pick(name, ids)
     except Error as e:
         message = str(e).replace("no such session", f"the journal knows no {kind}")
         raise Error(message.replace("session id", f"{kind} id")) from None
@@ -178,12 +178,12 @@ def read_moment(present: Present, name: str) -> tuple[dict[str, Version], str]:
     return then, commit
 
 
-def list_changes(kept: KeptEdits, point: Point) -> dict[str, tuple[Version, Version]]:
+def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version, Version]]:
     """path -> what a tool use or a turn found there and what it left, where these differ."""
     number = 2 if point["kind"] == "tool" else 1
     name = point["id"].removesuffix(AFTER)
     changes: dict[str, tuple[Version, Version]] = {}
-    for line in kept.all():
+    for line in edits_kept.all():
         cause = entries.cause(line)
         if cause[0] and cause[number] == name:
             first = changes.get(line["path"], (entries.entry(line["before"]), None))[0]

@@ -102,7 +102,7 @@ def _read_head(objects: Objects) -> Point:
     }
 
 
-def _find_successor(repo: Repo, objects: Objects, known: Iterable[Point], name: str) -> str | None:
+def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name: str) -> str | None:
     """The commit that took the work of a temporary checkpoint which is no point any more; None
     where name is the beginning of none."""
     oid = lookup.temporary(repo, objects, name)
@@ -112,7 +112,7 @@ def _find_successor(repo: Repo, objects: Objects, known: Iterable[Point], name: 
     session_id, base = (
         shadow_refs.trailer(commit["message"], key) for key in ("Entire-Session", "Base-Commit")
     )
-    mine = (p for p in known if p["kind"] == "committed" and p["session_id"] == session_id)
+    mine = (p for p in points if p["kind"] == "committed" and p["session_id"] == session_id)
     commits = {point["id"] for point in mine}
     since = rev_list(repo, "--reverse", f"^{base}", "HEAD") if base and commits else ()
     return next((oid for oid in since if oid in commits), None)
@@ -223,11 +223,11 @@ def _committed(repo: Repo, depth: int) -> Iterator[Point]:
                 }
 
 
-def _expired(repo: Repo, known: Collection[str], everywhere: bool) -> Iterator[Point]:
+def _expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Point]:
     """What cleaning took away, so that nobody looks for it."""
     head = refs.head(repo) or shadow_refs.zeros(repo)
     for one in expired.listed(repo):
-        here = one["worktree"] in ("", repo.worktree_hash) and one["id"] not in known
+        here = one["worktree"] in ("", repo.worktree_hash) and one["id"] not in ids
         base = one["base_commit"]
         if here and (everywhere or not base or base == head):
             yield {
@@ -295,7 +295,7 @@ class Preview:
         if point["is_logs_only"] or point["gone"]:
             return {"actions": [], "conflicts": [], "notes": []}
         if self._present is None:
-            self._present = Present(self._repo, self._objects, aside=True)
+            self._present = Present(self._repo, self._objects, dry=True)
         try:
             wish = moments.go_to_point(point, ())(self._present)
         except Error as e:

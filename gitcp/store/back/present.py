@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 class Present:
     """One scan, stored.  tree: all of the worktree that a snapshot takes; `.entire/` as in HEAD.
 
-    look(path) is the tree's entry; left_out: path -> the reason.  aside: nothing is written into
+    look(path) is the tree's entry; left_out: path -> the reason.  dry: nothing is written into
     the journal.
     """
 
-    def __init__(self, repo: Repo, objects: Objects, aside: bool = False) -> None:
+    def __init__(self, repo: Repo, objects: Objects, dry: bool = False) -> None:
         self.repo, self.objects = repo, objects
-        self._seen = None if aside else turn_look.Look(repo)
+        self._seen = None if dry else turn_look.Look(repo)
         scan = snapshot.scan(repo)
         if self._seen:
             self._seen.scanned()

@@ -52,7 +52,7 @@ def keep(
 
 
 def choose(
-    wanted: Mapping[str, Entry], signs: Mapping[str, Signature], known: Known
+    wanted: Mapping[str, Entry], signs: Mapping[str, Signature], records: Known
 ) -> dict[str, Raw]:
     """What the wanted files get beside git's content: what is known of the very entry that a
     path becomes; else the permissions of the file that stands there."""
@@ -61,8 +61,8 @@ def choose(
         sign = signs.get(path)
         if entry[0] not in _REGULAR:
             continue
-        if path in known and known[path][0] == entry:
-            chosen[path] = known[path][1]
+        if path in records and records[path][0] == entry:
+            chosen[path] = records[path][1]
         elif sign and stat.S_ISREG(sign[0]):
             chosen[path] = _permissions(stat.S_IMODE(sign[0]), entry[0] == EXECUTABLE), None
     return {path: raw for path, raw in chosen.items() if raw != USUAL}

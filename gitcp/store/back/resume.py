@@ -83,46 +83,46 @@ def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
     raise Error(f"no checkpoint belongs to '{oid[:12]}' or the {DEPTH} commits before it")
 
 
-def restore(repo: Repo, one: Stored, cwd: str, force: bool) -> Restored:
+def restore(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:
     """What is to be done to go on with a conversation in cwd (absolute, links resolved).
 
     Nothing is written yet.  One that is here and has all that is stored is kept; beside one that
     went elsewhere comes the stored one under an id of its own, unless that one is to be replaced.
     """
-    outcome = _nothing(one)
-    agent = find_client(one["agent"])
-    if not agent.can_cut() or not one["transcript"]:
-        if path := _find_conversation(repo, one["session_id"]):
-            command = agent.resume_command(one["session_id"])
+    outcome = _nothing(session)
+    agent = find_client(session["agent"])
+    if not agent.can_cut() or not session["transcript"]:
+        if path := _find_conversation(repo, session["session_id"]):
+            command = agent.resume_command(session["session_id"])
             return {**outcome, "what": KEPT, "path": path, "command": command}
-        return {**outcome, "notes": [f"the conversation of {one['agent']} cannot be put back"]}
-    outcome["command"] = agent.resume_command(one["session_id"])
+        return {**outcome, "notes": [f"the conversation of {session['agent']} cannot be put back"]}
+    outcome["command"] = agent.resume_command(session["session_id"])
     cutter = agent.cutter()
-    leaf, own = cutter.last(one["transcript"]), one["session_id"]
-    data, notes = cutter.cut(one["transcript"], leaf, own, own, True)
-    path = _local(repo, agent, one["session_id"], cwd)
+    leaf, own = cutter.last(session["transcript"]), session["session_id"]
+    data, notes = cutter.cut(session["transcript"], leaf, own, own, True)
+    path = _local(repo, agent, session["session_id"], cwd)
     outcome |= {"path": path, "notes": notes}
     local = content(path)
     if local is not None and not force:
         if cutter.cut(local, leaf, own, own, False)[0]:
             return {**outcome, "what": KEPT, "notes": []}
         if not _older(cutter, local, data):
-            return _beside(repo, agent, one, cwd, outcome)
+            return _beside(repo, agent, session, cwd, outcome)
     outcome["what"] = WRITTEN if local is None else REPLACED
     return {**outcome, "effects": [conversation.effect(repo, path, data)]}
 
 
-def _beside(repo: Repo, agent: Client, one: Stored, cwd: str, outcome: Restored) -> Restored:
+def _beside(repo: Repo, agent: Client, session: Stored, cwd: str, outcome: Restored) -> Restored:
     """The outcome where a conversation comes beside one that went another way: under an id that
     it always gets, so that it comes once."""
-    own, cutter = one["session_id"], agent.cutter()
-    leaf = cutter.last(one["transcript"])
+    own, cutter = session["session_id"], agent.cutter()
+    leaf = cutter.last(session["transcript"])
     new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own} {leaf}"))
     path = _local(repo, agent, new_id, cwd)
     outcome = {**outcome, "path": path, "command": agent.resume_command(new_id)}
     if os.path.exists(path):
         return {**outcome, "what": KEPT, "notes": []}
-    data = cutter.cut(one["transcript"], leaf, own, new_id, True)[0]
+    data = cutter.cut(session["transcript"], leaf, own, new_id, True)[0]
     data += cutter.title(f"session {own[:8]} as it is stored", new_id)
     return {**outcome, "what": BESIDE, "effects": [conversation.effect(repo, path, data)]}
 
@@ -133,10 +133,10 @@ def _older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
     return not end or bool(cutter.cut(data, end, "", "", False)[0])
 
 
-def _nothing(one: Stored) -> Restored:
+def _nothing(session: Stored) -> Restored:
     return {
-        "session_id": one["session_id"],
-        "agent": one["agent"],
+        "session_id": session["session_id"],
+        "agent": session["agent"],
         "what": IMPOSSIBLE,
         "path": "",
         "command": "",

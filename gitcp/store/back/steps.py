@@ -56,7 +56,7 @@ def finish_interrupted(repo: Repo, objects: Objects) -> list[str]:
 
 class Mover:
     """Takes steps in a worktree: agree sees each plan before, progress hears how far one is.
-    aside: plans alone are made, and nothing is written."""
+    dry: plans alone are made, and nothing is written."""
 
     def __init__(
         self,
@@ -64,9 +64,9 @@ class Mover:
         objects: Objects,
         agree: Agree,
         progress: Progress,
-        aside: bool = False,
+        dry: bool = False,
     ) -> None:
-        self._repo, self._objects, self._aside = repo, objects, aside
+        self._repo, self._objects, self._dry = repo, objects, dry
         self._agree, self._progress = agree, progress
 
     def step(self, wisher: Wisher, wanted: Step, talk: Conversation | None = None) -> Outcome:
@@ -81,7 +81,7 @@ class Mover:
         repo, objects = self._repo, self._objects
         agreed: Plan | None = None
         for _ in range(_TRIES):
-            prepared = Prepared(Present(repo, objects, self._aside), wisher)
+            prepared = Prepared(Present(repo, objects, self._dry), wisher)
             refuse(prepared.plan["conflicts"])
             nothing = not prepared.todo and not wanted["effects"]
             if prepared.plan != agreed and not self._agree(prepared):

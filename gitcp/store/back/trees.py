@@ -38,7 +38,7 @@ def find_tree(repo: Repo, objects: Objects, name: str) -> str:
     and for a committed checkpoint that no commit here carries.
     """
     if name == WORKTREE:
-        return Present(repo, objects, aside=True).tree
+        return Present(repo, objects, dry=True).tree
     if point := find_moment(repo, objects, name):
         return read_tree(repo, objects, point)
     kind, key = lookup.resolve(repo, objects, name)
@@ -75,7 +75,7 @@ def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
         raise Error(f"point '{point['id'][:10]}' has expired: its content is gone")
     if point["kind"] not in ("prompt", "tool"):
         return _strip(objects, point["tree"])
-    present = Present(repo, objects, aside=True)
+    present = Present(repo, objects, dry=True)
     return edit_tree(objects, present.tree, moments.read_moment(present, point["id"])[0])
 
 

@@ -149,9 +149,9 @@ def _row(
     entry: Entry,
     headers: dict[bytes, bytes],
     dates: dict[str, bytes],
-    names: tuple[bytes, bytes] | None,
+    pair: tuple[bytes, bytes] | None,
 ) -> Row:
-    name, mail = names or (headers[b"author"], headers[b"author-mail"])
+    name, mail = pair or (headers[b"author"], headers[b"author-mail"])
     raw_time = headers[b"author-time"] + b" " + headers[b"author-tz"]
     return {
         "oid": entry["oid"],
@@ -165,12 +165,12 @@ def _row(
     }
 
 
-def _abbrev(options: Options, names: list[bytes], size: int) -> int:
+def _abbrev(options: Options, oids: list[bytes], size: int) -> int:
     asked = options["abbrev"]
     if asked == 0:
         return size
     # One digit more than git's choice: a boundary commit spends one on its mark.
-    return min(size, (max(map(len, names)) if asked is None else asked) + 1)
+    return min(size, (max(map(len, oids)) if asked is None else asked) + 1)
 
 
 def _show_author(

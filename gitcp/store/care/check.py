@@ -65,19 +65,19 @@ def _repaired(repo: Repo, secrets: bool) -> list[Finding]:
     return [still.get(name, one) for name, one in seen.items()]
 
 
-def mended(case: Case, mend: Mend | None, one: Finding, word: str = "repaired") -> Finding:
+def mended(case: Case, mend: Mend | None, item: Finding, word: str = "repaired") -> Finding:
     """A finding with what was done under word; one that is locked, or is not as it was found,
     stays."""
     try:
-        done = mend(case, one) if mend else ""
+        done = mend(case, item) if mend else ""
     except (Busy, Moved, OSError, Error) as e:
-        return {**one, "reason": f"{one['reason']}; not {word}: {e}"}
-    return {**one, word: done} if done else one
+        return {**item, "reason": f"{item['reason']}; not {word}: {e}"}
+    return {**item, word: done} if done else item
 
 
-def key(one: Finding) -> tuple[str, ...]:
+def key(item: Finding) -> tuple[str, ...]:
     """What a finding is known by when it is looked for again."""
-    return one["kind"], one["subject"], str(one.get("checkpoint_id"))
+    return item["kind"], item["subject"], str(item.get("checkpoint_id"))
 
 
 def diagnose(repo: Repo) -> list[tuple[Row, Finding]]:
@@ -91,13 +91,18 @@ def diagnose(repo: Repo) -> list[tuple[Row, Finding]]:
         ]
 
 
-def _with_remedy(row: Row, one: Finding) -> Finding:
-    if "remedy" in one:
-        fix = one.get("fix", row.fix)
-        mends = fix != ENABLE or one["remedy"].startswith("gitcp enable")
-        return {**one, "fix": fix if mends and "--force" not in one["remedy"] else ""}
+def _with_remedy(row: Row, item: Finding) -> Finding:
+    if "remedy" in item:
+        fix = item.get("fix", row.fix)
+        mends = fix != ENABLE or item["remedy"].startswith("gitcp enable")
+        return {**item, "fix": fix if mends and "--force" not in item["remedy"] else ""}
     what = "mend it" if row.fix else _REMEDIES.get(row.code, "see gitcp-check-store(1)")
-    return {**one, "reason": f"{one['subject']}: {one['reason']}", "remedy": what, "fix": row.fix}
+    return {
+        **item,
+        "reason": f"{item['subject']}: {item['reason']}",
+        "remedy": what,
+        "fix": row.fix,
+    }
 
 
 ROWS = (*installation.ROWS, *clients.ROWS, installation.FAILURES)

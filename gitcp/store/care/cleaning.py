@@ -57,17 +57,17 @@ def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
     return done + [one for one in doomed if _of_undo(repo, one)]
 
 
-def _of_undo(repo: Repo, one: Finding) -> bool:
+def _of_undo(repo: Repo, item: Finding) -> bool:
     """Cut an undo log, or remove what none needs; whether that was done."""
-    if one["kind"] == orphans.KEPT:
-        still = files.older(one["subject"], leftovers.SCRATCH_AGE)  # no step has begun to need it
+    if item["kind"] == orphans.KEPT:
+        still = files.older(item["subject"], leftovers.SCRATCH_AGE)  # no step has begun to need it
         if still:
-            os.unlink(one["subject"])
+            os.unlink(item["subject"])
         return still
-    if one["kind"] != orphans.STEPS:
+    if item["kind"] != orphans.STEPS:
         return False
     with Objects(repo) as objects:
-        gone = undo_log.shorten(repo, objects, one["subject"], one["oid"], one["before"])
+        gone = undo_log.shorten(repo, objects, item["subject"], item["oid"], item["before"])
     expired.note(repo, gone or [])
     return gone is not None
 
@@ -100,9 +100,9 @@ def _points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record]]:
     return points
 
 
-def _tip(one: Finding) -> Tip:
-    known: Tip = {"ref": one["ref"], "oid": one["oid"], "stream": one["stream"]}  # type: ignore[typeddict-item]
-    return {**known, "time": one["time"], "base": "", "tree": "", "session_id": ""}
+def _tip(item: Finding) -> Tip:
+    known: Tip = {"ref": item["ref"], "oid": item["oid"], "stream": item["stream"]}  # type: ignore[typeddict-item]
+    return {**known, "time": item["time"], "base": "", "tree": "", "session_id": ""}
 
 
 def _let_go(repo: Repo, finding: Finding) -> bool:

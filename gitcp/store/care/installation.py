@@ -182,7 +182,7 @@ def look_at_failures(case: Case) -> Iterator[Finding]:
         yield finding("warning", case.repo.common, reason, remedy=remedy)
 
 
-def enable(case: Case, one: Finding) -> str:
+def enable(case: Case, item: Finding) -> str:
     """Install again for the agents that are enabled; what is damaged in the way goes aside."""
     done = install.install(case.repo, install.Options(agents=enabled(case.repo)))[1]
     return "; ".join(["enabled again", *done])

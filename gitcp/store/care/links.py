@@ -105,9 +105,9 @@ def _without(
 
 
 def _notes(
-    survey: Survey, stored: Mapping[str, str], named: list[tuple[str, str]]
+    survey: Survey, stored: Mapping[str, str], noted: list[tuple[str, str]]
 ) -> Iterator[Finding]:
-    """named: (commit, id) of each trailer on a branch."""
+    """noted: (commit, id) of each trailer on a branch."""
     if notes.REF not in survey.refs:
         return
     try:
@@ -122,7 +122,7 @@ def _notes(
                 reason = f"its note names '{name}', which is not stored"
                 yield finding("dangling-note", oid, reason, checkpoint_id=name)
     carriers: dict[str, list[str]] = {}
-    for oid, name in named:
+    for oid, name in noted:
         carriers.setdefault(name, []).append(oid)
     wrong = set()
     for oid, names in every:
@@ -155,7 +155,7 @@ def _home(survey: Survey, oid: str, name: str, carriers: list[str]) -> str:
     return ""
 
 
-def _in_line(repo: Repo, one: str, other: str) -> bool:
+def _in_line(repo: Repo, oid: str, other: str) -> bool:
     """Whether one of two commits is an ancestor of the other."""
-    pairs = ((one, other), (other, one))
+    pairs = ((oid, other), (other, oid))
     return any(repo.git.run("merge-base", "--is-ancestor", *p, ok=(0, 1))[0] == 0 for p in pairs)

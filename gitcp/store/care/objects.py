@@ -75,8 +75,8 @@ def _turn(ref: str) -> int:
     return ("broken-stream", "broken-edits", "broken-store", "").index(_code(ref))
 
 
-def _refs(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
-    for ref in names:
+def _refs(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
+    for ref in refs_here:
         oid = survey.refs[ref]
         answer = survey.objects.read(oid)
         if answer is None:
@@ -85,10 +85,10 @@ def _refs(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
             yield finding("bad-ref", ref, f"it is at a {answer[1]}", oid=oid)
 
 
-def _missing(survey: Survey, names: Sequence[str]) -> list[str] | None:
+def _missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
     """The oids that are missing of what the refs need; None where git ends at a missing commit
     in the middle of a history."""
-    there = _there(survey, names)
+    there = _there(survey, refs_here)
     if not there:
         return []
     try:
@@ -100,14 +100,14 @@ def _missing(survey: Survey, names: Sequence[str]) -> list[str] | None:
     return [oid for oid in missing if oid in lost]
 
 
-def _there(survey: Survey, names: Sequence[str]) -> list[str]:
+def _there(survey: Survey, refs_here: Sequence[str]) -> list[str]:
     """The refs whose object is there."""
     gone = set(survey.missing())
-    return [name for name in names if name not in gone]
+    return [name for name in refs_here if name not in gone]
 
 
-def _secrets(survey: Survey, names: Sequence[str]) -> Iterator[Finding]:
-    stdin = one_a_line(_there(survey, names))
+def _secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
+    stdin = one_a_line(_there(survey, refs_here))
     lines = survey.repo.git.stream(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
     pairs = (text(line).partition(" ") for line in lines)
     stored = {oid: path for oid, _, path in pairs if _TRANSCRIPTS.fullmatch(path)}

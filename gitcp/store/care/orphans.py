@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 LOG, STEPS, KEPT = "expired-undo", "expired-steps", "kept-file"
 
 
-def find_ages(repo: Repo, given: int | None = None, edits: bool = False) -> Ages:
+def find_ages(repo: Repo, age: int | None = None, edits: bool = False) -> Ages:
     """The ages of this repository, or given days for all (gitcp.archive-expire,
     gitcp.state-expire); edits: those of settled sessions have none."""
     archive = repo.config.option("gitcp.archive-expire")
     state = repo.config.option("gitcp.state-expire")
-    if given is not None:
-        archive = state = given
+    if age is not None:
+        archive = state = age
     day = orphan_rules.DAY
     return orphan_rules.Ages(time.time(), archive * day, state * day, edits)
 
@@ -63,14 +63,14 @@ def look(case: Case) -> Iterator[Finding]:
     yield from _undo_logs(survey, ages)
 
 
-def _edits(survey: Survey, ages: Ages, known: set[str]) -> Iterator[Finding]:
+def _edits(survey: Survey, ages: Ages, sessions: set[str]) -> Iterator[Finding]:
     """Edits of sessions that are gone, known being the others; of settled ones too, where that is
     asked or there are too many."""
     surplus = set(edits.surplus(survey.repo))
     revisions = {state["session_id"]: state.get("revision", 0) for state in survey.states}
     for ref, oid in survey.refs.items():
-        why, session_id = "", edits_ref.session_of(ref, known | set(revisions))
-        if session_id and session_id not in known:
+        why, session_id = "", edits_ref.session_of(ref, sessions | set(revisions))
+        if session_id and session_id not in sessions:
             old = ages.now - _time_of(survey, oid) >= ages.archive
             why = "no state of its session lasts" if old or ages.edits else ""
         elif session_id in surplus:
@@ -115,12 +115,12 @@ def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding
         yield orphan("leftover", path, "nothing has touched it for an hour")
 
 
-def _unneeded(path: str, needed: set[str], gone: set[str], named: set[str] | None = None) -> bool:
-    named = named or orphan_rules.owners(os.path.basename(path))
-    if named & needed:
+def _unneeded(path: str, needed: set[str], gone: set[str], wanted: set[str] | None = None) -> bool:
+    wanted = wanted or orphan_rules.owners(os.path.basename(path))
+    if wanted & needed:
         return False
     # Of a session that begins now the files may come before the state.
-    return bool(named & gone) or files.older(path, SCRATCH_AGE)
+    return bool(wanted & gone) or files.older(path, SCRATCH_AGE)
 
 
 def _streams(survey: Survey, ages: Ages) -> Iterator[Finding]:

@@ -113,15 +113,15 @@ def look_at_links(case: Case) -> Iterator[Finding]:
         yield finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
 
 
-def release(case: Case, one: Finding) -> str:
+def release(case: Case, item: Finding) -> str:
     """Let go of a claim."""
-    claims.release(case.repo, lambda claim: claim["key"] == one["subject"])
+    claims.release(case.repo, lambda claim: claim["key"] == item["subject"])
     return "let go"
 
 
-def link(case: Case, one: Finding) -> str:
+def link(case: Case, item: Finding) -> str:
     """Link a commit to the checkpoint that it lost, by a note."""
-    notes.add(case.repo, case.objects, one["subject"], one["checkpoint_id"])
+    notes.add(case.repo, case.objects, item["subject"], item["checkpoint_id"])
     return "linked"
 
 
@@ -132,7 +132,7 @@ def condense(ctx: Context, session_id: str) -> str:
     tokens those of this one are not counted again.
     """
     state = _state(ctx, session_id)
-    stored = transcript.store_session(ctx.repo, ctx.objects, state, whole=True)
+    stored = transcript.store_session(ctx.repo, ctx.objects, state, complete=True)
     checkpoint_id = place.fresh_id()
     data: SessionData = {
         "session_id": session_id,

@@ -179,13 +179,13 @@ def _places(repo: Repo) -> Place:
     return places
 
 
-def _sizes(repo: Repo, names: list[str]) -> dict[str, int]:
+def _sizes(repo: Repo, oids: list[str]) -> dict[str, int]:
     """name -> bytes on the disk of each object that is there."""
-    if not names:
+    if not oids:
         return {}
     form = "--batch-check=%(objectsize:disk)"
-    _, out = repo.git.run("cat-file", form, stdin=one_a_line(names))
-    pairs = zip(names, out.splitlines(), strict=True)
+    _, out = repo.git.run("cat-file", form, stdin=one_a_line(oids))
+    pairs = zip(oids, out.splitlines(), strict=True)
     return {name: int(size) for name, size in pairs if size.isdigit()}
 
 

@@ -66,11 +66,11 @@ def _wrong(state: State) -> str:
     return ""
 
 
-def _streams(survey: Survey, state: State, known: set[str]) -> Iterator[Finding]:
+def _streams(survey: Survey, state: State, sessions: set[str]) -> Iterator[Finding]:
     """Streams that no ref has: a note while all that they held is there, as when a person deleted
     the branch."""
     for stream in state["streams"]:
-        if stream["files"] and stream["id"] not in known:
+        if stream["files"] and stream["id"] not in sessions:
             what = f"stream '{stream['id']}' of {len(stream['files'])} files, which no ref has"
             oids = [file["oid"] for file in stream["files"].values() if file["oid"]]
             there = all(survey.objects.read(oid) for oid in oids)

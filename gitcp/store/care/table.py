@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
 
 def _subject(mend: Repair) -> Mend:
-    return lambda case, one: mend(case.repo, case.objects, one["subject"])
+    return lambda case, item: mend(case.repo, case.objects, item["subject"])
 
 
 def _draw_graph(mend: Repair) -> Mend:
     """Where commits went, git's graph of commits is drawn anew: `git fsck` fails at one that
     names what is gone."""
 
-    def mended(case: Case, one: Finding) -> str:
-        done, at = mend(case.repo, case.objects, one["subject"]), case.repo.common
+    def mended(case: Case, item: Finding) -> str:
+        done, at = mend(case.repo, case.objects, item["subject"]), case.repo.common
         drawn = ("commit-graph", "commit-graphs")
         if done and any(os.path.exists(f"{at}/objects/info/{name}") for name in drawn):
             case.repo.git.run("commit-graph", "write", "--reachable")
@@ -56,20 +56,20 @@ def _draw_graph(mend: Repair) -> Mend:
 
 
 def _remove(age: int) -> Mend:
-    return lambda case, one: leftovers.remove(case.repo, one["subject"], age)
+    return lambda case, item: leftovers.remove(case.repo, item["subject"], age)
 
 
-def _keep_promise(case: Case, one: Finding) -> str:
-    name = one["checkpoint_id"]
-    return session_repair.keep_promise(case.repo, case.objects, one["subject"], name)
+def _keep_promise(case: Case, item: Finding) -> str:
+    name = item["checkpoint_id"]
+    return session_repair.keep_promise(case.repo, case.objects, item["subject"], name)
 
 
-def _take_back(case: Case, one: Finding) -> str:
-    return by_hand.take_back(case.repo, case.objects, one["subject"], one["checkpoint_id"])
+def _take_back(case: Case, item: Finding) -> str:
+    return by_hand.take_back(case.repo, case.objects, item["subject"], item["checkpoint_id"])
 
 
-def _take_copy(case: Case, one: Finding) -> str:
-    return session_repair.take_copy(case.repo, case.objects, one["subject"], one["ref"])
+def _take_copy(case: Case, item: Finding) -> str:
+    return session_repair.take_copy(case.repo, case.objects, item["subject"], item["ref"])
 
 
 def _either(mend: Repair) -> Repair:

@@ -176,12 +176,12 @@ def _is_of(line: JournalLine, sessions: Collection[str]) -> bool:
     return line.get("session") in sessions or (isinstance(who, list) and who[0] in sessions)
 
 
-def _purge(repo: Repo, survey: Survey, names: Iterable[str], old: Sequence[str]) -> None:
+def _purge(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence[str]) -> None:
     """Take what nobody needs now out of reflogs and of packs of ours; where a session is at work,
     whose objects may be on their way to a ref, leave it to git to prune."""
     tracking = refs.listing(repo, "refs/remotes/**/entire/checkpoints/v1")
     refs.update(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
-    dropping.forget_logs(repo, names)
+    dropping.forget_logs(repo, ids)
     every = (states.peek(repo, name) for name in states.list_ids(repo))
     if any(state and state.get("phase") == "active" for state in every):
         dropping.unpin(repo, [*old, *tracking.values()])

@@ -103,8 +103,8 @@ def beyond(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Cha
     }
 
 
-def _same(objects: Objects, one: Staged, other: Staged) -> bool:
-    return one[2:] == other[2:] or _added(objects, one) == _added(objects, other)
+def _same(objects: Objects, entry: Staged, other: Staged) -> bool:
+    return entry[2:] == other[2:] or _added(objects, entry) == _added(objects, other)
 
 
 def _added(objects: Objects, change: Staged) -> set[bytes]:

@@ -40,11 +40,11 @@ def _promisor(repo: Repo) -> str:
     return ""
 
 
-def unpromised(repo: Repo, names: Sequence[str], missing: set[str]) -> set[str]:
+def unpromised(repo: Repo, oids: Sequence[str], missing: set[str]) -> set[str]:
     """Those of the oids, missing of what the names need, that no remote has promised."""
     if not missing or not _promisor(repo):
         return missing
-    _, out = repo.git.run(*_LOST.split(), *names, ok=range(256))
+    _, out = repo.git.run(*_LOST.split(), *oids, ok=range(256))
     lost = (line.split() for line in out.decode(errors="replace").splitlines())
     return missing.intersection(words[-1] for words in lost if words[:1] == ["missing"])
 

@@ -130,7 +130,7 @@ class _Worker:
 
 
 def _serve(
-    given: int, answers: int, objects: Objects, begin: Callable[[Any], Work[Any, Any]]
+    descriptor: int, answers: int, objects: Objects, begin: Callable[[Any], Work[Any, Any]]
 ) -> NoReturn:
     """Work on one batch after the other, until there is nobody who gives any."""
     try:
@@ -138,7 +138,7 @@ def _serve(
             signals.getsignal(signals.SIGINT) is not signals.SIG_IGN
         ):  # nohup, or a job behind a script
             signals.signal(signals.SIGINT, signals.SIG_DFL)
-        os.dup2(given, 0)
+        os.dup2(descriptor, 0)
         os.dup2(answers, 1)
         os.closerange(3, _OPEN)
         with objects.anew() as own, os.fdopen(0, "rb") as batches:

@@ -107,8 +107,8 @@ def _remembered(repo: Repo) -> dict[str, Any]:
     return private.cached(repo.own("guard-head"), shapes.GUARD_HEAD) or {}
 
 
-def _remember(repo: Repo, known: dict[str, Any]) -> None:
+def _remember(repo: Repo, looks: dict[str, Any]) -> None:
     try:
-        private.write(repo, repo.own("guard-head"), json.dumps(known).encode())
+        private.write(repo, repo.own("guard-head"), json.dumps(looks).encode())
     except OSError:
         pass  # asked again next time: a full disk must not decide about a tool call

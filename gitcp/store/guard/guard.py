@@ -186,8 +186,8 @@ def _company(repo: Repo, session_ids: list[str]) -> str:
     return f"gitcp: {who} at work in this working copy: {', '.join(sessions)}"
 
 
-def _words(judged: Verdict, session_id: str, kept: str = "", age: str = "") -> str:
-    return late.messages.text(judged, session_id, kept, age)
+def _words(judged: Verdict, session_id: str, path: str = "", age: str = "") -> str:
+    return late.messages.text(judged, session_id, path, age)
 
 
 def _live(repo: Repo, *seen: Look | None) -> set[str]:

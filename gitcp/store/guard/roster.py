@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-def listing(repo: Repo, of: Iterable[Marker] | None = None) -> list[Record]:
+def listing(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Record]:
     """A record of type claim for each path held and each command running here, oldest first;
     a session in a turn that runs no tool has one with an empty tool.  Nothing is changed.
 
-    of: the markers of the sessions that may be in a turn here, default all of this worktree.
+    chosen: the markers of the sessions that may be in a turn here, default all of this worktree.
     """
     held = claims.listing(repo)
     records = [record for claim in held for record in _records(repo, claim)]
     busy = {claim["session_id"] for claim in held}
-    for marker in markers.read_recent(repo) if of is None else of:
+    for marker in markers.read_recent(repo) if chosen is None else chosen:
         if marker["session_id"] not in busy and presence.at_work(repo, marker):
             records.append(_idle(repo, marker))
     return sorted(records, key=lambda record: float(record["created"]))

@@ -57,7 +57,7 @@ def newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
     """(ref of a session's last part, the tree of its change there, '' without one)."""
     first = edits_ref.PREFIX + session_id
     parts = [ref for ref in refs.listing(repo, first, first + ".*") if edits_ref.part(ref, first)]
-    ref = max(parts, key=lambda one: edits_ref.part(one, first), default=first)
+    ref = max(parts, key=lambda name: edits_ref.part(name, first), default=first)
     tip = read_commit(objects, ref)
     entry = lookup(objects, tip["tree"], "change") if tip else None
     return ref, entry[1] if entry else ""

@@ -57,23 +57,23 @@ def conversations(
     home: str,
     places: Sequence[str],
     folder: str,
-    names: Iterable[str] = (),
+    clients: Iterable[str] = (),
     since: float = 0.0,
 ) -> list[Conversation]:
     """The files of conversations held in one of places or below it, changed since, by age.
 
-    folder: what is in a database is copied there.  names: of the agents that are asked, default
+    folder: what is in a database is copied there.  clients: of the agents that are asked, default
     all.
     """
     known: dict[str, Conversation] = {}
-    for client in map(agents.adapter, names or agents.list_names()):
+    for client in map(agents.adapter, clients or agents.list_names()):
         for place in places:
             fetch = getattr(client, "fetch", None)
             for name in client.conversations(home, place):
                 path = fetch(name, folder) if fetch else name
                 if path not in known and (one := open_file(client, path, place, places, since)):
                     known[path] = one
-    return sorted(known.values(), key=lambda one: (one.age, one.path))
+    return sorted(known.values(), key=lambda item: (item.age, item.path))
 
 
 def session(
@@ -99,7 +99,7 @@ def session(
     if len({one.session for one in listed}) > 1:
         ids_there = " ".join(sorted({one.session for one in listed})[:10])
         raise Error(f"ambiguous session '{name}': {ids_there}")
-    return sorted(listed, key=lambda one: one.agent), places
+    return sorted(listed, key=lambda item: item.agent), places
 
 
 def open_file(

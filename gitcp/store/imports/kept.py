@@ -47,9 +47,9 @@ def _changed(path: str) -> float:
         return time.time()
 
 
-def describe(repo: Repo, home: str, kept: Kept) -> list[str]:
+def describe(repo: Repo, home: str, clients: Kept) -> list[str]:
     """A line on how many there are, and one for each client that deletes them."""
-    times = [when for group in kept.values() for when in group]
+    times = [when for group in clients.values() for when in group]
     if not times:
         return []
     oldest, today = time.localtime(min(times)), time.localtime()
@@ -57,13 +57,13 @@ def describe(repo: Repo, home: str, kept: Kept) -> list[str]:
     lines = [
         f"{many(len(times), 'conversation')} since {since}: 'gitcp import' links their commits"
     ]
-    return [*lines, *deletions(repo, home, kept)]
+    return [*lines, *deletions(repo, home, clients)]
 
 
-def deletions(repo: Repo, home: str, kept: Kept) -> list[str]:
+def deletions(repo: Repo, home: str, clients: Kept) -> list[str]:
     """A line for each client of these that deletes conversations and was not told when."""
     lines = []
-    for client in map(agents.adapter, kept):
+    for client in map(agents.adapter, clients):
         key, days = client.DELETES
         if key and not _is_set(client, key, repo, home):
             lines.append(

@@ -210,7 +210,7 @@ class Planner:
 
     def _versions(self, path: str, commits: Sequence[Commit]) -> list[chain.Version]:
         known: list[tuple[int, str | None]] = []
-        for commit in sorted(commits, key=lambda one: one.time):
+        for commit in sorted(commits, key=lambda change: change.time):
             _, old, _, new = commit.changes[path]
             known += [(commit.time - 1, old)] if not known or known[-1][1] != old else []
             known.append((commit.time, new))

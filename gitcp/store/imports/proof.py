@@ -108,7 +108,7 @@ class Calls:
         if self._lines is None:
             self._lines, self._oid = Replay(was), before
         if sure and before != self._oid:  # nobody knows how it came to that
-            self._lines.step(was, UNKNOWN, replay.every, kept=True)
+            self._lines.step(was, UNKNOWN, replay.every, is_kept=True)
         if sure:
             self._lines.step(now, who, line_evidence.is_telling)
             self._note(who[0], was, now)

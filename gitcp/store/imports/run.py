@@ -49,7 +49,7 @@ class Plan:
 def prepare(
     repo: Repo,
     home: str,
-    names: Sequence[str] = (),
+    clients: Sequence[str] = (),
     former: Sequence[str] = (),
     since: str = "",
     coarse: bool = False,
@@ -57,12 +57,12 @@ def prepare(
 ) -> Plan:
     """Look for conversations of a repository and for the commits that hold their edits.
 
-    names: of agents, default all.  former: directories where the repository was.  since: a date
+    clients: of agents, default all.  former: directories where the repository was.  since: a date
     as git reads it.  coarse, unlinked: what to do with sessions of which no commit holds any.
     """
     plan, places = Plan(), find.roots(repo, former)
     known, plan.imported = list_known(repo)
-    listed = find.conversations(home, places, plan.folder, names, find.since(repo, since))
+    listed = find.conversations(home, places, plan.folder, clients, find.since(repo, since))
     plan.size = sum(one.size for one in listed)
     for one in listed:
         plan.counts[one.client.AGENT_TYPE] = plan.counts.get(one.client.AGENT_TYPE, 0) + 1

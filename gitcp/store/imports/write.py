@@ -51,7 +51,7 @@ class _Kept:
         name = session.session_id
         scan, redactor = session.client.scan, redaction.Lazy(repo, name)
         about = (name, session.path or None, redactor, scan)
-        stored = transcript.stored(repo, objects, *about, whole=True)
+        stored = transcript.stored(repo, objects, *about, complete=True)
         self.given = transcript.Given(stored.chunks, stored.content_hash) if stored else None
         known = stored.scan if stored and stored.scan else None
         self.prompts = list(known["prompts"]) if known else []
@@ -65,11 +65,11 @@ class _Kept:
         transcript_copy.remove(repo, name, "")
 
 
-def _spent(session: Session, times: Sequence[int], whole: Usage | None) -> dict[int, Usage | None]:
+def _spent(session: Session, times: Sequence[int], total: Usage | None) -> dict[int, Usage | None]:
     """What a session had cost at some times, in s: by its lines; of a conversation that is one
     document all of it, for its lines cannot be told apart."""
-    if whole is None or session.client.scan(b"{}\n")["bytes"] == 0:
-        return dict.fromkeys(times, whole)
+    if total is None or session.client.scan(b"{}\n")["bytes"] == 0:
+        return dict.fromkeys(times, total)
     spent: dict[int, Usage | None] = {}
     left, scan = sorted(times), session.client.scan(b"")
     before: list[bytes] = []  # lines that are not scanned yet
@@ -91,7 +91,7 @@ def _spent(session: Session, times: Sequence[int], whole: Usage | None) -> dict[
                 size += len(line)
     except OSError:
         pass
-    return {**dict.fromkeys(times, whole), **spent}
+    return {**dict.fromkeys(times, total), **spent}
 
 
 def carry_out(
@@ -163,14 +163,14 @@ def _noted(link: Link, note: bytes | None) -> bytes:
 
 def _data(
     gathered: Gathered,
-    kept: dict[str, _Kept],
+    sessions: dict[str, _Kept],
     link: Link,
     part: Part,
     before: dict[str, Usage | None],
 ) -> SessionData:
     """A session's part in the checkpoint of a commit; before: what the sessions had cost by the
     commit that came last, which goes on."""
-    session, conversation = gathered.sessions[part["session"]], kept[part["session"]]
+    session, conversation = gathered.sessions[part["session"]], sessions[part["session"]]
     turns = conversation.turns
     files = {path: _file(file, turns) for path, file in part["files"].items()}
     named = {turn for file in files.values() for turn in file["turns"]}
@@ -222,9 +222,9 @@ def _file(file: dict[str, Any], turns: dict[str, dict[str, Any]]) -> dict[str, A
     return {**file, "turns": wrote, "turn_id": last, "prompt": prompt}
 
 
-def _in_order(named: Iterable[str], turns: dict[str, dict[str, Any]]) -> list[str]:
+def _in_order(ids: Iterable[str], turns: dict[str, dict[str, Any]]) -> list[str]:
     """Turns by their numbers; one of no number first."""
-    return sorted(named, key=lambda turn: int(turns.get(turn, {}).get("number", 0)))
+    return sorted(ids, key=lambda turn: int(turns.get(turn, {}).get("number", 0)))
 
 
 def _leave_empty_out(turn: dict[str, Any]) -> dict[str, Any]:

@@ -73,12 +73,12 @@ def _open(
     journal: Journal,
     state: State,
     event: dict[str, Any],
-    named: list[str],
+    paths: list[str],
     at: int,
 ) -> None:
     call = event["tool"]
     unseen = _look(objects, journal, event, at)
-    words = [*named, *late.evidence.words(call.get("command") or "")]
+    words = [*paths, *late.evidence.words(call.get("command") or "")]
     line = {**entries.opening(state, call, "shell", at), "names": words}
     if unseen:
         line["unseen"] = unseen
@@ -94,7 +94,7 @@ def _close(
     journal: Journal,
     state: State,
     event: dict[str, Any],
-    named: list[str],
+    paths: list[str],
     at: int,
 ) -> None:
     call = event["tool"]
@@ -103,8 +103,8 @@ def _close(
     if call.get("duration_ms") is not None:
         closing["since"] = at - _called(event) - int(call["duration_ms"]) * 1_000_000 - _SLACK
     output = [w for w in late.evidence.words(call.get("output") or "") if "/" in w or "." in w]
-    if named or output:
-        closing["names"] = [*named, *output]
+    if paths or output:
+        closing["names"] = [*paths, *output]
     if call.get("background") or _left(call, state, journal):
         closing["goes_on"] = "turn"
         closing["task"] = call.get("background_id", "")

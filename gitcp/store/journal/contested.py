@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def edits(
     objects: Objects,
     journal: Journal,
-    known: Known,
+    records: Known,
     call: JournalLine,
     who: Writer,
     path: str,
@@ -25,14 +25,14 @@ def edits(
     at: int,
 ) -> list[JournalLine]:
     """The edits that led a path from what is known to now, one of them a call's that ends."""
-    was = known.entry(path)
+    was = records.entry(path)
     steps = _steps(objects, journal, call, who, path, was, now)
     if not steps:
         return [entries.edit(path, was, now, who, "tool", at)]
     able = [window for window in windows.list_windows(journal) if window["who"] != who]
     lines = []
     for before, after, own in steps:
-        change = look.describe_change(journal.repo, known, path, before, after, False)
+        change = look.describe_change(journal.repo, records, path, before, after, False)
         verdict = evidence.whose(change, [] if own else able)
         if own or (verdict["by"] is None and before != was):
             lines.append(entries.edit(path, before, after, who, "tool", at))

@@ -86,14 +86,14 @@ def part(ref: str, first: str) -> int:
     return int(end[1:]) if ref != end and end[0] == "." and end[1:].isdecimal() else 0
 
 
-def session_of(ref: str, known: Iterable[str]) -> str:
-    """The session whose edits a ref holds, "" where it holds none; known: ids, which may have
+def session_of(ref: str, sessions: Iterable[str]) -> str:
+    """The session whose edits a ref holds, "" where it holds none; sessions: ids, which may have
     dots, as the number of a part has."""
     if not ref.startswith(PREFIX):
         return ""
     name = ref.removeprefix(PREFIX)
     first, _, number = name.rpartition(".")
-    return first if first and number.isdecimal() and name not in known else name
+    return first if first and number.isdecimal() and name not in sessions else name
 
 
 def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:

@@ -62,13 +62,13 @@ def bring(repo: Repo, state: State, paths: Collection[str]) -> None:
             state["visits"] = sorted({*state.get("visits", ()), repo.worktree_id})
 
 
-def _is_brought(lines: list[JournalLine], session_id: str, path: str, one: Stretch) -> bool:
+def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: Stretch) -> bool:
     """Whether a journal has these edits already: nothing is taken from a worktree that is gone."""
     return any(
         line.get("path") == path
         and line["how"] == entries.STATED
         and entries.author(line)[0] == session_id
-        and entries.entry(line["after"]) == one.own
+        and entries.entry(line["after"]) == stretch.own
         for line in lines
     )
 

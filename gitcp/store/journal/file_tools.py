@@ -29,17 +29,17 @@ _REFUSED = (0, 1, 128)  # a tool may name what git does not look at
 
 
 def begin(
-    objects: Objects, journal: Journal, state: State, call: JournalLine, named: list[str], at: int
+    objects: Objects, journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
 ) -> None:
     """What stands at the paths now is somebody else's work, or was known."""
     glance, known = Glance(journal.repo, objects), Known(journal.repo, objects, journal.lines)
     looked: dict[str, Any] = {}
-    for path in named:
+    for path in paths:
         st = glance.stat(path)
         if st and known.unchanged(path, st.st_ctime_ns):
             looked[path] = glance.entry(path, write=False)
-    rest = [path for path in named if path not in looked]
-    ignored = glance.ignored(named)
+    rest = [path for path in paths if path not in looked]
+    ignored = glance.ignored(paths)
     seen = _content(glance, rest, ignored)
     if any(known.entry(path) != entry for path, entry in seen.items()):
         late.look.take(objects, journal, known, seen, at, ignored)
@@ -53,22 +53,22 @@ def _content(glance: Glance, paths: list[str], ignored: set[str]) -> dict[str, A
 
 
 def end(
-    objects: Objects, journal: Journal, state: State, call: JournalLine, named: list[str], at: int
+    objects: Objects, journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
 ) -> None:
     """What the paths have become is the session's."""
     glance, known = Glance(journal.repo, objects), Known(journal.repo, objects, journal.lines)
     begun = _opening_of(journal, state, call)
-    ignored = set(begun["ignored"]) if begun else glance.ignored(named)
+    ignored = set(begun["ignored"]) if begun else glance.ignored(paths)
     who: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     lines = []
-    for path, now in _content(glance, named, ignored).items():
+    for path, now in _content(glance, paths, ignored).items():
         was = known.entry(path)
         if was == now:
             continue
         edits = [entries.edit(path, was, now, who, "tool", at)]
         if path in ignored:
             edits[0]["kept"] = False
-        elif len(named) == 1 and entries.is_contested(journal.lines, path, who):
+        elif len(paths) == 1 and entries.is_contested(journal.lines, path, who):
             edits = late.contested.edits(objects, journal, known, call, who, path, now, at)
         lines += edits
     closing = {"close": who[2], "session": who[0], "at": at}

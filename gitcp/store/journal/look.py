@@ -75,11 +75,11 @@ def _committed(repo: Repo, objects: Objects, old: str, head: str) -> set[str]:
 
 
 def paths(
-    objects: Objects, journal: Journal, named: Iterable[str], at: int, write: bool = True
+    objects: Objects, journal: Journal, wanted: Iterable[str], at: int, write: bool = True
 ) -> None:
     """Take in what stands at these paths now.  write: its blobs are stored."""
     before = Known(journal.repo, objects, journal.lines)
-    fresh = [path for path in dict.fromkeys(named) if _may_differ(journal.repo, before, path)]
+    fresh = [path for path in dict.fromkeys(wanted) if _may_differ(journal.repo, before, path)]
     if not fresh:
         return
     there = late.blobs.at(journal.repo, objects, fresh, write=write)
@@ -287,8 +287,8 @@ class Elsewhere:
         """Whether an entry of `git stash` has work on the path: lines that go may come back."""
         return self._stash.changes(path)
 
-    def _lookups(self, names: list[str]) -> list[Lookup]:
-        trees = dict.fromkeys(tree_of(self._objects, name) for name in names)
+    def _lookups(self, wanted: list[str]) -> list[Lookup]:
+        trees = dict.fromkeys(tree_of(self._objects, name) for name in wanted)
         return [Lookup(self._objects, tree) for tree in trees if tree]
 
     def _list_commits(self) -> list[str]:

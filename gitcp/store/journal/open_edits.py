@@ -142,11 +142,13 @@ def _done(
         content = objects.read(oid)
         return content[2] if content and content[1] == "blob" else None
 
-    def is_done(path: str, one: Stretch) -> bool:
+    def is_done(path: str, stretch: Stretch) -> bool:
         now = head(path)
         # What a commit has all lines of is done, whatever else is left of the file.
-        record = one.record(path)
-        for there in (worktree(path), now) if one.live and path in changes else (worktree(path),):
+        record = stretch.record(path)
+        for there in (
+            (worktree(path), now) if stretch.live and path in changes else (worktree(path),)
+        ):
             if remaining.explain_settled(record, changes, there, now, blob):
                 return True
         return False

@@ -77,7 +77,7 @@ class Sources:
             if shared := fresh & line_evidence.significant({*lines}):
                 blob = self._objects.write("blob", b"\n".join(lines) + b"\n")
                 counted.append((len(shared), ["", "", blob]))
-        counted.sort(key=lambda one: -one[0])
+        counted.sort(key=lambda pair: -pair[0])
         return [source for count, source in counted if count][:_MOST]
 
     def _in_history(self, path: str, oid: str) -> str:

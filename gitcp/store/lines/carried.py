@@ -163,14 +163,14 @@ def _write(repo: Repo, database: Objects, items: Sequence[tuple[str, SessionData
 def _standing(
     changes: Changes,
     records: Sequence[Record],
-    known: Mapping[str, Mapping[int, Author]],
+    decided: Mapping[str, Mapping[int, Author]],
     typed: Lines,
 ) -> list[SessionData]:
     """The recorded lines, and the person's, that stand in contents of which the checkpoint does
     not know them yet."""
     credits: dict[str, PathCredit] = {}
     elsewhere: dict[Writer, str] = {}
-    for path, lines in known.items():
+    for path, lines in decided.items():
         oid = changes[path][3] or ""
         recorded = any(_tells(record, path, oid) for record in records)
         credit = _credit(oid, lines, typed.get(path, set()) - lines.keys())
@@ -184,8 +184,8 @@ def _tells(record: Record, path: str, oid: str) -> bool:
     return any(entry.get("oid") == oid for entry in authors.entries(record, path))
 
 
-def _credit(oid: str, known: Mapping[int, Author], persons: Iterable[int]) -> PathCredit:
-    everybody = {n: history.author(who) for n, who in known.items()} | dict.fromkeys(
+def _credit(oid: str, decided: Mapping[int, Author], persons: Iterable[int]) -> PathCredit:
+    everybody = {n: history.author(who) for n, who in decided.items()} | dict.fromkeys(
         persons, PERSON
     )
     added: list[tuple[int, Writer]] = sorted(everybody.items())

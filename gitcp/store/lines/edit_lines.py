@@ -89,7 +89,7 @@ class Edits:
             before, after = self._read_content(line["before"]), self._read_content(line["after"])
             if before is not None and before.oid != at and "follows" not in line:
                 # HEAD moved under it: what went is in a commit, or is open still and so put away.
-                lines.step(before, UNKNOWN, replay.every, kept=True)
+                lines.step(before, UNKNOWN, replay.every, is_kept=True)
                 at = before.oid
             if after is None:
                 broken = True

@@ -27,7 +27,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     ids = list(dict.fromkeys(mine))
     if not ids or not redaction.readable(repo):
         return []
-    stored = transcript.store_session(repo, objects, state, whole=True)
+    stored = transcript.store_session(repo, objects, state, complete=True)
     task_files = tasks.ended_apart(repo, objects, state)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
     size = stored.size if stored else pending["size"]

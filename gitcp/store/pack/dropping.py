@@ -58,9 +58,9 @@ def _drop(repo: Repo, gone: set[str], destroyed: bool) -> None:
                 raise Error(f"cannot take objects out of '{folder}/{name}.pack': {e}") from None
 
 
-def forget_logs(repo: Repo, names: Iterable[str]) -> None:
+def forget_logs(repo: Repo, refs: Iterable[str]) -> None:
     """Empty the reflogs of refs: they would still name what is to go."""
-    for ref in names:
+    for ref in refs:
         if os.path.exists(os.path.join(os.fsencode(repo.common), b"logs", raw(ref))):
             repo.git.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", ref)
 

@@ -76,12 +76,12 @@ def _size(folder: str, name: str) -> int:
         return 0
 
 
-def _join(repo: Repo, folder: str, names: list[str]) -> None:
+def _join(repo: Repo, folder: str, packs: list[str]) -> None:
     hasher = kept.hasher(repo.algo)
     bodies: list[bytes] = []
     entries: dict[str, packfile.Entry] = {}
     size, done = packfile.START, []
-    for name in names:
+    for name in packs:
         read = _read_pack(repo, os.path.join(folder, name))
         if read is None:
             continue  # damaged: fsck says so, and nothing is copied from it

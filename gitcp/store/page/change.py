@@ -95,7 +95,7 @@ def _read(objects: Prefetched, oid: str) -> bytes:
     return there[2] if there and there[1] == "blob" else b""
 
 
-def _file(patch: Patch, old: bytes, new: bytes, known: dict[int, Writer]) -> File:
+def _file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> File:
     binary = b"\0" in old[:8000] or b"\0" in new[:8000]
     dos = all(side.count(b"\n") == side.count(b"\r\n") for side in (old, new))
     end = "\r\n" if dos else "\n"
@@ -106,7 +106,7 @@ def _file(patch: Patch, old: bytes, new: bytes, known: dict[int, Writer]) -> Fil
         "before": None if binary else _lines(old, end),
         "after": None if binary else _lines(new, end),
         "sizes": (len(old), len(new)),
-        "authors": known,
+        "authors": writers,
     }
 
 

@@ -121,9 +121,9 @@ class Page:
         return self._by_id[name]
 
     def commit(
-        self, record: Record, lines: Mapping[str, Mapping[str, int]], names: Sequence[str] = ()
+        self, record: Record, lines: Mapping[str, Mapping[str, int]], refs: Sequence[str] = ()
     ) -> None:
-        """Take in a commit; lines: path -> who -> lines added; names: branches and tags on it."""
+        """Take in a commit; lines: path -> who -> lines added; refs: branches and tags on it."""
         sums: dict[str, int] = {}
         for row in lines.values():
             for who, count in row.items():
@@ -136,7 +136,7 @@ class Page:
             {
                 "oid": record["oid"],
                 "subject": self.text(record["message"]),
-                "names": self.text(list(names)),
+                "names": self.text(list(refs)),
                 "author": self.text(record["author"]),
                 "date": self.text(record["date"]),
                 "time": float(record["time"]),

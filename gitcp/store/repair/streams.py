@@ -96,16 +96,16 @@ def _rebuild(repo: Repo, rebuilder: Rebuilder, commits: list[Commit]) -> str | N
 
 
 def _complete(
-    repo: Repo, objects: Objects, rebuilder: Rebuilder, tip: str | None, named: Named
+    repo: Repo, objects: Objects, rebuilder: Rebuilder, tip: str | None, streams: Named
 ) -> str | None:
     """The tip with what the states know of it; without a tip, a first checkpoint of theirs."""
-    if not named:
+    if not streams:
         return tip
     commit = read_commit(objects, tip) if tip else None
-    state, stream = named[-1]
+    state, stream = streams[-1]
     base = read_commit(objects, str(stream.get("base_commit") or ""))
     before = commit["tree"] if commit else base["tree"] if base else None
-    tree = rebuilder.with_states(before, named, everything=commit is None)
+    tree = rebuilder.with_states(before, streams, everything=commit is None)
     if commit and tree == commit["tree"]:
         return tip
     upon = base["oid"] if base else shadow_refs.zeros(repo)
@@ -113,9 +113,9 @@ def _complete(
     return write_commit(objects, repo, tree, [tip] if tip else [], message)
 
 
-def _report(commits: list[Commit], rebuilder: Rebuilder, tip: str | None, kept: str) -> str:
+def _report(commits: list[Commit], rebuilder: Rebuilder, tip: str | None, ref: str) -> str:
     if tip is None:
-        return f"nothing of it could be read: removed, noted in '{kept}'"
+        return f"nothing of it could be read: removed, noted in '{ref}'"
     lost = sorted(rebuilder.lost)
     rest = f"; lost: {' '.join(lost[:10])}{' ...' if lost[10:] else ''}" if lost else ""
     return f"built it again from {len(commits)} checkpoints and its states{rest}"
@@ -192,14 +192,14 @@ class Rebuilder:
     def with_states(
         self,
         tree: str | None,
-        named: Iterable[tuple[State, Stream]],
+        pairs: Iterable[tuple[State, Stream]],
         everything: bool,
     ) -> str:
         """tree with what states record of the paths that were lost (everything: of all), and
         with the copy of each state that is not there."""
         look = Lookup(self._objects, tree)
         edits: dict[str, Entry | None] = {}
-        for state, stream in named:
+        for state, stream in pairs:
             for path, file in stream["files"].items():
                 if everything or self._was_lost(path):
                     edits |= self._recorded(path, file)

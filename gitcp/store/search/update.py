@@ -158,13 +158,13 @@ def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
     return sessions
 
 
-def _asked(known: Mapping[str, Any]) -> list[Turn]:
+def _asked(sessions: Mapping[str, Any]) -> list[Turn]:
     """The turns of a session without a transcript: what it was asked, by its metadata."""
     try:
-        time = int(datetime.fromisoformat(str(known.get("created_at"))).timestamp())
+        time = int(datetime.fromisoformat(str(sessions.get("created_at"))).timestamp())
     except ValueError:
         time = 0
-    stored = known.get("turns")
+    stored = sessions.get("turns")
     return [
         {
             "number": about["number"],

@@ -59,9 +59,9 @@ def take_over(repo: Repo, state: State) -> None:
         _write(repo, state, known, offset)
 
 
-def _write(repo: Repo, state: State, known: Baseline, offset: int) -> None:
+def _write(repo: Repo, state: State, base: Baseline, offset: int) -> None:
     transcript, turn = state.get("transcript_path"), state.get("turn_id", "")
-    baseline = {**known, "turn": turn, "transcript": transcript, "offset": offset}
+    baseline = {**base, "turn": turn, "transcript": transcript, "offset": offset}
     private.write(repo, repo.own("turn", state["session_id"]), json.dumps(baseline).encode())
 
 
@@ -81,9 +81,9 @@ def _tuples(entries: dict[str, Any]) -> dict[str, Entry | None]:
     return {path: tuple(entry) if entry else None for path, entry in entries.items()}
 
 
-def set_dirty(repo: Repo, session_id: str, known: Baseline, dirty: dict[str, Entry | None]) -> None:
+def set_dirty(repo: Repo, session_id: str, base: Baseline, dirty: dict[str, Entry | None]) -> None:
     """Replace the dirty files of a turn's baseline: another has changed them since."""
-    data = json.dumps({**known, "dirty": dirty}).encode()
+    data = json.dumps({**base, "dirty": dirty}).encode()
     private.write(repo, repo.own("turn", session_id), data)
 
 

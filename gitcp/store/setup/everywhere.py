@@ -30,13 +30,13 @@ def folder() -> str:
     return os.path.join(data, "gitcp", "template")
 
 
-def install_person(names: Sequence[str], force: bool) -> tuple[list[str], list[str]]:
+def install_person(clients: Sequence[str], force: bool) -> tuple[list[str], list[str]]:
     """Set up what new repositories get, and the agents (none: all that are here) in the person's
     settings; (what was done, what is left out and why)."""
     with tempfile.TemporaryDirectory() as at:  # what plans for a person asks a repository
         Git(at).run("init", "-q", "--template=", at)
         repo = Repo.find(at)
-        present = names or install.find_agents(repo)[0]
+        present = clients or install.find_agents(repo)[0]
         baked, known = install.baked(), manifest.load_person()
         writes, notes = install.plan_clients(repo, present, "user", baked, force)
         done = [write["note"] for write in writes if install.carry_out(repo, write, known)]
@@ -104,7 +104,7 @@ def remove_template() -> str:
     return f"unset {_KEY}"
 
 
-def install_repository(path: str, names: Sequence[str]) -> tuple[list[str], str]:
+def install_repository(path: str, clients: Sequence[str]) -> tuple[list[str], str]:
     """Set up a repository that is there; (what was written, why it is left out, "" where not)."""
     try:
         repo = Repo.find(path)
@@ -112,7 +112,7 @@ def install_repository(path: str, names: Sequence[str]) -> tuple[list[str], str]
             return [], "it has no work tree"
         if os.path.exists(repo.shared("off")):
             return [], "gitcp is disabled there"
-        options = install.Options(agents=names, scope="user")
+        options = install.Options(agents=clients, scope="user")
         writes, _, notes = install.install(repo, options)
     except (Error, OSError) as e:
         return [], str(e)

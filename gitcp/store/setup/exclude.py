@@ -35,11 +35,11 @@ def carried(repo: Repo, paths: Iterable[str]) -> list[str]:
     return [path for path in asked if path not in tied | hidden]
 
 
-def plan(repo: Repo, names: list[str]) -> Write:
+def plan(repo: Repo, paths: list[str]) -> Write:
     """What keeps names, relative to the top, out of commits of this clone."""
     path = os.path.join(repo.common, "info", "exclude")
-    after, lines = installation.exclude(text(files.read(path) or b""), names)
-    note = f"wrote '{path}', to keep {', '.join(names)} out of commits"
+    after, lines = installation.exclude(text(files.read(path) or b""), paths)
+    note = f"wrote '{path}', to keep {', '.join(paths)} out of commits"
     return {"path": path, "kind": "exclude", "data": raw(after), "note": note, "lines": lines}
 
 

@@ -61,7 +61,7 @@ def is_huskys(where: str) -> bool:
     return os.path.basename(where) == "_" and os.path.isfile(os.path.join(where, "h"))
 
 
-def plan(repo: Repo, known: Manifest, py: str, entry: str, force: bool) -> Plan:
+def plan(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -> Plan:
     """What to write so that each of git's hooks does our part; py, entry: hook_scripts."""
     where = folder(repo)
     if os.path.lexists(where) and not os.path.isdir(where):
@@ -80,7 +80,7 @@ def plan(repo: Repo, known: Manifest, py: str, entry: str, force: bool) -> Plan:
                 writes += above
                 continue
         moves = beside.plan(hook_text.place(hook, beside.texts[""]))
-        answer = _plan_one(beside, hook, known, (py, entry), force)
+        answer = _plan_one(beside, hook, record, (py, entry), force)
         if isinstance(answer, str):
             notes.append(answer)
         elif answer and hook in closed:
@@ -124,10 +124,10 @@ def _plan_for_husky(
     return moves if there else [*moves, write]
 
 
-def plan_removal(known: Manifest, folders: Iterable[str]) -> list[Write]:
+def plan_removal(record: Manifest, folders: Iterable[str]) -> list[Write]:
     """What to do about hooks of ours that are not those which the record names."""
     writes = []
-    named = {known.path(entry) for entry in known.entries if not _moved_here(known, entry)}
+    named = {record.path(entry) for entry in record.entries if not _moved_here(record, entry)}
     for where in folders:
         for hook in hook_scripts.HOOKS:
             beside = Beside(where, hook)
@@ -137,11 +137,11 @@ def plan_removal(known: Manifest, folders: Iterable[str]) -> list[Write]:
     return writes
 
 
-def _moved_here(known: Manifest, entry: Entry) -> bool:
+def _moved_here(record: Manifest, entry: Entry) -> bool:
     """Whether a script of ours, unedited, stands in the place of the one we wrote: a tool has
     put it there, and it calls something else."""
-    path = known.path(entry)
-    if entry["kind"] != "hook" or known.intact(entry):
+    path = record.path(entry)
+    if entry["kind"] != "hook" or record.intact(entry):
         return False
     hook, old = os.path.basename(path).partition(".")[0], text(files.read(path) or b"")
     return hook_text.is_ours(old) and hook_text.untouched(hook, old)
@@ -159,7 +159,7 @@ def forgotten(folders: Iterable[str]) -> list[str]:
 
 
 def _plan_one(
-    beside: Beside, hook: str, known: Manifest, baked: tuple[str, str], force: bool
+    beside: Beside, hook: str, record: Manifest, baked: tuple[str, str], force: bool
 ) -> Write | str | None:
     """What to write, or what to say, or neither: it is there."""
     place = hook_text.place(hook, beside.texts[""])
@@ -169,11 +169,11 @@ def _plan_one(
         "path": path, "kind": "hook", "data": b"", "note": f"wrote '{path}'", "alone": True,
     }  # fmt: skip
     if hook_text.is_ours(old):
-        mine = known.wrote(raw(old)) or hook_text.untouched(hook, old)
+        mine = record.wrote(raw(old)) or hook_text.untouched(hook, old)
         if hook_text.is_whole(old) and not (mine or force):
             return _EDITED.format(path)
         chain = hook_text.read_chain(old)
-        if not known.find(path):
+        if not record.find(path):
             new["adopted"] = True
             if chain and chain["suffix"] in beside.texts:
                 new["aside"] = chain["suffix"]
@@ -188,7 +188,7 @@ def _plan_one(
         new["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
     new["data"] = raw(hook_scripts.script(hook, *baked, chain))
     there = text(new["data"]) == old and os.access(path, os.X_OK)
-    return None if there and known.find(path) else new
+    return None if there and record.find(path) else new
 
 
 def _not_ours_to_write(repo: Repo, where: str) -> set[str]:
@@ -246,15 +246,15 @@ class Beside:
             chain = hook_text.read_chain(self.texts[chain["suffix"]])
         return None
 
-    def plan(self, place: str = "", known: Container[str] = ()) -> list[Write]:
+    def plan(self, place: str = "", record: Container[str] = ()) -> list[Write]:
         """What is to be done about the strays of this hook, before it is written itself.
 
-        place: the suffix under which our script belongs.  Paths in known are left alone.
+        place: the suffix under which our script belongs.  Paths in record are left alone.
         """
         moves = [self._gone(s) for s in self._copies()]
         own = self.chain(place) if hook_text.is_ours(self.texts.get(place, "")) else None
         for suffix in [s for s, t in self.texts.items() if s and hook_text.is_ours(t)]:
-            if suffix == place or self.path + suffix in known:
+            if suffix == place or self.path + suffix in record:
                 continue
             chain = self.chain(suffix)
             kept = chain["suffix"] if chain else ""
@@ -320,11 +320,11 @@ class Beside:
         path = self.path + suffix
         return {"path": path, "kind": "stray", "data": b"", "note": f"removed '{path}'"}
 
-    def _instead(self, suffix: str, kept: str) -> Write:
-        self.texts[suffix] = self.texts.pop(kept)
+    def _instead(self, suffix: str, source_suffix: str) -> Write:
+        self.texts[suffix] = self.texts.pop(source_suffix)
         path = self.path + suffix
-        note = f"put '{self.path}{kept}' back as '{path}'"
-        source = self.path + kept
+        note = f"put '{self.path}{source_suffix}' back as '{path}'"
+        source = self.path + source_suffix
         return {"path": path, "kind": "stray", "data": b"", "note": note, "source": source}
 
 

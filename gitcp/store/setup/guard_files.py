@@ -53,10 +53,10 @@ def clear_configured(repo: Repo) -> None:
         files.remove_if_empty(folder)
 
 
-def write_watched(repo: Repo, known: Manifest) -> None:
+def write_watched(repo: Repo, record: Manifest) -> None:
     """Make the list name the settings that enable wrote and that are in this worktree."""
     top = os.path.realpath(repo.worktree) + os.sep
-    paths = [known.path(entry) for entry in known.entries if entry.get("agent")]
+    paths = [record.path(entry) for entry in record.entries if entry.get("agent")]
     here = [path.removeprefix(top) for path in paths if path.startswith(top)]
     there = [path for path in here if os.path.exists(top + path) and "\n" not in path]
     if there:

@@ -104,9 +104,9 @@ def _make_way(repo: Repo) -> list[str]:
     return done
 
 
-def carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
+def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
     """Write one file.  False for an agent's that cannot be: it is told, and keeps no other back."""
-    at = manifest.load_person() if write.get("user") else known
+    at = manifest.load_person() if write.get("user") else record
     try:
         if write["kind"] == "stray":
             git_hooks.clear_stray(write)
@@ -123,18 +123,18 @@ def carry_out(repo: Repo, write: Write, known: Manifest) -> bool:
     return True
 
 
-def plan(repo: Repo, options: Options, known: Manifest) -> Plan:
+def plan(repo: Repo, options: Options, record: Manifest) -> Plan:
     """Everything that is to be written and said, decided before anything is written."""
     program = baked()
     if options.worktree:
-        return plan_worktree(repo, known, program), []
+        return plan_worktree(repo, record, program), []
     # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
-    hooks = git_hooks.plan(repo, known, *program, options.force) if repo.has_git else ([], [])
+    hooks = git_hooks.plan(repo, record, *program, options.force) if repo.has_git else ([], [])
     names, chosen_for = (options.agents, []) if options.agents else find_agents(repo)
     more = plan_clients(repo, names, options.scope, program, options.force)
     writes, notes = hooks[0] + more[0], [*hooks[1], *chosen_for, *more[1]]
     if options.skills:
-        at = manifest.load_person() if options.scope == "user" else known
+        at = manifest.load_person() if options.scope == "user" else record
         asked_for = plan_skills(repo, at, options.scope, options.force)
         writes, notes = writes + asked_for[0], notes + asked_for[1]
     strategy = entire_settings.strategy(options.strategy)
@@ -144,7 +144,7 @@ def plan(repo: Repo, options: Options, known: Manifest) -> Plan:
         "gitcp.remote": options.destination,
     }
     chosen = {key: value for key, value in asked.items() if value}
-    values, unread = takeover.settings(repo, known)
+    values, unread = takeover.settings(repo, record)
     config = takeover.plan_config(repo, {**values, **chosen})
     hidden = _plan_exclude(repo, writes)
     return [*hidden, *writes, *([config] if config else [])], notes + unread
@@ -174,22 +174,22 @@ def baked() -> tuple[str, str]:
     return os.path.abspath(sys.executable), entry
 
 
-def _settle_worktree(repo: Repo, known: Manifest) -> None:
+def _settle_worktree(repo: Repo, record: Manifest) -> None:
     """Forget worktrees that are gone, and look out for what this one has."""
-    for entry in known.entries[:]:
-        top = known.worktree(entry)
+    for entry in record.entries[:]:
+        top = record.worktree(entry)
         if top and not os.path.isdir(top):
-            known.entries.remove(entry)
-    known.save()
-    guard_files.write_watched(repo, known)
+            record.entries.remove(entry)
+    record.save()
+    guard_files.write_watched(repo, record)
 
 
-def _prepare(repo: Repo, known: Manifest) -> list[str]:
+def _prepare(repo: Repo, record: Manifest) -> list[str]:
     """The data the hooks rely on: our index, markers, states; what was done, to be said."""
     done = []
     index.seed(repo)
     guard_files.write_configured(repo)
-    guard_files.write_watched(repo, known)
+    guard_files.write_watched(repo, record)
     takeover.mark(repo)
     with Objects(repo) as objects:
         place.move_home(repo, objects)
@@ -206,9 +206,9 @@ def _prepare(repo: Repo, known: Manifest) -> list[str]:
     return done
 
 
-def hook_folders(repo: Repo, known: Manifest) -> list[str]:
+def hook_folders(repo: Repo, record: Manifest) -> list[str]:
     """Every directory of hooks that enable wrote to, and the one that git uses now."""
-    folders = [os.path.dirname(known.path(e)) for e in known.entries if e["kind"] == "hook"]
+    folders = [os.path.dirname(record.path(e)) for e in record.entries if e["kind"] == "hook"]
     now = git_hooks.folder(repo)
     if any(exclude.inside(now, home) for home in (repo.common, repo.top) if home):
         folders.append(now)
@@ -222,12 +222,12 @@ def end_recording(repo: Repo) -> None:
         recording.share(repo, objects)
 
 
-def stripper(repo: Repo, known: Manifest) -> Strip:
+def stripper(repo: Repo, record: Manifest) -> Strip:
     """What takes our part out of a file that was edited since."""
 
     def strip(entry: Entry, data: bytes) -> bytes | None:
         if entry["kind"] == "hook":
-            return git_hooks.without_ours(known.path(entry), entry, data)
+            return git_hooks.without_ours(record.path(entry), entry, data)
         if entry["kind"] == "settings":
             return enabling.without_ours(entry["agent"], data, bool(entry["before"]))
         if entry["kind"] in ("plugin", "script"):
@@ -249,7 +249,7 @@ _UNREAD = "{}: {} is not set up; mend it, then 'gitcp enable --agent {}'"
 
 def plan_clients(
     repo: Repo,
-    names: Iterable[str],
+    clients: Iterable[str],
     scope: str,
     baked: tuple[str, str],
     force: bool,
@@ -261,7 +261,7 @@ def plan_clients(
     writes: list[Write] = []
     notes: list[str] = []
     home, main, stays = os.path.expanduser("~"), seat(repo), False
-    for name in names:
+    for name in clients:
         if name not in agents.list_names():
             writes += adapters.plan(repo, name, scope, baked, force)
             continue
@@ -279,10 +279,10 @@ def plan_clients(
     return writes + switch[0], notes + switch[1]
 
 
-def plan_worktree(repo: Repo, known: Manifest, baked: tuple[str, str]) -> list[Write]:
+def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[Write]:
     """What to write into a linked worktree that was just made: for clients that look only there and
     that enable set up, for this clone alone, in another worktree."""
-    here_only = [entry for entry in known.entries if known.worktree(entry) and entry.get("agent")]
+    here_only = [entry for entry in record.entries if record.worktree(entry) and entry.get("agent")]
     names = {str(entry["agent"]) for entry in here_only}
     ground = _ground(repo, baked)
     home, top = os.path.expanduser("~"), repo.worktree
@@ -290,7 +290,7 @@ def plan_worktree(repo: Repo, known: Manifest, baked: tuple[str, str]) -> list[W
         enabling.plan(agents.adapter(n), "local", home, top, ground, False) for n in sorted(names)
     ]
     writes = [write for written, _ in plans for write in written]
-    if any(entry["kind"] == ENTIRE_SWITCH for entry in known.entries):
+    if any(entry["kind"] == ENTIRE_SWITCH for entry in record.entries):
         writes += takeover.plan_switch(repo)[0]
     hidden = exclude.carried(repo, [write["path"] for write in writes])
     return [*([exclude.plan(repo, hidden)] if hidden else []), *writes]
@@ -318,11 +318,11 @@ def seat(repo: Repo) -> Repo:
 
 
 def plan_skills(
-    repo: Repo, known: Manifest, scope: str, force: bool
+    repo: Repo, record: Manifest, scope: str, force: bool
 ) -> tuple[list[Write], list[str]]:
     """What to write for the clients of a scope (settings_paths), and what to say.
 
-    A skill of that name that is not of gitcp stays, unless force.  known: what was written for the
+    A skill of that name that is not of gitcp stays, unless force.  record: what was written for the
     repository, or with the scope `user` for the person.
     """
     home = os.path.expanduser("~")
@@ -337,8 +337,8 @@ def plan_skills(
         there = files.read(path)
         if there == data:
             continue
-        entry = known.find(path)
-        if there is not None and not force and not (entry and known.intact(entry)):
+        entry = record.find(path)
+        if there is not None and not force and not (entry and record.intact(entry)):
             notes.append(f"'{path}' is not as gitcp wrote it and stays; --force replaces it")
             continue
         write: Write = {"path": path, "kind": "skill", "data": data, "note": f"wrote '{path}'"}

@@ -46,9 +46,9 @@ _REMOTE = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
 _LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
 
-def settings(repo: Repo, known: Manifest) -> tuple[dict[str, str], list[str]]:
+def settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[str]]:
     """git config key -> value from Entire's settings and old names, where git's is silent; and
-    what to say of them.  known: what enable wrote, which is no setting of Entire's."""
+    what to say of them.  record: what enable wrote, which is no setting of Entire's."""
     read_files: list[dict[str, Any]] = []
     notes = []
     for name in ("settings.json", "settings.local.json"):
@@ -60,7 +60,7 @@ def settings(repo: Repo, known: Manifest) -> tuple[dict[str, str], list[str]]:
         except ValueError as e:
             read_files.append({})
             notes.append(f"'{path}' is not JSON and is ignored: {e}")
-    if known.find(switch_path(repo)):
+    if record.find(switch_path(repo)):
         read_files[-1].pop("enabled", None)
     values, more = entire_settings.translate(entire_settings.merge(*read_files))
     for section in ("entire", "gitcp"):
@@ -296,9 +296,9 @@ def unanswered(repo: Repo) -> tuple[str, str]:
     return (named, name) if open_ else ("", "")
 
 
-def answer(repo: Repo, named: str) -> None:
+def answer(repo: Repo, choice: str) -> None:
     """Remember that a person has answered a proposal, by its value."""
-    private.write_words(repo, _path(repo), [*_answers(repo), named])
+    private.write_words(repo, _path(repo), [*_answers(repo), choice])
 
 
 def _answers(repo: Repo) -> list[str]:

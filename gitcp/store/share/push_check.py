@@ -48,7 +48,7 @@ def refuse(
     repo: Repo,
     objects: Objects,
     tips: Mapping[str, str],
-    known: Mapping[str, str],
+    places_known: Mapping[str, str],
     limit: float,
 ) -> None:
     """Raise Withheld naming the places of secrets in what tips have and known have not (ref ->
@@ -61,7 +61,7 @@ def refuse(
         return
     rules = redaction.rules(repo)
     searched = destination.searched(repo, rules)
-    there = [*known.values(), *searched.values()]
+    there = [*places_known.values(), *searched.values()]
     end = None if deadline.left() is None else time.monotonic() + limit
     secrets = list(islice(places(repo, objects, tips.values(), there, end), _EXAMPLES + 1))
     if not secrets:
@@ -76,16 +76,16 @@ def places(
     repo: Repo,
     objects: Objects,
     tips: Iterable[str],
-    known: Iterable[str],
+    places_known: Iterable[str],
     end: float | None = None,
 ) -> Iterator[tuple[str, str]]:
     """(path on the branch, rule) of each blob with a secret in it; a blob is told of once.
 
     Raises Error where there is more to search at the time end, of time.monotonic().
     """
-    known = [*known]
-    gone = objects.absent(known)
-    there = [oid for oid in known if oid not in gone]
+    places_known = [*places_known]
+    gone = objects.absent(places_known)
+    there = [oid for oid in places_known if oid not in gone]
     redactor = redaction.redactor(repo)
 
     def begin(objects: Objects) -> Callable[[list[bytes]], list[tuple[str, str]]]:

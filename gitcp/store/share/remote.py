@@ -45,13 +45,13 @@ class Remote:
         """Seconds until the deadline; 0 when it has passed."""
         return max(0.0, self._end - time.monotonic())
 
-    def listing(self, *names: str) -> dict[str, str]:
+    def listing(self, *patterns: str) -> dict[str, str]:
         """ref -> oid of these full ref names, and of all below them, that the remote has."""
-        below = [f"{name}/*" for name in names]
-        _, out = self._run("ls-remote", "--refs", "--", self._url, *names, *below)
+        below = [f"{name}/*" for name in patterns]
+        _, out = self._run("ls-remote", "--refs", "--", self._url, *patterns, *below)
         pairs = (line.split("\t") for line in lines(out))
-        starts = tuple(f"{name}/" for name in names)
-        return {ref: oid for oid, ref in pairs if ref in names or ref.startswith(starts)}
+        starts = tuple(f"{name}/" for name in patterns)
+        return {ref: oid for oid, ref in pairs if ref in patterns or ref.startswith(starts)}
 
     def fetch(self, refs: Mapping[str, str]) -> None:
         """Fetch remote refs into local ones: {remote ref: local ref}."""

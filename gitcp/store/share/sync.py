@@ -127,17 +127,17 @@ def _wait(remote: Remote, merges: int) -> None:
         raise Error(f"'{remote.name}' is too busy: others pushed {merges} times meanwhile")
 
 
-def _push_chunks(repo: Repo, remote: Remote, tips: Tips, known: Tips) -> list[str]:
+def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> list[str]:
     """Push what the remote is not known to have, and put that into known; the refs that somebody
     else has moved there meanwhile."""
-    unsent = [ref for ref, oid in tips.items() if known.get(ref) != oid]
+    unsent = [ref for ref, oid in tips.items() if remote_tips.get(ref) != oid]
     moved: list[str] = []
     for at in range(0, len(unsent), _CHUNK):
         chunk = {ref: tips[ref] for ref in unsent[at : at + _CHUNK]}
         lost = remote.push(chunk)
         moved += lost
-        known |= {ref: oid for ref, oid in chunk.items() if ref not in lost}
-        destination.set_pushed(repo, remote.name, known)
+        remote_tips |= {ref: oid for ref, oid in chunk.items() if ref not in lost}
+        destination.set_pushed(repo, remote.name, remote_tips)
     return moved
 
 
@@ -186,9 +186,9 @@ def _shared(repo: Repo) -> list[str]:
     return [*branch, notes.REF, *ai, CHECKPOINTS]
 
 
-def _checked(tips: Tips, names: Collection[str]) -> Tips:
+def _checked(tips: Tips, ref_names: Collection[str]) -> Tips:
     """Those of the refs that are names, or a checkpoint's own."""
-    return {r: oid for r, oid in tips.items() if r in names or parse_checkpoint_ref(r)}
+    return {r: oid for r, oid in tips.items() if r in ref_names or parse_checkpoint_ref(r)}
 
 
 def _join(ref: str) -> Join | None:
@@ -267,12 +267,12 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
     return refs.again(repo, "notes" if _join(ref) else "v1", attempt)
 
 
-def _settle(repo: Repo, objects: Objects, name: str, known: Tips) -> None:
+def _settle(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
     """Remember what the remote has; where the destination has all nothing is left to push."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
-        destination.set_pushed(repo, name, known)
+        destination.set_pushed(repo, name, tips)
         target = name == destination.read(repo)
-        if target and _outgoing(repo, objects, known).items() <= known.items():
+        if target and _outgoing(repo, objects, tips).items() <= tips.items():
             private.remove(repo, repo.shared("unpushed"))
 
 
@@ -298,9 +298,9 @@ def select(repo: Repo, objects: Objects, ours: str, theirs: str, joined: Join) -
     return write_commit(objects, repo, selected, [theirs] if there else [], _SUBJECT)
 
 
-def _lost(repo: Repo, objects: Objects, names: Iterable[str]) -> list[str]:
+def _lost(repo: Repo, objects: Objects, ref_names: Iterable[str]) -> list[str]:
     """Those of these objects that are not here, and the commits that no ref of a person reaches."""
-    kinds = {oid: (objects.read(oid) or ("", ""))[1] for oid in names}
+    kinds = {oid: (objects.read(oid) or ("", ""))[1] for oid in ref_names}
     commits = sorted(oid for oid, kind in kinds.items() if kind == "commit")
     lost = [oid for oid, kind in kinds.items() if not kind]
     if commits:

@@ -132,13 +132,13 @@ class _Store:
                 link.update(stored.get(link["checkpoint_id"], {"missing": True}))
         return window
 
-    def _load(self, names: list[str]) -> Steps[dict[str, Checkpoint]]:
+    def _load(self, ids: list[str]) -> Steps[dict[str, Checkpoint]]:
         stored: dict[str, Checkpoint] = {}
-        if names and self._refs is None:
+        if ids and self._refs is None:
             self._refs = committed_refs.everywhere(self._repo)
-        trouble: dict[str, list[Error]] = {name: [] for name in names}
+        trouble: dict[str, list[Error]] = {name: [] for name in ids}
         for ref in self._refs or ():
-            left = [name for name in names if name not in stored]
+            left = [name for name in ids if name not in stored]
             if not left:
                 break
             placed = {n: self._places.tree_in(ref, n, trouble[n]) for n in left}
@@ -152,7 +152,7 @@ class _Store:
                     )
                 else:
                     trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))
-        for error in (e for name in names if name not in stored for e in trouble[name]):
+        for error in (e for name in ids if name not in stored for e in trouble[name]):
             notice.lack(str(error))
         return stored
 

@@ -91,13 +91,13 @@ def of_commit(repo: Repo, objects: Objects, oid: str) -> list[Record]:
     ]
 
 
-def committed(repo: Repo, objects: Objects, names: list[str], first: str = "") -> list[Record]:
+def committed(repo: Repo, objects: Objects, ids: list[str], first: str = "") -> list[Record]:
     """A record for each checkpoint id: what list-checkpoints tells, its commits on any branch
     (the commit first before the others), and contents: what each session did, its prompts and
     its transcript (bytes)."""
-    carrying = find_commits.commits(repo, objects, names)
+    carrying = find_commits.commits(repo, objects, ids)
     records = []
-    for name in names:
+    for name in ids:
         checkpoint = committed_read.read(repo, objects, name)
         oids = sorted(carrying[name], key=lambda oid: oid != first)
         commits = [_commit(parse_commit(oid, objects.need(oid, "commit"))) for oid in oids]

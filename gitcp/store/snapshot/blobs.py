@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Known = Callable[[str], Entry | None]
 
 
-def resolve(objects: Objects, scan: Scan, *, write: bool, known: Known | None = None) -> Entries:
+def resolve(objects: Objects, scan: Scan, *, write: bool, head: Known | None = None) -> Entries:
     """Every change of scan as an entry (None: gone); write: its blob is stored.
 
     What turns out to be as in HEAD is dropped, and so is what cannot be read and is not
@@ -30,7 +30,7 @@ def resolve(objects: Objects, scan: Scan, *, write: bool, known: Known | None = 
     """
     if not scan.changes:
         return {}
-    entries = Hasher(objects, scan, _head(objects, scan.head), write, known).entries(whole=True)
+    entries = Hasher(objects, scan, _head(objects, scan.head), write, head).entries(complete=True)
     return {path: e for path, e in entries.items() if e != scan.changes[path].was}
 
 
@@ -40,7 +40,9 @@ def confirm(objects: Objects, scan: Scan) -> None:
     if doubtful:
         part = Scan(scan.worktree, Status())
         part.changes = doubtful
-        entries = Hasher(objects, part, _head(objects, scan.head), False, None).entries(whole=False)
+        entries = Hasher(objects, part, _head(objects, scan.head), False, None).entries(
+            complete=False
+        )
         for path, change in doubtful.items():
             if entries.get(path) == change.was:
                 del scan.changes[path]
@@ -80,7 +82,7 @@ def looked(
             scan.present(path, was, st)
         # A submodule that has not moved is no change.
         entries[path] = was if st and was and was[0] == COMMIT else None
-    entries |= Hasher(objects, scan, at_head, write, None).entries(whole=False)
+    entries |= Hasher(objects, scan, at_head, write, None).entries(complete=False)
     for item in scan.omitted:
         entries.pop(item["path"], None)
     return entries, scan.omitted

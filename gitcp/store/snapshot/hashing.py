@@ -38,19 +38,19 @@ class Hasher:
     """Hashes the changes of one scan; head and known give an entry for a path."""
 
     def __init__(
-        self, objects: Objects, scan: Scan, head: Head, write: bool, known: Head | None
+        self, objects: Objects, scan: Scan, head: Head, write: bool, base: Head | None
     ) -> None:
         self._objects, self._scan, self._work = objects, scan, scan.worktree
-        self._head, self._write, self._known = head, write, known
+        self._head, self._write, self._known = head, write, base
         self._filters = filters.Filters(scan.worktree, objects, head)
         self._cache = StatCache(scan.worktree.repo)
         self._left: dict[str, str] = {}  # path -> way: what git has to convert
         self._entries: dict[str, Entry | None] = {}
 
-    def entries(self, whole: bool) -> dict[str, Entry | None]:
+    def entries(self, complete: bool) -> dict[str, Entry | None]:
         """path -> entry of every change, None where nothing is there (any more).
 
-        Left out: what is not tracked and went away or cannot be read.  whole: the scan saw
+        Left out: what is not tracked and went away or cannot be read.  complete: the scan saw
         all there is, and the cache may forget the rest.
         """
         for path, change in self._scan.changes.items():
@@ -62,7 +62,7 @@ class Hasher:
                 self._file(path, change)
         if self._left:
             self._convert()
-        self._cache.save(whole)
+        self._cache.save(complete)
         return self._entries
 
     def _file(self, path: str, change: Change) -> None:
@@ -216,9 +216,9 @@ class StatCache:
         if max(st.st_ctime_ns, st.st_mtime_ns) < self._settled:
             self._new[path] = (*_key(st), way, oid)
 
-    def save(self, whole: bool) -> None:
-        """Write what is new; whole: and forget what was neither asked for nor told."""
-        kept = self._new if whole else {**self._old, **self._new}
+    def save(self, complete: bool) -> None:
+        """Write what is new; complete: and forget what was neither asked for nor told."""
+        kept = self._new if complete else {**self._old, **self._new}
         if kept == self._old:
             return
         try:

@@ -61,9 +61,11 @@ def listed(repo: Repo) -> list[Record]:
     return [one for one in loaded if one and _is_record(one)]
 
 
-def _is_record(one: Record) -> bool:
+def _is_record(record: Record) -> bool:
     texts = ("id", "kind", "message", "session_id", "base_commit", "worktree")
-    return all(isinstance(one.get(key), str) for key in texts) and isinstance(one.get("time"), int)
+    return all(isinstance(record.get(key), str) for key in texts) and isinstance(
+        record.get("time"), int
+    )
 
 
 def _path(repo: Repo) -> str:

@@ -35,14 +35,14 @@ def list_held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[R
     return list(_match_stash(repo, objects, archived)) if archived else []
 
 
-def _match_stash(repo: Repo, objects: Objects, kept: dict[str, str]) -> Iterator[Record]:
-    """kept: stream id -> the ref that keeps it."""
+def _match_stash(repo: Repo, objects: Objects, stashes: dict[str, str]) -> Iterator[Record]:
+    """stashes: stream id -> the ref that keeps it."""
     stash = Stash(repo, objects).entries()
     for marker in markers.here(repo) if stash else ():
         for stream in work.open_streams(repo, marker):
             files = [(path, (x["mode"], x["oid"])) for path, x in stream["files"].items()]
-            for number, one in enumerate(stash if stream["id"] in kept else ()):
+            for number, one in enumerate(stash if stream["id"] in stashes else ()):
                 if any(one.has(path, entry) for path, entry in files):
-                    where = {"stash": f"stash@{{{number}}}", "ref": kept[stream["id"]]}
+                    where = {"stash": f"stash@{{{number}}}", "ref": stashes[stream["id"]]}
                     yield {"session_id": marker["session_id"], **where}
                     break

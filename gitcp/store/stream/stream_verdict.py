@@ -70,27 +70,27 @@ def _collect_streams(
 
 
 def _current(
-    repo: Repo, objects: Objects, tip: Tip | None, named: dict[str, tuple[str, Entries]]
+    repo: Repo, objects: Objects, tip: Tip | None, trees: dict[str, tuple[str, Entries]]
 ) -> View | None:
     if tip is None:
         return None
     orphan = False
     files: Entries | None
     try:
-        files = _files(objects, tip, named)
-        orphan = tip["stream"] not in named and recall.orphaned(repo, objects, tip)
+        files = _files(objects, tip, trees)
+        orphan = tip["stream"] not in trees and recall.orphaned(repo, objects, tip)
     except Error as e:
         trace.note("stream", f"'{tip['ref']}': {e}")
         files = None
     return _view(tip, files, orphan)
 
 
-def _files(objects: Objects, tip: Tip, named: dict[str, tuple[str, Entries]]) -> Entries:
+def _files(objects: Objects, tip: Tip, trees: dict[str, tuple[str, Entries]]) -> Entries:
     """Whose work it is, the states tell; what of it the tip still has, the tip does."""
     files = shadow_refs.recorded(objects, tip)
-    if tip["stream"] not in named:
+    if tip["stream"] not in trees:
         return files
-    ours = named[tip["stream"]][1]
+    ours = trees[tip["stream"]][1]
     return {path: files.get(path, ours[path]) for path in ours}
 
 

@@ -76,15 +76,15 @@ def _adopt_from(ctx: Context, there: Context, session_id: str) -> Record:
     return _record(state, before, [{"worktree": before, "files": sorted(files)}] if files else [])
 
 
-def _united(ctx: Context, given: State) -> State:
+def _united(ctx: Context, state: State) -> State:
     """The state of a session from another clone as this one has it: its turns come before those
     that it had here already."""
-    begun = ctx.state(given["session_id"])
-    moving: State = {key: given[key] for key in _MOVING if key in given}  # type: ignore
+    begun = ctx.state(state["session_id"])
+    moving: State = {key: state[key] for key in _MOVING if key in state}  # type: ignore
     if not begun:
-        fresh = states.new(ctx.repo, given["session_id"], given["agent_type"], ctx.head)
+        fresh = states.new(ctx.repo, state["session_id"], state["agent_type"], ctx.head)
         return {**fresh, **moving}
-    known = given.get("turns", {})
+    known = state.get("turns", {})
     later = {
         turn: {**about, "number": len(known) + about["number"]}
         for turn, about in begun.get("turns", {}).items()

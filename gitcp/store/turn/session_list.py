@@ -130,13 +130,13 @@ def _intent(metadata: dict[str, Any]) -> str:
 
 
 def _tell(
-    repo: Repo, known: dict[str, Record], first: dict[str, tuple[float, SessionEntry]]
+    repo: Repo, sessions: dict[str, Record], first: dict[str, tuple[float, SessionEntry]]
 ) -> None:
     """Start and description of sessions without a state: from their first checkpoint."""
-    names = [name for name in first if not known[name]["description"]]
+    names = [name for name in first if not sessions[name]["description"]]
     prompts = _prompts(repo, [first[name][1]["tree"] for name in names])
     for name, prompt in zip(names, prompts, strict=True):
-        session, metadata = known[name], first[name][1]["metadata"]
+        session, metadata = sessions[name], first[name][1]["metadata"]
         session["description"] = prompt or f"{session['agent_type'] or 'Agent'} session"
         session["started_at"] = metadata.get("created_at", "")
 

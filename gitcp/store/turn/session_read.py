@@ -72,12 +72,12 @@ def prompt(state: State) -> str:
     return str(turn_prompt or state.get("first_prompt") or "")
 
 
-def pick(prefix: str, names: Iterable[str]) -> str:
+def pick(prefix: str, ids: Iterable[str]) -> str:
     """The session id that is prefix, or the only one that begins so.
 
     Raises Error when there is none, or when there are several: it lists them.
     """
-    known = sorted(set(names))
+    known = sorted(set(ids))
     if prefix in known:
         return prefix
     matching = [name for name in known if prefix and name.startswith(prefix)]
@@ -114,9 +114,9 @@ def recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[State]
     return _own(repo, chosen), len(names) - len(chosen)
 
 
-def _own(repo: Repo, names: Iterable[str]) -> list[State]:
+def _own(repo: Repo, ids: Iterable[str]) -> list[State]:
     """The states in files of these names, without those of other persons."""
-    each = (read(repo, name) for name in names)
+    each = (read(repo, name) for name in ids)
     return [state for state in each if state.get("unreadable") != ANOTHERS]
 
 

@@ -225,7 +225,7 @@ def _transcript(
         session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
         path = path or subagent_transcript(agent, session, agent_id)
         about = (state["session_id"], path, redaction.Lazy(repo, state["session_id"]), None)
-        stored = transcript.stored(repo, objects, *about, agent_id=agent_id, whole=True)
+        stored = transcript.stored(repo, objects, *about, agent_id=agent_id, complete=True)
     except InputError:
         return None
     return stored.read() if stored else None

@@ -42,7 +42,7 @@ class Turn:
         self.head = self.scan.head or shadow_refs.zeros(repo)
         self.tip = branches.current(repo, objects, state, self.head)
         known = _look_up_tip(objects, self.tip["tree"]) if self.tip else None
-        self.entries = blobs.resolve(objects, self.scan, write=True, known=known)
+        self.entries = blobs.resolve(objects, self.scan, write=True, head=known)
         self.stored = transcript.store_session(repo, objects, state)
         lines = self.look.take(objects, self.head, self.entries, state)
         self.work = Work(lines, state["session_id"])

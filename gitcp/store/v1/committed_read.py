@@ -79,7 +79,7 @@ def load(
     checkpoint_id: str,
     ref: str,
     tree: str,
-    known: Mapping[str, Tree] | None = None,
+    trees: Mapping[str, Tree] | None = None,
     brief: bool = False,
     parse: Callable[[bytes], Any] = json.loads,
 ) -> Checkpoint:
@@ -87,7 +87,7 @@ def load(
 
     brief: for its sessions; summary is {} where the one is sole() without it.
     """
-    parts = Parts(objects, checkpoint_id, known, parse)
+    parts = Parts(objects, checkpoint_id, trees, parse)
     entries = parts.tree(tree)
     only = sole(entries) if brief else ""
     root = {} if only else parts.json(entries)

@@ -103,15 +103,15 @@ def _listed(repo: Repo) -> list[str]:
     return [*own, *branches, *refs.listing(repo, _TRACKING, _TRACKING_LEGACY)]
 
 
-def _preferred(repo: Repo, names: list[str]) -> list[str]:
+def _preferred(repo: Repo, ref_names: list[str]) -> list[str]:
     def pick(branch: str) -> list[str]:
         local = f"refs/heads/{branch}"
-        if local in names:
+        if local in ref_names:
             return [local]
-        remote = [n for n in names if n.endswith(f"/{branch}")]
+        remote = [n for n in ref_names if n.endswith(f"/{branch}")]
         return order_tracking(repo, remote)
 
-    own = [CHECKPOINTS] if CHECKPOINTS in names else []
+    own = [CHECKPOINTS] if CHECKPOINTS in ref_names else []
     return own + pick("entire/checkpoints/v1") + pick("entire/sessions")
 
 

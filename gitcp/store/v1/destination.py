@@ -84,11 +84,11 @@ def need(repo: Repo) -> str:
     raise Error(f"no destination is named for checkpoints; {advice}")
 
 
-def checked(repo: Repo, given: str) -> str:
+def checked(repo: Repo, place: str) -> str:
     """A destination that a person names: NONE, a remote or a URL; raise Error for what is none."""
-    if given == NONE or given in remotes(repo) or rules.is_url(given):
-        return given
-    raise InputError(f"neither a remote nor a URL: '{given}'")
+    if place == NONE or place in remotes(repo) or rules.is_url(place):
+        return place
+    raise InputError(f"neither a remote nor a URL: '{place}'")
 
 
 def is_address(repo: Repo, destination: str) -> bool:

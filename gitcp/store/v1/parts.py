@@ -31,11 +31,11 @@ class Parts:
         self,
         objects: Objects,
         checkpoint_id: str,
-        known: Mapping[str, Tree] | None = None,
+        trees: Mapping[str, Tree] | None = None,
         parse: Callable[[bytes], Any] = json.loads,
     ) -> None:
-        """known: directories that were read before, by oid.  parse: as json.loads() does."""
-        self._objects, self._id, self._known = objects, checkpoint_id, known or {}
+        """trees: directories that were read before, by oid.  parse: as json.loads() does."""
+        self._objects, self._id, self._known = objects, checkpoint_id, trees or {}
         self._parse = parse
         self.lacks: list[str] = []
 

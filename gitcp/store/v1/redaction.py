@@ -124,11 +124,11 @@ class Lazy:
         return redactor(self._repo, self._session).document(data) if data else data
 
 
-def text(repo: Repo, given: str, session: str = "") -> str:
+def text(repo: Repo, value: str, session: str = "") -> str:
     """A text with its secrets replaced; WITHHELD while a rule cannot be read."""
     if not readable(repo):
         return WITHHELD
-    data = given.encode("utf-8", "surrogatepass")
+    data = value.encode("utf-8", "surrogatepass")
     if not words_only(data) or repo.config.all("gitcp.redact") or _looks_for_persons(repo):
         data = redactor(repo, session).text(data)
     return data.decode("utf-8", "replace")

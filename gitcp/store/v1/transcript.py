@@ -37,10 +37,10 @@ class Stored:
 
     __slots__ = ("_copy", "_hash", "_rest", "chunks", "items", "scan", "size")
 
-    def __init__(self, copy: Copy, rest: bytes, oids: list[str], scan: Any) -> None:
-        self._copy, self._rest, self._hash = copy, rest, ""
-        self.chunks, self.size, self.scan = oids, copy.size + len(rest), scan
-        lines = int(copy.known.get("lines", 0)) + bool(rest)
+    def __init__(self, copy: Copy, tail: bytes, oids: list[str], scan: Any) -> None:
+        self._copy, self._rest, self._hash = copy, tail, ""
+        self.chunks, self.size, self.scan = oids, copy.size + len(tail), scan
+        lines = int(copy.known.get("lines", 0)) + bool(tail)
         self.items = int(scan["items"]) if scan else lines
 
     def __del__(self) -> None:
@@ -107,16 +107,16 @@ def stored(
     scanner: Scanner | None,
     *,
     agent_id: str = "",
-    whole: bool = False,
+    complete: bool = False,
     check: bool = False,
 ) -> Stored | None:
     """Store what the live transcript at path has gained; None where there never was anything.
 
     agent_id: of the subagent whose it is, of that session.  The scanner reads the stored,
-    redacted bytes.  whole: take a last line that has no newline yet.  check: compare all the bytes
-    read before, not only the last 4 KiB.  A file that shrank or was replaced begins a new part:
-    nothing stored is dropped (doc/formats.md "Transcript").  Nothing is read while a rule of
-    redaction cannot be.  Takes no lock but this session's transcript lock.
+    redacted bytes.  complete: take a last line that has no newline yet.  check: compare all the
+    bytes read before, not only the last 4 KiB.  A file that shrank or was replaced begins a new
+    part: nothing stored is dropped (doc/formats.md "Transcript").  Nothing is read while a rule
+    of redaction cannot be.  Takes no lock but this session's transcript lock.
     """
     name = transcript_copy.name(session_id, agent_id)
     with exclusive(repo, f"transcript-{session_id}"):
@@ -132,7 +132,7 @@ def stored(
                 if chunks.is_document(first, path or ""):
                     reader.document(live)
                 else:
-                    rest = reader.lines(live, whole, check)
+                    rest = reader.lines(live, complete, check)
         finally:
             if live >= 0:
                 os.close(live)
@@ -194,7 +194,7 @@ def _below(path: str, *folders: str) -> bool:
 
 
 def store_session(
-    repo: Repo, objects: Objects, state: State, whole: bool = False, check: bool = False
+    repo: Repo, objects: Objects, state: State, complete: bool = False, check: bool = False
 ) -> Stored | None:
     """The session's transcript as far as it is on disk, redacted and stored; None without.  The
     turn's model, where it alone tells that, is noted in state.
@@ -204,7 +204,7 @@ def store_session(
     scan = find_client(state.get("agent_type", "")).scan
     path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
     about = (state["session_id"], path, redactor, scan)
-    result = stored(repo, objects, *about, whole=whole, check=check)
+    result = stored(repo, objects, *about, complete=complete, check=check)
     turn = state.get("turns", {}).get(state.get("turn_id", ""))
     if result and result.scan and turn and result.scan.get("model"):
         turn["model"] = result.scan["model"]

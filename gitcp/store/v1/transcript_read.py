@@ -42,7 +42,7 @@ class Reader:
         self._redactor, self._scanner = redactor, scanner
         self.scan: Any = copy.known.get("scan")
 
-    def lines(self, live: int, whole: bool, check: bool) -> bytes:
+    def lines(self, live: int, complete: bool, check: bool) -> bytes:
         """Take the complete lines that are new; return, with whole, the redacted rest."""
         copy, size = self._copy, os.fstat(live).st_size
         if "document" in copy.known:
@@ -63,7 +63,7 @@ class Reader:
             copy.known["live"] = _mark(live, end, crc)
             self._scan(b"")
             copy.save()
-        rest = stretches.shortened(_reading(live), end, size) if whole else b""
+        rest = stretches.shortened(_reading(live), end, size) if complete else b""
         return self._last(rest) if rest.strip() else b""
 
     def _take(self, new: bytes, there: set[bytes] | None) -> None:
@@ -107,11 +107,11 @@ class Reader:
         copy.replace(red)
         copy.save()
 
-    def chunks(self, rest: bytes) -> list[str]:
+    def chunks(self, remaining: bytes) -> list[str]:
         """The oids of all chunks of the copy with rest after it; every one is there."""
         done = self._copy.known.get("chunks", [])
         self._ensure(done)
-        tail = self._copy.read(sum(c[1] for c in done)) + rest
+        tail = self._copy.read(sum(c[1] for c in done)) + remaining
         document = "document" in self._copy.known
         pieces = [tail] if document else chunks.split(tail, len(done))
         return [c[0] for c in done] + [self._objects.write("blob", p) for p in pieces]
@@ -150,8 +150,8 @@ class Reader:
             scan = self._scanner and self._scanner(piece, scan)
         return scan or (self._scanner and self._scanner(b"", None))
 
-    def _last(self, rest: bytes) -> bytes:
-        red = self._redactor.jsonl(rest)
+    def _last(self, tail: bytes) -> bytes:
+        red = self._redactor.jsonl(tail)
         if self._scanner:
             goes_on = self.scan and self.scan["bytes"]
             given = red if goes_on else self._copy.read() + red

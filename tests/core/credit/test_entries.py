@@ -19,8 +19,8 @@ CUTS = st.tuples(LINES, st.integers(0, 200))
 
 
 @given(st.lists(CUTS))
-def test_lines_that_were_cut_short_take_no_other_with_them(given: list[tuple[dict, int]]) -> None:  # type: ignore[type-arg]
-    texts = [entries.dump(line)[: cut or None].rstrip(b"\n") for line, cut in given]
+def test_lines_that_were_cut_short_take_no_other_with_them(lines: list[tuple[dict, int]]) -> None:  # type: ignore[type-arg]
+    texts = [entries.dump(line)[: cut or None].rstrip(b"\n") for line, cut in lines]
     whole = []
     for text in texts:
         try:

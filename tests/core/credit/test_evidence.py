@@ -16,10 +16,10 @@ S = 1_000_000_000  # what a file system that keeps whole seconds counts in
 
 
 def window(
-    begin: int, end: int | None, *names: str, who: Any = A, late: bool = False, **more: Any
+    begin: int, end: int | None, *words: str, who: Any = A, late: bool = False, **more: Any
 ) -> Any:
     base = {"who": who, "opened": begin, "begin": begin, "end": end, "kind": "shell"}
-    return {**base, "names": names, "late": late, **more}
+    return {**base, "names": words, "late": late, **more}
 
 
 def change(at: int | None, *, seen: int = 0, **more: Any) -> Any:
@@ -136,7 +136,7 @@ def test_restored_content_names_the_window_it_went_through() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "path", "named"),
+    ("command", "path", "is_named"),
     [
         ("rm src/a.py", "src/a.py", True),
         ("cd src && rm a.py", "src/a.py", True),
@@ -154,8 +154,8 @@ def test_restored_content_names_the_window_it_went_through() -> None:
         ("--file=src/a.py", "src/a.py", True),
     ],
 )
-def test_a_command_names_paths(command: str, path: str, named: bool) -> None:
-    assert evidence.is_path_named(evidence.words(command), path) is named
+def test_a_command_names_paths(command: str, path: str, is_named: bool) -> None:
+    assert evidence.is_path_named(evidence.words(command), path) is is_named
 
 
 def test_a_call_runs_from_its_start_or_as_long_as_its_client_says() -> None:

@@ -101,8 +101,8 @@ def test_a_link_in_a_files_place_is_another_type() -> None:
     assert not common
 
 
-def lines(*names: str) -> Evidence:
-    return {("f", name.encode()) for name in names}
+def lines(*words: str) -> Evidence:
+    return {("f", name.encode()) for name in words}
 
 
 CHOICES: dict[str, tuple[list[dict[str, Evidence]], list[str]]] = {

@@ -20,8 +20,8 @@ def oid(data: bytes) -> str:
     return name
 
 
-def text(*names: str) -> bytes:
-    return b"".join(b"a line of its own: %s\n" % n.encode() for n in names)
+def text(*words: str) -> bytes:
+    return b"".join(b"a line of its own: %s\n" % n.encode() for n in words)
 
 
 def entry(data: bytes | None, *, live: bool = True, mode: str = FILE, path: str = "f") -> Recorded:

@@ -15,7 +15,7 @@ GIVEN = [ref("s/10", 5), ref("s/9", 5), ref("t/1", 9), ref("s/2", 2)]
 
 
 @pytest.mark.parametrize(
-    ("keep", "before", "names"),
+    ("keep", "before", "refs"),
     [
         (0, 99, ["s/2", "s/9", "s/10", "t/1"]),
         (1, 99, ["s/2", "s/9"]),
@@ -26,9 +26,9 @@ GIVEN = [ref("s/10", 5), ref("s/9", 5), ref("t/1", 9), ref("s/2", 2)]
     ],
 )
 def test_the_newest_of_each_directory_and_the_young_are_kept(
-    keep: int, before: int, names: list[str]
+    keep: int, before: int, refs: list[str]
 ) -> None:
-    assert [r["ref"] for r in orphan_rules.expired(GIVEN, keep, before)] == names
+    assert [r["ref"] for r in orphan_rules.expired(GIVEN, keep, before)] == refs
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,9 @@ def test_what_is_no_claim_counts_as_absent(change: dict[str, Any], want: bool) -
     assert (not wrong({**MINE, **change}, shapes.CLAIM)) is want
 
 
-@pytest.mark.parametrize("given", [None, [], "claim", {}, 7])
-def test_other_json_is_no_claim(given: object) -> None:
-    assert wrong(given, shapes.CLAIM)
+@pytest.mark.parametrize("value", [None, [], "claim", {}, 7])
+def test_other_json_is_no_claim(value: object) -> None:
+    assert wrong(value, shapes.CLAIM)
 
 
 def user(block: dict[str, Any], at: str = "2026-11-21T12:00:05.000Z") -> dict[str, Any]:

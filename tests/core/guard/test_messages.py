@@ -130,7 +130,7 @@ def test_another_session_is_editing() -> None:
 def test_the_base_moved() -> None:
     was, now = seen("git", "mine"), seen("git", "mine", "refs/heads/side")
     judged = verdict.at_end(was, was, now, ME, set())
-    assert messages.text(judged, ME, kept="src/app.py") == MOVED
+    assert messages.text(judged, ME, path="src/app.py") == MOVED
 
 
 def test_the_way_back_is_named_as_where_it_leads() -> None:

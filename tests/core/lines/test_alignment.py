@@ -19,15 +19,15 @@ def by(session: str) -> Author:
     return {**nobody("session"), "session_id": session} if session else nobody("person")
 
 
-def align(known: dict[int, str], *added: tuple[int, int]) -> dict[int, str]:
+def align(decided: dict[int, str], *added: tuple[int, int]) -> dict[int, str]:
     hunks = [(0, 0, first, count) for first, count in added]
-    authors = {line: by(session) for line, session in known.items()}
+    authors = {line: by(session) for line, session in decided.items()}
     lines = alignment.aligned(authors, hunks, lambda: [line.encode() for line in FILE])
     return {line: author["session_id"] for line, author in lines.items()}
 
 
 @pytest.mark.parametrize(
-    ("known", "added", "expected"),
+    ("authors", "added", "expected"),
     [
         ({3: "s", 4: "s"}, (2, 2), {2: "s", 3: "s", 4: "s"}),  # git has the brace above
         ({3: "s", 4: "s"}, (3, 2), {3: "s", 4: "s"}),
@@ -40,9 +40,9 @@ def align(known: dict[int, str], *added: tuple[int, int]) -> dict[int, str]:
     ],
 )
 def test_an_equal_line_that_git_calls_new_is_whose_the_spare_one_is(
-    known: dict[int, str], added: tuple[int, int], expected: dict[int, str]
+    authors: dict[int, str], added: tuple[int, int], expected: dict[int, str]
 ) -> None:
-    assert align(known, added) == expected
+    assert align(authors, added) == expected
 
 
 def test_the_file_is_read_only_where_there_is_a_line_to_name_and_one_to_spare() -> None:

@@ -128,8 +128,8 @@ def test_a_huge_file_takes_a_bounded_number_of_looks(
 
 
 @given(st.permutations(range(9)), st.permutations(range(9)))
-def test_anchors_are_as_many_as_keep_their_order(one: list[int], two: list[int]) -> None:
-    a, b = [[b"%d" % n for n in numbers] for numbers in (one, two)]
+def test_anchors_are_as_many_as_keep_their_order(first: list[int], two: list[int]) -> None:
+    a, b = [[b"%d" % n for n in numbers] for numbers in (first, two)]
     anchors = line_diff._anchors(a, b)
     assert len(anchors) == longest(a, b)
     assert all(a[i] == b[j] for i, j in anchors)

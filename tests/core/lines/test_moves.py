@@ -95,9 +95,9 @@ def test_a_file_that_changed_places_is_not_what_one_that_went_became() -> None:
     assert moves.origins(changed, lines) == {"a": "b", "b": "a"}
 
 
-@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
-def test_the_edits_of_a_moved_path_begin_with_the_content_that_came(names: tuple[str, str]) -> None:
-    old, new = names
+@pytest.mark.parametrize("paths", [("a", "b"), ("b", "a")])
+def test_the_edits_of_a_moved_path_begin_with_the_content_that_came(paths: tuple[str, str]) -> None:
+    old, new = paths
     first = entries.edit(old, None, ("100644", "1"), ("s", "t", ""), "tool", 5)
     gone = entries.edit(old, ("100644", "1"), None, PERSON, "between", 9)
     come = entries.edit(new, None, ("100644", "2"), PERSON, "between", 9) | {"follows": old}

@@ -30,7 +30,7 @@ def patch(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [
         {"file_path": "/w/f", "old_string": "old", "new_string": LINE},
         {"file_path": "/w/f", "edits": [{"old_string": "old", "new_string": LINE}]},
@@ -38,17 +38,17 @@ def patch(text: str) -> str:
         patch(LINE),
     ],
 )
-def test_a_line_is_the_turn_s_whose_call_wrote_it(given: Any) -> None:
+def test_a_line_is_the_turn_s_whose_call_wrote_it(arguments: Any) -> None:
     record: Any = {"metadata": {"session_id": "s"}}
     content = {"f": ("oid", f"{OTHER}\n{LINE}\n".encode())}
-    told = proven.recorded(record, transcript(given), content)
+    told = proven.recorded(record, transcript(arguments), content)
     assert told["lines"] == {"f": [{"oid": "oid", "ranges": [[2, 2, "prompt-2", "u0"]]}]}
     turns = {f"prompt-{n}": {"number": n, "prompt": text} for n, text in ((1, "one"), (2, "two"))}
     assert told["metadata"] == {"session_id": "s", "turns": turns}
 
 
-@pytest.mark.parametrize("given", [None, 7, [LINE], "no patch", {"file_path": "/w/g"}])
-def test_a_call_that_names_no_change_proves_nothing(given: Any) -> None:
+@pytest.mark.parametrize("arguments", [None, 7, [LINE], "no patch", {"file_path": "/w/g"}])
+def test_a_call_that_names_no_change_proves_nothing(arguments: Any) -> None:
     record: Any = {"metadata": {}}
     content = {"f": ("oid", f"{LINE}\n".encode())}
-    assert proven.recorded(record, transcript(given), content)["lines"] == {}
+    assert proven.recorded(record, transcript(arguments), content)["lines"] == {}

@@ -69,7 +69,7 @@ def test_a_line_that_went_is_its_authors_again_where_a_stash_has_kept_it(
     stashed: bool, who: Writer
 ) -> None:
     lines = replayed(version("x"), [(version("xab"), A)])
-    lines.step(version("x"), PERSON, kept=stashed)
+    lines.step(version("x"), PERSON, is_kept=stashed)
     lines.step(version("xcb"), PERSON, regains=lambda line: True)
     assert [lines.author(n) for n in lines.numbers] == [UNKNOWN, PERSON, who]
 

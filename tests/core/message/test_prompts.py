@@ -101,15 +101,15 @@ def test_the_prompts_of_a_turn_begin_with_its_own(prompt: str, expected: list[st
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("arguments", "expected"),
     [([], ""), (["a"], "a"), (["a", "b\nc"], "a\n\n---\n\nb\nc")],
 )
-def test_prompt_txt_holds_all_prompts(given: list[str], expected: str) -> None:
-    assert prompts.prompt_txt(given) == expected
+def test_prompt_txt_holds_all_prompts(arguments: list[str], expected: str) -> None:
+    assert prompts.prompt_txt(arguments) == expected
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("arguments", "expected"),
     [
         ((True, "toolu_01TASKmanual", "dev", "Build it"), "Completed 'dev' agent: Build it"),
         ((False, "toolu_01TASKmanual", "dev", "Build it"), "Starting 'dev' agent: Build it"),
@@ -118,8 +118,8 @@ def test_prompt_txt_holds_all_prompts(given: list[str], expected: str) -> None:
         ((True, "toolu_01TASKmanual", "", "Build it"), "Completed agent: Build it"),
     ],
 )
-def test_a_task_is_named_by_its_agent_and_its_call(given: Any, expected: str) -> None:
-    assert prompts.task_subject(*given) == f"{expected} (toolu_01TASK)"
+def test_a_task_is_named_by_its_agent_and_its_call(arguments: Any, expected: str) -> None:
+    assert prompts.task_subject(*arguments) == f"{expected} (toolu_01TASK)"
 
 
 def test_a_task_that_says_nothing_is_named_by_its_call() -> None:

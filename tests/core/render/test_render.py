@@ -40,7 +40,7 @@ def test_a_text_is_cut_on_one_line(text: str, size: int, short: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "told"),
+    ("count", "expected"),
     [
         (0, "0"),
         (999, "999"),
@@ -52,12 +52,12 @@ def test_a_text_is_cut_on_one_line(text: str, size: int, short: str) -> None:
         (2_000_000_000, "2.0G"),
     ],
 )
-def test_a_number_is_short(count: int, told: str) -> None:
-    assert spans.number(count) == told
+def test_a_number_is_short(count: int, expected: str) -> None:
+    assert spans.number(count) == expected
 
 
 @pytest.mark.parametrize(
-    ("usage", "told"),
+    ("usage", "expected"),
     [
         (None, ""),
         ([], ""),
@@ -73,12 +73,12 @@ def test_a_number_is_short(count: int, told: str) -> None:
         ({"input_tokens": "x", "output_tokens": -3, "subagent_tokens": 4}, ""),
     ],
 )
-def test_tokens_in_words(usage: object, told: str) -> None:
-    assert spans.spent(usage) == told
+def test_tokens_in_words(usage: object, expected: str) -> None:
+    assert spans.spent(usage) == expected
 
 
 @pytest.mark.parametrize(
-    ("names", "short"),
+    ("ids", "short"),
     [
         (["s1"], ["s1"]),
         (["s1", "s10"], ["s1", "s10"]),
@@ -87,8 +87,8 @@ def test_tokens_in_words(usage: object, told: str) -> None:
         (["same", "same"], ["same"]),
     ],
 )
-def test_ids_are_cut_where_they_differ(names: list[str], short: list[str]) -> None:
-    assert list(spans.shortened(names).values()) == short
+def test_ids_are_cut_where_they_differ(ids: list[str], short: list[str]) -> None:
+    assert list(spans.shortened(ids).values()) == short
 
 
 ABOUT: Json = {
@@ -213,7 +213,7 @@ def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() 
 
 
 @pytest.mark.parametrize(
-    "told",
+    "metadata",
     [
         {},
         {"initial_attribution": 3, "summary": [], "token_usage": "x"},
@@ -221,7 +221,7 @@ def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() 
         {"token_usage": {"subagent_tokens": {"subagent_tokens": "x"}}},
     ],
 )
-def test_strange_metadata_is_no_crash(told: Json) -> None:
+def test_strange_metadata_is_no_crash(metadata: Json) -> None:
     part: Json = {"session_id": "s", "agent": "", "hash": "absent", "prompts": [], "files": {}}
     checkpoint: Json = {
         "checkpoint_id": "0" * 12,
@@ -230,7 +230,7 @@ def test_strange_metadata_is_no_crash(told: Json) -> None:
         "strategy": "",
         "created_at": "",
         "files_touched": [],
-        "contents": [{**part, "tasks": ["toolu/x.json"], "transcript": b"\xff", **told}],
+        "contents": [{**part, "tasks": ["toolu/x.json"], "transcript": b"\xff", **metadata}],
     }
     text = drawn(show_lines.committed(checkpoint, str, False, True))
     assert "session s  Agent\n" in text and "    toolu/x.json\n" in text

@@ -41,8 +41,8 @@ def lines(*payloads: dict[str, Any]) -> bytes:
     return b"".join(json.dumps({"type": "x", "payload": p}).encode() + b"\n" for p in payloads)
 
 
-def total(given: int, cached: int, output: int) -> dict[str, Any]:
-    usage = {"input_tokens": given, "cached_input_tokens": cached, "output_tokens": output}
+def total(count: int, cached: int, output: int) -> dict[str, Any]:
+    usage = {"input_tokens": count, "cached_input_tokens": cached, "output_tokens": output}
     return {"type": "token_count", "info": {"total_token_usage": usage}}
 
 

@@ -19,8 +19,8 @@ def user(content: object, **more: object) -> dict[str, object]:
     return {"type": "user", "message": {"role": "user", "content": content}, **more}
 
 
-def call(name: str, given: object) -> dict[str, object]:
-    block = {"type": "tool_use", "name": name, "input": given}
+def call(name: str, arguments: object) -> dict[str, object]:
+    block = {"type": "tool_use", "name": name, "input": arguments}
     return {"type": "assistant", "message": {"content": [block]}}
 
 

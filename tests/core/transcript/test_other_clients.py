@@ -106,9 +106,9 @@ def opencode_message(role: str, *parts: dict[str, Any], **info: Any) -> dict[str
     return {"info": {"id": f"msg_{role}", "role": role, **info}, "parts": list(parts)}
 
 
-def tool_part(name: str, status: str, given: dict[str, Any], **metadata: Any) -> dict[str, Any]:
-    state = {"status": status, "input": given, "metadata": metadata}
-    return {"type": "tool", "tool": name, "callID": f"{name}-{given}", "state": state}
+def tool_part(name: str, status: str, arguments: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    state = {"status": status, "input": arguments, "metadata": metadata}
+    return {"type": "tool", "tool": name, "callID": f"{name}-{arguments}", "state": state}
 
 
 def test_messages_of_opencode_say_what_was_asked_written_and_spent() -> None:

@@ -51,12 +51,12 @@ DIRECTORY = st.builds(
 )
 
 
-def larger(one: merge_rules.Entry, two: merge_rules.Entry) -> merge_rules.Entry:
-    return max(one, two, key=lambda entry: (SIZES[entry[1]], entry))
+def larger(mine: merge_rules.Entry, two: merge_rules.Entry) -> merge_rules.Entry:
+    return max(mine, two, key=lambda entry: (SIZES[entry[1]], entry))
 
 
-def joined(*given: merge_rules.Directory) -> merge_rules.Directory:
-    first, *rest = given
+def joined(*entries: merge_rules.Directory) -> merge_rules.Directory:
+    first, *rest = entries
     for other in rest:
         first = merge_rules.merge(first, other, SIZES.__getitem__, larger)
     return first

@@ -31,7 +31,7 @@ def test_what_is_not_an_object_is_read_as_nothing(data: bytes | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "key", "value"),
+    ("record", "key", "value"),
     [
         ({"steps_count": 4}, "checkpoints_count", 4),
         ({"transcript_uuid_at_start": "u"}, "transcript_identifier_at_start", "u"),
@@ -43,9 +43,9 @@ def test_what_is_not_an_object_is_read_as_nothing(data: bytes | None) -> None:
     ],
 )
 def test_every_variation_is_read_under_its_present_key(
-    given: dict[str, Any], key: str, value: object
+    record: dict[str, Any], key: str, value: object
 ) -> None:
-    assert summary.modern(given)[key] == value
+    assert summary.modern(record)[key] == value
 
 
 def test_a_value_of_a_wrong_type_is_not_handed_on() -> None:
@@ -89,7 +89,7 @@ def test_the_files_of_both_writings_are_united_where_both_have_a_table(
 
 
 @pytest.mark.parametrize(
-    ("names", "transcript"),
+    ("files", "transcript"),
     [
         (["full.jsonl"], "full.jsonl"),
         (["full.log"], "full.log"),
@@ -98,10 +98,10 @@ def test_the_files_of_both_writings_are_united_where_both_have_a_table(
     ],
 )
 def test_the_transcript_is_named_full_log_only_where_nothing_newer_is(
-    names: list[str], transcript: str
+    files: list[str], transcript: str
 ) -> None:
     where = f"/a1/b2c3d4e5f6/3/{transcript}" if transcript else ""
-    assert summary.paths(ID, 3, names)["transcript"] == where
+    assert summary.paths(ID, 3, files)["transcript"] == where
 
 
 def test_what_has_its_present_key_is_not_read_under_its_former_one() -> None:

@@ -17,7 +17,7 @@ written = facts.path_under("where")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data; see Scan."""
-    return facts.scan(data, facts_of, lambda name, given: written(given), previous)
+    return facts.scan(data, facts_of, lambda name, arguments: written(arguments), previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:

@@ -45,10 +45,12 @@ def _environment(agent: Agent) -> dict[str, str]:
     return {**os.environ, **named, **agent.world.env}
 
 
-def begin(agent: Agent, tool: str, **given: Any) -> dict[str, Any]:
+def begin(agent: Agent, tool: str, **arguments: Any) -> dict[str, Any]:
     """A call's start, in the transcript and to the hooks; what end() takes."""
-    call = {"tool_input": given, "tool_use_id": f"toolu_{next(_IDS)}"}
-    agent.answer([{"type": "tool_use", "id": call["tool_use_id"], "name": tool, "input": given}])
+    call = {"tool_input": arguments, "tool_use_id": f"toolu_{next(_IDS)}"}
+    agent.answer(
+        [{"type": "tool_use", "id": call["tool_use_id"], "name": tool, "input": arguments}]
+    )
     hook(agent, "PreToolUse", tool, **call)
     return {"tool": tool, **call}
 

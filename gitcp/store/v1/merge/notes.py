@@ -52,15 +52,15 @@ def _list_notes(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
                 raise Error(f"more than {_MOST} notes: not merged")
 
 
-def _note(objects: Objects, one: Entry, two: Entry, joined: Join) -> Entry:
-    sizes = {entry: objects.size(entry[1]) for entry in (one, two)}
+def _note(objects: Objects, mine: Entry, two: Entry, joined: Join) -> Entry:
+    sizes = {entry: objects.size(entry[1]) for entry in (mine, two)}
     if max(sizes.values()) > _LARGEST:
-        return max(one, two, key=lambda entry: (sizes[entry], entry))
-    texts = (objects.need(oid, "blob") for _, oid in (one, two))
+        return max(mine, two, key=lambda entry: (sizes[entry], entry))
+    texts = (objects.need(oid, "blob") for _, oid in (mine, two))
     return BLOB, objects.write("blob", joined(*texts))
 
 
-def lines(one: bytes, two: bytes) -> bytes:
+def lines(text: bytes, two: bytes) -> bytes:
     """The lines of two notes, each once, sorted (as cat_sort_uniq of git-notes)."""
-    both = {line for note in (one, two) for line in note.split(b"\n") if line}
+    both = {line for note in (text, two) for line in note.split(b"\n") if line}
     return b"".join(line + b"\n" for line in sorted(both))

@@ -145,13 +145,13 @@ class Union:
         tidy = summary.ordered({k: metadata[k] for k in sorted(metadata)}, keys)
         return BLOB, self._objects.write("blob", summary.dump(tidy))
 
-    def _pick(self, one: Entry, two: Entry, depth: int = 1) -> Entry:
+    def _pick(self, entry: Entry, two: Entry, depth: int = 1) -> Entry:
         """A directory before a file, both of two directories, the larger of two files."""
-        if one[0] == two[0] == TREE:
-            return TREE, self._trees(one[1], two[1], depth)
-        if TREE in (one[0], two[0]):
-            return one if one[0] == TREE else two
-        return max(one, two, key=lambda e: (e[0] in FILES and self._objects.size(e[1]), e))
+        if entry[0] == two[0] == TREE:
+            return TREE, self._trees(entry[1], two[1], depth)
+        if TREE in (entry[0], two[0]):
+            return entry if entry[0] == TREE else two
+        return max(entry, two, key=lambda e: (e[0] in FILES and self._objects.size(e[1]), e))
 
     def _trees(self, a: str, b: str, depth: int) -> str:
         if (a, b) not in self._united:
@@ -159,7 +159,7 @@ class Union:
             if depth <= _DEEPEST and self._affords(a, b):
                 mine, theirs = read_tree(self._objects, a), read_tree(self._objects, b)
                 entries = merge_rules.unite(
-                    mine, theirs, lambda one, two: self._pick(one, two, depth + 1)
+                    mine, theirs, lambda left, right: self._pick(left, right, depth + 1)
                 )
                 united = write_tree(self._objects, entries)
             self._united[a, b] = united
