@@ -10,11 +10,11 @@ from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from gitcp.core.record_types import Finding, Record
     from gitcp.repo import Repo
-    from gitcp.store.care.case import Case, Mend, Row
+    from gitcp.store.care.case import Row
 
 OPTIONS = (flag("--fix", "mend it, asking at a terminal"), JSON)
 
@@ -57,72 +57,21 @@ def _tell(repo: Repo, every: Iterable[Record]) -> None:
 def _fix(repo: Repo, every: Iterable[tuple[Row, Finding]], quiet: bool) -> list[Finding]:
     """Mend what has a fix and the person agrees to; the findings, what is gone by that with
     `fixed`, and whatever is there afterwards."""
+    from gitcp import context
     from gitcp.store.care import check
     from gitcp.store.care.case import Case
 
     done: list[Finding] = []
     for row, one in every:
-        what = str(one["fix"])
-        if what == "end" and not quiet:
-            what = cli.chosen(f"{one['reason']}:", _DEAD)
-        elif what and not quiet and not cli.agreed(f"{one['reason']}: {one['remedy']}?"):
-            what = ""
-        if mend := _ENDS.get(what, row.mend if what else None):
-            with Case(repo) as case:
+        mend = row.mend if one["fix"] else None
+        if mend and row.choices and not quiet:
+            mend = row.choices.get(cli.chosen(f"{one['reason']}:", [*row.choices, "skip"]))
+        elif mend and not quiet and not cli.agreed(f"{one['reason']}: {one['remedy']}?"):
+            mend = None
+        if mend:
+            with Case(repo, ctx=context.open_context(repo)) as case:
                 done.append(check.mended(case, mend, one, "fixed"))
     left = [one for _, one in check.diagnose(repo)]
     there = {check.key(one) for one in left}
     mended = [one for one in done if "fixed" in one and check.key(one) not in there]
     return [*mended, *left]
-
-
-def _end(case: Case, item: Finding) -> str:
-    """Do what the end of the session would have done, had its agent said so."""
-    _run_stages(item["subject"], "update-session", "finalize")
-    return "ended; its work stays on its stream"
-
-
-def _condense(case: Case, item: Finding) -> str:
-    from gitcp import context
-    from gitcp.store.care import sessions
-
-    _end(case, item)
-    with context.open_context(case.repo) as ctx:
-        checkpoint_id = sessions.condense(ctx, item["subject"])
-    return f"ended, and stored as checkpoint {checkpoint_id}; its work stays on its stream"
-
-
-def _discard(case: Case, item: Finding) -> str:
-    from gitcp import context
-    from gitcp.store.care import sessions
-
-    _end(case, item)
-    with context.open_context(case.repo) as ctx:
-        sessions.discard(ctx, item["subject"])
-    return "ended; its work is archived, the files stay as they are"
-
-
-def _finalize(case: Case, item: Finding) -> str:
-    _run_stages(item["subject"], "finalize")
-    return "completed as far as its transcript goes"
-
-
-def _run_stages(session_id: str, *stages: str) -> None:
-    from gitcp.stages import bind
-
-    event: Record = {"type": "event", "event": "session-end", "session_id": session_id}
-    records: Iterable[Record] = [event]
-    for stage in stages:
-        records = bind(stage, [])(records)
-    list(records)
-
-
-_DEAD = ("keep", "condense", "discard", "skip")  # what a person may want of a dead session
-# What needs the stages of an event; the table has what mends all else.
-_ENDS: Mapping[str, Mend] = {
-    "end": _end,
-    "keep": _end,
-    "condense": _condense,
-    "discard": _discard,
-    "finalize": _finalize,
-}

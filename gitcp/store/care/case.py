@@ -13,8 +13,9 @@ from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from gitcp.context import Context
     from gitcp.core.decide.orphan_rules import Ages
     from gitcp.core.record_types import Finding, State
     from gitcp.repo import Repo
@@ -29,7 +30,8 @@ class Case:
     """A repository, used by `with`; what is in it is read when it is first asked for.
 
     secrets: whether what is stored is searched for them.  ages: when settled things expire, where
-    that is asked.  states: those that matter, where they are known (default: all).
+    that is asked.  states: those that matter, where they are known (default: all).  ctx: what
+    mends of sessions work with.
     """
 
     def __init__(
@@ -38,9 +40,10 @@ class Case:
         secrets: bool = False,
         ages: Ages | None = None,
         states: list[State] | None = None,
+        ctx: Context | None = None,
     ) -> None:
         self.repo, self.secrets, self.ages = repo, secrets, ages
-        self._states = states
+        self._states, self._ctx = states, ctx
         self._opened: list[Prefetched] = []
 
     @property
@@ -49,6 +52,12 @@ class Case:
         if not self._opened:
             self._opened.append(Prefetched(self.repo))
         return self._opened[0]
+
+    @property
+    def ctx(self) -> Context:
+        """The context that this case was made with."""
+        assert self._ctx is not None
+        return self._ctx
 
     @cached_property
     def survey(self) -> Survey:
@@ -79,8 +88,12 @@ if TYPE_CHECKING:
 
 
 class Row:
-    """A row of the table.  words: what the code means; fix: what mends it, as the records of
-    gitcp-doctor(1) name it, '' where a person has to; mend does so, where it can here."""
+    """A row of the table.
+
+    words: what the code means.  fix: what mends it, as the records of gitcp-doctor(1) name it, ''
+    where a person has to; mend does so.  remedy: what the person can do.  choices: word -> another
+    mend, which the person may choose at a terminal.
+    """
 
     def __init__(
         self,
@@ -90,9 +103,13 @@ class Row:
         words: str,
         fix: str = "",
         mend: Mend | None = None,
+        remedy: str = "",
+        choices: Mapping[str, Mend] | None = None,
     ) -> None:
         self.code, self.severity, self.look, self.words = code, severity, look, words
         self.fix, self.mend = fix, mend
+        self.remedy = remedy or ("mend it" if fix else "see gitcp-check-store(1)")
+        self.choices = choices or {}
 
 
 def find(case: Case, rows: Iterable[Row]) -> Iterator[tuple[Row, Finding]]:

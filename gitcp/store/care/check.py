@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from gitcp.store.care.case import Mend, Row
 
 
-# What a person can do about stored data that is not mended.
-_REMEDIES = {
-    "missing-object": "'git fetch' it from a clone that has it",
-    "secret": "purge it from the history, and change it",
-    "lost-stream": "'gitcp clean' settles it when it is old",
-    "orphan-stream": "'gitcp clean' removes it when it is old",
-    "not-a-stream": "rename it, or delete it, if it is not yours",
-    "no-store": "gitcp fetch",
-    "dangling-note": "gitcp fetch",
-    "dangling-trailer": "gitcp fetch",
-}
 _PASSES = 4  # what a repair uncovers is repaired in the next one
 
 
@@ -96,11 +85,10 @@ def _with_remedy(row: Row, item: Finding) -> Finding:
         fix = item.get("fix", row.fix)
         mends = fix != ENABLE or item["remedy"].startswith("gitcp enable")
         return {**item, "fix": fix if mends and "--force" not in item["remedy"] else ""}
-    what = "mend it" if row.fix else _REMEDIES.get(row.code, "see gitcp-check-store(1)")
     return {
         **item,
         "reason": f"{item['subject']}: {item['reason']}",
-        "remedy": what,
+        "remedy": row.remedy,
         "fix": row.fix,
     }
 

@@ -13,8 +13,8 @@ from gitcp.record import timestamp
 from gitcp.store.git import notes, refs
 from gitcp.store.guard import claims
 from gitcp.store.journal import open_edits
-from gitcp.store.link import session_metadata
-from gitcp.store.relink import lost_links
+from gitcp.store.link import finalize, session_metadata
+from gitcp.store.relink import catch_up, lost_links
 from gitcp.store.session import markers, phase, process
 from gitcp.store.stream import place, shadow_refs
 from gitcp.store.turn import session_read
@@ -125,7 +125,39 @@ def link(case: Case, item: Finding) -> str:
     return "linked"
 
 
-def condense(ctx: Context, session_id: str) -> str:
+def end(case: Case, item: Finding) -> str:
+    """End a session that is in a turn although its agent is gone."""
+    with case.ctx as ctx:
+        catch_up.end(ctx, item["subject"])
+    return "ended; its work stays on its stream"
+
+
+def end_stored(case: Case, item: Finding) -> str:
+    """End it, and store what it said."""
+    end(case, item)
+    with case.ctx as ctx:
+        checkpoint_id = _condense(ctx, item["subject"])
+    return f"ended, and stored as checkpoint {checkpoint_id}; its work stays on its stream"
+
+
+def end_discarded(case: Case, item: Finding) -> str:
+    """End it, and let go of its work that no commit has."""
+    end(case, item)
+    with case.ctx as ctx:
+        _discard(ctx, item["subject"])
+    return "ended; its work is archived, the files stay as they are"
+
+
+def complete(case: Case, item: Finding) -> str:
+    """Give the checkpoints of a session's last turn the transcript that it has by now."""
+    with case.ctx as ctx:
+        state = _state(ctx, item["subject"])
+        finalize.finalize(ctx.repo, ctx.objects, state)
+        ctx.keep(state)
+    return "completed as far as its transcript goes"
+
+
+def _condense(ctx: Context, session_id: str) -> str:
     """Store what a session said onto v1 now, under an id that no commit has; the id.
 
     Its work stays on its stream: the commit that takes it gets a checkpoint of its own, in whose
@@ -157,7 +189,7 @@ def condense(ctx: Context, session_id: str) -> str:
     return checkpoint_id
 
 
-def discard(ctx: Context, session_id: str) -> None:
+def _discard(ctx: Context, session_id: str) -> None:
     """Let go of a session's work that no commit has: no commit is linked to it any more.  Streams
     that are nobody else's are archived until they expire; the worktree stays as it is."""
     state = _state(ctx, session_id)

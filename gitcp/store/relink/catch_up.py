@@ -59,13 +59,14 @@ def end_abandoned(ctx: Context, session_id: str) -> None:
     """End the other sessions of this worktree that are in a turn although their agent is gone."""
     for name in markers.abandoned(ctx.repo, session_id):
         try:
-            _end(ctx, name)
+            end(ctx, name)
         except (Error, OSError) as e:  # of its data: nothing of who looks
             trace.note("settle", f"'{name}': {e}")
         ctx.leave()  # the locks of sessions are not taken in just any order
 
 
-def _end(ctx: Context, session_id: str) -> None:
+def end(ctx: Context, session_id: str) -> None:
+    """End a session that is in a turn, and that nobody else will end."""
     state = ctx.state(session_id)
     if state and state.get("phase") == phases.ACTIVE:
         trace.note("settle", f"the agent of '{session_id}' is gone")
