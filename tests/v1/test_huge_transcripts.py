@@ -27,7 +27,7 @@ from gitcp.store.v1 import redaction, transcript
 repo = Repo.find()
 with Objects(repo) as objects:
     stored = transcript.stored(
-        repo, objects, "s", sys.argv[1], redaction.redactor(repo), None, whole=True
+        repo, objects, "s", sys.argv[1], redaction.redactor(repo), None, complete=True
     )
     print(len(stored.content_hash), stored.size)
 [peak] = [row.split()[1] for row in open("/proc/self/status") if row.startswith("VmHWM")]
