@@ -28,11 +28,14 @@ def later(world: World) -> None:
     world.agent("observer").start()
 
 
-@pytest.mark.parametrize("how", ["--no-edit", "-m other"])
-def test_an_amend_to_wholly_other_content_keeps_its_id(world: World, how: str) -> None:
+@pytest.mark.parametrize(
+    "git",
+    ["git commit --no-edit", "git commit -m other", "git -c core.hooksPath=. commit -m other"],
+)
+def test_an_amend_to_wholly_other_content_keeps_its_id(world: World, git: str) -> None:
     one = worked(world, {"new.py": TEXT})
     world.write("new.py", OTHER)
-    shell(world, f"git commit -q -a --amend {how}")
+    shell(world, f"{git} -q -a --amend")
     later(world)
     assert links(world) == [one]
     sound(world)
