@@ -41,6 +41,18 @@ def test_an_amend_to_wholly_other_content_keeps_its_id(world: World, git: str) -
     sound(world)
 
 
+def test_a_note_follows_a_rebase_onto_a_renamed_file(world: World) -> None:
+    world.git("config", "gitcp.link", "note")
+    world.git("switch", "-q", "-c", "side")
+    world.agent("session-a").turn("write", {"src/lib.py": world.read("src/lib.py") + TEXT})
+    shell(world, "git commit -qam work")
+    one = links(world)
+    shell(world, "git switch -q main; git mv src/lib.py src/moved.py; git commit -qm moved")
+    shell(world, "git switch -q side; git rebase -q main")
+    assert links(world) == one != []
+    sound(world)
+
+
 def test_a_rebase_conflict_resolved_in_other_words_keeps_its_id(world: World) -> None:
     world.git("branch", "upstream")
     one = worked(world, {"src/lib.py": TEXT})
