@@ -69,6 +69,11 @@ def _write_ids(match: Record) -> None:
     from gitcp.store.link import commit_arguments, commit_verdict
 
     repo = Repo.here()
+    if os.path.isdir(repo.shared("exports")):
+        from gitcp.store.session import conversation_copy
+
+        for session_id in match["sessions"]:
+            conversation_copy.renew(repo, session_id)
     path, source = match["args"][0], (match["args"] + [""])[1]
     with open(path, "rb") as f:
         before = f.read()

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from gitcp.store.pack import kept as kept  # 0.3
     from gitcp.store.pack import packs as packs  # 0.1
     from gitcp.store.pack import upkeep as upkeep  # 0.06
+    from gitcp.store.session import conversation_copy as conversation_copy  # 0.02
     from gitcp.store.setup import adapters as adapters  # 1.3
-    from gitcp.store.setup import conversation_copy as conversation_copy  # 0.02
     from gitcp.store.setup import guard_files as guard_files  # 0.04
     from gitcp.store.snapshot import blobs as blobs  # 0.2
     from gitcp.store.snapshot import snapshot as snapshot  # 0.7
@@ -91,7 +91,8 @@ else:
         "gitcp.store.link": "finalize session_metadata unhooked",
         "gitcp.store.match": "candidates inherited_ids",
         "gitcp.store.pack": "kept packs upkeep",
-        "gitcp.store.setup": "adapters conversation_copy guard_files",
+        "gitcp.store.session": "conversation_copy",
+        "gitcp.store.setup": "adapters guard_files",
         "gitcp.store.snapshot": "blobs snapshot through_git",
         "gitcp.store.stream": "recall",
         "gitcp.store.turn": "tasks turn_work",

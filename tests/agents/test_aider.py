@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 
 from gitcp.agents.aider.history import read_lines
 from tests.support.harness import World
+from tests.support.paths import BIN
 
 BEGUN = "\n# aider chat started at 2026-11-23 01:30:33\n\n> aider --model x  \n> Aider v0.86.2  \n"
 RUN = """\
@@ -47,7 +49,7 @@ def called(line: dict[str, Any]) -> str:
 
 
 def test_a_history_tells_prompts_answers_edits_and_tokens() -> None:
-    lines: list[dict[str, Any]] = [{**line} for line in read_lines(BEGUN + RUN)]
+    lines: list[dict[str, Any]] = [{**line} for line in read_lines(BEGUN + RUN)[0]]
     assert [line["kind"] for line in lines] == ["prompt", "answer", "usage", "call", "result"]
     assert lines[0]["text"] == "Add hello.py\nand no more"
     assert lines[1]["text"].startswith("I will add it.") and lines[1]["text"].endswith("```")
@@ -58,7 +60,7 @@ def test_a_history_tells_prompts_answers_edits_and_tokens() -> None:
 
 @pytest.mark.parametrize("text", ["", "# aider chat started at now\n", "> Tokens: few  \n", "\n\n"])
 def test_a_history_that_tells_nothing_has_no_words(text: str) -> None:
-    assert not [line for line in read_lines(text) if line["kind"] != "usage"]
+    assert not [line for line in read_lines(text)[0] if line["kind"] != "usage"]
 
 
 def test_what_aider_does_under_gitcp_run_is_linked_with_its_prompts_and_tokens(
@@ -78,3 +80,35 @@ def test_what_aider_does_under_gitcp_run_is_linked_with_its_prompts_and_tokens(
     sums = world.gitcp("stats", "HEAD~1..HEAD")
     assert "30 out" in sums
     assert "gitcp run aider" in world.gitcp("enable", "--agent=aider")
+
+
+def test_a_commit_of_aiders_own_is_told_the_prompt_and_the_model_at_once(world: World) -> None:
+    before, _, after = RUN.partition("> Commit ")
+    program = world.home / "aider"
+    program.write_text(f"""#!/bin/sh
+cat >>.aider.chat.history.md <<'END'
+{BEGUN}{before}
+END
+echo "print('hello')" >hello.py
+git add hello.py
+git commit -q -m 'I will add it'
+git log -1 --format=%B >../said
+{sys.executable} {BIN / "gitcp"} show --full HEAD >../shown
+cat >>.aider.chat.history.md <<'END'
+> Commit {after}
+
+#### And again  
+
+> Tokens: 1k sent, 10 received.  
+END
+""")  # noqa: W291
+    program.chmod(0o755)
+    world.write(".git/info/exclude", ".aider*\n")
+    world.git("config", "gitcp.disclose", "Assisted-by")
+    world.gitcp("run", str(program), "--message", "Add hello.py")
+    assert "Assisted-by: Aider (openai/gpt-4o)" in (world.path.parent / "said").read_text()
+    shown = (world.path.parent / "shown").read_text()
+    assert "[User] Add hello.py" in shown and "I will add it." in shown
+    text = world.gitcp("show", "--full", "HEAD")
+    assert "[User] And again" in text and text.count("[User] Add hello.py") == 1
+    assert "40 out" in world.gitcp("stats", "HEAD~1..HEAD")

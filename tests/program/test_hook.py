@@ -18,7 +18,7 @@ from gitcp import pipelines
 from gitcp.errors import Error
 from gitcp.repo import Repo
 from gitcp.stages import chain
-from gitcp.store.setup import conversation_copy
+from gitcp.store.session import conversation_copy
 from tests.support.paths import TOP
 
 ENTRY = TOP / "gitcp" / "entry.py"

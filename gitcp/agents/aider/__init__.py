@@ -26,18 +26,19 @@ _HISTORY = ".aider.chat.history.md"
 
 
 def export(record: Event, folder: str) -> None:
-    """Write what the history gained in a turn into the session's transcript in our words, and name
-    that: where the turn begins, how long the history was; at its end, what came since."""
+    """Write what the history gained in a turn so far into the session's transcript in our words,
+    and name that.  Its lines `begin` say where the rest of the history begins, and the model."""
     from gitcp.agents.aider import history
 
     path = os.path.join(folder, record["session_id"] + ".jsonl")
     text = _read_history(record["cwd"])
-    if record["event"] == "turn-start":
-        _append(path, [{"kind": "begin", "size": len(text)}])
-    elif record["event"] == "turn-end":
+    lines: list[dict[str, object]] = []
+    model = ""
+    if record["event"] != "turn-start":
         with open(path, encoding="utf-8") as f:
-            begun = [given for given in map(json.loads, f) if given["kind"] == "begin"]
-        _append(path, history.read_lines(text[begun[-1]["size"] :]))
+            begun = [given for given in map(json.loads, f) if given["kind"] == "begin"][-1]
+        lines, model = history.read_lines(text[begun["size"] :], begun["size"], begun["model"])
+    _append(path, [*lines, {"kind": "begin", "size": len(text), "model": model}])
     record["transcript_path"] = path
 
 

@@ -25,11 +25,12 @@ _KEYS = {
 _MODEL, _EDIT = "Main model: ", "Applied edit to "
 
 
-def read_lines(text: str) -> list[Line]:
-    """The lines that the text of a history tells, in its order."""
+def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], str]:
+    """The lines that the text of a history tells, in its order, and the model at its end; start:
+    where it begins in the history, model: the one till then."""
     lines: list[Line] = []
     spoken: list[str] = []
-    kind, model, committed = "", "", False  # the rest of a commit's message is no answer
+    kind, committed = "", False  # the rest of a commit's message is no answer
     for line in [*text.splitlines(), "# "]:
         now = "prompt" if line.startswith("#### ") else "answer"
         client = line.startswith(("> ", "# "))
@@ -40,10 +41,10 @@ def read_lines(text: str) -> list[Line]:
         committed = line.startswith("> Commit ") or (committed and not client and now == "answer")
         if line.startswith("> "):
             model = _name_model(line) or model
-            lines += _read_client(line[2:].strip(), len(lines), model)
+            lines += _read_client(line[2:].strip(), start + len(lines), model)
         elif not client and not committed:
             spoken.append(line.removeprefix("#### ").rstrip())
-    return lines
+    return lines, model
 
 
 def _name_model(line: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import find_client
+from gitcp.errors import Error
+from gitcp.process import files
 from gitcp.store.git import private
 from gitcp.store.session import state as states
 
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import State
     from gitcp.repo import Repo
+
+_TAIL = 1 << 20  # bytes of a transcript in which the last model is looked for
 
 
 def lines(repo: Repo, key: str, session_ids: Iterable[str]) -> list[str]:
@@ -26,8 +31,21 @@ def _describe(state: State) -> str:
     turns = state.get("turns") or {}
     now = turns.get(state.get("turn_id") or "", {}).get("model")
     models = [turn["model"] for turn in turns.values() if turn.get("model")]
-    model = now or (models[-1] if models else "")
+    model = now or (models[-1] if models else _read_model(state))
     return f"{agent} ({' '.join(model.split())})" if model else agent
+
+
+def _read_model(state: State) -> str:
+    """The model that answered last, by the end of the transcript; "" where that does not tell."""
+    path = state.get("transcript_path")
+    try:
+        data = files.read_file(path, tail=_TAIL) if path else None
+    except Error:
+        return ""
+    if not data:
+        return ""
+    lines = data if len(data) < _TAIL else data.partition(b"\n")[2]
+    return find_client(state.get("agent_type", "")).scan(lines).get("model") or ""
 
 
 def have_it_checked(repo: Repo) -> None:

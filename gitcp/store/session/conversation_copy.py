@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from gitcp.agents import find_client
 from gitcp.errors import Busy
 from gitcp.lock import exclusive
+from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,3 +26,12 @@ def copy(repo: Repo, client: Client, event: Record) -> None:
                 export(event, repo.shared("exports", client.NAME))
     except Busy:
         pass  # a later event does it
+
+
+def renew(repo: Repo, session_id: str) -> None:
+    """Bring the copy up to a commit, of a client that has no hooks to do it in the turn."""
+    state = states.peek(repo, session_id)
+    client = find_client(state.get("agent_type") or "") if state else None
+    if state and client and client.FORM == "run" and state.get("transcript_path"):
+        cwd = state.get("worktree_path") or repo.worktree
+        copy(repo, client, {"event": "commit", "session_id": session_id, "cwd": cwd})
