@@ -1,7 +1,8 @@
 export const description = "Tells gitcp what the agent does"
 
 export default function (amp) {
-  const cwd = process.cwd()
+  const root = amp.system?.workspaceRoot // the process itself is where the plugin lies
+  const cwd = (root && amp.helpers.filePathFromURI(root)) || process.cwd()
   const tell = (hook, event, more) => send(hook, cwd, { session_id: event.thread.id, cwd, ...more })
   const call = (event) => {
     const changed = amp.helpers.filesModifiedByToolCall(event) ?? []
