@@ -63,9 +63,9 @@ def test_amp_runs_the_plugin_and_what_it_tells_of_a_turn_is_linked(world: World)
     plugin, driver = world.path / ".amp" / "plugins" / "gitcp.ts", world.home / "driver.ts"
     driver.write_text(AMP % {"plugin": plugin, "top": world.path, "path": world.path / "new.txt"})
     for run in (plugin, driver):
+        about = json.dumps({"thread": {"id": f"T-{run.stem}"}})
         done = subprocess.run(
-            [program, "plugins", "exec", run, "session.start"]
-            + ["--data", json.dumps({"thread": {"id": f"T-{run.stem}"}})],
+            [program, "plugins", "exec", run, "session.start", "--data", about],
             cwd=world.path,
             env={**os.environ, **world.env, "HOME": str(world.home)},
             stdin=subprocess.DEVNULL,
