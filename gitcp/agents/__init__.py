@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp import memory
 from gitcp.agents.exchange import payload
 from gitcp.errors import InputError
 from gitcp.start import stdlib
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Event, Scan
 
+_NAMES: dict[str, list[str]] = memory.table("agents")
 _SHARED = ("exchange", "install", "other", "reading")  # folders of what clients have in common
 
 
@@ -203,9 +205,12 @@ def list_files(folder: str, *ends: str, prefix: str = "") -> list[str]:
 
 def list_names() -> list[str]:
     """The agents' names, in order."""
-    folders = os.listdir(os.path.dirname(__file__))
-    clients = [f for f in folders if f[0] not in "_." and "." not in f and f not in _SHARED]
-    return sorted(client.replace("_", "-") for client in clients)
+    here = os.path.dirname(__file__)
+    if here not in _NAMES:
+        folders = os.listdir(here)
+        clients = [f for f in folders if f[0] not in "_." and "." not in f and f not in _SHARED]
+        _NAMES[here] = sorted(client.replace("_", "-") for client in clients)
+    return _NAMES[here]
 
 
 def adapter(name: str) -> Client:

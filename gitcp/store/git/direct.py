@@ -15,8 +15,6 @@ from gitcp.store.pack import packs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gitcp.repo import Repo
     from gitcp.store.git.cat_file import Object
 
@@ -27,9 +25,10 @@ class Unsure(Exception):
     """Git has to be asked."""
 
 
-def read(repo: Repo, spec: str, near: Mapping[str, Object]) -> Object | None:
+def read(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None:
     """The object that a full oid, a full ref or HEAD names, or `^{tree}` of it; None where there
-    is no such ref.  near: what is at hand, by its oid.  Raises Unsure for all else."""
+    is no such ref.  near: what is at hand, by its oid; a commit on the way to its tree is from
+    now on.  Raises Unsure for all else."""
     name = spec.removesuffix(_TREE)
     if (oid := _resolve(repo, name)) is None:
         return None
@@ -38,6 +37,7 @@ def read(repo: Repo, spec: str, near: Mapping[str, Object]) -> Object | None:
         return obj
     if obj[1] != "commit":
         raise Unsure
+    near[oid] = obj
     tree = text(obj[2].partition(b"\n")[0].removeprefix(b"tree "))
     if not _is_oid(repo, tree):
         raise Unsure

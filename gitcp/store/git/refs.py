@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp import trace
+from gitcp import memory, trace
 from gitcp.errors import Error, GitError, Moved
 from gitcp.lock import exclusive
 from gitcp.process import files
@@ -34,6 +34,7 @@ _TRIES = 20
 _STALE = 2.0  # seconds: core.filesRefLockTimeout of our own transactions
 _OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
+_PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.table("packed refs")
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
 
 
@@ -131,10 +132,23 @@ def _stored(repo: Repo, name: bytes) -> bytes:
     common = os.fsencode(repo.common)
     content = _content(os.path.join(common, name))
     if not content:
-        packed = _content(os.path.join(common, b"packed-refs"))
+        packed = _read_packed(common)
         before, entry, _ = packed.partition(b" " + name + b"\n")
         content = before.rpartition(b"\n")[2] if entry else b""
     return content
+
+
+def _read_packed(common: bytes) -> bytes:
+    """What packed-refs holds, read once while it is the same file; git replaces it whole."""
+    path = os.path.join(common, b"packed-refs")
+    try:
+        st = os.stat(path)
+    except OSError:
+        return b""
+    stamp = st.st_ino, st.st_mtime_ns, st.st_size
+    if _PACKED.get(path, ((), b""))[0] != stamp:
+        _PACKED[path] = stamp, files.peek(path)
+    return _PACKED[path][1]
 
 
 def _is_oid(repo: Repo, content: bytes) -> bool:
@@ -152,8 +166,7 @@ def may_be_below(repo: Repo, prefix: str) -> bool:
         return True
     if files.listed(os.path.join(repo.common, prefix)):
         return True
-    packed = _content(os.path.join(os.fsencode(repo.common), b"packed-refs"))
-    return b" " + raw(prefix) in packed
+    return b" " + raw(prefix) in _read_packed(os.fsencode(repo.common))
 
 
 def leave_out_empty(repo: Repo, patterns: Iterable[str]) -> list[str]:

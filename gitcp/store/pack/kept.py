@@ -11,13 +11,12 @@ from __future__ import annotations
 import errno
 import os
 
-from gitcp.core.git import packfile
 from gitcp.process import files
 from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Container
     from typing import Any
 
     from gitcp.repo import Repo
@@ -39,40 +38,6 @@ def workshop(repo: Repo) -> str:
     place = repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.shared("tmp")
     repo.make_folder(place)
     return place
-
-
-class Index:
-    """The index of one pack, to ask which objects it has.  Raises OSError where there is none."""
-
-    _fd = -1
-
-    def __init__(self, path: str) -> None:
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self._head = os.pread(self._fd, packfile.HEAD, 0)
-
-    def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        # At the end of the process modules may be gone before what memory.py has.
-        if self._fd >= 0:
-            close(self._fd)
-
-    def has(self, oid: str) -> bool:
-        """Whether the pack has an object."""
-        return self._number(oid) >= 0
-
-    def offset(self, oid: str) -> int:
-        """Where in the pack an object begins, 0 where it has none."""
-        number = self._number(oid)
-        if number < 0:
-            return 0
-        at = packfile.offset_at(self._head, len(oid) // 2, number)
-        return int.from_bytes(os.pread(self._fd, 4, at), "big")
-
-    def _number(self, oid: str) -> int:
-        """Which object of the pack one is by its oid, -1 where the pack has none."""
-        start, end = packfile.bucket(self._head, oid)
-        number = packfile.position(os.pread(self._fd, end - start, start), oid)
-        before = (start - packfile.HEAD) // (len(oid) // 2)
-        return number if number < 0 else before + number
 
 
 def place(repo: Repo, name: str, path: str) -> None:
@@ -157,16 +122,25 @@ def remove(path: str) -> None:
         files.remove(path + end)
 
 
-def list_packs(repo: Repo) -> list[str]:
-    """The names of the packs of ours, without what they end in, that git has not taken over."""
+def list_packs(repo: Repo, known: Container[str] = ()) -> list[str]:
+    """The names of the packs of ours, without what they end in, that git has not taken over.
+
+    known: packs that are ours if they are kept at all.
+    """
     there = folder(repo)
-    ends = [name for name in files.listed(there) if name.endswith(".keep")]
-    kept = [name[: -len(".keep")] for name in ends if _is_ours(os.path.join(there, name))]
+    names = list_kept(repo)
+    kept = [n for n in names if n in known or _is_ours(os.path.join(there, f"{n}.keep"))]
     if kept and _borrows(repo):
         for name in kept:
             _enlist(repo, name)
             files.remove(os.path.join(there, f"{name}.keep"))
     return list(dict.fromkeys([*kept, *files.listed(repo.shared("packs"))]))
+
+
+def list_kept(repo: Repo) -> list[str]:
+    """As list_packs(), with the packs that others have git keep, which are few."""
+    names = files.listed(folder(repo))
+    return [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
 
 
 def leave(repo: Repo, name: str) -> None:

@@ -20,7 +20,7 @@ from gitcp.core.git import packfile
 from gitcp.process import files
 from gitcp.record import one_a_line
 from gitcp.start import late
-from gitcp.store.pack import kept
+from gitcp.store.pack import indexes, kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Packs:
         self._parts: list[bytes] = []
         self._size, self._written = packfile.START, packfile.START
         self._path, self._fd = "", -1
-        self._indexes: dict[str, kept.Index] | None = None
+        self._indexes: dict[str, indexes.Index] | None = None
 
     def add(self, kind: str, oid: str, data: bytes) -> None:
         """Let git have an object; nothing is added twice."""
@@ -98,7 +98,7 @@ class Packs:
         base, env = os.path.join(folder, "pack"), {"GIT_OBJECT_DIRECTORY": folder}
         _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=one_a_line(oids), env=env)
         for name in out.decode().split():
-            self._place(name, f"{base}-{name}")
+            self._place(name, f"{base}-{name}", files.peek(f"{base}-{name}.idx"))
 
     def flush(self) -> bool:
         """Put what was added where git finds it; whether there was anything."""
@@ -107,13 +107,20 @@ class Packs:
             return False
         fd, path = self._write(), self._path
         trailer = self._sealed(fd)
-        kept.write(f"{path}.idx", packfile.index(self._entries, trailer, self._hasher))
-        self._place(trailer.hex(), path)
+        index = packfile.index(self._entries, trailer, self._hasher)
+        kept.write(f"{path}.idx", index)
+        self._place(trailer.hex(), path, index)
         trace.note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
         self.abandon()
-        if len(kept.list_packs(self._repo)) > MOST:
+        if self._are_many():
             late.upkeep.join(self._repo)
+            self._indexes = None
         return True
+
+    def _are_many(self) -> bool:
+        repo = self._repo
+        some = self._indexes or [*kept.list_kept(repo), *files.listed(repo.shared("packs"))]
+        return len(some) > MOST and len(self._ours()) > MOST
 
     def abandon(self) -> None:
         """Begin another pack; of this one nothing stays where it was made."""
@@ -149,11 +156,8 @@ class Packs:
 
     def read(self, oid: str) -> tuple[str, bytes] | None:
         """(kind, content) of an object in a pack of ours; None for none, and for a large one."""
-        for name, index in self._ours().items():
-            if at := index.offset(oid):
-                path = os.path.join(self.folder, f"{name}.pack")
-                return packfile.parse_object(files.peek(path, at, packfile.SMALL))
-        return None
+        found = next(filter(None, (index.find(oid) for index in self._ours().values())), b"")
+        return packfile.parse_object(found) if found else None
 
     def stamp(self, oid: str) -> int | None:
         """What stands for the pack of ours that has an object, 0 for one that this process
@@ -172,26 +176,18 @@ class Packs:
         rest = [name for name in names if name.removesuffix(".idx") not in ours]
         return zlib.crc32("".join(rest).encode())
 
-    def _ours(self) -> dict[str, kept.Index]:
+    def _ours(self) -> dict[str, indexes.Index]:
         """The index of each pack of ours that was there when first asked, or came from here."""
         if self._indexes is None:
-            self._indexes = {}
-            for name in kept.list_packs(self._repo):
-                self._open(name)
+            self._indexes = indexes.read_all(self._repo)
         return self._indexes
 
-    def _open(self, name: str) -> None:
-        try:
-            index = kept.Index(os.path.join(self.folder, f"{name}.idx"))
-        except OSError:
-            return  # joined with others, or not there yet
-        if self._indexes is not None:
-            self._indexes[name] = index
-
-    def _place(self, name: str, path: str) -> None:
+    def _place(self, name: str, path: str, index: bytes) -> None:
         kept.place(self._repo, name, path)
+        indexes.add(self._repo, f"pack-{name}", index)
         if self._indexes is not None:
-            self._open(f"pack-{name}")
+            to = os.path.join(self.folder, f"pack-{name}")
+            self._indexes[f"pack-{name}"] = indexes.Index(to, index)
 
     def _has(self, oid: str, crc: int, end: int) -> None:
         """The pack has one object more, which ends there."""

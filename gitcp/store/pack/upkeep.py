@@ -10,7 +10,7 @@ from gitcp.core.git import packfile
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.process import files
-from gitcp.store.pack import kept
+from gitcp.store.pack import indexes, kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def _join(repo: Repo, folder: str, packs: list[str]) -> None:
     for name in done:
         if name != f"pack-{trailer.hex()}" and name.encode() not in listed:
             _remove(repo, folder, name)
+    indexes.forget(repo)
 
 
 def _read_pack(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:

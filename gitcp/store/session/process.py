@@ -28,6 +28,7 @@ _HOOKS = (b"/gitcp/entry.py", b"gitcp-hook")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})
 _LIMIT = 5.0  # seconds for ps to answer in
 _FRESH = 1.0  # seconds that an answer is good for
+_LINES: dict[int, list[tuple[int, str]]] = memory.table("processes above")
 _ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.table("ps")
 
 
@@ -43,16 +44,12 @@ def agent(env: Mapping[str, str]) -> Process | None:
     pid = int(claude_pid) if claude_pid.isdecimal() else 0
     if pid > 1 and (_stat(pid)[0] or not visible()):
         return describe(pid)
-    for pid in ancestors():
-        name = _stat(pid)[1]
-        if pid > 1 and name and name not in _SHELLS:
-            return describe(pid)
-    return None
+    return next((describe(p) for p, name in _above() if name and name not in _SHELLS), None)
 
 
 def above(name: str) -> Process | None:
     """The nearest process above this one that has the name; None where none is seen."""
-    return next((describe(pid) for pid in ancestors() if _stat(pid)[1] == name), None)
+    return next((describe(pid) for pid, its in _above() if its == name), None)
 
 
 def alive(process: Process | None) -> bool:
@@ -181,11 +178,23 @@ def visible() -> bool:
 def ancestors(pid: int = 0) -> list[int]:
     """The pids above a process, this one unless another is named, nearest first; only the
     parent where nothing is seen."""
-    pids, pid = list[int](), _stat(pid)[0] if pid else os.getppid()
-    while pid > 1 and pid not in pids:
-        pids.append(pid)
-        pid = _stat(pid)[0]
-    return pids
+    return [one for one, _ in (_lineage(_stat(pid)[0]) if pid else _above())]
+
+
+def _above() -> list[tuple[int, str]]:
+    """(pid, name) of each process above this one, nearest first; looked at once."""
+    parent = os.getppid()
+    if parent not in _LINES:
+        _LINES[parent] = _lineage(parent)
+    return _LINES[parent]
+
+
+def _lineage(pid: int) -> list[tuple[int, str]]:
+    seen = dict[int, str]()
+    while pid > 1 and pid not in seen:
+        above, seen[pid], _ = _stat(pid)
+        pid = above
+    return [*seen.items()]
 
 
 def machine() -> str:
