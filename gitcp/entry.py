@@ -61,7 +61,7 @@ def main() -> int:
         return 0
     status = hook.main()
     if trace.on():
-        trace.note("imports", " ".join(sorted(sys.modules)))
+        trace.end()
     bundle.complete()
     return status
 

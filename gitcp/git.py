@@ -68,6 +68,11 @@ def settle() -> bool:
     return bool(calls)
 
 
+def is_settled() -> bool:
+    """Whether there is nothing to be done before git starts next."""
+    return not _UNSETTLED
+
+
 def abandon() -> None:
     """The process ends: take away what could not be settled."""
     while _UNSETTLED:

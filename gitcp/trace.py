@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
+
+from gitcp import memory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _FILE = os.environ.get("GITCP_TRACE", "")
 _START = time.perf_counter()
+_OPENED: dict[int, str] = memory.table("opened")  # files and directories, in their order
 
 
 def note(subject: str, detail: str) -> None:
@@ -27,3 +35,21 @@ def note(subject: str, detail: str) -> None:
 
 def on() -> bool:
     return bool(_FILE)
+
+
+def end() -> None:
+    """Note what this process took: the modules it imported, how often it opened a file or a
+    directory, there or not, and which."""
+    note("imports", " ".join(sorted(sys.modules)))
+    note("opens", f"{len(_OPENED)} {' '.join(_OPENED.values())}")
+
+
+def _watch(event: str, args: tuple[Any, ...]) -> None:
+    if event in ("open", "os.listdir", "os.scandir") and not isinstance(args[0], int):
+        path = os.fsdecode(args[0] or ".")
+        if path != _FILE:
+            _OPENED[len(_OPENED)] = path
+
+
+if on():
+    sys.addaudithook(_watch)

@@ -13,6 +13,10 @@ from gitcp import memory
 from gitcp.errors import Error
 from gitcp.start import stdlib
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Stamp = list[int]  # inode, size and time (ns) of a file
+
 METHOD: dict[str, str] = memory.table("core.fsyncmethod")  # as git's configuration has it
 
 
@@ -139,6 +143,15 @@ def listed(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def stamp(file: str | int) -> Stamp:
+    """What a file, or the one of a descriptor, has as long as nothing is written; [] for none."""
+    try:
+        st = os.stat(file)
+    except (OSError, ValueError):
+        return []
+    return [st.st_ino, st.st_size, st.st_mtime_ns]
 
 
 def older(path: str, seconds: float) -> bool:

@@ -321,8 +321,10 @@ def look_at_head(repo: Repo) -> None:
 
 
 def _completed(ctx: Context, session_id: str) -> list[Record]:
+    from gitcp.store.session import state as states
+
     state = ctx.state(session_id, rebuild=False)
-    if not state or not (state.get("turn_checkpoint_ids") or state.get("pending_finalize")):
+    if not state or not states.lacks_transcript(state):
         return []
     from gitcp.store.link import finalize
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # each with the milliseconds that a hook does not pay
     import shlex as shlex  # 26
     import shutil as shutil  # 50
     import sqlite3 as sqlite3  # 17
+    import struct as struct  # 0.3
     import subprocess as subprocess  # 45
     import tempfile as tempfile  # 50
     import traceback as traceback  # 21

@@ -63,7 +63,7 @@ def test_a_prompt_asks_each_thing_once(world: World) -> None:
     (hook,) = trace.take()
     asked_once(hook)
     assert count(hook, "state: load") == count(hook, "state: save") == 1
-    assert looks(hook) == (3, 2)  # of HEAD one is the guard's, one the scan's
+    assert looks(hook) == (2, 2)  # of HEAD one is the scan's
 
 
 def test_a_prompt_after_an_interrupted_turn_asks_each_thing_once(world: World) -> None:

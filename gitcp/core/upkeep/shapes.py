@@ -133,7 +133,7 @@ STATE = {
     "turns?": STATE_TURNS,
     "last_checkpoint_id?": short_id,
     "turn_checkpoint_ids?": [short_id],
-    "pending_finalize?": {"ids": [short_id], "size?": int},
+    "pending_finalize?": {"ids": [short_id], "size?": int, "live?": [int]},
     "shadow_ref?": ref,
     "shadow_branch_suffix?": count,
     "verdict?": _VERDICT,

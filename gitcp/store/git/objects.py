@@ -143,7 +143,9 @@ class Objects:
 
     def absent(self, oids: Iterable[str]) -> set[str]:
         """Those of the oids that name nothing here, many asked for at once."""
-        unsure = sorted({oid for oid in oids if oid not in self._near})
+        unsure = sorted({oid for oid in oids if oid not in self._near and not self.packs.has(oid)})
+        if not unsure:
+            return set()
         git.settle()
         gone: set[str] = set()
         for at in range(0, len(unsure), _AT_ONCE):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # What is for all who share a repository: nothing that people said or files hold.
 _FOR_ALL = frozenset(
     "open linked unpushed recording recording-unshared dismissed foreign expired pushed searched"
-    " heard journal clock claims warnings unsigned push-said push-failed indexes".split()
+    " heard journal clock claims warnings unsigned push-said push-failed".split()
 )
 _WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 

@@ -40,7 +40,7 @@ def now(repo: Repo) -> Look:
     if is_jj(repo):
         return _change(repo, late.jj.here(repo.worktree))
     name = _branch(repo)
-    return _commit(repo, name, refs.head(repo))
+    return _commit(repo, name, refs.head(repo) if name == "HEAD" else refs.read(repo, name))
 
 
 def look_again(repo: Repo, started: Look) -> Look | None:
@@ -51,7 +51,7 @@ def look_again(repo: Repo, started: Look) -> Look | None:
     name = started["name"]
     if name == "HEAD":
         return _commit(repo, name, started["id"])  # detached: the commit is all the name there is
-    oid = refs.head(repo) if name == _branch(repo) else refs.read(repo, name)
+    oid = refs.read(repo, name)
     return _commit(repo, name, oid) if oid else None
 
 

@@ -46,10 +46,12 @@ def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int
     What this process has read before it reads on from: a journal only grows, or is another file.
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", NAME)
+    file, size, lines = _READ.get(path, (0, 0, []))
+    if size and files.stamp(path)[:2] == [file, size]:
+        return [*lines], size
     try:
         with os.fdopen(open_file(path), "rb", buffering=0) as f:
             st = os.fstat(f.fileno())
-            file, size, lines = _READ.get(path, (0, 0, []))
             if file != st.st_ino or size > st.st_size:
                 size, lines = 0, []
             f.seek(size)
@@ -193,12 +195,14 @@ class Journal:
         if not lines:
             return
         self._name_base(lines)
-        git.settle()
+        data = b"".join(map(entries.dump, lines))
+        if not git.is_settled():
+            Objects.shared(self.repo).packs.flush_named(data)
         fd = private.opened(self.repo, self.repo.own(NAME), os.O_RDWR | os.O_APPEND)
         try:
             size = os.fstat(fd).st_size
             torn = size and os.pread(fd, 1, size - 1) != b"\n"
-            files.put(fd, b"\n" * bool(torn) + b"".join(map(entries.dump, lines)), size)
+            files.put(fd, b"\n" * bool(torn) + data, size)
         finally:
             os.close(fd)
         self.lines += expanded(self.repo, lines)

@@ -208,4 +208,4 @@ def _moved_on(
     elif stored or state.get("transcript_path"):  # what cannot be read now may be later
         pending = state.setdefault("pending_finalize", {"ids": []})
         pending["ids"] = [*pending["ids"], checkpoint_id]
-        pending["size"] = stored.size if stored else -1
+        pending |= {"size": stored.size, "live": stored.live} if stored else {"size": -1}

@@ -50,5 +50,9 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     tasks.forget(repo, state, done)
     state.pop("pending_finalize", None)
     if fresh:
-        state["pending_finalize"] = {"ids": ids, "size": size}
+        state["pending_finalize"] = {
+            "ids": ids,
+            "size": size,
+            "live": stored.live if stored else [],
+        }
     return ids

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 
 from gitcp.core.git import packfile
+from gitcp.errors import Error
 from gitcp.process import files
-from gitcp.store.git import private
 from gitcp.store.pack import kept
 
 TYPE_CHECKING = False
@@ -96,14 +96,18 @@ def add(repo: Repo, name: str, data: bytes) -> None:
     """Append the index of a pack to the file, where it is small and the file can be written."""
     if not 0 < len(data) <= _SMALL:
         return
+    path, flags = _path(repo), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     try:
-        fd = private.opened(repo, _path(repo), os.O_WRONLY | os.O_APPEND)
+        fd = files.open_file(path, flags)
         try:
-            if os.fstat(fd).st_size < _MOST:
+            size = os.fstat(fd).st_size
+            if not size:
+                repo.share(path)
+            if size < _MOST:
                 os.write(fd, b"%s %d\n%s" % (name.encode(), len(data), data))
         finally:
             os.close(fd)
-    except OSError:
+    except (Error, OSError):
         pass  # each hook opens what is not in it
 
 
@@ -114,8 +118,12 @@ def forget(repo: Repo) -> None:
 
 def _read_file(repo: Repo) -> dict[str, bytes]:
     """pack -> its index, of those in the file; one that is damaged goes."""
-    data, width = private.cached_bytes(_path(repo)), len(repo.empty_tree) // 2
-    hasher, found, at = kept.hasher(repo.algo), dict[str, bytes](), 0
+    width, hasher = len(repo.empty_tree) // 2, kept.hasher(repo.algo)
+    try:
+        data = files.read_file(_path(repo)) or b""
+    except Error:
+        return {}  # something else is in its place
+    found, at = dict[str, bytes](), 0
     while (end := data.find(b"\n", at)) >= 0:
         name, _, size = data[at:end].partition(b" ")
         at = end + 1 + int(size) if size.isdigit() else 0

@@ -117,6 +117,11 @@ class Packs:
             self._indexes = None
         return True
 
+    def flush_named(self, data: bytes) -> None:
+        """flush() where data, which a file of ours gets next, names an object that was added."""
+        if any(oid.encode() in data for oid in self._entries):
+            self.flush()
+
     def _are_many(self) -> bool:
         repo = self._repo
         some = self._indexes or [*kept.list_kept(repo), *files.listed(repo.shared("packs"))]

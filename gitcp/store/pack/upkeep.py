@@ -96,7 +96,8 @@ def _join(repo: Repo, folder: str, packs: list[str]) -> None:
     path = repo.shared("tmp", f"pack-{os.getpid()}-joined")
     try:
         kept.write(f"{path}.pack", data + trailer, durable=True)
-        kept.write(f"{path}.idx", packfile.index(entries, trailer, hasher), durable=True)
+        index = packfile.index(entries, trailer, hasher)
+        kept.write(f"{path}.idx", index, durable=True)
         kept.place(repo, trailer.hex(), path)
     finally:
         kept.remove(path)
@@ -105,6 +106,7 @@ def _join(repo: Repo, folder: str, packs: list[str]) -> None:
         if name != f"pack-{trailer.hex()}" and name.encode() not in listed:
             _remove(repo, folder, name)
     indexes.forget(repo)
+    indexes.add(repo, f"pack-{trailer.hex()}", index)
 
 
 def _read_pack(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:

@@ -14,6 +14,7 @@ from gitcp.lock import exclusive
 from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.session import markers, phase
+from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
 from gitcp.store.stream import branches, place, shadow_refs
 
@@ -42,7 +43,7 @@ def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any],
         trace.note("settle", f"the turn of '{state['session_id']}' was interrupted")
         checkpoint(repo, objects, state, event, now)
     moved(repo, objects, state, now)
-    if interrupted or state.get("pending_finalize"):
+    if interrupted or (state.get("pending_finalize") and states.lacks_transcript(state)):
         late.finalize.finalize(repo, objects, state)
 
 

@@ -32,9 +32,9 @@ _LINES: dict[int, list[tuple[int, str]]] = memory.table("processes above")
 _ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.table("ps")
 
 
-def describe(pid: int) -> Process:
-    """The identity of a process of this machine."""
-    return {"pid": pid, "start": _stat(pid)[2], "boot_id": _boot(), "host": machine()}
+def describe(pid: int, start: str = "") -> Process:
+    """The identity of a process of this machine; start: what tells when it began, if at hand."""
+    return {"pid": pid, "start": start or _stat(pid)[2], "boot_id": _boot(), "host": machine()}
 
 
 def agent(env: Mapping[str, str]) -> Process | None:
@@ -42,8 +42,9 @@ def agent(env: Mapping[str, str]) -> Process | None:
     not a shell; None where none is seen."""
     claude_pid = env.get("CLAUDE_PID", "")
     pid = int(claude_pid) if claude_pid.isdecimal() else 0
-    if pid > 1 and (_stat(pid)[0] or not visible()):
-        return describe(pid)
+    parent, _, start = _stat(pid) if pid > 1 else (0, "", "")
+    if pid > 1 and (parent or not visible()):
+        return describe(pid, start)
     return next((describe(p) for p, name in _above() if name and name not in _SHELLS), None)
 
 

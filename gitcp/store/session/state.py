@@ -112,6 +112,16 @@ def new(repo: Repo, session_id: str, agent_type: str, head: str) -> State:
     return state
 
 
+def lacks_transcript(state: State) -> bool:
+    """Whether committed checkpoints of the last turn may lack something of its transcript, or of
+    tasks that ended since."""
+    late = state.get("pending_finalize")
+    if not late or state.get("turn_checkpoint_ids") or state.get("ended_tasks"):
+        return bool(late or state.get("turn_checkpoint_ids"))
+    live = files.stamp(state.get("transcript_path") or "")
+    return not live or late.get("live") != live
+
+
 def encode(state: State) -> bytes:
     """The bytes of a state's file; of what its streams have, files_touched alone."""
     touched = {name for stream in state["streams"] for name in stream["files"]}

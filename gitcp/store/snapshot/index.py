@@ -7,9 +7,7 @@ person hides a file in it, and git never locks it.  A stale one is still right, 
 from __future__ import annotations
 
 import os
-import struct
 import time
-import zlib
 
 from gitcp import trace
 from gitcp.core.git import porcelain
@@ -20,7 +18,7 @@ from gitcp.process.files import put_file
 from gitcp.process.running import Running
 from gitcp.record import text
 from gitcp.start import stdlib
-from gitcp.store.git import private, refs
+from gitcp.store.git import direct, private
 from gitcp.store.pack import upkeep
 from gitcp.store.snapshot import filters
 
@@ -236,13 +234,11 @@ def is_head(repo: Repo) -> bool:
 
 
 def _head_tree(repo: Repo) -> bytes:
-    """The name of HEAD's tree where HEAD is an object in a file of its own, else b""."""
-    head = refs.head(repo) or ""
-    packed = files.read(os.path.join(repo.common, "objects", head[:2], head[2:])) if head else None
+    """The name of HEAD's tree where that is told without git, else b""."""
     try:
-        content = zlib.decompress(packed or b"").partition(b"\0")[2]
-        return bytes.fromhex(text(content.partition(b"\n")[0].removeprefix(b"tree ")))
-    except (zlib.error, ValueError):
+        commit = direct.read(repo, "HEAD", {})
+        return bytes.fromhex(text(commit[2][5:].partition(b"\n")[0])) if commit else b""
+    except (direct.Unsure, ValueError):
         return b""
 
 
@@ -271,11 +267,12 @@ def entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
 
     algo: 'sha1' or 'sha256'.  Nothing for a format that is not known.
     """
-    signature, version, count = struct.unpack_from(">4sII", data)
+    signature, version, count = stdlib.struct.unpack_from(">4sII", data)
     if signature != b"DIRC" or version not in (2, 3, 4):
         return
     fixed = _STAT + (32 if algo == "sha256" else 20) + 2
-    times, half = struct.Struct(">IIII").unpack_from, struct.Struct(">H").unpack_from
+    struct = stdlib.struct.Struct
+    times, half = struct(">IIII").unpack_from, struct(">H").unpack_from
     at = 12
     for _ in range(count):
         changed, _, dated, _ = times(data, at)

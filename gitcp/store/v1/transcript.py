@@ -10,6 +10,7 @@ from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks, stretches
 from gitcp.lock import exclusive
+from gitcp.process import files
 from gitcp.start import stdlib
 from gitcp.store.v1 import redaction, transcript_copy
 from gitcp.store.v1.transcript_read import Reader
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import State
+    from gitcp.process.files import Stamp
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.transcript_copy import Copy
@@ -32,13 +34,14 @@ class Stored:
     """A transcript whose chunks are in the object database.
 
     chunks: their oids in order; size: bytes of the joined transcript; items: its lines
-    (messages of a document); scan: what the agent's scanner says of it.
+    (messages of a document); scan: what the agent's scanner says of it; live: files.stamp() of
+    the live one before it was read.
     """
 
-    __slots__ = ("_copy", "_hash", "_rest", "chunks", "items", "scan", "size")
+    __slots__ = ("_copy", "_hash", "_rest", "chunks", "items", "live", "scan", "size")
 
-    def __init__(self, copy: Copy, tail: bytes, oids: list[str], scan: Any) -> None:
-        self._copy, self._rest, self._hash = copy, tail, ""
+    def __init__(self, copy: Copy, tail: bytes, oids: list[str], scan: Any, live: Stamp) -> None:
+        self._copy, self._rest, self._hash, self.live = copy, tail, "", live
         self.chunks, self.size, self.scan = oids, copy.size + len(tail), scan
         lines = int(copy.known.get("lines", 0)) + bool(tail)
         self.items = int(scan["items"]) if scan else lines
@@ -125,7 +128,7 @@ def stored(
         if live < 0 and not copy.size:
             return None
         reader = Reader(repo, objects, copy, redactor, scanner)
-        rest = b""
+        rest, stamp = b"", files.stamp(live) if live >= 0 else []
         try:
             if live >= 0:
                 first = os.pread(live, 64, 0).partition(b"\n")[0]
@@ -136,7 +139,7 @@ def stored(
         finally:
             if live >= 0:
                 os.close(live)
-        return Stored(copy, rest, reader.chunks(rest), reader.scan)
+        return Stored(copy, rest, reader.chunks(rest), reader.scan, stamp)
 
 
 def _live(repo: Repo, path: str | None) -> int:

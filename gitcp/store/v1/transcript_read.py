@@ -168,9 +168,7 @@ class Reader:
         unsure = {c[0]: packs.stamp(c[0]) for c in done if c[2] not in there}
         if not unsure:
             return
-        away = [oid for oid, stamp in unsure.items() if stamp is None]
-        _, out = self._repo.git.run("cat-file", "--batch-check", stdin="\n".join(away).encode())
-        gone = {line.split(b" ")[0].decode() for line in out.splitlines() if b"missing" in line}
+        gone = self._objects.absent(oid for oid, stamp in unsure.items() if stamp is None)
         at = 0
         for chunk in done:
             oid, size, _ = chunk
