@@ -1,72 +1,113 @@
-"""What each hook imports: every module is paid for in each tool call, so none creeps in."""
+"""What each hook imports, opens and starts: all of it is paid for in each tool call, so nothing
+creeps in.  On a slow file system, as Windows has it below Linux, files are what a person waits for.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.support.harness import World
+from tests.support.paths import TOP
 
 # Modules of ours, packages included, that each hook of a turn in a file, and then a commit, takes;
 # who needs one more finds one that is not needed, or has a reason to put in here.
 MOST = {
     "UserPromptSubmit": 130,
     "PreToolUse": 81,
-    "PostToolUse": 82,
+    "PostToolUse": 83,
     "Stop": 129,
     "prepare-commit-msg": 81,
     "post-commit": 146,
 }
+# Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
+# at most 6 and 150.
+ASKS = {
+    "UserPromptSubmit": (1, 60),
+    "PreToolUse": (1, 25),
+    "PostToolUse": (0, 40),
+    "Stop": (2, 80),
+    "prepare-commit-msg": (1, 45),
+    "post-commit": (3, 85),
+}
+CODE = (str(TOP), sys.prefix, sys.base_prefix)  # what runs comes out of one file (test_bundle.py)
 # Each costs a hook what several of ours do.
 HEAVY = {"re", "enum", "json", "importlib", "collections", "functools", "contextlib", "hashlib"}
 HEAVY |= {"typing", "dataclasses", "pathlib", "subprocess", "logging", "tempfile", "traceback"}
 
 
+class Hook(NamedTuple):
+    """What the process of a hook took."""
+
+    modules: set[str]
+    opened: list[str]
+    gits: list[str]
+
+
 @pytest.fixture(scope="module")
-def lists() -> dict[str, set[str]]:
+def lists() -> dict[str, Hook]:
     """Filled by the one turn that all tests look at."""
     return {}
 
 
 @pytest.fixture
-def imported(world: World, lists: dict[str, set[str]]) -> dict[str, set[str]]:
-    """Hook -> the modules that it had when it ended."""
+def seen(world: World, lists: dict[str, Hook]) -> dict[str, Hook]:
+    """What each hook of a turn and of its commit took."""
     if not lists:
         agent = world.agent("s", tools=True)
-        agent.turn("warm up", {"a.txt": "one\n"})
-        world.commit("a.txt")
+        for n in range(4):
+            agent.turn("warm up", {"a.txt": f"{n}\n"})
+            world.commit("a.txt")
         trace = Path(world.env.setdefault("GITCP_TRACE", str(world.home / "trace")))
-        agent.turn("Do part 2", {"a.txt": "two\n"})
+        agent.turn("Do part 5", {"a.txt": "two\n"})
         world.commit("a.txt")
-        notes = [line.partition(" imports: ") for line in trace.read_text().splitlines()]
-        modules = [set(words.split()) for _, mark, words in notes if mark]
-        assert len(modules) == len(MOST)
-        lists.update(zip(MOST, modules, strict=True))
+        hooks: dict[str, Hook] = {}
+        for line in trace.read_text().splitlines():
+            _, pid, subject, detail = line.split(None, 3)
+            hook, words = hooks.setdefault(pid, Hook(set(), [], [])), detail.split()
+            if subject == "imports:":
+                hook.modules.update(words)
+            elif subject == "opens:":
+                hook.opened.extend(path for path in words[1:] if not path.startswith(CODE))
+            elif subject == "git:":
+                hook.gits.append(detail)
+        assert len(hooks) == len(MOST)
+        lists.update(zip(MOST, hooks.values(), strict=True))
     return lists
 
 
+@pytest.mark.parametrize("hook", ASKS)
+def test_a_hook_starts_no_more_gits_than_it_did(seen: dict[str, Hook], hook: str) -> None:
+    assert len(seen[hook].gits) <= ASKS[hook][0], seen[hook].gits
+
+
+@pytest.mark.parametrize("hook", ASKS)
+def test_a_hook_opens_no_more_files_than_it_did(seen: dict[str, Hook], hook: str) -> None:
+    opened = seen[hook].opened
+    assert len(opened) <= ASKS[hook][1], "\n".join([str(len(opened)), *opened])
+
+
 @pytest.mark.parametrize("hook", MOST)
-def test_a_hook_imports_no_more_of_ours_than_it_did(
-    imported: dict[str, set[str]], hook: str
-) -> None:
-    ours = sorted(name for name in imported[hook] if name.partition(".")[0] == "gitcp")
+def test_a_hook_imports_no_more_of_ours_than_it_did(seen: dict[str, Hook], hook: str) -> None:
+    ours = sorted(name for name in seen[hook].modules if name.partition(".")[0] == "gitcp")
     assert len(ours) <= MOST[hook], "\n".join([str(len(ours)), *ours])
 
 
 @pytest.mark.parametrize("hook", MOST)
-def test_a_hook_imports_nothing_heavy(imported: dict[str, set[str]], hook: str) -> None:
-    assert sorted(imported[hook] & HEAVY) == []
+def test_a_hook_imports_nothing_heavy(seen: dict[str, Hook], hook: str) -> None:
+    assert sorted(seen[hook].modules & HEAVY) == []
 
 
 def test_a_tools_hook_imports_neither_snapshots_nor_checkpoints(
-    imported: dict[str, set[str]],
+    seen: dict[str, Hook],
 ) -> None:
     rooms = ("gitcp.store.stream", "gitcp.store.v1", "gitcp.store.link", "gitcp.core.redact")
     for hook in ("PreToolUse", "PostToolUse"):
-        assert not [name for name in imported[hook] if name.startswith(rooms)]
-        assert "gitcp.store.snapshot.snapshot" not in imported[hook]
+        assert not [name for name in seen[hook].modules if name.startswith(rooms)]
+        assert "gitcp.store.snapshot.snapshot" not in seen[hook].modules
 
 
 def test_these_are_the_names_of_modules() -> None:

@@ -23,8 +23,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     belongs to its last checkpoint, as do tasks that ended since.  The caller saves the state.
     """
     pending = state.get("pending_finalize") or {"ids": [], "size": -1}
-    mine = [*pending["ids"], *state.get("turn_checkpoint_ids", ())]
-    ids = list(dict.fromkeys(mine))
+    ids = list(dict.fromkeys([*pending["ids"], *state.get("turn_checkpoint_ids", ())]))
     if not ids or not redaction.readable(repo):
         return []
     stored = transcript.store_session(repo, objects, state, complete=True)
@@ -49,10 +48,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     late.committed_write.write(repo, objects, items, subject=subject)
     tasks.forget(repo, state, done)
     state.pop("pending_finalize", None)
+    live = stored.live if stored else []
     if fresh:
-        state["pending_finalize"] = {
-            "ids": ids,
-            "size": size,
-            "live": stored.live if stored else [],
-        }
+        state["pending_finalize"] = {"ids": ids, "size": size, "live": live}
     return ids

@@ -123,7 +123,7 @@ def _read_file(repo: Repo) -> dict[str, bytes]:
         data = files.read_file(_path(repo)) or b""
     except Error:
         return {}  # something else is in its place
-    found, at = dict[str, bytes](), 0
+    whole, at = dict[str, bytes](), 0
     while (end := data.find(b"\n", at)) >= 0:
         name, _, size = data[at:end].partition(b" ")
         at = end + 1 + int(size) if size.isdigit() else 0
@@ -131,12 +131,12 @@ def _read_file(repo: Repo) -> dict[str, bytes]:
         trailer = index[-2 * width : -width].hex()
         if name != b"pack-" + trailer.encode() or hasher(index[:-width]).digest() != index[-width:]:
             break  # killed, or without room, while it was appended
-        found[name.decode()] = index
+        whole[name.decode()] = index
     else:
         if at == len(data):
-            return found
+            return whole
     forget(repo)
-    return found
+    return whole
 
 
 def _path(repo: Repo) -> str:

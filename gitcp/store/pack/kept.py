@@ -122,14 +122,14 @@ def remove(path: str) -> None:
         files.remove(path + end)
 
 
-def list_packs(repo: Repo, known: Container[str] = ()) -> list[str]:
+def list_packs(repo: Repo, ours: Container[str] = ()) -> list[str]:
     """The names of the packs of ours, without what they end in, that git has not taken over.
 
-    known: packs that are ours if they are kept at all.
+    ours: packs that are ours if they are kept at all.
     """
     there = folder(repo)
     names = list_kept(repo)
-    kept = [n for n in names if n in known or _is_ours(os.path.join(there, f"{n}.keep"))]
+    kept = [n for n in names if n in ours or _is_ours(os.path.join(there, f"{n}.keep"))]
     if kept and _borrows(repo):
         for name in kept:
             _enlist(repo, name)

@@ -161,8 +161,8 @@ class Packs:
 
     def read(self, oid: str) -> tuple[str, bytes] | None:
         """(kind, content) of an object in a pack of ours; None for none, and for a large one."""
-        found = next(filter(None, (index.find(oid) for index in self._ours().values())), b"")
-        return packfile.parse_object(found) if found else None
+        data = next(filter(None, (index.find(oid) for index in self._ours().values())), b"")
+        return packfile.parse_object(data) if data else None
 
     def stamp(self, oid: str) -> int | None:
         """What stands for the pack of ours that has an object, 0 for one that this process
