@@ -6,7 +6,7 @@ SOURCES = $(shell find gitcp -name '*.py' -o -name '*.json' -o -name '*.sh' -o -
 # Whoever has it set would have every worker compile all of the tests at each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup check test test-mac stress fuzz soak spark mutate bench bench-long demo dist man
+.PHONY: setup check test test-mac stress fuzz soak spark mutate recall bench bench-long demo dist man
 
 setup: .venv/.stamp
 
@@ -55,6 +55,10 @@ spark: build/spark/.stamp
 # FILES="gitcp/core/decide/overlap.py:97 …": these only; none: the rules in mutate/rooms.py.
 mutate: setup
 	@$(PY) -m mutate $(FILES)
+
+recall: setup
+	LONG=1 $(PY) -m pytest -q -rP tests/imports/test_recorded.py tests/imports/test_originals.py \
+		tests/imports/test_walks.py | grep -E '^E |: links .* of |passed|failed'
 
 bench: setup
 	$(PY) -m pytest -q bench

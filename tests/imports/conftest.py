@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
@@ -43,6 +44,27 @@ class Coder(Agent):
         before = (self.cwd / path).read_text()
         given = {"old_string": old, "new_string": new}
         self._use("Edit", path, given, before.replace(old, new, 1))
+
+    def shell(self, path: str, text: str, diffed: bool) -> None:
+        """Write a file anew by a command with its text; diffed: the client says what changed."""
+        self._calls += 1
+        file, call = self.cwd / path, f"toolu_{self.sid}_{self._calls}"
+        before = file.read_text() if file.exists() else None
+        arguments = {"command": f"cat > {path} <<'END'\n{text}END\n"}
+        tool: Json = {"tool_name": "Bash", "tool_input": arguments, "tool_use_id": call}
+        self.event("PreToolUse", **tool)
+        self.answer([{"type": "tool_use", "id": call, "name": "Bash", "input": arguments}])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        result: Json = {"stdout": "", "stderr": "", "interrupted": False}
+        if diffed:
+            lines = list(difflib.ndiff((before or "").splitlines(), text.splitlines()))
+            hunk = {"lines": [line[:1] + line[2:] for line in lines if line[:1] != "?"]}
+            changed = {"filePath": str(file), "hunks": [hunk], "created": before is None}
+            result["bashEditDiff"] = {"files": [changed] if before != text else []}
+        self.event("PostToolUse", **tool, tool_response=result)
+        block = {"type": "tool_result", "tool_use_id": call, "content": ""}
+        self.say({"type": "user", "toolUseResult": result, "message": {"content": [block]}})
 
     def _use(self, name: str, path: str, arguments: Json, after: str) -> None:
         self._calls += 1
@@ -92,14 +114,21 @@ class Yesterday:
         file = self.repo / path
         before = file.read_text() if file.exists() else None
         file.write_text(text)
+        kind = "create" if before is None else "update"
+        result = {"type": kind, "originalFile": before} if with_result else {}
+        self._call("Write", {"file_path": str(file), "content": text}, result)
+
+    def shell(self, command: str, result: Json | None = None) -> None:
+        """A call of Bash, carried out; result: what the client says of it."""
+        subprocess.run(["sh", "-c", command], cwd=self.repo, check=True)
+        self._call("Bash", {"command": command}, result or {})
+
+    def _call(self, name: str, arguments: Json, result: Json) -> None:
         call = f"toolu_{len(self._lines)}"
-        given = {"file_path": str(file), "content": text}
-        use = {"type": "tool_use", "id": call, "name": "Write", "input": given}
+        use = {"type": "tool_use", "id": call, "name": name, "input": arguments}
         usage = {"input_tokens": 5, "output_tokens": 7}
         message = {"id": f"msg_{call}", "usage": usage, "content": [use]}
         self._say({"type": "assistant", "message": message})
-        kind = "create" if before is None else "update"
-        result = {"type": kind, "originalFile": before} if with_result else {}
         block = {"type": "tool_result", "tool_use_id": call, "content": "done"}
         self._say({"type": "user", "toolUseResult": result, "message": {"content": [block]}})
 

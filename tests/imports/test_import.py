@@ -106,6 +106,60 @@ def test_what_stood_under_a_whole_write_is_nobodys_though_nothing_tells_it(
     assert {line[3] for line in Told(past.repo).lines} == ({3, 4} if with_result else set())
 
 
+def test_a_commit_of_what_a_whole_write_left_is_linked_without_lines_and_once(
+    past: Yesterday,
+) -> None:
+    past.prompt("Write a tale")
+    past.write("tale.py", TALE, with_result=False)
+    past.say()
+    linked = past.commit()
+    past.git("revert", "--no-edit", "HEAD")
+    past.git("revert", "--no-edit", "HEAD")
+    [link] = past.imported()
+    assert (link["commit"], link["lines"], link["coarse"]) == (linked, 0, False)
+
+
+def test_one_line_that_went_and_that_a_person_types_again_is_nobodys(past: Yesterday) -> None:
+    (past.repo / "tale.py").write_text("first = line()\n")
+    past.commit()
+    past.write("tale.py", "window = value()\nsignal_40 = parse(40)\n")
+    past.git("checkout", "-q", "tale.py")
+    past.write("tale.py", "buffer_41 = parse(41)\n")
+    past.say()
+    (past.repo / "tale.py").write_text("window = value()\nbuffer_41 = parse(41)\n")
+    past.commit()
+    past.imported()
+    assert {line[3] for line in Told(past.repo).lines} == {2}
+
+
+HERE = f"cat > tale.py <<'END'\n{TALE}END\n"
+LINES = [f"+{line}" for line in TALE.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("command", "changed", "lines"),
+    [
+        (HERE, None, [0]),
+        (HERE, {"hunks": [{"lines": LINES}], "created": True}, [2]),
+        ("cp source.py tale.py", {"hunks": [{"lines": LINES}], "created": True}, [0]),
+        ("cp source.py tale.py", None, []),
+    ],
+    ids=["its words alone", "its words and what changed", "what changed alone", "nothing"],
+)
+def test_what_a_command_wrote_is_its_own_by_its_words_and_by_what_the_client_saw_change(
+    past: Yesterday, command: str, changed: Json | None, lines: list[int]
+) -> None:
+    (past.repo / "source.py").write_text(TALE)
+    past.commit()
+    past.prompt("Write a tale")
+    path = {"filePath": str(past.repo / "tale.py")}
+    files = [{**path, **changed}] if changed else []
+    past.shell(command, {"stdout": "", "bashEditDiff": {"files": files}} if changed else None)
+    past.say()
+    past.commit()
+    assert [link["lines"] for link in past.imported()] == lines
+
+
 @pytest.mark.parametrize(
     "who",
     [

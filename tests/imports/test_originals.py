@@ -88,5 +88,6 @@ def test_what_a_whole_write_left_is_linked_without_lines_and_no_link_is_wrong(
         records = [json.loads(line) for line in done.stdout.splitlines()]
         assert not any(one["lines"] or one["coarse"] for one in records)
         found = {(one["commit"], one["session_id"]) for one in records}
+        print(f"{name} {' '.join(args)}: links {len(found)} of {len(truth)}")
         assert found <= truth
         assert (len(found), len(truth - found)) == (links, lacking)

@@ -14,7 +14,7 @@ from tests.support.recorded import Recorded
 from tests.support.variants import some
 
 RECORDINGS = """claude-code/subagent claude-code/fork codex/basic
-gemini-cli/resume qwen-code/basic-resume copilot/basic-resume
+claude-code/basic gemini-cli/resume qwen-code/basic-resume copilot/basic-resume
 opencode/basic-resume""".split()
 
 
@@ -47,19 +47,6 @@ def test_an_import_says_nothing_that_was_not_recorded(
     done = warm.run("import", "--json", "--path", str(repo.path), cwd=there)
     assert done.returncode in (0, 1), done
     told = Told(there)
-    print(
-        name,
-        "links",
-        len(told.links),
-        "of",
-        len(true.links),
-        "lines",
-        len(told.lines),
-        "of",
-        len(true.lines),
-        done.stderr,
-    )
-    print(sorted(true.lines - told.lines))
-    print(sorted(told.lines - true.lines))
+    print(f"{name}: {told.recall(true)}")
     assert set() < told.links <= true.links
     assert set() < told.lines <= true.lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ class Told:
                     and name.count("/") == 3
                 ):
                     self._take(commit, name.removesuffix("metadata.json"), names)
+
+    def recall(self, true: Told, commits: Collection[str] = ()) -> str:
+        """How much of the truth this tells, in words; commits: those that count, default all."""
+        links = {link for link in true.links if not commits or link[0] in commits}
+        lines = f"lines {len(self.lines)} of {len(true.lines)}"
+        return f"links {len(self.links)} of {len(links)}, {lines}"
 
     def _linked(self) -> list[Link]:
         if not git(self._repo, "for-each-ref", "refs/notes/gitcp"):

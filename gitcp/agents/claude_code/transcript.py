@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.message import prompts
-from gitcp.core.transcript import tokens, transcript_scan
+from gitcp.core.transcript import facts, tokens, transcript_scan
 from gitcp.start import stdlib
 
 TYPE_CHECKING = False
@@ -43,12 +43,30 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             answer["original"] = result["originalFile"]
         elif result.get("type") == "create":
             answer["created"] = True
+        if isinstance(diff := result.get("bashEditDiff"), dict):
+            answer["by_command"] = [_diffed(file) for file in facts.objects(diff.get("files"))]
     for block in _blocks(entry) if entry.get("type") == "user" else ():
         if block.get("type") == "tool_result":
             failed = block.get("is_error") is True or isinstance(result, str)
             if str(block.get("content")).startswith("File created successfully at:"):
                 answer["created"] = True  # all that a subagent's transcript tells
             yield str(block.get("tool_use_id")), {**answer, "failed": failed}
+
+
+def _diffed(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """(path, what became of it) of a file that a command changed, as the client compared it."""
+    edits: list[list[Any]] = []
+    for hunk in facts.objects(file.get("hunks")):
+        lines = [line for line in hunk.get("lines") or () if isinstance(line, str)]
+        old, new = (
+            "".join(f"{s[1:]}\n" for s in lines if s[:1] in kinds) for kinds in (" -", " +")
+        )
+        ends = not any(line.startswith("\\") for line in lines)
+        edits.append([old, new, False] if ends else [old[:-1], new[:-1], False])
+    if file.get("created") is True:
+        content = edits[0][1] if edits else ""
+        return str(file.get("filePath")), {"content": content, "created": True}
+    return str(file.get("filePath")), {"edits": edits}
 
 
 class _Reader:

@@ -47,6 +47,8 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         changes = facts.mapping(item.get("changes")) if done else {}
         each = (c for path, change in changes.items() for c in _changed(path, change))
         yield key, {"failed": not done, "changes": list(each)}
+    elif kind == "CommandExecution" and item.get("status") != "inProgress":
+        yield key, {"failed": item.get("exit_code") != 0}
     elif kind == "custom_tool_call_output":
         done = "Success. Updated the following files" in str(item.get("output"))
         yield key, {"failed": not done}

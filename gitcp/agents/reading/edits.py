@@ -12,6 +12,7 @@ from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.exchange import payload
 from gitcp.agents.reading import items
+from gitcp.core.imports import commands
 from gitcp.core.transcript import apply_patch, transcript_scan
 from gitcp.core.transcript.facts import objects
 from gitcp.core.transcript.tool_ends import nanoseconds
@@ -134,6 +135,7 @@ class Reading:
         self._waiting: dict[str, list[Edit]] = {}
         self._done: set[str] = set()
         self._asked: set[str] = set()
+        self._commands: dict[str, tuple[str, int]] = {}  # its words, and when it began
         self._at = 0
         self.turns: list[Turn] = []
 
@@ -190,7 +192,9 @@ class Reading:
     def _call(self, item: items.Item) -> None:
         kinds, name, key = self._client.KINDS, item["name"], item["id"]
         given = item["given"] if isinstance(item["given"], dict) else {"patch": item["given"]}
-        if kinds.get(name) == "write" and key and key not in self._done:
+        if kinds.get(name) in ("write", "shell") and key and key not in self._done:
+            if kinds[name] == "shell":
+                self._commands[key] = _command(given), self._at
             edits = [self._edit(key, path, tells) for path, tells in self._tells(name, given)]
             self._waiting[key] = edits
 
@@ -199,6 +203,10 @@ class Reading:
         patch = next((v for v in arguments.values() if "*** Begin Patch" in str(v)), None)
         if isinstance(patch, str):
             yield from patched(patch)
+            return
+        if self._client.KINDS[name] == "shell":
+            for path, content in commands.find_written(_command(arguments)):
+                yield path, {"content": content}
             return
         call = {"tool_name": name, "tool_input": arguments}
         try:
@@ -226,21 +234,35 @@ class Reading:
 
     def _answered(self, call: str, answer: dict[str, Any]) -> Iterator[Edit]:
         """The edits of a call that came to an end; none where it failed or was changed."""
-        waiting = self._waiting.pop(call, [])
+        waiting, command = self._waiting.pop(call, []), self._commands.pop(call, None)
         if call in self._done:
             return
         self._done.add(call)
         if answer.get("failed") or answer.get("by_person"):
             return
+        if "by_command" in answer:
+            words = command[0] if command else ""
+            changes = list(commands.keep_own(answer["by_command"], words))
+            waiting = [self._edit(call, path, tells) for path, tells in changes]
         if "changes" in answer:
             waiting = [self._edit(call, path, tells) for path, tells in answer["changes"]]
-        at = _time(answer.get("at")) or self._at
+        # A command may commit what it wrote before it ends.
+        at = command[1] if command else _time(answer.get("at")) or self._at
         more: dict[str, Any] = {
             k: answer[k] for k in ("original", "created", "content") if k in answer
         }
         for edit in waiting:
             tells = {**edit["tells"], **(more if len(waiting) == 1 else {})}
             yield {**edit, "at": at, "tells": tells}
+
+
+def _command(arguments: dict[str, Any]) -> str:
+    """The words of a shell call."""
+    words = next((arguments[key] for key in ("command", "cmd", "commands") if key in arguments), "")
+    if isinstance(words, list):  # ["bash", "-lc", its words], or several
+        lists = words[-1:] if words[1:2] in (["-c"], ["-lc"]) else words
+        return "\n".join(str(one) for one in lists)
+    return str(words)
 
 
 def patched(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -43,7 +43,7 @@ def find_discards(command: str, folder: str, root: str) -> list[Discard]:
         return []
     discards: list[Discard] = []
     try:
-        for call in _calls(command):
+        for call in split_calls(command):
             words, targets = _without_targets(call)
             while words and ("=" in words[0] or words[0] in ("sudo", "env", "command")):
                 words = words[1:]
@@ -68,13 +68,13 @@ def only_moves(command: str) -> bool:
     if any(sign in command for sign in _HIDDEN):
         return False
     try:
-        calls = [_without_harmless(call) for call in _calls(command)]
+        calls = [_without_harmless(call) for call in split_calls(command)]
     except ValueError:
         return False
     return any(calls) and all(not call or call[0] in (*_VCS, *_READS) for call in calls)
 
 
-def _calls(command: str) -> Iterator[list[str]]:
+def split_calls(command: str) -> Iterator[list[str]]:
     """The words of each call.  Raises ValueError where a quotation does not end."""
     lexer = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)
     lexer.whitespace_split, lexer.commenters = True, ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gitcp.core.credit.entries import PERSON, UNKNOWN
 from gitcp.core.decide import line_evidence
-from gitcp.core.lines import line_diff
+from gitcp.core.lines import line_diff, replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,15 +25,21 @@ def prove(
     credit: PathCredit,
     parent: Sequence[bytes],
     now: Sequence[bytes],
+    stood: Sequence[bytes],
     single: Writer | None,
     taken: Taken,
 ) -> PathCredit:
-    """A path's credit with only what is proven; single: the call that made the whole change."""
+    """A path's credit with only what is proven.  stood: the lines that it had after the last call;
+    single: the call that made the whole change."""
+    standing = {replay.without_space(line) for line in stood}
     added: list[tuple[int, Writer]] = []
     for run in _runs(credit["added"]):
         texts = {now[line - 1] for line, _ in run}
         who = run[0][1]
-        sure = bool(who[0]) and (who == single or bool(line_evidence.significant(texts)))
+        # One line that went and is there again may be typed anew by anybody; two are the call's.
+        least = 1 if all(replay.without_space(text) in standing for text in texts) else 2
+        telling = line_evidence.significant(texts)
+        sure = bool(who[0]) and (who == single or len(telling) >= least)
         for line, _ in run:
             known = sure and not taken(who[0], now[line - 1])
             added.append((line, who if known else UNKNOWN))

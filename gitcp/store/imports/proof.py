@@ -81,7 +81,7 @@ class Calls:
             return any(line in lines and self._is_ancestor(one, oid) for one, lines in had)
 
         credit = attribution.of_path(self._lines.copy(), [parent], now)
-        credit = holding.prove(credit, parent.lines, now.lines, single, taken)
+        credit = holding.prove(credit, parent.lines, now.lines, self._lines.lines, single, taken)
         took: dict[str, set[bytes]] = {}
         for session in filter(in_time, sorted(holding.sessions(credit))):
             record = [self._records[session]]

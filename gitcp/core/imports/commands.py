@@ -1,0 +1,108 @@
+"""What a shell command writes into files, told by its words alone: `>` with words of its own.
+
+What a command computes, copies or fetches is not among its words, and nobody's.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from functools import partial
+from itertools import takewhile
+from operator import ne
+
+from gitcp.core.guard import discards
+from gitcp.start import stdlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    Change = tuple[str, dict[str, Any]]  # a path; what the client tells of it
+
+_HERE = r"<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2"
+_ELSE = ("if", "for", "while", "until", "case", "function", "then", "do", "{", "}")
+_MARK = "\0here%d\0"
+
+
+def find_written(command: str) -> Iterator[tuple[str, str]]:
+    """(path, content) of each file that a command writes anew with its own words: a document in it,
+    or `echo`.  None of a command that may go several ways."""
+    if ">" not in command or "||" in command:
+        return
+    text, documents = _take_documents(command)
+    folder = ""
+    try:
+        calls = list(discards.split_calls(text))
+    except ValueError:  # a quotation that does not end
+        return
+    for call in calls:
+        if call and call[0] in _ELSE:
+            return
+        if call[:1] == ["cd"] and len(call) == 2:
+            folder = posixpath.join(folder, call[1])
+        elif (written := _written(call, documents)) and "$" not in folder + written[0]:
+            yield posixpath.join(folder, written[0]), written[1]
+
+
+def _take_documents(command: str) -> tuple[str, dict[str, str]]:
+    """A command with a mark in the place of each document in it, and the documents by these."""
+    documents: dict[str, str] = {}
+    lines, calls = iter(command.split("\n")), list[str]()
+    for line in lines:
+        call = line
+        for start in stdlib.re.finditer(_HERE, line):
+            texts = (text.lstrip("\t") if start[1] else text for text in lines)
+            mark = _MARK % len(documents)
+            body = takewhile(partial(ne, start[3]), texts)
+            documents[mark] = "".join(f"{text}\n" for text in body)
+            call = call.replace(start[0], f"< {mark}", 1)
+        calls.append(call)
+    return "\n".join(calls), documents
+
+
+def _written(call: list[str], documents: dict[str, str]) -> tuple[str, str] | None:
+    """(path, content) of a call that writes one file anew with words of the command."""
+    words, ends = list[str](), dict[str, str]()
+    rest = iter(call)
+    for word in rest:
+        if word in (">", ">|", "<"):
+            ends[word[0]] = next(rest, "")
+        elif set(word) <= set("<>&|"):
+            return None
+        else:
+            words.append(word)
+    path, here = ends.get(">", ""), documents.get(ends.get("<", ""))
+    if words[:1] == ["tee"] and len(words) == 2 and not path:
+        return (words[1], here) if here is not None else None
+    if not path or path.startswith("/dev/"):
+        return None
+    if words == ["cat"] and here is not None:
+        return path, here
+    if words[:1] == ["echo"] and "<" not in ends and not any("$" in word for word in words):
+        return path, " ".join(words[1:]) + "\n"
+    return None
+
+
+def keep_own(changes: Iterable[Change], command: str) -> Iterator[Change]:
+    """Of what a client says that a command changed: where it added words of its own, and the
+    content of other files it made, whose lines may be anybody's.  What git brings is its commits'.
+    """
+    for path, tells in () if _brings(command) else changes:
+        edits = tells.get("edits", ())
+        before = {line for old, *_ in edits for line in old.split("\n")}
+        lines = [line for _, new, _ in edits for line in new.split("\n") if line not in before]
+        lines += tells.get("content", "").split("\n")
+        if all(line.strip() in command for line in lines):
+            yield path, tells
+        elif "content" in tells:
+            yield path, {"content": tells["content"]}
+
+
+def _brings(command: str) -> bool:
+    """Whether a command may bring in what commits, stashes or other clones have."""
+    try:
+        calls = [call for call in discards.split_calls(command) if call[:1] in (["git"], ["jj"])]
+    except ValueError:
+        return True
+    return any(call[1:2] not in (["add"], ["commit"], ["status"], ["diff"]) for call in calls)

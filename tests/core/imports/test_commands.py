@@ -1,0 +1,61 @@
+"""What a command says of the files that it writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitcp.core.imports import commands
+
+HERE = "<<'EOF'\ndef f():\n    return '$x > y'\nEOF\n"
+TEXT = "def f():\n    return '$x > y'\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "written"),
+    [
+        (f"cat > a.py {HERE}", [("a.py", TEXT)]),
+        (f"cat {HERE.replace(chr(10), ' > a.py' + chr(10), 1)}", [("a.py", TEXT)]),
+        (f"cd src && cat >'a b.py' {HERE}git add -A", [("src/a b.py", TEXT)]),
+        (f"tee a.py {HERE}", [("a.py", TEXT)]),
+        ("cat > a <<-X\n\tone\n\tX\ncat > b <<X\ntwo\nX", [("a", "one\n"), ("b", "two\n")]),
+        ("echo one two > a.txt && git add -A", [("a.txt", "one two\n")]),
+        ("echo one >> a.txt", []),
+        ("echo $HOME > a.txt", []),
+        ("echo one > $HOME/a.txt", []),
+        ("test -f a || echo one > a", []),
+        ("if true; then echo one > a; fi", []),
+        ("python3 make.py > a.txt; cat b > c; echo one > /dev/null; echo 2>&1 x > y", []),
+        ("echo 'one > a", []),
+        ("cat > a <<X\nno end", [("a", "no end\n")]),
+    ],
+)
+def test_a_command_tells_what_it_writes_in_words_of_its_own(
+    command: str, written: list[tuple[str, str]]
+) -> None:
+    assert list(commands.find_written(command)) == written
+
+
+MADE: dict[str, Any] = {"content": "one two\n", "created": True}
+EDITED: dict[str, Any] = {"edits": [["head\nold\n", "head\nnew line\n", False]]}
+
+
+@pytest.mark.parametrize(
+    ("command", "change", "kept"),
+    [
+        ("echo one two > a", MADE, MADE),
+        ("cp b a", MADE, {"content": "one two\n"}),
+        ("git checkout side -- a # one two", MADE, None),
+        ("git add a && git commit -m 'one two'", MADE, MADE),
+        ("sed -i 's/old/new line/' a", EDITED, EDITED),
+        ("make format", EDITED, None),
+        ("git stash pop", EDITED, None),
+        ("git stash pop 'new line", EDITED, None),
+    ],
+)
+def test_of_what_a_command_changed_only_its_own_words_are_its_own(
+    command: str, change: dict[str, Any], kept: dict[str, Any] | None
+) -> None:
+    own = [("a", kept)] if kept else []
+    assert list(commands.keep_own([("a", change)], command)) == own
