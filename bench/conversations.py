@@ -45,7 +45,7 @@ class _Author:
 
     def __init__(self, repo: Path, home: Path) -> None:
         self._chance = random.Random(1)
-        self._repo, self._folder = repo, home / ".claude/projects" / _slug(repo)
+        self._repo, self._folder = repo, home / ".claude/projects" / slug(repo)
         self._folder.mkdir(parents=True)
         self._files = {
             f"dir{n // 15}/file{n:02}.py": [self._line() for _ in range(LINES)]
@@ -178,7 +178,8 @@ def _blocks(entry: Entry) -> list[Entry]:
     return content if isinstance(content, list) else []
 
 
-def _slug(path: Path) -> str:
+def slug(path: Path) -> str:
+    """The name of the folder that Claude Code has for a directory."""
     return re.sub("[^a-zA-Z0-9]", "-", str(path))
 
 

@@ -31,6 +31,16 @@ with open(sys.argv[1], "rb") as f:
     while lines := f.readlines(1 << 20):
         redactor.jsonl(b"".join(lines))
 """
+# The conversations of a repository, counted; without arguments nothing is.
+COUNT = """
+import os, sys
+from gitcp import context
+from gitcp.store.imports import kept
+with context.here() as here:
+    for size in sys.argv[1:]:
+        counted = kept.count(here.repo, os.path.expanduser("~"))
+        assert sum(map(len, counted.values())) == int(size), counted
+"""
 # The conversations of a home and nothing else.
 READ = """
 import orjson, pathlib, sys
@@ -262,3 +272,19 @@ def test_importing_conversations(
     most = size / 200 * 60 * growth.start() / NORMAL
     inside = used.seconds <= most and used.peak <= 96 * MB
     row("import, conversations", f"{size} MB", figures, inside, "60 s of a normal P for 200, 96 MB")
+
+
+def test_counting_conversations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `gitcp enable` does at a terminal: by the names of files."""
+    kept, home = conversations.kept(10)
+    repo, size = shutil.copytree(kept, tmp_path / "repo"), 1_000
+    one, *_ = home.rglob("*.jsonl")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ".claude/projects" / conversations.slug(repo)
+    folder.mkdir(parents=True)
+    head = one.read_text()[:100_000].replace(str(kept), str(repo))
+    for n in range(size):
+        (folder / f"{n:08x}-1111-4222-8333-444444444444.jsonl").write_text(head)
+    argv = (sys.executable, "-c", COUNT)
+    seconds = cost(*argv, str(size), cwd=repo).seconds - cost(*argv, cwd=repo).seconds
+    row("conversations, counted", f"{size}", [growth.time(seconds)], seconds <= 0.05, "50 ms")

@@ -110,5 +110,8 @@ def show(plan: Plan, objects: Objects) -> None:
             print(cli.printable(f"    {agent} {part['session'][:8]}: {files}, {lines}{how}"))
     if len(plan.links) > _LISTED:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
-    rest = len(plan.gathered.sessions) - len(plan.linked_sessions())
-    print(f"to be stored: {plan.reason()}; left out: {many(rest, 'session')}")
+    lacking = plan.gathered.sessions.keys() - plan.linked_sessions()
+    again = lacking & plan.imported
+    before = f"; stored before: {many(len(again), 'session')}" if again else ""
+    left = many(len(lacking - again), "session")
+    print(f"to be stored: {plan.reason()}{before}; left out: {left}")

@@ -30,7 +30,7 @@ RESUME = "codex resume {}"
 TRUST = "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
 KINDS = {
     "apply_patch": "write",
-    **dict.fromkeys("Bash exec_command shell".split(), "shell"),
+    "Bash": "shell",
     "spawn_agent": "task",
     **dict.fromkeys("update_plan view_image web_search wait close_agent".split(), "read"),
 }

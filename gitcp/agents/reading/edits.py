@@ -12,8 +12,7 @@ from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.exchange import payload
 from gitcp.agents.reading import items
-from gitcp.core.imports import commands
-from gitcp.core.transcript import apply_patch, transcript_scan
+from gitcp.core.transcript import apply_patch, commands, transcript_scan
 from gitcp.core.transcript.facts import objects
 from gitcp.core.transcript.tool_ends import nanoseconds
 from gitcp.errors import InputError
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
 
 _CWD = ("cwd", "directory")
 _IDS = ("sessionId", "session_id", "id")
+_SHELLS = dict.fromkeys(("exec_command", "shell"), "shell")  # as transcripts alone name them
 _STAMP = b'"timestamp"'
 _HEAD = 40  # entries within which a transcript says whose it is
 
@@ -132,6 +132,7 @@ class Reading:
         """cwd: the directory it began in; agent: of the subagent whose it is."""
         self._client, self._reader = client, client.reader()
         self._cwd, self._agent = cwd, agent
+        self._kinds = {**_SHELLS, **client.KINDS}
         self._waiting: dict[str, list[Edit]] = {}
         self._done: set[str] = set()
         self._asked: set[str] = set()
@@ -190,7 +191,7 @@ class Reading:
         return items.of_entry(entry)
 
     def _call(self, item: items.Item) -> None:
-        kinds, name, key = self._client.KINDS, item["name"], item["id"]
+        kinds, name, key = self._kinds, item["name"], item["id"]
         given = item["given"] if isinstance(item["given"], dict) else {"patch": item["given"]}
         if kinds.get(name) in ("write", "shell") and key and key not in self._done:
             if kinds[name] == "shell":
@@ -204,7 +205,7 @@ class Reading:
         if isinstance(patch, str):
             yield from patched(patch)
             return
-        if self._client.KINDS[name] == "shell":
+        if self._kinds[name] == "shell":
             for path, content in commands.find_written(_command(arguments)):
                 yield path, {"content": content}
             return

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.imports import commands
+from gitcp.core.transcript import commands
 
 HERE = "<<'EOF'\ndef f():\n    return '$x > y'\nEOF\n"
 TEXT = "def f():\n    return '$x > y'\n"
