@@ -276,7 +276,7 @@ def test_importing_conversations(
 
 def test_counting_conversations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `gitcp enable` does at a terminal: by the names of files."""
-    kept, home = conversations.kept(10)
+    kept, home = conversations.write_kept(10)
     repo, size = shutil.copytree(kept, tmp_path / "repo"), 1_000
     one, *_ = home.rglob("*.jsonl")
     monkeypatch.setenv("HOME", str(tmp_path))

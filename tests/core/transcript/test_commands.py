@@ -42,7 +42,7 @@ EDITED: dict[str, Any] = {"edits": [["head\nold\n", "head\nnew line\n", False]]}
 
 
 @pytest.mark.parametrize(
-    ("command", "change", "kept"),
+    ("command", "change", "own"),
     [
         ("echo one two > a", MADE, MADE),
         ("cp b a", MADE, {"content": "one two\n"}),
@@ -55,7 +55,7 @@ EDITED: dict[str, Any] = {"edits": [["head\nold\n", "head\nnew line\n", False]]}
     ],
 )
 def test_of_what_a_command_changed_only_its_own_words_are_its_own(
-    command: str, change: dict[str, Any], kept: dict[str, Any] | None
+    command: str, change: dict[str, Any], own: dict[str, Any] | None
 ) -> None:
-    own = [("a", kept)] if kept else []
-    assert list(commands.keep_own([("a", change)], command)) == own
+    expected = [("a", own)] if own else []
+    assert list(commands.keep_own([("a", change)], command)) == expected
