@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.message import prompts
-from gitcp.core.transcript import facts, tokens, transcript_scan
+from gitcp.core.transcript import tokens, transcript_scan
 from gitcp.start import stdlib
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         elif result.get("type") == "create":
             answer["created"] = True
         if isinstance(diff := result.get("bashEditDiff"), dict):
-            answer["by_command"] = [_diffed(file) for file in facts.objects(diff.get("files"))]
+            answer["by_command"] = [_diffed(file) for file in _objects(diff.get("files"))]
     for block in _blocks(entry) if entry.get("type") == "user" else ():
         if block.get("type") == "tool_result":
             failed = block.get("is_error") is True or isinstance(result, str)
@@ -56,7 +56,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def _diffed(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(path, what became of it) of a file that a command changed, as the client compared it."""
     edits: list[list[Any]] = []
-    for hunk in facts.objects(file.get("hunks")):
+    for hunk in _objects(file.get("hunks")):
         lines = [line for line in hunk.get("lines") or () if isinstance(line, str)]
         old, new = (
             "".join(f"{s[1:]}\n" for s in lines if s[:1] in kinds) for kinds in (" -", " +")
@@ -197,4 +197,8 @@ def _blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    return _objects(content)
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
