@@ -187,3 +187,12 @@ def test_an_older_client_names_its_subagent_in_the_text_of_a_task_only() -> None
         user([result("t2", content="agentId: not-a-task")]),
     ]
     assert claude.scan(lines(entries, True))["subagents"] == ["ag1"]
+
+
+def test_a_message_that_the_client_made_up_is_no_call_of_a_model_and_names_none() -> None:
+    made_up = said("m2", 0, text("API Error"))
+    made_up["message"]["model"] = "<synthetic>"
+    real = said("m1", 4, text("done"))
+    real["message"]["model"] = "opus-9"
+    found = claude.scan(lines([user("go"), real, made_up], compact=True))
+    assert found["usage"] == tokens.usage(1, 2, 3, 4, 1) and found["model"] == "opus-9"

@@ -175,3 +175,10 @@ def test_what_is_odd_in_a_transcript_does_no_harm(reader: ModuleType, entry: obj
     data = lines(entry, {"info": 3}, {"data": {}, "type": "x.y"}, {"message": {"parts": 3}})
     assert reader.scan(data)["prompts"] == []
     list(conversation.entries(data))
+
+
+def test_tokens_that_qwen_code_had_from_its_cache_count_once() -> None:
+    spent = {"promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 5}
+    answer = {"type": "assistant", "uuid": "a1", "message": {"parts": [{"text": "done"}]}}
+    found = qwen.scan(lines({**answer, "usageMetadata": spent}))
+    assert found["usage"] == tokens.usage(40, 0, 60, 5, 1)
