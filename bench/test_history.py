@@ -1,73 +1,58 @@
-"""Asking a history: 10,000 linked commits, sums of them, and a file of many, line by line.
-
-The budgets: stats 3 times `git log --numstat`, with --survival 3 times `git log -p -U0`; log 3
-times git's and 0.5 s; blame 1.3 times git's and 80 ms.
-"""
+"""What reading costs beside git's own reading of the same: processor time of all processes, which
+a busy machine changes little.  bench/README.md has the figures of one run."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any
+from statistics import median
 
 import pytest
 
-from bench.history import linked
-from bench.session import GITCP, quietly
+from bench import growth
+from bench.growth import cost, row
+from bench.history import V1, linked
 
 ROUNDS = 3
+SIZES = (1_000, *((10_000,) if os.environ.get("LONG") else ()))
+RANGE = "main~100..main"
+STORE = f"git rev-list --objects {V1} | cut -d' ' -f1 | git cat-file --batch --buffer"
+# A command: its arguments, git beside it, and how many times git's it may cost, its start aside.
+COMMANDS = {
+    "log": ((), ("git", "log"), 3),
+    "stats": (("--json",), ("git", "log", "--numstat"), 2),
+    "stats --survival": (("--survival", "--json"), ("git", "log", "-p", "-U0"), 3),
+    "show": (("main",), ("git", "log", "--format=%H%n%B"), 1.5),
+    "page": (("-o", "-", RANGE), ("git", "log", "-p", RANGE), 3),
+    "fsck": ((), ("sh", "-c", STORE), 2),
+    "search": (("change",), ("git", "log", "--grep=change"), 1),
+}
 FILE = ("main", "--", "dir00/file000.py")
 
 
-@pytest.fixture(scope="module")
-def commits() -> Path:
-    return linked(10_000)
+@pytest.mark.parametrize("size", SIZES)
+def test_reading_a_history(size: int) -> None:
+    for name, (words, beside, most) in COMMANDS.items():
+        compare(linked(size), f"{size}", (*name.split()[:1], *words), beside, most)
 
 
-@pytest.fixture(scope="module")
-def file() -> Path:
-    """One file of 2,000 lines that 200 commits wrote."""
-    return linked(200, 1)
+def test_reading_a_file() -> None:
+    """One of 2,000 lines that 200 commits wrote."""
+    compare(linked(200, 1), "200", ("blame", *FILE), ("git", "blame", *FILE), 1.2)
 
 
-def measure(benchmark: Any, at: Path, *argv: str) -> None:
-    benchmark.pedantic(lambda: quietly(*argv, cwd=at), rounds=ROUNDS, warmup_rounds=1)
-
-
-@pytest.mark.benchmark(group="10,000 commits: how much is whose (3 x)")
-def test_git_log_numstat(benchmark: Any, commits: Path) -> None:
-    measure(benchmark, commits, "git", "log", "--numstat")
-
-
-@pytest.mark.benchmark(group="10,000 commits: how much is whose (3 x)")
-def test_stats(benchmark: Any, commits: Path) -> None:
-    measure(benchmark, commits, *GITCP, "stats", "--json")
-
-
-@pytest.mark.benchmark(group="10,000 commits: who was behind them (3 x + 0.5 s)")
-def test_git_log(benchmark: Any, commits: Path) -> None:
-    measure(benchmark, commits, "git", "log")
-
-
-@pytest.mark.benchmark(group="10,000 commits: who was behind them (3 x + 0.5 s)")
-def test_log(benchmark: Any, commits: Path) -> None:
-    measure(benchmark, commits, *GITCP, "log")
-
-
-@pytest.mark.benchmark(group="10,000 commits: what lived on (3 x)")
-def test_git_log_patches(benchmark: Any, commits: Path) -> None:
-    measure(benchmark, commits, "git", "log", "-p", "-U0")
-
-
-@pytest.mark.benchmark(group="10,000 commits: what lived on (3 x)")
-def test_stats_with_survival(benchmark: Any, commits: Path) -> None:
-    measure(benchmark, commits, *GITCP, "stats", "--survival", "--json")
-
-
-@pytest.mark.benchmark(group="2,000 lines of 200 linked commits (1.3 x + 80 ms)")
-def test_git_blame(benchmark: Any, file: Path) -> None:
-    measure(benchmark, file, "git", "blame", *FILE)
-
-
-@pytest.mark.benchmark(group="2,000 lines of 200 linked commits (1.3 x + 80 ms)")
-def test_blame(benchmark: Any, file: Path) -> None:
-    measure(benchmark, file, *GITCP, "blame", *FILE)
+def compare(
+    at: Path, size: str, ours: tuple[str, ...], beside: tuple[str, ...], most: float
+) -> None:
+    """A row of medians, taken in turns.  A start is what `gitcp log -n 1` costs in a history of
+    one commit."""
+    used, floors, starts = [], [], []
+    for _ in range(ROUNDS):
+        used.append(growth.gitcp(*ours, cwd=at).seconds)
+        floors.append(cost(*beside, cwd=at).seconds)
+        starts.append(growth.gitcp("log", "-n", "1", cwd=linked(1)).seconds)
+    took, floor, start = median(used), median(floors), median(starts)
+    ratios = f"{took / floor:6.2f} x", f"{(took - start) / floor:6.2f} x less a start"
+    title = f"{' '.join(ours[:2])} beside {' '.join(beside[:3])}"[:44]
+    inside = took - start <= most * floor
+    row(title, size, (growth.time(took), *ratios), inside, f"{most} x + a start")
