@@ -98,6 +98,7 @@ def _go_to(repo: Repo, objects: Objects, args: Namespace) -> int:
 
 def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Make a point in a new directory."""
+    from gitcp.core.back import point_list
     from gitcp.store.back import present, trees
 
     beside = ("list", "dry_run", "patch", "session", "turn", "tool", "transcript_only", "same_id")
@@ -112,6 +113,8 @@ def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
     below = [present.name_in_worktree(repo, path) for path in args.path]
     what = trees.write_directory(repo, objects, point, os.path.abspath(args.into), below)
     print(cli.printable(f"made {what} in '{args.into}'"))
+    if lacking := point_list.describe_lacking(point["kind"], point["lacking"]):
+        print(cli.printable(f"note: {lacking}"))
     return OK
 
 

@@ -102,3 +102,20 @@ def test_what_cannot_be_made_leaves_no_directory(world: World, a: Agent, tmp_pat
         assert (ended.returncode, why in ended.stderr) == (status, True), ended
     assert not Path(new).exists()
     assert (tmp_path / "full/f").read_text() == "f\n"
+
+
+def test_the_first_screen_of_a_session_takes_none_of_its_transcripts(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    for number in range(2):
+        a.prompt(f"talk {number}")
+        a.answer([{"type": "text", "text": f"{number} " * 200_000}])
+        a.write(f"{number}.py", "1\n")
+        a.stop()
+        world.commit()
+    world.env["GITCP_TRACE"] = str(tmp_path / "trace")
+    shown = done(world, "show", SID)
+    assert "talk 0" in shown and "talk 1" in shown
+    notes = [line.split() for line in (tmp_path / "trace").read_text().splitlines()]
+    sizes = [int(words[-1]) for words in notes if words[2] == "object:"]
+    assert 0 < sum(sizes) < 50_000 < a.transcript.stat().st_size

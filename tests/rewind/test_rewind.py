@@ -356,6 +356,19 @@ def test_a_file_that_the_person_deleted_is_theirs_to_bring_back(world: World, a:
     assert (world.read("tracked.py"), world.read("new.py")) == ("1\n", "1\n")
 
 
+@pytest.mark.parametrize("how", ["switch", "stash"])
+def test_what_git_keeps_elsewhere_was_not_deleted_by_the_person(world: World, how: str) -> None:
+    a = world.agent("session-a", tools=True)
+    world.git("switch", "-qc", "other")
+    a.turn("one", {"new.py": "1\n"})
+    if how == "switch":
+        world.commit("new.py")
+        world.git("switch", "-q", "-")
+    else:
+        world.git("stash", "-qu")
+    assert plan(world, "--all", "--to", "toolu_1:after")["new.py"] == ("create", "deleted since")
+
+
 def test_what_the_person_has_committed_is_not_lost_and_the_plan_says_so(
     world: World, a: Agent
 ) -> None:
@@ -377,6 +390,8 @@ def test_what_the_person_has_committed_is_not_lost_and_the_plan_says_so(
     assert plan(world, "--to", oldest)["f.py"] == ("modify", "changed since")
     world.write("f.py", "by hand again\n")
     assert "your edit" in plan(world, "--to", oldest)["f.py"][1]
+    world.git("commit", "-qam", "no hook has seen it", "--no-verify")
+    assert "your edit" not in plan(world, "--to", oldest)["f.py"][1]
 
 
 def test_permissions_and_very_bytes_come_back_with_undo(world: World) -> None:

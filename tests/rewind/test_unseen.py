@@ -65,6 +65,8 @@ def test_a_call_is_a_point_that_names_what_was_not_seen_before_it(
     (point,) = [p for p in points(world) if p["kind"] == "tool" and p["incomplete"]]
     assert f"not seen before it: {lacking}" in done(world, "rewind", "--list")
     assert f"not seen before it: {lacking}" in done(world, "show", point["id"])
+    told = done(world, "rewind", "--to", point["id"], "--into", str(world.home / "there"))
+    assert f"note: not seen before it: {lacking}" in told
     world.write("g.txt", "later\n")
     told = done(world, "rewind", "--files-only", "--force", "--to", point["id"])
     assert f"note: not seen before it: {lacking}" in told

@@ -52,6 +52,7 @@ def point(
     fitting = (way for way in ways if room - sum(map(cells, way)) >= wanted)
     who, mark = next(fitting, ("", ""))
     left = max(1, min(_PROMPT, room - cells(who) - cells(mark)))
+    prompt = prompt if cells(prompt) <= left else prompt.removeprefix("before ")
     return [
         (name, "yellow"),
         (age, "dim"),

@@ -36,32 +36,30 @@ class Hands:
     def is_committed(self, path: str) -> bool:
         """Whether a commit since has made HEAD have what stands at a path."""
         newest = next(lineage.walk_back(self._present.edits.get(path, ())), None)
-        return newest is not None and self._is_in_head(newest)
+        return newest is not None and self._is_in_head(newest, str(newest.get("base", "")))
 
     def _is_in_git(self, line: JournalLine) -> bool:
-        """Whether HEAD has what an edit left, or a command of git put away what stood there."""
-        return self._is_in_head(line) or (line["after"] is None and self._is_put_away(line))
+        """Whether HEAD has what an edit left, by a commit or because it has moved; or what went
+        is in a stash."""
+        bases = str(line.get("base", "")), self._earlier_bases.get(id(line), "")
+        stashed = line["after"] is None and "stashed" in line
+        return stashed or any(self._is_in_head(line, base) for base in bases)
 
-    def _is_in_head(self, line: JournalLine) -> bool:
-        base, head = str(line.get("base", "")), self._present.head
-        after = entries.entry(line["after"])
-        if not base or not head or base == head:
-            return False
-        return self._at(head, line["path"]) == after != self._at(base, line["path"])
-
-    def _is_put_away(self, line: JournalLine) -> bool:
-        """Whether what went is in a stash, or in the commit that HEAD was at before."""
-        earlier = self._earlier_bases.get(id(line))
-        left = earlier and self._at(earlier, line["path"]) == entries.entry(line["before"])
-        return "stashed" in line or bool(left)
+    def _is_in_head(self, line: JournalLine, base: str) -> bool:
+        """Whether HEAD has what an edit left, and a commit had not."""
+        head, path, after = self._present.head, line["path"], entries.entry(line["after"])
+        known = base and head and base != head
+        return bool(known) and self._at(str(head), path) == after != self._at(base, path)
 
     @cached_property
     def _earlier_bases(self) -> dict[int, str]:
         """The commit on which the journal was before that of a line, by the line's id()."""
         earlier, base, bases = "", "", dict[int, str]()
         for line in self._present.lines:
-            if line.get("base", base) != base:
-                earlier, base = base, str(line["base"])
+            now = self._present.head if "path" in line else line.get("commit", base)
+            at = str(line.get("base", now))  # what was found just now may have no base yet
+            if at != base:
+                earlier, base = base, at
             bases[id(line)] = earlier
         return bases
 

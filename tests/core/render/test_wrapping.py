@@ -61,3 +61,11 @@ def test_a_point_fits_its_line_and_gives_up_its_marks_first(width: int) -> None:
     assert cells(text) <= max(width, 24), text
     has = [part in text for part in ("before the prompt", "changes 2", "12345678")]
     assert has == [width > 90, width > 70, width > 50], text
+
+
+@pytest.mark.parametrize(("width", "words"), [(60, "before src/app.py"), (38, "src/app.py")])
+def test_where_there_is_no_room_a_call_is_told_by_its_file(width: int, words: str) -> None:
+    point = point_list.EMPTY.copy()
+    point["kind"], point["message"] = "tool", "before src/app.py"
+    line = rewind_lines.point(point, "toolu_0123", None, lambda _: "5m ago", width)
+    assert "".join(part for part, _ in line).split("ago")[1].strip(" -").startswith(words)
