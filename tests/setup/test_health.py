@@ -157,10 +157,12 @@ def test_a_program_that_is_gone_is_named_though_path_has_another(
 ) -> None:
     for path in [*enabled.path.glob(".git/hooks/*"), enabled.path / ".claude/settings.local.json"]:
         path.write_text(path.read_text().replace(str(TOP), "/gone"))
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    folders = os.environ["PATH"].split(":")
+    without = ":".join(one for one in folders if not Path(one, "gitcp-hook").exists())
+    monkeypatch.setenv("PATH", without)
     assert found(enabled) == ["program", "program"]
     write(tmp_path / "bin/gitcp-hook", "#!/bin/sh\n")
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{without}")
     assert found(enabled) == ["program", "program"]
     assert f"'{tmp_path}/bin/gitcp-hook' stands in for it, more slowly" in enabled.gitcp("status")
     assert doctor(enabled, "--fix")[0] == 0 and found(enabled) == []
