@@ -16,8 +16,8 @@ from tests.guard.working_copies import jj_folder
 ROUNDS = int(os.environ.get("ROUNDS", "30"))
 GUARDS = {"off": Budget(5), "warn": Budget(6.5), "deny": Budget(6.5)}
 # A shell's two ends look at the worktree, at 2 P each.
-TURN = {"prompt": Budget(4), "shell, both hooks": Budget(9), "stop": Budget(5.5)}
-COMMIT = Budget(10)
+TURN = {"prompt": Budget(3.8), "shell, both hooks": Budget(8.5), "stop": Budget(5.4)}
+COMMIT = Budget(9.5)
 LEFTOVER = (300, 1000, 5000)
 
 
