@@ -154,6 +154,8 @@ class _Reader:
             self.prompt(message.get("content"))
         if isinstance(message.get("tokens"), dict):
             self.usage(key, message["tokens"])
+        if model := facts.find_model(message):
+            self.scan["model"] = model
         self.calls(message.get("toolCalls"))
         self.parts(message.get("content"))
 

@@ -40,8 +40,6 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
         failed = entry.get("failed") is True
         yield "result", str(entry.get("id")), failed, str(entry.get("text") or "")
     elif kind == "usage":
-        if isinstance(entry.get("model"), str) and entry["model"]:
-            yield "model", entry["model"]
         yield "usage", str(entry.get("id")), _usage(entry)
 
 

@@ -43,8 +43,6 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
             elif block.get("type") == "toolCall":
                 key, name = str(block.get("id")), str(block.get("name"))
                 yield "call", key, name, mapping(block.get("arguments"))
-        if isinstance(message.get("model"), str):
-            yield "model", message["model"]
         spent = mapping(message.get("usage"))
         counts = (spent.get(key) for key in ("input", "cacheWrite", "cacheRead", "output"))
         fresh, write, read, output = map(tokens.count, counts)

@@ -13,7 +13,7 @@ from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.exchange import payload
 from gitcp.agents.reading import items
 from gitcp.core.transcript import apply_patch, commands, transcript_scan
-from gitcp.core.transcript.facts import objects
+from gitcp.core.transcript.facts import find_model, objects
 from gitcp.core.transcript.tool_ends import nanoseconds
 from gitcp.errors import InputError
 
@@ -163,7 +163,7 @@ class Reading:
                 self.turns.append({"prompt": item["text"], "at": self._at, "model": ""})
             elif item["kind"] == "call":
                 self._call(item)
-        model = _model(entry)
+        model = find_model(entry)
         if model and self.turns:
             self.turns[-1]["model"] = model
         for call, answer in self._answers(entry):
@@ -285,12 +285,6 @@ def head_cwd(entry: dict[str, Any]) -> str:
     inner = entry.get("payload")
     cwd = entry.get("cwd") or (inner.get("cwd") if isinstance(inner, dict) else None)
     return cwd if isinstance(cwd, str) and os.path.isabs(cwd) else ""
-
-
-def _model(entry: dict[str, Any]) -> str:
-    places = [entry, *(v for v in map(entry.get, ("message", "payload", "data", "info")) if v)]
-    model = _text([part for part in places if isinstance(part, dict)], ("model", "modelID"))
-    return "" if model == "<synthetic>" else model
 
 
 def line_time(line: bytes) -> int:

@@ -8,7 +8,6 @@ A client's module gives a function `facts_of(entry) -> Iterator[Fact]`; a fact i
     ("result", id, failed, text)        what came of a call
     ("usage", key, Usage)               of one answer of the model; the same key again replaces it
     ("agent", id)                       a subagent that was started
-    ("model", name)                     of the answers from here on, where no event tells it
     ("at", id)                          the entry's, where it is not its `id` or `uuid`
     ("time", text)                      the entry's, where it is not its `timestamp`; comes first
     ("began", text)                     when the session did: what was asked before is of the one
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     Written = Callable[[str, dict[str, Any]], list[str]]  # tool's name and input -> paths
 
 _TEXTS = "text output content functionResponse response result error message".split()
+_NAMES = ("model", "modelID", "modelId")  # of the model, in an entry or a part of it
+_PARTS = {**dict.fromkeys(("message", "payload", "data", "info"), _NAMES), "modelInfo": ("id",)}
 _RECENT = 8  # answers of the model whose usage may still be given again
 
 
@@ -70,6 +71,8 @@ class _Reader:
     def entry(self, entry: dict[str, Any]) -> None:
         for kind, *fact in self.facts(entry):
             getattr(self, kind)(*fact)
+        if model := find_model(entry):
+            self.scan["model"] = model
         for key in ("id", "uuid"):
             if isinstance(entry.get(key), str) and entry[key]:
                 self.scan["last_identifier"] = entry[key]
@@ -100,9 +103,6 @@ class _Reader:
         have = self.scan["usage"]
         self.scan["usage"] = tokens.add(tokens.subtract(have, before) if before else have, counts)
 
-    def model(self, name: str) -> None:
-        self.scan["model"] = name
-
     def agent(self, key: str) -> None:
         if key not in self.scan["subagents"]:
             self.scan["subagents"].append(key)
@@ -123,6 +123,17 @@ class _Reader:
         recent = dict(list(self.spent.items())[-_RECENT:])
         self.scan["carry"] = {"pending": self.pending, "spent": recent, "began": self.begun}
         return self.scan
+
+
+def find_model(entry: dict[str, Any]) -> str:
+    """The model that an entry names for its answer, by the keys that clients use; '' where none,
+    or where the client made the answer up."""
+    parts = [(entry, _NAMES), *((entry.get(part), names) for part, names in _PARTS.items())]
+    for part, names in parts:
+        for name in map(part.get, names) if isinstance(part, dict) else ():
+            if isinstance(name, str) and name:
+                return "" if name == "<synthetic>" else name
+    return ""
 
 
 def _before(time: str, other: str) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitcp import agents
-from gitcp.core.transcript import transcript_scan
+from gitcp.core.transcript import facts, transcript_scan
 from tests.support import recording
 
 ODD: list[Any] = [None, 7, "x", [], [1], {}, {"x": 1}, [[]], [{}]]
@@ -91,3 +91,31 @@ def test_a_line_that_is_not_json_is_skipped_and_counted(agent: str) -> None:
     broken = scan(head + b"\n" + marks + tail)
     assert broken["skipped"] == 1
     assert broken["prompts"] == scan(data)["prompts"]
+
+
+# What a client's own events tell of the model: its transcript is not asked.
+TOLD_BY_EVENTS = {"codex"}
+
+
+@pytest.mark.parametrize("agent", [a for a in RECORDED if a not in TOLD_BY_EVENTS])
+def test_the_model_that_answered_is_told(agent: str) -> None:
+    scenario = next(name for each, name in recording.SPOKEN if each == agent)
+    scan, data = read(agent, scenario)
+    model = scan(data)["model"]
+    assert model and f'"{model}"'.encode() in data
+
+
+@pytest.mark.parametrize(
+    ("entry", "model"),
+    [
+        ({"model": "m"}, "m"),
+        ({"message": {"model": "m"}}, "m"),
+        ({"info": {"modelID": "m"}}, "m"),
+        ({"modelInfo": {"id": "m"}, "id": "1"}, "m"),
+        ({"message": {"model": "<synthetic>"}}, ""),
+        ({"model": {"id": "m"}, "message": "m"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_model_is_found_by_the_keys_of_clients(entry: dict[str, Any], model: str) -> None:
+    assert facts.find_model(entry) == model
