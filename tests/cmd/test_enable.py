@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import agents
 from gitcp.cmd import enable
 from gitcp.errors import Error, UsageError
 from tests.support.installed import HOOKS, commands, git, ours, snapshot, write
@@ -187,7 +188,8 @@ def test_the_agents_that_are_known_are_listed_with_the_place_of_their_hooks(
     lines = capsys.readouterr().out.splitlines()
     assert ["claude-code", ".claude/settings.local.json"] in map(str.split, lines)
     unseen = [line.split()[0] for line in lines if line.endswith("(unseen)")]
-    assert unseen == ["amp", "cursor", "goose", "kiro", "vs-code", "windsurf"]
+    assert unseen == [name for name in agents.list_names() if agents.adapter(name).UNSEEN]
+    assert "cursor" in unseen and "claude-code" not in unseen
     assert snapshot(repo) == before
 
 
