@@ -112,6 +112,8 @@ class Client:
         told = {"scripted": {**served, "models": [{"id": "scripted-1"}]}}
         models.write_text(json.dumps({"providers": told}))
         more = ["--session", resume] if resume else []
+        if CLIENTS.name == "newest":  # where extensions of a repository wait for trust
+            more.append("--approve")
         return ["-p", prompt, "--provider", "scripted", "--model", "scripted-1", *more]
 
     def _droid(self, prompt: str, resume: str) -> list[str]:
