@@ -40,7 +40,7 @@ def read_call(argv: Sequence[str]) -> Events:
     payload = parse_payload(data)
     client = recognise(adapter(argv[0]), payload)
     if seconds := client.hook_seconds(argv[1], argv[0]):
-        deadline.bound(seconds / 2)  # what is left to do then, the next event does
+        deadline.set_bound(seconds / 2)  # what is left to do then, the next event does
     event: Record = {**client.event(argv[1], payload)}
     if event["event"] != "unknown":
         yield from _locate_event(client, event)

@@ -125,7 +125,7 @@ class Context:
     def leave(self) -> None:
         """Write what was kept, let go of every lock, forget what was asked."""
         try:
-            git.settle()
+            git.settle_pending()
             while self._kept:
                 session_id = min(self._kept)
                 markers.put(self.repo, session_id, *self._kept[session_id])

@@ -65,7 +65,7 @@ class GitError(Error):
 
 
 class Late(GitError):
-    """git did not end in time, and was ended; over: which time, deadline.over()."""
+    """git did not end in time, and was ended; over: which time, deadline.describe_overrun()."""
 
     def __init__(self, argv: tuple[str, ...], over: str) -> None:
         super().__init__(argv, -15, f"did not end {over}".encode())

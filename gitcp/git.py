@@ -24,42 +24,42 @@ QUIET = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_FLUSH": "0",
 }
-# Nor fetch a missing object from a promisor remote behind the person's back: may_fetch().
+# Nor fetch a missing object from a promisor remote behind the person's back: allow_fetch().
 _AT_HOME = {"GIT_NO_LAZY_FETCH": "1"}
 _ALLOWED: dict[str, bool] = memory.table("allowed")
 
 
-def may_fetch() -> None:
+def allow_fetch() -> None:
     """A person waits for this process: objects that a partial clone left out may be fetched."""
     _ALLOWED["fetch"] = True
 
 
-def stay_home() -> None:
+def forbid_fetch() -> None:
     """Fetch nothing in this process, though a person waits for it."""
     _ALLOWED.clear()
 
 
-def persons(env: Mapping[str, str]) -> dict[str, str]:
+def build_person_env(env: Mapping[str, str]) -> dict[str, str]:
     """env as the person's own programs are to find it (filters, hooks, pagers): without what
     keeps our git quiet, and with what they have set of that themselves."""
-    ours = {**QUIET, **_at_home()}
+    ours = {**QUIET, **_build_fetch_env()}
     kept = {name: value for name, value in env.items() if name not in ours}
     return kept | {name: os.environ[name] for name in ours if name in os.environ}
 
 
-def reading() -> dict[str, str]:
+def build_reading_env() -> dict[str, str]:
     """What keeps a git that runs the person's programs from writing, or fetching, merely to read:
     it changes no answer of theirs."""
-    return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_at_home()}
+    return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_build_fetch_env()}
 
 
-def settle_first(call: Callable[[], object], abandon: Callable[[], object]) -> None:
+def add_pending(call: Callable[[], object], abandon: Callable[[], object]) -> None:
     """Let call() be done before git starts next, once: it finds what was written for it; or
-    abandon(), where that has failed until the process ends."""
+    abandon_pending(), where that has failed until the process ends."""
     _UNSETTLED[call] = abandon
 
 
-def settle() -> bool:
+def settle_pending() -> bool:
     """Do what was to be done before git starts next; whether there was anything."""
     calls = list(_UNSETTLED)
     for call in calls:
@@ -73,19 +73,19 @@ def is_settled() -> bool:
     return not _UNSETTLED
 
 
-def abandon() -> None:
+def abandon_pending() -> None:
     """The process ends: take away what could not be settled."""
     while _UNSETTLED:
         _UNSETTLED.popitem()[1]()
 
 
-def fetches() -> bool:
-    """Whether may_fetch() was called."""
+def is_fetch_allowed() -> bool:
+    """Whether allow_fetch() was called."""
     return "fetch" in _ALLOWED
 
 
-def _at_home() -> dict[str, str]:
-    return {} if fetches() else _AT_HOME
+def _build_fetch_env() -> dict[str, str]:
+    return {} if is_fetch_allowed() else _AT_HOME
 
 
 class Git:
@@ -95,14 +95,14 @@ class Git:
 
     def __init__(self, cwd: str | None = None, env: Mapping[str, str] | None = None) -> None:
         self._cwd = cwd
-        self.env = {**(os.environ if env is None else env), **QUIET, **_at_home()}
+        self.env = {**(os.environ if env is None else env), **QUIET, **_build_fetch_env()}
 
     @property
     def cwd(self) -> str:
         """The directory in which it runs."""
         return self._cwd or os.getcwd()
 
-    def bound(self, cwd: str | None, env: Mapping[str, str | None]) -> Self:
+    def copy_with(self, cwd: str | None, env: Mapping[str, str | None]) -> Self:
         """The same git in another directory, with env over the environment (None: without)."""
         merged = {k: v for k, v in {**self.env, **env}.items() if v is not None}
         return type(self)(cwd, merged)
@@ -121,8 +121,8 @@ class Git:
         filters: it runs the person's, in their environment.
         """
         if args[0] != "config":  # which reads no object
-            settle()
-        inherited = persons(self.env) if filters else self.env
+            settle_pending()
+        inherited = build_person_env(self.env) if filters else self.env
         where, own = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}
         return Running(("git", *where, *args), own, feed, apart)
 
@@ -138,19 +138,21 @@ class Git:
         running = self.start(*args, feed=bool(stdin), env=env, filters=filters)
         return running.finish(stdin, ok)
 
-    def out(self, *args: str | bytes) -> bytes:
+    def read_line(self, *args: str | bytes) -> bytes:
         """The single line git printed, without its newline."""
         return self.run(*args)[1].removesuffix(b"\n")
 
-    def lines(self, *args: str | bytes, sep: bytes = b"\0") -> list[bytes]:
+    def read_records(self, *args: str | bytes, sep: bytes = b"\0") -> list[bytes]:
         """The records git printed, separated by sep (NUL: pass -z to git)."""
         _, out = self.run(*args)
         return out.removesuffix(sep).split(sep) if out else []
 
-    def stream(self, *args: str | bytes, sep: bytes = b"\0", stdin: bytes = b"") -> Iterator[bytes]:
+    def stream_records(
+        self, *args: str | bytes, sep: bytes = b"\0", stdin: bytes = b""
+    ) -> Iterator[bytes]:
         """As lines(), one record at a time while git still runs (Running.records)."""
-        return self.start(*args, feed=bool(stdin)).records(sep, stdin)
+        return self.start(*args, feed=bool(stdin)).stream_records(sep, stdin)
 
-    def test(self, *args: str | bytes) -> bool:
+    def says_yes(self, *args: str | bytes) -> bool:
         """A yes/no question: status 0 is yes, 1 is no, all else is an error."""
         return self.run(*args, ok=(0, 1))[0] == 0

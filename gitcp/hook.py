@@ -18,7 +18,7 @@ from gitcp.console import notice
 from gitcp.console.options import flag, value
 from gitcp.errors import OK, USAGE, Error, UsageError, sentence
 from gitcp.process import deadline
-from gitcp.record import lines
+from gitcp.record import decode_lines
 from gitcp.repo import Repo
 from gitcp.stages.chain import begun, heard, in_force, keep_promise, table, words
 from gitcp.start import late, stdlib
@@ -59,7 +59,7 @@ def main() -> int:
         trace.note("bug", stdlib.traceback.format_exc().replace("\n", " | "))
         _warn(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
     finally:
-        git.abandon()
+        git.abandon_pending()
     return OK
 
 
@@ -72,7 +72,7 @@ def _warn(message: str) -> None:
 
 
 def _git(event: str, args: Sequence[str]) -> int:
-    stdin = lines(sys.stdin.buffer.read()) if event in pipelines.WITH_STDIN else []
+    stdin = decode_lines(sys.stdin.buffer.read()) if event in pipelines.WITH_STDIN else []
     repo = Repo.here()
     if context.is_off(repo):
         return OK
@@ -93,7 +93,7 @@ def run(repo: Repo, first: Record) -> int:
         repo.config.option("gitcp.hook-timeout"), repo.config.option("gitcp.git-timeout")
     )
     if repo.config.all("gitcp.hook-timeout"):
-        deadline.bound(None)  # the person's own word
+        deadline.set_bound(None)  # the person's own word
     resting = os.environ.get("GITCP_ACTIVE") == "configured"
     if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.own("auto")):
         late.settling.left_over(context.open_context(repo))

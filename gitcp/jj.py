@@ -58,7 +58,7 @@ def is_apart(repo: Repo) -> bool:
 def git_here(repo: Repo) -> Git:
     """git as a person runs it in the current directory; in a workspace that is no git worktree,
     git of its store."""
-    return repo.git.bound(os.getcwd(), {}) if is_apart(repo) else Git()
+    return repo.git.copy_with(os.getcwd(), {}) if is_apart(repo) else Git()
 
 
 def opened(root: str, create: str | None = None) -> tuple[str, str, str]:

@@ -89,7 +89,7 @@ class Repository:
         given = options.parse([*([revision] if revision else []), "--", path])
         with self._asking() as (repo, objects):
             evidence = Evidence(repo, objects)
-            if not revision and not repo.git.lines("ls-files", "-z", "--", path):
+            if not revision and not repo.git.read_records("ls-files", "-z", "--", path):
                 return view.untracked(repo, path, evidence)
             return list(view.records(repo, given, run.blame(repo.git, given), evidence))
 

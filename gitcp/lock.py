@@ -52,24 +52,24 @@ class exclusive:
     __slots__ = ("_fd", "_name", "_path", "_place", "_repo", "_timeout", "_waited")
 
     def __init__(self, repo: Repo, name: str, timeout: float = 10.0) -> None:
-        self._name, self._timeout, self._place = name, timeout, place(name)
+        self._name, self._timeout, self._place = name, timeout, rank_lock(name)
         self._path, self._repo = repo.shared("lock", name.replace("/", "%")), repo
         self._fd: int | None = None
         self._waited: Any = None  # filelock's own lock, where it was needed
 
     def __enter__(self) -> None:
         if trace.on():
-            _in_order(self._place)
+            _check_order(self._place)
         try:
             try:
-                self._fd = _try(self._path)
+                self._fd = _try_lock(self._path)
             except FileNotFoundError:
-                self._make()
-                self._fd = _try(self._path)
+                self._make_file()
+                self._fd = _try_lock(self._path)
             except Damaged:
                 move_aside(self._repo.common, self._path)
-                self._make()
-                self._fd = _try(self._path)
+                self._make_file()
+                self._fd = _try_lock(self._path)
         except OSError as e:
             raise Error(f"cannot lock '{self._name}': {e.strerror}") from None
         if self._fd is None:
@@ -84,7 +84,7 @@ class exclusive:
         else:
             self._waited.release()
 
-    def _make(self) -> None:
+    def _make_file(self) -> None:
         self._repo.make_folder(os.path.dirname(self._path))
         os.close(open_file(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW))
         self._repo.share(self._path)
@@ -93,7 +93,7 @@ class exclusive:
         import filelock
 
         trace.note("lock", f"waiting for '{self._name}'")
-        limit = deadline.left()
+        limit = deadline.count_seconds_left()
         wait = self._timeout if limit is None else min(self._timeout, limit)
         if limit is not None and self._path in _GIVEN_UP:
             wait = 0.0  # waited for once already: who has it is not about to let go
@@ -108,7 +108,7 @@ class exclusive:
             raise Busy(f"'{self._name}' is locked by another process") from None
 
 
-def place(name: str) -> tuple[int, str]:
+def rank_lock(name: str) -> tuple[int, str]:
     """The place of a lock in the order; raise ValueError for one of no known kind."""
     kind = name.partition("-")[0]
     if kind not in ORDER:
@@ -116,14 +116,14 @@ def place(name: str) -> tuple[int, str]:
     return ORDER.index(kind), name
 
 
-def _in_order(wanted: tuple[int, str]) -> None:
+def _check_order(wanted: tuple[int, str]) -> None:
     trace.note("lock", f"'{wanted[1]}'")
     last = max(_HELD, default=(-1, ""))
     if wanted <= last:
         raise AssertionError(f"lock '{wanted[1]}' is taken after '{last[1]}'")
 
 
-def _try(path: str) -> int | None:
+def _try_lock(path: str) -> int | None:
     fd = open_file(path, os.O_RDWR | os.O_NOFOLLOW)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -30,27 +30,27 @@ _PARSED: dict[str, int] = memory.table("parsed")  # bytes, without it
 _JOINERS = "\u200c\u200d"  # they hold emoji and scripts together, and drive nothing
 
 
-def text(name: bytes) -> str:
-    """Decode a name for use inside the program; raw() gives the same bytes back."""
+def decode_name(name: bytes) -> str:
+    """Decode a name for use inside the program; encode_name() gives the same bytes back."""
     return name.decode("utf-8", "surrogateescape")
 
 
-def raw(name: str) -> bytes:
+def encode_name(name: str) -> bytes:
     """The bytes of a name, for the operating system and for git."""
     return name.encode("utf-8", "surrogateescape")
 
 
-def lines(out: bytes) -> list[str]:
+def decode_lines(out: bytes) -> list[str]:
     """The lines of what git printed: a name may hold what str.splitlines() takes for an end."""
-    return text(out.removesuffix(b"\n")).split("\n") if out else []
+    return decode_name(out.removesuffix(b"\n")).split("\n") if out else []
 
 
-def one_a_line(words: Iterable[str]) -> bytes:
+def encode_lines(words: Iterable[str]) -> bytes:
     """Names as git reads them from its standard input."""
-    return raw("".join(f"{name}\n" for name in words))
+    return encode_name("".join(f"{name}\n" for name in words))
 
 
-def read(stream: BinaryIO) -> Iterator[Record]:
+def read_records(stream: BinaryIO) -> Iterator[Record]:
     """Yield the records of stream; raise InputError naming the line that is not one."""
     import orjson  # 13 ms: paid on the first record, not on start-up
 
@@ -68,7 +68,7 @@ def read(stream: BinaryIO) -> Iterator[Record]:
         yield value
 
 
-def write(stream: BinaryIO, records: Iterable[Record]) -> None:
+def write_records(stream: BinaryIO, records: Iterable[Record]) -> None:
     """Write each record as it comes, so that a slow producer is seen at once; those of a fast
     one go together into a pipe or a file.
 
@@ -78,7 +78,7 @@ def write(stream: BinaryIO, records: Iterable[Record]) -> None:
     seen, flushed = stream.isatty(), 0.0
     try:
         for record in records:
-            stream.write(_escape_line(dump(record)) + b"\n")
+            stream.write(_escape_line(dump_record(record)) + b"\n")
             now = time.monotonic()
             if seen or now - flushed > _TOGETHER:
                 stream.flush()
@@ -87,7 +87,7 @@ def write(stream: BinaryIO, records: Iterable[Record]) -> None:
         stream.flush()
 
 
-def parse(data: bytes) -> Any:
+def parse_json(data: bytes) -> Any:
     """The value of a JSON text as core's json.loads() has it, for who may read thousands of them:
     by orjson, in a third of the time, once there is so much that its own start is paid for.
 
@@ -106,7 +106,7 @@ def parse(data: bytes) -> Any:
         return json.loads(data)
 
 
-def dump(record: Record) -> bytes:
+def dump_record(record: Record) -> bytes:
     """One record as a line of JSON, without the newline."""
     import orjson
 
@@ -134,7 +134,7 @@ def _escape_char(char: str) -> str:
 
 def _pack(value: Any) -> Any:
     if isinstance(value, str):
-        return value if _is_utf8(value) else _name("".join(map(_replace_half, value)))
+        return value if _is_utf8(value) else _pack_name("".join(map(_replace_half, value)))
     if isinstance(value, dict):
         pairs = [(_pack(k), _pack(v)) for k, v in value.items()]
         # A key cannot be an object: such a mapping travels as its pairs.
@@ -150,10 +150,10 @@ def _replace_half(char: str) -> str:
     return "\ufffd" if "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" else char
 
 
-def _name(name: str) -> Any:
+def _pack_name(name: str) -> Any:
     if _is_utf8(name):
         return name
-    return {"$bytes": b2a_base64(raw(name), newline=False).decode()}
+    return {"$bytes": b2a_base64(encode_name(name), newline=False).decode()}
 
 
 def _is_utf8(key: str) -> bool:
@@ -168,7 +168,7 @@ def _unpack(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == {"$bytes"}:
             try:
-                return text(a2b_base64(value["$bytes"]))
+                return decode_name(a2b_base64(value["$bytes"]))
             except (Error, TypeError, ValueError):
                 raise InputError("'$bytes' is not base64") from None
         if set(value) == {"$pairs"}:
@@ -180,7 +180,7 @@ def _unpack(value: Any) -> Any:
     return [_unpack(v) for v in value] if isinstance(value, list) else value
 
 
-def timestamp() -> str:
+def format_now() -> str:
     """Now as RFC 3339 with microseconds, in UTC."""
     seconds, micro = divmod(time.time_ns() // 1000, 1_000_000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{micro:06d}Z"

@@ -94,11 +94,11 @@ class Repo:
         self.top, self.git_dir, self.common, self.algo = top, git_dir, common, algo
         ties = dict.fromkeys(_TIES)
         place = {"GIT_DIR": git_dir} | ({"GIT_WORK_TREE": top} if top else {})
-        self.git = base.bound(top, {**ties, **place})
+        self.git = base.copy_with(top, {**ties, **place})
         index = base.env.get("GIT_INDEX_FILE")
         if index and top and not os.path.isabs(index):
             index = os.path.join(base.cwd, index)
-        self.hook_git = self.git.bound(top, {"GIT_INDEX_FILE": index}) if index else self.git
+        self.hook_git = self.git.copy_with(top, {"GIT_INDEX_FILE": index}) if index else self.git
         self.config = Config(self.git, answers)
 
     @classmethod
@@ -161,7 +161,7 @@ class Repo:
     def bound(self, env: Mapping[str, str | None]) -> Self:
         """The same repository, its git with env over the environment (None: without)."""
         other = type(self)(
-            self.top, self.git_dir, self.common, self.algo, self.git.bound(None, env)
+            self.top, self.git_dir, self.common, self.algo, self.git.copy_with(None, env)
         )
         other.workspace = self.workspace
         return other

@@ -53,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
         if "json" in flags:
             from gitcp import record
 
-            record.write(sys.stdout.buffer, view.records(repo, options, blamed(), evidence))
+            record.write_records(sys.stdout.buffer, view.records(repo, options, blamed(), evidence))
         else:
             _print(view.printed(repo, git, options, blamed(), evidence))
     return OK
@@ -65,8 +65,8 @@ def _print(lines: Iterable[bytes]) -> None:
 
     if sys.stdout.isatty():
         from gitcp.cmd import show
-        from gitcp.record import text
+        from gitcp.record import decode_name
 
-        show.put(cli.displayed(text(line)) for line in lines)
+        show.put(cli.displayed(decode_name(line)) for line in lines)
     else:
         cli.write_bytes(lines)

@@ -55,7 +55,7 @@ def silence(repo: Repo, dry_run: bool) -> None:
     if not dry_run:
         repo.make_folder(os.path.dirname(off))
         install.end_recording(repo)
-        files.replace(off, b"")
+        files.replace_file(off, b"")
     print(f"{'would disable' if dry_run else 'disabled'} gitcp here; 'gitcp enable' wakes it")
 
 

@@ -12,7 +12,7 @@ from gitcp.core.lines import line_diff
 from gitcp.core.render import editor_text
 from gitcp.errors import OK, Error
 from gitcp.library import Repository
-from gitcp.record import raw
+from gitcp.record import encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Document:
             self._stamp, self._text = stamp, None
             self._words.clear()
         if text != self._text:
-            here = [raw(line["content"].removesuffix("\r")) for line in self._lines]
+            here = [encode_name(line["content"].removesuffix("\r")) for line in self._lines]
             lines = text.removesuffix("\n").split("\n")
             there = [line.removesuffix("\r").encode("utf-8", "surrogatepass") for line in lines]
             placed = {j: self._lines[i] for i, j in line_diff.pairs(here, there)}

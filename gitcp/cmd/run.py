@@ -126,5 +126,5 @@ def _tell(events: Sequence[Record]) -> int:
     from gitcp.console import shell
 
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
-    lines = b"".join(record.dump(event) + b"\n" for event in events)
+    lines = b"".join(record.dump_record(event) + b"\n" for event in events)
     return shell.feed([sys.executable, "-I", "-S", entry, "event"], lines)

@@ -92,7 +92,7 @@ def _seconds(repo: Repo, key: str, date: str | None) -> float | None:
     """A date as git reads it, in seconds since 1970; None for none."""
     if date is None:
         return None
-    answer = repo.git.out("rev-parse", f"--{key}={date}")
+    answer = repo.git.read_line("rev-parse", f"--{key}={date}")
     return float(answer.rpartition(b"=")[2])
 
 

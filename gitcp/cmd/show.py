@@ -77,7 +77,7 @@ def transcripts(records: Iterable[Record]) -> Iterator[bytes]:
 def _plain(entry: Record, full: bool) -> Record:
     """A record that JSON can carry: with the turns of the transcript that are its own, and that as
     a text when it is wanted in full."""
-    from gitcp.record import text
+    from gitcp.record import decode_name
     from gitcp.store.show import turn_tokens
 
     plain = {k: v for k, v in entry.items() if k != "transcript"}
@@ -86,7 +86,7 @@ def _plain(entry: Record, full: bool) -> Record:
         start = start if isinstance(start, int) else 0
         plain["turns"] = turn_tokens.list_turns(entry["transcript"], entry.get("agent"), start)
     if full and "transcript" in entry:
-        plain["transcript"] = text(entry["transcript"])
+        plain["transcript"] = decode_name(entry["transcript"])
     if "contents" in entry:
         plain["contents"] = [_plain(part, full) for part in entry["contents"]]
     return plain

@@ -112,7 +112,7 @@ def parse(name: str, rows: Rows, argv: Sequence[str]) -> argparse.Namespace:
 def write_bytes(parts: Iterable[bytes]) -> None:
     """Write data to standard output: to the byte, at a terminal what that can show of it."""
     if sys.stdout.isatty():
-        parts = (displayed(record.text(part)).encode() for part in parts)
+        parts = (displayed(record.decode_name(part)).encode() for part in parts)
     sys.stdout.buffer.writelines(parts)
 
 
@@ -124,7 +124,7 @@ def displayed(text: str) -> str:
 
 def write_records(records: Iterable[Record]) -> int:
     """Write records to standard output; OK."""
-    record.write(sys.stdout.buffer, records)
+    record.write_records(sys.stdout.buffer, records)
     return OK
 
 

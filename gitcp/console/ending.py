@@ -11,7 +11,7 @@ import sys
 from gitcp.console import notice
 from gitcp.console.notice import printable
 from gitcp.errors import BUG, FATAL, NO, OK, USAGE, Error, GitError, NoRepository, sentence
-from gitcp.git import Git, abandon, may_fetch
+from gitcp.git import Git, abandon_pending, allow_fetch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def guard(body: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         pass  # with it goes what its frames hold: a child that is in the middle of its answer
     finally:
-        abandon()
+        abandon_pending()
         signal.signal(signal.SIGINT, before)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)
@@ -55,7 +55,7 @@ def guard(body: Callable[[], int]) -> int:
 def _status_of(body: Callable[[], int]) -> int:
     """The status of body; its mistakes are told."""
     _open_streams()
-    may_fetch()
+    allow_fetch()
     try:
         status = _flushed(body())
         return NO if status == OK and notice.incomplete() else status

@@ -11,7 +11,7 @@ from signal import SIG_IGN, SIGINT, SIGPIPE, signal
 from gitcp import record
 from gitcp.console import foreground
 from gitcp.errors import Error, InputError
-from gitcp.git import persons, settle
+from gitcp.git import build_person_env, settle_pending
 from gitcp.start import stdlib
 
 TYPE_CHECKING = False
@@ -35,13 +35,13 @@ def filter(
     that no stage before it holds a lock while it runs.  Its stderr is ours.  Raises Error naming
     it when it is not there or its status is not 0, InputError when what it writes is no record.
     """
-    stdin = b"".join(record.dump(r) + b"\n" for r in data)
+    stdin = b"".join(record.dump_record(r) + b"\n" for r in data)
     process = _start([located(words[0], top), *words[1:]], -1, -1, cwd=top)
     out, _ = process.communicate(stdin)
     if process.returncode:
         raise Error(f"'!{' '.join(words)}': exit status {process.returncode}")
     try:
-        yield from record.read(BytesIO(out))
+        yield from record.read_records(BytesIO(out))
     except InputError as e:
         raise InputError(f"'!{' '.join(words)}': {e}") from None
 
@@ -111,9 +111,9 @@ def git(repo_git: Git, words: Sequence[str]) -> int:
 
     repo_git: bound to a repository; what seals it for plumbing is left out.
     """
-    settle()
+    settle_pending()
     sys.stdout.flush()
-    return foreground.run(["git", *words], persons(repo_git.env))
+    return foreground.run(["git", *words], build_person_env(repo_git.env))
 
 
 def _start(

@@ -20,7 +20,7 @@ def begin(total: float = TOTAL, each: float = EACH) -> None:
     _limits.update(end=now + total, each=each)
 
 
-def bound(most: float | None) -> None:
+def set_bound(most: float | None) -> None:
     """Who started this process waits for so many seconds since the first begin(), which no begin
     and no extend goes past; None: as long as it takes."""
     _limits["bound"] = float("inf") if most is None else _limits["begun"] + most
@@ -32,20 +32,20 @@ def extend(seconds: float) -> None:
         _limits[name] += seconds
 
 
-def left() -> float | None:
+def count_seconds_left() -> float | None:
     """Seconds for the next call; 0 when the time is over, None without a limit."""
     if not _limits:
         return None
-    return max(0.0, min(_end() - time.monotonic(), _limits["each"]))
+    return max(0.0, min(_compute_end() - time.monotonic(), _limits["each"]))
 
 
-def over(limit: float | None = None) -> str:
+def describe_overrun(limit: float | None = None) -> str:
     """Which time is over, where git was waited for: the hook's, or that of a call, which may
     have had a limit of its own (seconds)."""
-    if _limits and time.monotonic() > _end() - 0.01:
+    if _limits and time.monotonic() > _compute_end() - 0.01:
         return "before the time of the whole hook was over"
     return f"in {limit or _limits.get('each', EACH):.3g} seconds"
 
 
-def _end() -> float:
+def _compute_end() -> float:
     return min(_limits["end"], _limits.get("bound", float("inf")))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 METHOD: dict[str, str] = memory.table("core.fsyncmethod")  # as git's configuration has it
 
 
-def read(path: str) -> bytes | None:
+def read_bytes(path: str) -> bytes | None:
     """The bytes of a file; None when there is none, or a link that leads nowhere."""
     try:
         with open(path, "rb") as f:
@@ -42,12 +42,12 @@ def peek(path: str | bytes, at: int = 0, most: int = -1) -> bytes:
         return b""
 
 
-def digest(data: bytes) -> str:
+def hash_bytes(data: bytes) -> str:
     """A name for the bytes of a file."""
     return stdlib.hashlib.sha256(data).hexdigest()
 
 
-def replace(
+def replace_file(
     path: str,
     data: bytes,
     mode: int | None = None,
@@ -58,7 +58,7 @@ def replace(
 
     mode None: that of the file there, else what the umask leaves of 0666.  tmp is the name
     the bytes are first written under; that it exists is an Error.  Where they cannot be written
-    it goes: as a lock of git's it would be in everybody's way.  durable: as fill() has it.
+    it goes: as a lock of git's it would be in everybody's way.  durable: as fill_file() has it.
     """
     tmp = tmp or f"{path}.gitcp-{os.getpid()}"
     try:
@@ -68,7 +68,7 @@ def replace(
         try:
             if mode is not None:
                 os.fchmod(fd, mode)
-            fill(fd, data, durable)
+            fill_file(fd, data, durable)
             os.rename(tmp, path)
         except OSError:
             os.unlink(tmp)
@@ -77,7 +77,7 @@ def replace(
         raise Error(f"cannot write '{path}': {e.strerror}") from None
 
 
-def put(fd: int, data: bytes, at: int = 0) -> int:
+def write_at(fd: int, data: bytes, at: int = 0) -> int:
     """Write all of data at a place of a file; return where it ends.  Raises OSError.
 
     A disk that is almost full takes a part of one write, and says nothing until the next.
@@ -89,44 +89,44 @@ def put(fd: int, data: bytes, at: int = 0) -> int:
     return at
 
 
-def fill(fd: int, data: bytes, durable: bool = False) -> None:
+def fill_file(fd: int, data: bytes, durable: bool = False) -> None:
     """Write all of a new file and close it; durable: it has to outlive a power cut.  Raises
     OSError."""
     try:
-        put(fd, data)
+        write_at(fd, data)
         if durable:
-            sync(fd)
+            sync_file(fd)
     finally:
         os.close(fd)
 
 
-def sync(fd: int) -> None:
+def sync_file(fd: int) -> None:
     """Have a file outlive a power cut, as far as git itself would (core.fsyncMethod)."""
-    if flushes_disk(sys.platform, METHOD.get("core.fsyncmethod", "")):
+    if needs_disk_flush(sys.platform, METHOD.get("core.fsyncmethod", "")):
         fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # type: ignore[attr-defined]
     else:
         os.fsync(fd)
 
 
-def flushes_disk(platform: str, method: str) -> bool:
+def needs_disk_flush(platform: str, method: str) -> bool:
     """Whether the disk's cache is to be flushed by a call of its own: on a Mac fsync() does not,
     and git by default does neither."""
     return platform == "darwin" and method in ("fsync", "batch")
 
 
-def executable() -> int:
+def compute_program_mode() -> int:
     """The mode of a new program under the umask."""
     mask = os.umask(0o077)
     os.umask(mask)
     return 0o777 & ~mask
 
 
-def set_aside(path: str, target: str) -> None:
+def link_aside(path: str, target: str) -> None:
     """Keep the file at path under the name aside as well; path stays until it is replaced.  A file
     of that name with other bytes stays: the new one gets a number."""
     try:
         if os.path.lexists(target):
-            if read(target) == read(path):
+            if read_bytes(target) == read_bytes(path):
                 return
             number = 1
             while os.path.lexists(f"{target}.{number}"):
@@ -137,7 +137,7 @@ def set_aside(path: str, target: str) -> None:
         raise Error(f"cannot keep '{path}' as '{target}': {e.strerror}") from None
 
 
-def listed(folder: str) -> list[str]:
+def list_names(folder: str) -> list[str]:
     """The names in a directory, sorted; none where there is no such directory."""
     try:
         return sorted(os.listdir(folder))
@@ -145,7 +145,7 @@ def listed(folder: str) -> list[str]:
         return []
 
 
-def stamp(file: str | int) -> Stamp:
+def read_stamp(file: str | int) -> Stamp:
     """What a file, or the one of a descriptor, has as long as nothing is written; [] for none."""
     try:
         st = os.stat(file)
@@ -154,7 +154,7 @@ def stamp(file: str | int) -> Stamp:
     return [st.st_ino, st.st_size, st.st_mtime_ns]
 
 
-def older(path: str, seconds: float) -> bool:
+def is_older(path: str, seconds: float) -> bool:
     """Whether nothing has changed a file for so long; of one that is gone: no."""
     try:
         return time.time() - os.lstat(path).st_mtime > seconds
@@ -162,7 +162,7 @@ def older(path: str, seconds: float) -> bool:
         return False
 
 
-def missing(folder: str) -> list[str]:
+def list_missing_folders(folder: str) -> list[str]:
     """The directories that are to be made for a file in folder, outermost first."""
     folders: list[str] = []
     while not os.path.lexists(folder):
@@ -171,7 +171,7 @@ def missing(folder: str) -> list[str]:
     return folders
 
 
-def remove(path: str | bytes) -> None:
+def remove_file(path: str | bytes) -> None:
     """Remove a file; one that is not there is gone already."""
     try:
         os.unlink(path)
@@ -257,7 +257,7 @@ def read_file(path: str, most: int = LARGEST, tail: int = 0) -> bytes | None:
         os.close(fd)
 
 
-def place_aside(common: str, name: str) -> str:
+def choose_place_aside(common: str, name: str) -> str:
     """A new name in <common>/gitcp/corrupt, which is there, for what is not to stay where it is;
     name: of a file or a ref."""
     place = os.path.join(common, "gitcp", "corrupt", f"{name.replace('/', '%')}.{time.time_ns()}")
@@ -269,8 +269,8 @@ def place_aside(common: str, name: str) -> str:
 
 
 def move_aside(common: str, path: str) -> str:
-    """Move what stands at path to place_aside(); where it is now.  Raises OSError."""
-    place = place_aside(common, os.path.basename(path))
+    """Move what stands at path to choose_place_aside(); where it is now.  Raises OSError."""
+    place = choose_place_aside(common, os.path.basename(path))
     os.rename(path, place)
     return place
 

@@ -55,7 +55,7 @@ class Running:
             )
         except OSError as e:
             ends += (self._out, self._err, *([self._in] if feed else []))
-            raise GitError(_words(argv), 127, str(e).encode()) from None
+            raise GitError(_decode_argv(argv), 127, str(e).encode()) from None
         finally:
             for fd in ends:
                 os.close(fd)
@@ -67,20 +67,24 @@ class Running:
 
         limit: seconds, by default what the deadline leaves; after that it is ended: Late.
         """
-        out, self.errors = self._communicate(stdin, deadline.left() if limit is None else limit)
+        out, self.errors = self._communicate(
+            stdin, deadline.count_seconds_left() if limit is None else limit
+        )
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         if trace.on():
             took = (time.perf_counter() - self._began) * 1e3
-            trace.note("git", f"{' '.join(_words(self._argv))} ({status}, {took:.1f} ms)")
+            trace.note("git", f"{' '.join(_decode_argv(self._argv))} ({status}, {took:.1f} ms)")
         if status not in ok:
-            raise GitError(_words(self._argv), status, self.errors)
+            raise GitError(_decode_argv(self._argv), status, self.errors)
         return status, out
 
-    def pipes(self) -> tuple[int, int]:
+    def get_pipes(self) -> tuple[int, int]:
         """(its stdin, its stdout), for a caller that converses; finish() still ends it."""
         return self._in, self._out
 
-    def records(self, sep: bytes = b"\0", stdin: bytes = b"") -> Generator[bytes, None, None]:
+    def stream_records(
+        self, sep: bytes = b"\0", stdin: bytes = b""
+    ) -> Generator[bytes, None, None]:
         """The records git prints, each ended by the one byte sep, as it prints them.
 
         Memory stays flat however many there are.  stdin: for a git that reads all of it before
@@ -90,8 +94,8 @@ class Running:
         """
         begun: list[bytes] = []
         try:
-            self._give(stdin)
-            while data := self._next():
+            self._write_stdin(stdin)
+            while data := self._read_next():
                 if sep in data:
                     *whole, rest = (b"".join(begun) + data).split(sep)
                     yield from whole
@@ -107,15 +111,15 @@ class Running:
             raise
         self.finish()
 
-    def _give(self, stdin: bytes) -> None:
+    def _write_stdin(self, stdin: bytes) -> None:
         left = memoryview(stdin)
         while left:
-            left = feed(self._in, left)
+            left = feed_pipe(self._in, left)
         if self._in >= 0:
             os.close(self._in)
             self._in = -1
 
-    def readable(self) -> bool:
+    def wait_readable(self) -> bool:
         """Wait until it says something, or ends; False when the time is over.  What it complains
         of meanwhile is taken in: it goes on only where somebody reads that."""
         if self._poll is None:
@@ -123,7 +127,7 @@ class Running:
             for fd in (self._out, self._err):
                 self._poll.register(fd, select.POLLIN)
         while True:
-            limit = deadline.left()
+            limit = deadline.count_seconds_left()
             ready = [fd for fd, _ in self._poll.poll(None if limit is None else limit * 1000)]
             if self._out in ready or not ready:
                 return bool(ready)
@@ -132,16 +136,16 @@ class Running:
             elif sum(map(len, self._complaints)) < _MOST:
                 self._complaints.append(data)
 
-    def _next(self) -> bytes:
+    def _read_next(self) -> bytes:
         """What it says next, b"" at its end; raise Late where the deadline passes before."""
-        if self.readable():
+        if self.wait_readable():
             return os.read(self._out, 1 << 16)
-        self.end()
+        self.terminate()
         for fd in (self._out, self._err):
             os.close(fd)
-        raise Late(_words(self._argv), deadline.over())
+        raise Late(_decode_argv(self._argv), deadline.describe_overrun())
 
-    def end(self) -> None:
+    def terminate(self) -> None:
         """End it without waiting for what it may still say: with all below it, if apart."""
         send = os.killpg if self._apart else os.kill
         reaped = 0
@@ -182,11 +186,11 @@ class Running:
             if not ready and wait is not None:
                 for fd in reading | ({self._in} if left else set()):
                     os.close(fd)
-                self.end()
-                raise Late(_words(self._argv), deadline.over(limit))
+                self.terminate()
+                raise Late(_decode_argv(self._argv), deadline.describe_overrun(limit))
             for fd, _ in ready:
                 if fd == self._in:
-                    left = feed(self._in, left)
+                    left = feed_pipe(self._in, left)
                     if not left:
                         poll.unregister(fd)
                         os.close(fd)
@@ -201,7 +205,7 @@ class Running:
         return b"".join(parts[self._out]), b"".join(parts[self._err])
 
 
-def feed(fd: int, left: memoryview) -> memoryview:
+def feed_pipe(fd: int, left: memoryview) -> memoryview:
     """Write what a pipe takes now; what is left, nothing where its reader has gone.
 
     A command dies of SIGPIPE where its own reader has gone: not where a process of its own has.
@@ -219,5 +223,5 @@ def feed(fd: int, left: memoryview) -> memoryview:
         signals.pthread_sigmask(signals.SIG_SETMASK, before)
 
 
-def _words(argv: Iterable[str | bytes]) -> tuple[str, ...]:
+def _decode_argv(argv: Iterable[str | bytes]) -> tuple[str, ...]:
     return tuple(a if isinstance(a, str) else a.decode("utf-8", "replace") for a in argv)

@@ -69,7 +69,7 @@ def run(name: str, argv: Sequence[str]) -> int:
 
     function, rows = find_stage(name)
     args = cli.parse(name, rows, argv)
-    records = function(args, record.read(sys.stdin.buffer))
+    records = function(args, record.read_records(sys.stdin.buffer))
     if not (key := getattr(args, "z", None)):
         return cli.write_records(records)
     for value in dict.fromkeys(one[key] for one in records):

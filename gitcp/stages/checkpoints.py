@@ -212,7 +212,7 @@ def _checked(repo: Repo, metadata: Record, session_id: str, checkpoint_id: str) 
 def _transcript(repo: Repo, record: Record) -> bytes | None:
     """The transcript a record has, or names as a file; redacted."""
     from gitcp.core.transcript import chunks
-    from gitcp.record import raw
+    from gitcp.record import encode_name
     from gitcp.store.v1 import redaction
 
     path = record.get("transcript_path") or ""
@@ -220,10 +220,10 @@ def _transcript(repo: Repo, record: Record) -> bytes | None:
         if not isinstance(record.get(key) or "", str):
             raise InputError(f"'{key}' is not a text")
     if record.get("transcript") is not None:
-        data = raw(record["transcript"])
+        data = encode_name(record["transcript"])
     elif path:
         try:
-            with open(raw(path), "rb") as f:
+            with open(encode_name(path), "rb") as f:
                 data = f.read()
         except OSError as e:
             raise InputError(f"cannot read '{path}': {e.strerror}") from None

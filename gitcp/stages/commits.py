@@ -92,7 +92,7 @@ def _write_ids(match: Record) -> None:
     if text != before:
         from gitcp.process import files
 
-        files.replace(path, text, durable=False)  # what the person wrote survives a full disk
+        files.replace_file(path, text, durable=False)  # what the person wrote survives a full disk
     commit_verdict.tell(repo, commented)
 
 
@@ -236,7 +236,7 @@ def _check(repo: Repo, path: str) -> None:
     key = repo.config.option("gitcp.disclose") or ""
     if trailers.only_trailers(text, comment=comment, template=template, disclosing=key):
         emptied = trailers.collect(trailers.without(text, key), comment=comment)[1]
-        files.replace(path, emptied, durable=False)
+        files.replace_file(path, emptied, durable=False)
 
 
 def _above(text: bytes, comment: bytes) -> bytes:

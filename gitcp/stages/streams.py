@@ -209,7 +209,7 @@ def _live(repo: Repo, objects: Objects, args: Namespace) -> str:
 
 def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Record:
     """What was asked for of the session's metadata in a checkpoint."""
-    from gitcp.record import text
+    from gitcp.record import decode_name
     from gitcp.store.git.tree import Lookup, walk
     from gitcp.store.stream import shadow_refs
     from gitcp.store.v1 import committed_read
@@ -221,7 +221,7 @@ def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Rec
         more["metadata"] = {name: e[1] for name, e in walk(objects, own[1])} if own else {}
     if args.transcript:
         files = look.folder(shadow_refs.METADATA + checkpoint["session_id"])
-        more["transcript"] = text(b"\n".join(committed_read.pieces(objects, files)))
+        more["transcript"] = decode_name(b"\n".join(committed_read.pieces(objects, files)))
     return more
 
 

@@ -21,7 +21,7 @@ def list_changes(args: Namespace, _: object) -> Iterator[Record]:
     announces a record of type end, so that a list cut short is never taken for the whole.
     """
     from gitcp.core.git import tree_entries
-    from gitcp.record import raw
+    from gitcp.record import encode_name
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.snapshot import blobs, snapshot
@@ -33,7 +33,7 @@ def list_changes(args: Namespace, _: object) -> Iterator[Record]:
         tree = objects.read(f"{scan.head}^{{tree}}") if scan.head else None
     head = tree[0] if tree else repo.empty_tree
     yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
-    for path in sorted(scan.changes, key=raw):
+    for path in sorted(scan.changes, key=encode_name):
         change = scan.changes[path]
         yield {**tree_entries.changed(path, change.mode, change.oid, change.was), "type": "change"}
     for item in scan.omitted:
@@ -173,7 +173,7 @@ def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
             parents = args.parents if args.parents is not None else [base] if base else []
             oids = [commit.need_commit(objects, name)["oid"] for name in parents]
             oid = commit.write_commit(objects, repo, tree, oids, args.message)
-            git.settle()  # who reads the record may look for it
+            git.settle_pending()  # who reads the record may look for it
             kept = {"omitted": record["omitted"]} if "omitted" in record else {}
             yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **kept}
 

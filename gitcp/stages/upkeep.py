@@ -21,12 +21,12 @@ _FORMAT = "--format=%(refname)%00%(objectname)%00%(creatordate:unix)"
 
 def list_refs(args: Namespace, _: object) -> Iterator[Record]:
     """A record of type ref for each ref below patterns, in the order of their names."""
-    from gitcp.record import text
+    from gitcp.record import decode_name
     from gitcp.repo import Repo
 
     patterns = args.pattern or orphan_rules.OURS
-    for line in Repo.find().git.lines("for-each-ref", _FORMAT, "--", *patterns, sep=b"\n"):
-        ref, oid, time = text(line).split("\0")
+    for line in Repo.find().git.read_records("for-each-ref", _FORMAT, "--", *patterns, sep=b"\n"):
+        ref, oid, time = decode_name(line).split("\0")
         yield {"type": "ref", "ref": ref, "oid": oid, "time": int(time or 0)}
 
 

@@ -52,10 +52,10 @@ def test_a_hook_has_half_of_its_clients_time_however_much_there_is_to_read(
     monkeypatch.setattr("gitcp.process.deadline.time.monotonic", lambda: now[0])
     deadline.begin()
     if client:
-        deadline.bound(client / 2)
+        deadline.set_bound(client / 2)
     deadline.begin(person, 1000)
     deadline.extend(more)
-    assert deadline.left() == most
+    assert deadline.count_seconds_left() == most
 
 
 def test_what_a_hook_took_before_it_read_its_settings_counts(
@@ -66,10 +66,10 @@ def test_what_a_hook_took_before_it_read_its_settings_counts(
     monkeypatch.setattr("gitcp.process.deadline.time.monotonic", lambda: now[0])
     deadline.begin()
     now[0] += 4
-    deadline.bound(5)
+    deadline.set_bound(5)
     deadline.begin(120, 60)
-    assert deadline.left() == 1
+    assert deadline.count_seconds_left() == 1
     now[0] += 2
-    assert deadline.left() == 0 and "whole hook" in deadline.over()
-    deadline.bound(None)  # the person set gitcp.hook-timeout
-    assert deadline.left() == 60
+    assert deadline.count_seconds_left() == 0 and "whole hook" in deadline.describe_overrun()
+    deadline.set_bound(None)  # the person set gitcp.hook-timeout
+    assert deadline.count_seconds_left() == 60

@@ -133,4 +133,4 @@ def test_relink_in_a_pipe_reads_events(
     event = {"type": "event", "event": "post-rewrite", "args": ["amend"], "stdin": []}
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(event).encode())))
     assert run("relink", ["--hook"]) == 0
-    assert list(record.read(io.BytesIO(capfdbinary.readouterr().out))) == [event]
+    assert list(record.read_records(io.BytesIO(capfdbinary.readouterr().out))) == [event]

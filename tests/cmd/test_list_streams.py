@@ -105,7 +105,7 @@ def test_streams_of_the_original_program_are_listed_and_read(tmp_path: Path, rep
     ]
     assert [r["files"] for r in found] == [["ended.txt", "idle.txt"], ["ended.txt"]]
     done = run("read-stream", found[0]["id"], cwd=tmp_path / "phases")
-    read = list(record.read(io.BytesIO(done.stdout.encode())))
+    read = list(record.read_records(io.BytesIO(done.stdout.encode())))
     assert [r["message"] for r in read] == ["Make an ended file", "Make an idle file"]
     assert old.top is not None
 

@@ -23,7 +23,7 @@ def git(repo: Path) -> Git:
 
 
 def left(git: Git) -> list[bytes]:
-    return git.lines("for-each-ref", "--format=%(refname)", "refs/gitcp", sep=b"\n")
+    return git.read_records("for-each-ref", "--format=%(refname)", "refs/gitcp", sep=b"\n")
 
 
 def test_without_a_pattern_the_refs_of_gitcp_are_listed(git: Git) -> None:
@@ -38,7 +38,7 @@ def test_without_a_pattern_the_refs_of_gitcp_are_listed(git: Git) -> None:
 
 def test_a_record_carries_ref_oid_and_time(git: Git) -> None:
     (found,) = bind("list-refs", ["refs/heads/main"])(())
-    oid = git.out("rev-parse", "main").decode()
+    oid = git.read_line("rev-parse", "main").decode()
     assert found == {"type": "ref", "ref": "refs/heads/main", "oid": oid, "time": 1112354055}
 
 
@@ -66,7 +66,7 @@ def test_a_ref_that_moved_meanwhile_is_kept_and_so_are_the_others(git: Git) -> N
 
 @pytest.mark.parametrize("name", ["refs/heads/main", "refs/gitcp/s/1 x", "HEAD", "-d"])
 def test_what_is_not_ours_is_refused_and_nothing_is_deleted(git: Git, name: str) -> None:
-    oid = git.out("rev-parse", "HEAD").decode()
+    oid = git.read_line("rev-parse", "HEAD").decode()
     records = [{"type": "ref", "ref": r, "oid": oid} for r in ("refs/gitcp/s/1", name)]
     with pytest.raises(Error, match="not a temporary ref of gitcp"):
         list(bind("delete-refs", [])(records))

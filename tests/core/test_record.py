@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gitcp import record
 
 _TEXTS = st.text(st.characters(codec=None)).map(lambda t: t.encode("utf-8", "replace").decode())
-_NAMES = st.binary(max_size=8).map(record.text)
+_NAMES = st.binary(max_size=8).map(record.decode_name)
 _LEAVES = st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 64) - 1) | _TEXTS | _NAMES
 _VALUES = st.recursive(
     _LEAVES, lambda v: st.lists(v) | st.dictionaries(_TEXTS | _NAMES, v), max_leaves=8
@@ -22,9 +22,9 @@ _VALUES = st.recursive(
 
 @given(_VALUES)
 def test_a_record_comes_back_as_it_was_written(value: object) -> None:
-    line = record.dump({"type": "x", "value": value})
+    line = record.dump_record({"type": "x", "value": value})
     assert b"\n" not in line
-    assert next(record.read(io.BytesIO(line + b"\n")))["value"] == value
+    assert next(record.read_records(io.BytesIO(line + b"\n")))["value"] == value
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_a_record_comes_back_as_it_was_written(value: object) -> None:
 def test_an_integer_that_no_record_can_hold_is_written_as_it_would_be_read(
     number: int, written: Any
 ) -> None:
-    assert json.loads(record.dump({"tokens": [number, 1]})) == {"tokens": [written, 1]}
+    assert json.loads(record.dump_record({"tokens": [number, 1]})) == {"tokens": [written, 1]}

@@ -66,7 +66,7 @@ def test_what_a_process_writes_is_one_pack_that_no_prune_takes(objects: Objects)
 
 def test_git_finds_what_was_written_when_it_is_started(objects: Objects) -> None:
     oid = objects.write("blob", b"just now")
-    assert objects._repo.git.out("cat-file", "-t", oid) == b"blob"
+    assert objects._repo.git.read_line("cat-file", "-t", oid) == b"blob"
 
 
 def test_what_only_a_longer_conversation_with_git_asks_for_is_there(objects: Objects) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from gitcp.console import notice
 from gitcp.errors import Error
-from gitcp.git import settle_first
+from gitcp.git import add_pending
 from gitcp.repo import Repo
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.spread import spread
@@ -80,7 +80,7 @@ def test_each_process_reads_with_a_git_of_its_own(objects: Prefetched) -> None:
 
 def test_what_is_to_be_written_is_written_once_and_before(objects: Prefetched) -> None:
     writers: list[int] = []
-    settle_first(lambda: writers.append(os.getpid()), writers.clear)
+    add_pending(lambda: writers.append(os.getpid()), writers.clear)
     oid = git("rev-parse", "HEAD")
 
     def begin(own: Prefetched) -> Callable[[int], tuple[object, ...]]:

@@ -18,17 +18,17 @@ from gitcp.store.git.objects import Objects
 def test_records_come_as_git_prints_them_however_long(repo: Path) -> None:
     content = [b"x" * 70_000, b"", b"last without an end"]
     (repo / "big").write_bytes(b"\n".join(content))
-    assert list(Git().stream("cat-file", "blob", _hash(repo / "big"), sep=b"\n")) == content
+    assert list(Git().stream_records("cat-file", "blob", _hash(repo / "big"), sep=b"\n")) == content
 
 
 def test_a_failure_is_told_behind_what_came_before_it(repo: Path) -> None:
     with pytest.raises(GitError, match="nothing-of-this-name"):
-        list(Git().stream("log", "--format=%H", "nothing-of-this-name"))
+        list(Git().stream_records("log", "--format=%H", "nothing-of-this-name"))
 
 
 def test_who_stops_early_leaves_no_process_behind(repo: Path) -> None:
     running = Git().start("log", "--format=%H", "HEAD")
-    records = running.records(b"\n")
+    records = running.stream_records(b"\n")
     assert len(next(records)) == 40
     records.close()
     with pytest.raises(ProcessLookupError):
@@ -42,13 +42,13 @@ def test_a_hook_does_not_wait_for_records_that_never_come(
     deadline.begin(total=0.1)
     running = Git().start("-c", "alias.wait=!sleep 1", "wait")
     with pytest.raises(Late, match="did not end before the time of the whole hook was over"):
-        list(running.records())
+        list(running.stream_records())
     with pytest.raises(ProcessLookupError):
         os.kill(running.pid, 0)
 
 
 def _hash(path: Path) -> str:
-    return Git().out("hash-object", "-w", str(path)).decode()
+    return Git().read_line("hash-object", "-w", str(path)).decode()
 
 
 def test_a_git_that_complains_at_length_is_not_waited_for(
@@ -65,7 +65,7 @@ def test_a_git_that_complains_at_length_is_not_waited_for(
     with Objects(Repo.find()) as objects:
         assert objects.absent(oids) == {*oids}
     talk = "alias.talk=!seq 40000 >&2; echo said; exit 3"
-    records = Git().stream("-c", talk, "talk", sep=b"\n")
+    records = Git().stream_records("-c", talk, "talk", sep=b"\n")
     assert next(records) == b"said"
     with pytest.raises(GitError) as failure:
         next(records)

@@ -26,7 +26,7 @@ def repo(world: World) -> Repo:
 
 
 def verdict(repo: Repo, **more: Any) -> Any:
-    parent = repo.git.out("rev-parse", "HEAD^").decode().strip()
+    parent = repo.git.read_line("rev-parse", "HEAD^").decode().strip()
     maker = process.describe(os.getpid())
     told = {"id": ID, "head": parent, "parent": parent, "sessions": {"s": DIRECT}, "maker": maker}
     return {**told, **more}

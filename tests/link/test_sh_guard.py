@@ -327,7 +327,7 @@ def test_the_hooks_of_a_former_gitcp_still_work_and_give_way_to_an_enable(
     hook.write_text(text.replace("@ENTRY@", str(ENTRY)))
     place.commit()
     assert place.called() == ["post-commit"]
-    digests = [files.digest(data) for data in (short, hook.read_bytes())]
+    digests = [files.hash_bytes(data) for data in (short, hook.read_bytes())]
     record.write_text(record.read_text().replace(digests[0], digests[1]))
     enable.run([])
     assert hook.read_bytes() == short

@@ -94,7 +94,7 @@ def test_a_macs_disk_is_flushed_where_git_is_to_do_so(
 ) -> None:
     set_("core.fsyncMethod", method)
     assert Repo.find().config.get("core.fsyncmethod") == files.METHOD["core.fsyncmethod"] == method
-    assert files.flushes_disk(platform, method) == (flushed and platform == "darwin")
+    assert files.needs_disk_flush(platform, method) == (flushed and platform == "darwin")
 
 
 def _value(place: Path) -> None:

@@ -47,10 +47,10 @@ def many(count: int) -> Iterator[Record]:
 @given(_VALUES)
 def test_stored_json_is_read_fast_as_core_reads_it(value: object) -> None:
     text = json.dumps(value).encode()
-    record.dump({})  # what writes records has brought orjson in
+    record.dump_record({})  # what writes records has brought orjson in
 
     assert "orjson" in sys.modules
-    assert repr(record.parse(text)) == repr(json.loads(text))
+    assert repr(record.parse_json(text)) == repr(json.loads(text))
 
 
 def test_orjson_is_started_where_there_is_much_to_read_and_not_before() -> None:
@@ -58,9 +58,9 @@ def test_orjson_is_started_where_there_is_much_to_read_and_not_before() -> None:
 import sys
 sys.path.insert(0, {str(TOP)!r})
 from gitcp import record
-few = [record.parse(b'{{"a": [1]}}') for _ in range(3)] == [{{"a": [1]}}] * 3
+few = [record.parse_json(b'{{"a": [1]}}') for _ in range(3)] == [{{"a": [1]}}] * 3
 before = "orjson" in sys.modules
-much = record.parse(b'"' + b"x" * (16 << 20) + b'"') == "x" * (16 << 20)
+much = record.parse_json(b'"' + b"x" * (16 << 20) + b'"') == "x" * (16 << 20)
 print(few, before, much, "orjson" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -69,7 +69,7 @@ print(few, before, much, "orjson" in sys.modules)
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"a": 1}}', b"\xff", b"[" * 5000])
 def test_what_is_no_json_is_refused_as_core_refuses_it(text: bytes) -> None:
-    for parse in (record.parse, json.loads):
+    for parse in (record.parse_json, json.loads):
         with pytest.raises((ValueError, RecursionError)):
             parse(text)
 
@@ -85,7 +85,7 @@ def test_a_record_is_seen_before_a_slow_producer_makes_the_next(
             before.append(len(pipe.seen))
             yield one
 
-    record.write(io.BufferedWriter(pipe), slow())
+    record.write_records(io.BufferedWriter(pipe), slow())
 
     assert before == [0, 1, 2]
 
@@ -94,23 +94,23 @@ def test_records_of_a_fast_producer_are_written_together(monkeypatch: pytest.Mon
     monkeypatch.setattr(record, "_TOGETHER", float("inf"))
     pipe = Pipe()
 
-    record.write(io.BufferedWriter(pipe), many(100))
+    record.write_records(io.BufferedWriter(pipe), many(100))
 
     assert len(pipe.seen) == 1
-    assert list(record.read(io.BytesIO(b"".join(pipe.seen)))) == list(many(100))
+    assert list(record.read_records(io.BytesIO(b"".join(pipe.seen)))) == list(many(100))
 
 
 @given(st.text())
 def test_a_record_in_a_pipe_holds_nothing_that_a_terminal_at_its_end_obeys(text: str) -> None:
     stream = io.BytesIO()
     for words in (text, "\x9b31m", "\x7f", "\u202e", "\U000e0001"):
-        record.write(stream, [{"type": "one", "words": words}])
+        record.write_records(stream, [{"type": "one", "words": words}])
         line = (
             stream.getvalue().decode().splitlines()[-1].replace("\u200c", "").replace("\u200d", "")
         )
         assert line.isprintable(), ascii(words)
         stream.seek(0)
-        assert [*record.read(stream)][-1]["words"] == words
+        assert [*record.read_records(stream)][-1]["words"] == words
 
 
 def test_what_came_before_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_what_came_before_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
     stream = io.BufferedWriter(pipe)
     with pytest.raises(ZeroDivisionError):
-        record.write(stream, failing())
+        record.write_records(stream, failing())
 
     assert b"".join(pipe.seen).count(b"\n") == 2
 
@@ -141,8 +141,8 @@ def test_what_came_before_a_failure_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
 def test_half_of_a_pair_is_no_byte_and_is_written_as_what_is_lost(
     value: object, read: object
 ) -> None:
-    line = record.dump({"type": "one", "value": value})
-    assert list(record.read(io.BytesIO(line))) == [{"type": "one", "value": read}]
+    line = record.dump_record({"type": "one", "value": value})
+    assert list(record.read_records(io.BytesIO(line))) == [{"type": "one", "value": read}]
 
 
 @pytest.mark.parametrize(
@@ -157,4 +157,4 @@ def test_half_of_a_pair_is_no_byte_and_is_written_as_what_is_lost(
 )
 def test_a_name_that_is_none_is_no_record(line: str) -> None:
     with pytest.raises(InputError):
-        list(record.read(io.BytesIO(line.encode())))
+        list(record.read_records(io.BytesIO(line.encode())))

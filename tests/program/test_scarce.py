@@ -129,7 +129,7 @@ def test_a_file_that_cannot_be_written_leaves_no_lock_of_gits_behind(world: Worl
     config = world.path / ".git/config"
     before = config.read_bytes()
     with _no_room(), pytest.raises(Error, match=r"cannot write '.*config': File too large"):
-        files.replace(str(config), b"[core]\n", tmp=f"{config}.lock")
+        files.replace_file(str(config), b"[core]\n", tmp=f"{config}.lock")
     assert config.read_bytes() == before
     world.git("config", "x.y", "it can be written by git still")
 
@@ -139,7 +139,7 @@ def test_a_lock_of_another_git_stays(world: World) -> None:
     lock = config.with_name("config.lock")
     lock.touch()
     with pytest.raises(Error, match=r"cannot write '.*config': File exists"):
-        files.replace(str(config), b"[core]\n", tmp=str(lock))
+        files.replace_file(str(config), b"[core]\n", tmp=str(lock))
     assert lock.exists()
 
 

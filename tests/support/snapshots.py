@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.snapshot import blobs, index, snapshot
@@ -32,7 +32,7 @@ def sh(script: str, cwd: Path | None = None) -> str:
     """Run a script of sh that must succeed; return what it printed."""
     argv = ["sh", "-euc", script]
     done = subprocess.run(argv, cwd=cwd, check=True, capture_output=True)
-    return text(done.stdout)  # git says names that are not UTF-8 as they are
+    return decode_name(done.stdout)  # git says names that are not UTF-8 as they are
 
 
 def git(*args: str, env: dict[str, str] | None = None) -> bytes:
@@ -64,7 +64,7 @@ def listing(tree: str) -> Listing:
         mode, kind, oid = head.decode().split()
         if kind == "blob":
             blobs_there.append(f"{oid} blob")
-        found[text(path)] = (mode, oid)
+        found[decode_name(path)] = (mode, oid)
     asked = "".join(f"{one[:-5]}\n" for one in blobs_there).encode()
     batch = ["git", "cat-file", "--batch-check=%(objectname) %(objecttype)"]
     answers = subprocess.run(batch, input=asked, check=True, capture_output=True).stdout
@@ -83,7 +83,7 @@ def oracle(scratch: Path) -> Listing:
     for line in git("ls-files", "--stage", "--full-name", "-z", ":/", env=env).split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
         mode, oid, _ = head.decode().split()
-        found[text(path)] = (mode, oid)
+        found[decode_name(path)] = (mode, oid)
     return found
 
 

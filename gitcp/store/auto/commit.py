@@ -14,7 +14,7 @@ from gitcp.core.credit import entries, evidence
 from gitcp.core.credit.entries import UNKNOWN
 from gitcp.errors import GitError, Moved
 from gitcp.process.running import Running
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.auto import index_files, person_hooks, refusal
 from gitcp.store.auto.index_files import Git
 from gitcp.store.auto.refusal import Refused
@@ -78,12 +78,12 @@ def _judged(repo: Repo, index: str, message: str) -> str:
     """What the person's hooks make of the message; Refused when one of them says no."""
     path = repo.own("auto", "message")
     with open(path, "wb") as f:
-        f.write(raw(message))
+        f.write(encode_name(message))
     person_hooks.run(repo, "pre-commit", index=index)
     person_hooks.run(repo, "prepare-commit-msg", path, "message", index=index)
     person_hooks.run(repo, "commit-msg", path, index=index)
     with open(path, "rb") as f:
-        judged = text(repo.git.run("stripspace", stdin=f.read() or b"\n")[1])
+        judged = decode_name(repo.git.run("stripspace", stdin=f.read() or b"\n")[1])
     if not judged.strip():
         raise Refused("the hooks left no message")
     return judged
@@ -97,7 +97,7 @@ def _object(repo: Repo, tree: str, parent: str, message: str) -> str:
     words = ("git", "-C", repo.worktree, *args)
     try:
         running = Running(words, person_hooks.environment(repo), True)
-        return running.finish(raw(message))[1].decode().strip()
+        return running.finish(encode_name(message))[1].decode().strip()
     except GitError as e:
         raise Refused(refusal.reason(e)) from None
 
@@ -212,10 +212,10 @@ def _write(repo: Repo, files: Mapping[str, Entry | None]) -> None:
     there = {path: entry for path, entry in files.items() if entry}
     try:
         for path in files.keys() - there.keys():
-            os.unlink(os.path.join(os.fsencode(repo.worktree), raw(path)))
+            os.unlink(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
         if there:
             index.put(there)
-            names = b"".join(raw(path) + b"\0" for path in sorted(there))
+            names = b"".join(encode_name(path) + b"\0" for path in sorted(there))
             index.run("checkout-index", "-f", "-z", "--stdin", stdin=names)
     finally:
         index.remove()

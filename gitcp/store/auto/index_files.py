@@ -9,7 +9,7 @@ import time
 from gitcp.core.git import porcelain
 from gitcp.errors import GitError
 from gitcp.process import files
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.auto.refusal import Refused
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ class Git:
         """Set the entries; None takes a path out."""
         zeros = "0" * len(self.repo.empty_tree)
         lines = [
-            b"%s %s\t%s\0" % (*map(str.encode, entry or ("0", zeros)), raw(path))
+            b"%s %s\t%s\0" % (*map(str.encode, entry or ("0", zeros)), encode_name(path))
             # What goes makes room first: a file may stand where a directory was.
             for path, entry in sorted(entries.items(), key=lambda item: item[1] is not None)
         ]
@@ -53,7 +53,7 @@ class Git:
 
     def remove(self) -> None:
         for path in (self.path, f"{self.path}.lock"):
-            files.remove(path)
+            files.remove_file(path)
 
 
 def staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | None]:
@@ -65,7 +65,7 @@ def staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | None]:
     entries: dict[str, Entry | None] = {}
     for row, path in zip(out[::2], out[1::2], strict=False):
         _, mode, _, oid, kind = row.decode().split(" ")
-        entries[text(path)] = (
+        entries[decode_name(path)] = (
             None if kind == "D" else (f"{kind}{mode}" if kind == "U" else mode, oid)
         )
     return entries
@@ -83,7 +83,7 @@ def private(repo: Repo, tree: str, entries: Entries) -> Git:
 def unstaged(index: Git) -> set[str]:
     """The paths whose file is other than the index has it, or that it does not know."""
     args = ("ls-files", "--modified", "--deleted", "--others", "--exclude-standard", "-z")
-    return {text(path) for path in index.run(*args).split(b"\0")[:-1]}
+    return {decode_name(path) for path in index.run(*args).split(b"\0")[:-1]}
 
 
 def prepared(repo: Repo, tree: str, after: Entries) -> Git:
@@ -95,7 +95,7 @@ def prepared(repo: Repo, tree: str, after: Entries) -> Git:
     theirs, marked = staged(repo, tree, index.path), porcelain.marked(index.run(*_MARKS))
     index.put({path: entry for path, entry in after.items() if path not in theirs})
     for option, paths in zip(("--assume-unchanged", "--skip-worktree"), marked, strict=True):
-        again = b"".join(path + b"\0" for path in paths if after.get(text(path)))
+        again = b"".join(path + b"\0" for path in paths if after.get(decode_name(path)))
         if again:
             index.run("update-index", option, "-z", "--stdin", stdin=again)
     return index
@@ -112,7 +112,7 @@ def _theirs(repo: Repo) -> str:
 
 def _copy(source: str, to: str) -> None:
     os.makedirs(os.path.dirname(to), exist_ok=True)
-    files.remove(to)
+    files.remove_file(to)
     try:
         with open(source, "rb") as f:
             data, status = f.read(), os.fstat(f.fileno())

@@ -49,6 +49,6 @@ def run(repo: Repo, name: str, *args: str, index: str | None = None) -> None:
 
 def there(repo: Repo, *hooks: str) -> bool:
     """Whether one of these hooks is there and can be run."""
-    folder = repo.git.out("rev-parse", "--git-path", "hooks")
+    folder = repo.git.read_line("rev-parse", "--git-path", "hooks")
     at = os.path.join(os.fsencode(repo.worktree), folder)
     return any(os.access(os.path.join(at, os.fsencode(name)), os.X_OK) for name in hooks)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from gitcp.core.back.plan import effective
 from gitcp.errors import Changed
 from gitcp.process import files
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.store.back.present import signature
 
 TYPE_CHECKING = False
@@ -83,7 +83,7 @@ class Apply:
 
     def _replace(self, number: int, action: Action, folder: int) -> None:
         path, sign = action["path"], self._signs.get(action["path"])
-        name = raw(path.rpartition("/")[2])
+        name = encode_name(path.rpartition("/")[2])
         if sign and stat.S_ISDIR(sign[0]):  # its files are gone by now
             self._folders.make_room(path)
             sign = None
@@ -101,13 +101,13 @@ class Apply:
         """Let everything be as it was before run(); what was taken back already is done."""
         for number, action in reversed(self._done):
             path, replaced = action["path"], self._staging.path_of_replaced(number)
-            full = os.path.join(self._top, raw(path))
+            full = os.path.join(self._top, encode_name(path))
             if os.path.lexists(replaced):
                 self._folders.again(path.rpartition("/")[0])
                 self._folders.gone(path)
                 os.rename(replaced, full)
             elif action["now"] is not None and not os.path.isdir(full):
-                files.remove(full)
+                files.remove_file(full)
         self._folders.take_back()
         self._done, self._folders = [], Folders(self._top)
 
@@ -184,7 +184,7 @@ class Folders:
         return at
 
     def _step(self, at: int, path: str, make: bool) -> int | None:
-        name = raw(path.rpartition("/")[2])
+        name = encode_name(path.rpartition("/")[2])
         try:
             return os.open(name, _DIRECTORY, dir_fd=at)
         except OSError as e:
@@ -200,7 +200,7 @@ class Folders:
 
     def make_room(self, path: str) -> None:
         """Remove the directory at path where a file is to come; nothing but empty ones go."""
-        full = os.path.join(self._top, raw(path))
+        full = os.path.join(self._top, encode_name(path))
         for folder, _, _ in os.walk(full, topdown=False):
             self._remove(folder)
 
@@ -208,7 +208,7 @@ class Folders:
         """Remove a directory that a deletion emptied and those above it; never where we are."""
         here = _here() + os.sep
         while folder:
-            full = os.path.join(self._top, raw(folder))
+            full = os.path.join(self._top, encode_name(folder))
             if here.startswith(os.path.realpath(os.fsdecode(full)) + os.sep):
                 return
             if not self._remove(full):
@@ -229,7 +229,7 @@ class Folders:
         parts = folder.split("/") if folder else []
         for n in range(1, len(parts) + 1):
             path = "/".join(parts[:n])
-            full = os.path.join(self._top, raw(path))
+            full = os.path.join(self._top, encode_name(path))
             if os.path.lexists(full) and not os.path.isdir(full):
                 os.unlink(full)
             if not os.path.lexists(full):
@@ -241,7 +241,7 @@ class Folders:
         for path in reversed(self.created):
             if not place or f"{path}/".startswith(f"{place}/"):
                 try:
-                    os.rmdir(os.path.join(self._top, raw(path)))
+                    os.rmdir(os.path.join(self._top, encode_name(path)))
                 except OSError:
                     pass  # somebody else's file is in it, or it is gone already
 

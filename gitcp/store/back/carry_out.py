@@ -14,8 +14,8 @@ from gitcp.core.back.plan import effective
 from gitcp.core.render.spans import many
 from gitcp.errors import Changed, Error, GitError
 from gitcp.process import files
-from gitcp.process.files import read as content
-from gitcp.record import raw, text
+from gitcp.process.files import read_bytes as content
+from gitcp.record import decode_name, encode_name
 from gitcp.store.back import follow, raw_files
 from gitcp.store.back.apply import Apply
 from gitcp.store.back.present import find_other_names, signs
@@ -110,7 +110,7 @@ def _do(
             undo_log.withdraw(repo, written)
         _end(repo)
         if isinstance(e, OSError):
-            where = f": '{text(os.fsencode(e.filename))}'" if e.filename else ""
+            where = f": '{decode_name(os.fsencode(e.filename))}'" if e.filename else ""
             raise Error(f"{e.strerror}{where}; everything is as it was") from None
         raise
     try:
@@ -253,10 +253,10 @@ class Staging:
         lines = {path: entry for path in _attributes(wanted) if (entry := will(path))}
         order = b"".join(_line(path, e) for path, e in {**lines, **wanted}.items())
         env = {"GIT_INDEX_FILE": f"{self.new}.index", "GIT_WORK_TREE": self.new}
-        git = self._repo.git.bound(self.new, env)
+        git = self._repo.git.copy_with(self.new, env)
         try:
             git.run(*WAYS, "update-index", "-z", "--index-info", stdin=order)
-            names = b"".join(raw(path) + b"\0" for path in wanted)
+            names = b"".join(encode_name(path) + b"\0" for path in wanted)
             git.run(*WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
         except GitError as e:
             raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
@@ -271,7 +271,7 @@ class Staging:
 
     def file(self, path: str) -> bytes:
         """Where fill() put a path."""
-        return os.path.join(os.fsencode(self.new), raw(path))
+        return os.path.join(os.fsencode(self.new), encode_name(path))
 
     def path_of_replaced(self, number: int) -> bytes:
         """Where the file that the action of that number replaces is kept meanwhile."""
@@ -284,7 +284,7 @@ class Staging:
 
 def abandoned(repo: Repo) -> list[str]:
     """The names of what stands there, which is nobody's while the caller holds the log's lock."""
-    return files.listed(repo.own("rewind"))
+    return files.list_names(repo.own("rewind"))
 
 
 def _attributes(paths: Iterable[str]) -> set[str]:
@@ -299,4 +299,4 @@ def _attributes(paths: Iterable[str]) -> set[str]:
 
 
 def _line(path: str, entry: Entry) -> bytes:
-    return b"%s %s\t%s\0" % (entry[0].encode(), entry[1].encode(), raw(path))
+    return b"%s %s\t%s\0" % (entry[0].encode(), entry[1].encode(), encode_name(path))

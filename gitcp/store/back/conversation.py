@@ -13,8 +13,8 @@ from gitcp.agents import find_client
 from gitcp.agents.reading import asked
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
-from gitcp.process.files import read as content
-from gitcp.record import timestamp
+from gitcp.process.files import read_bytes as content
+from gitcp.record import format_now
 from gitcp.store.back.moments import AFTER
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import Lookup
@@ -170,7 +170,7 @@ def _path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -
     known = isinstance(live, str) and os.path.isdir(os.path.dirname(live))
     if same_id and known:
         return str(live)
-    name = agent.transcript_name(new_id, timestamp())
+    name = agent.transcript_name(new_id, format_now())
     if known and os.sep not in name:
         return os.path.join(os.path.dirname(str(live)), name)
     return os.path.join(home_dir(agent, os.path.realpath(repo.worktree)), name)

@@ -38,6 +38,6 @@ def merge_blobs(
         return ours, False
     finally:
         for name in names:
-            files.remove(name)
+            files.remove_file(name)
         os.rmdir(place)
     return objects.write("blob", out), status == 0

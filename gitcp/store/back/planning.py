@@ -11,7 +11,7 @@ from functools import partial
 from gitcp.core.back import lineage, plan, three_way
 from gitcp.core.back.point_list import describe_lacking
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.auto.refusal import under_way
 from gitcp.store.back import raw_files
 from gitcp.store.back.merging import merge_blobs
@@ -145,7 +145,7 @@ class _Disk:
         for folder, folders, files in os.walk(self._work.full(path)):
             links = [n for n in folders if os.path.islink(os.path.join(folder, n))]
             for name in [*files, *links]:
-                inside = text(os.path.relpath(os.path.join(folder, name), self._work.top))
+                inside = decode_name(os.path.relpath(os.path.join(folder, name), self._work.top))
                 if inside not in self._gone:
                     self._refuse(path, f"'{inside}' would be lost with its directory")
                     return

@@ -10,7 +10,7 @@ from gitcp.core.back import plan as plans
 from gitcp.core.back import point_list, undo_tree
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.back import moments
 from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git import refs
@@ -171,7 +171,7 @@ def _list_omitted(objects: Objects, files: dict[str, tuple[str, str]]) -> list[s
 
 def _prompt(objects: Objects, files: dict[str, tuple[str, str]]) -> str:
     entry = files.get(summary.PROMPT)
-    prompts = text(objects.need(entry[1], "blob")) if entry else ""
+    prompts = decode_name(objects.need(entry[1], "blob")) if entry else ""
     return prompts.rpartition(summary.SEPARATOR)[2]
 
 
@@ -283,7 +283,7 @@ class Preview:
             return []
         tree = edit_tree(self._objects, self._present.tree, edits)
         out = self._repo.git.run(*_DIFF, self._present.tree, tree)[1]
-        return text(out[:_LONGEST]).splitlines()
+        return decode_name(out[:_LONGEST]).splitlines()
 
     def counts(self, point: Point) -> dict[str, int] | None:
         """verb -> how many paths; None for a point of a conversation alone."""

@@ -8,8 +8,8 @@ import uuid
 
 from gitcp.agents import find_client
 from gitcp.errors import Error
-from gitcp.process.files import read as content
-from gitcp.record import timestamp
+from gitcp.process.files import read_bytes as content
+from gitcp.record import format_now
 from gitcp.store.back import conversation
 from gitcp.store.git.commit import read_commit
 from gitcp.store.session import state as states
@@ -154,7 +154,7 @@ def _local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
         return there[-1]
     if cwd == os.path.realpath(repo.worktree) and (known := _find_conversation(repo, session_id)):
         return known
-    return os.path.join(folder, agent.transcript_name(session_id, timestamp()))
+    return os.path.join(folder, agent.transcript_name(session_id, format_now()))
 
 
 def _find_conversation(repo: Repo, session_id: str) -> str:

@@ -134,6 +134,6 @@ def write_directory(
 def _check_out(repo: Repo, tree: str, folder: str) -> None:
     with TemporaryDirectory(prefix="gitcp-") as beside:
         place = {"GIT_INDEX_FILE": os.path.join(beside, "index"), "GIT_WORK_TREE": folder}
-        git = repo.git.bound(folder, place)
+        git = repo.git.copy_with(folder, place)
         git.run(*carry_out.WAYS, "read-tree", tree)
         git.run(*carry_out.WAYS, "checkout-index", "-a", filters=True)

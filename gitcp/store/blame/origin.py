@@ -7,7 +7,7 @@ from gitcp.agents.reading import around_call, conversation
 from gitcp.core.blame import options as arguments
 from gitcp.errors import Error, InputError
 from gitcp.process import files
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.back.conversation import live
 from gitcp.store.journal import journal
 from gitcp.store.lines import run
@@ -54,7 +54,7 @@ def origins(
     words = ["-L", f"{first},{last}", *([revision] if revision else []), "--", path]
     given = arguments.parse(words)
     known = evidence.blame(git, given, contents=True)
-    file = text(run.asked(repo, git, given, [entry for entry, _ in known]))
+    file = decode_name(run.asked(repo, git, given, [entry for entry, _ in known]))
     start = 0
     for n in range(1, len(known) + 1):
         if n == len(known) or _key(*known[n]) != _key(*known[start]):
@@ -71,8 +71,8 @@ def _origin(repo: Repo, objects: Objects, file: str, part: list[Row], author: Au
     entry, headers = part[0], dict(part[0]["headers"])
     commit = {
         "oid": entry["oid"],
-        "subject": text(headers.get(b"summary", b"")),
-        "committer": text(headers.get(b"committer", b"")),
+        "subject": decode_name(headers.get(b"summary", b"")),
+        "committer": decode_name(headers.get(b"committer", b"")),
     }
     return {
         "type": "origin",
@@ -81,9 +81,9 @@ def _origin(repo: Repo, objects: Objects, file: str, part: list[Row], author: Au
         "original_line": entry["orig"],
         "first": entry["final"],
         "last": part[-1]["final"],
-        "content": [text(one["content"] or b"") for one in part],
+        "content": [decode_name(one["content"] or b"") for one in part],
         **author,
-        "author": text(headers.get(b"author", b"")),
+        "author": decode_name(headers.get(b"author", b"")),
         "commit": commit if entry["oid"].strip("0") else None,
         "call": _call(repo, objects, author),
         "resume": _resume(author),
@@ -165,6 +165,6 @@ def _transcript(state: State, agent_id: str) -> bytes:
     try:
         about = state.get("agent_type") or "", state.get("transcript_path") or "", agent_id
         path = subagent_transcript(*about) if agent_id else None
-        return (files.read(path) if path else None) or b""
+        return (files.read_bytes(path) if path else None) or b""
     except Error:  # an agent, or an id, that has none
         return b""

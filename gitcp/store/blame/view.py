@@ -9,7 +9,7 @@ from gitcp.core.blame import layout, porcelain
 from gitcp.core.blame import options as arguments
 from gitcp.core.lines import authors
 from gitcp.errors import Error
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.lines import run
 from gitcp.store.stream import shadow_refs
 
@@ -69,8 +69,8 @@ def records(repo: Repo, options: Options, blamed: Blamed, evidence: Evidence) ->
             "original_line": entry["orig"],
             "path": entry["path"],
             **author,
-            "author": text(dict(entry["headers"]).get(b"author", b"")),
-            "content": text(entry["content"] or b""),
+            "author": decode_name(dict(entry["headers"]).get(b"author", b"")),
+            "content": decode_name(entry["content"] or b""),
             **({"guess": guess} if guess else {}),
         }
 
@@ -95,7 +95,7 @@ def untracked(repo: Repo, path: str, evidence: Evidence) -> list[Record]:
             "path": path,
             **evidence.author(zeros, path, number),
             "author": "",
-            "content": text(content),
+            "content": decode_name(content),
         }
         for number, content in enumerate(lines if lines != [b""] else [], 1)
     ]
@@ -157,7 +157,7 @@ def _row(
         "oid": entry["oid"],
         "orig": entry["orig"],
         "final": entry["final"],
-        "path": raw(entry["path"]),
+        "path": encode_name(entry["path"]),
         "boundary": b"boundary" in headers,
         "name": mail if "e" in flags else name,
         "date": raw_time if "t" in flags else dates[entry["oid"]],
@@ -178,12 +178,14 @@ def _show_author(
 ) -> tuple[bytes, bytes] | None:
     author = _author(evidence, entry, offset, moved)
     if author["who"] == "session":
-        return raw(authors.label(author)), raw(authors.mail(author))
+        return encode_name(authors.label(author)), encode_name(authors.mail(author))
     guess = _guess(evidence, options, entry, author)
     if guess is not None:
-        return raw(f"{authors.label(guess)}?"), _UNKNOWN[1]
+        return encode_name(f"{authors.label(guess)}?"), _UNKNOWN[1]
     if author["who"] == "unrecorded" and "mark-unknown" in options["flags"]:
-        return (raw(f"{author['agent']} (attested)"), b"<?>") if author["agent"] else _UNKNOWN
+        return (
+            (encode_name(f"{author['agent']} (attested)"), b"<?>") if author["agent"] else _UNKNOWN
+        )
     return _UNKNOWN if author["who"] == "unknown" else None
 
 
@@ -241,7 +243,7 @@ def _with_scratch(
         for name, stamp in stamps.items():
             tree = b"0" * len(shadow_refs.zeros(repo))
             commit = b"tree %s\nauthor x <x> %s\ncommitter x <x> %s\n\n" % (tree, stamp, stamp)
-            oids[name] = text(repo.git.run(*make, stdin=commit, env=env)[1].strip())
+            oids[name] = decode_name(repo.git.run(*make, stdin=commit, env=env)[1].strip())
         known = _log(repo.git, [*stored, *oids.values()], mode, env)
     for name, oid in oids.items():
         abbreviated, date = known.pop(oid)
@@ -260,7 +262,7 @@ def _log(
         oid, _, rest = item.partition(b"\x01")
         name, _, date = rest.partition(b"\x01")
         if oid:
-            known[text(oid.strip())] = name, date
+            known[decode_name(oid.strip())] = name, date
     return known
 
 

@@ -60,7 +60,9 @@ def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
 def _of_undo(repo: Repo, item: Finding) -> bool:
     """Cut an undo log, or remove what none needs; whether that was done."""
     if item["kind"] == orphans.KEPT:
-        still = files.older(item["subject"], leftovers.SCRATCH_AGE)  # no step has begun to need it
+        still = files.is_older(
+            item["subject"], leftovers.SCRATCH_AGE
+        )  # no step has begun to need it
         if still:
             os.unlink(item["subject"])
         return still
@@ -150,5 +152,5 @@ def _file(repo: Repo, finding: Finding, there: set[str]) -> bool:
         return True
     if orphan_rules.owners(name) & there:
         return False
-    files.remove(path)
+    files.remove_file(path)
     return True

@@ -9,7 +9,7 @@ from gitcp.agents.install import json_text, own_files, settings
 from gitcp.core.upkeep.findings import WARNING, finding
 from gitcp.errors import InputError
 from gitcp.process import files
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.care.case import Row
 from gitcp.store.care.installation import (
     ENABLE,
@@ -65,7 +65,7 @@ def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     absent: list[str] = []
     for path in dict.fromkeys(paths.values()):
         wanted = own_files.files(client, path, None)
-        texts = {file: files.read(file) or b"" for file in wanted}
+        texts = {file: files.read_bytes(file) or b"" for file in wanted}
         absent = [file for file, data in texts.items() if not own_files.calls_ours(data)]
         if len(absent) < len(wanted):
             break
@@ -82,7 +82,7 @@ def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
     """Settings by which a client runs no hooks at all; those of its administrator decide."""
     if not client.NO_HOOKS:
         return
-    managed = {path: text(files.peek(path)) for path in client.MANAGED}
+    managed = {path: decode_name(files.peek(path)) for path in client.MANAGED}
     for path, content in (*managed.items(), *texts.items()):
         try:
             value = json_text.parse(content or "{}").get(client.NO_HOOKS)
@@ -98,7 +98,7 @@ def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
 def _below(repo: Repo, client: Client) -> Iterator[Finding]:
     """A client that reads the settings of the directory it is started in, not those of the top."""
     path = client.settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
-    if client.NAME.encode() not in (files.read(path) or b""):
+    if client.NAME.encode() not in (files.read_bytes(path) or b""):
         reason = f"{client.NAME} started in a subdirectory does not read the settings of the top"
         what = f"start it at the top, or 'gitcp enable --user --agent {client.NAME}'"
         yield finding("subdirectory", os.getcwd(), reason, remedy=what)
@@ -110,7 +110,7 @@ def _settings(repo: Repo, client: Client) -> dict[str, str]:
     paths: dict[str, str] = client.settings_paths(home, repo.worktree)
     if "local" in paths and repo.worktree_id:
         paths["local"] = client.settings_paths(home, main)["local"]
-    return {path: text(files.peek(path)) for path in paths.values()}
+    return {path: decode_name(files.peek(path)) for path in paths.values()}
 
 
 def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:

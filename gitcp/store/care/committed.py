@@ -10,7 +10,7 @@ from gitcp.core.transcript import chunks
 from gitcp.core.upkeep.findings import finding
 from gitcp.core.v1 import schema, summary
 from gitcp.errors import Error
-from gitcp.record import parse
+from gitcp.record import parse_json
 from gitcp.store.git import refs
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
@@ -176,7 +176,7 @@ def _paths(
 
 def _json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
     entry = entries.get(summary.METADATA)
-    return summary.load(objects.need(entry[1], "blob"), parse) if entry else None
+    return summary.load(objects.need(entry[1], "blob"), parse_json) if entry else None
 
 
 def read_trees(repo: Repo, objects: Prefetched, places: Iterable[str]) -> dict[str, str]:

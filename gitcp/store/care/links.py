@@ -7,7 +7,7 @@ from gitcp.core.message import links
 from gitcp.core.render.spans import many
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
-from gitcp.record import parse
+from gitcp.record import parse_json
 from gitcp.store.care import committed
 from gitcp.store.git import commit_changes, notes
 from gitcp.store.git.commit import read_commit
@@ -94,7 +94,9 @@ def _without(
         changed = commit_changes.read_many_changes(repo, objects, commits)
         trees = committed_list.prepare(objects, [stored[name] for _, name in links], brief=True)
         for oid, name in links:
-            checkpoint = committed_read.load(objects, name, "", stored[name], trees, True, parse)
+            checkpoint = committed_read.load(
+                objects, name, "", stored[name], trees, True, parse_json
+            )
             if oid not in changed or checkpoint["lacks"]:
                 continue
             record = candidates.edits_in(objects, checkpoint, changed[oid])

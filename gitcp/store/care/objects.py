@@ -8,7 +8,7 @@ from gitcp.console import progress
 from gitcp.core.git.ids import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.upkeep.findings import finding
 from gitcp.errors import GitError
-from gitcp.record import lines, one_a_line, text
+from gitcp.record import decode_lines, decode_name, encode_lines
 from gitcp.store.git import partial
 from gitcp.store.journal import edits_ref
 from gitcp.store.repair.missing import WALK, lacking
@@ -92,10 +92,10 @@ def _missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
     if not there:
         return []
     try:
-        _, out = survey.repo.git.run(*WALK, "--stdin", stdin=one_a_line(there))
+        _, out = survey.repo.git.run(*WALK, "--stdin", stdin=encode_lines(there))
     except GitError:
         return None
-    missing = [line.removeprefix("?") for line in lines(out)]
+    missing = [line.removeprefix("?") for line in decode_lines(out)]
     lost = partial.unpromised(survey.repo, there, set(missing))
     return [oid for oid in missing if oid in lost]
 
@@ -107,9 +107,9 @@ def _there(survey: Survey, refs_here: Sequence[str]) -> list[str]:
 
 
 def _secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
-    stdin = one_a_line(_there(survey, refs_here))
-    lines = survey.repo.git.stream(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
-    pairs = (text(line).partition(" ") for line in lines)
+    stdin = encode_lines(_there(survey, refs_here))
+    lines = survey.repo.git.stream_records(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
+    pairs = (decode_name(line).partition(" ") for line in lines)
     stored = {oid: path for oid, _, path in pairs if _TRANSCRIPTS.fullmatch(path)}
     if not stored or not redaction.readable(survey.repo):
         return

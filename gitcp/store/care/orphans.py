@@ -97,16 +97,16 @@ def expired(state: State, ages: Ages) -> bool:
 
 def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding]:
     repo = survey.repo
-    for name in files.listed(repo.shared("transcript")):
+    for name in files.list_names(repo.shared("transcript")):
         path = repo.shared("transcript", name)
         if _unneeded(path, needed, gone):
             yield orphan("transcript-cache", path, "its session has no state that lasts")
     for folder in survey.folders():
-        for name in files.listed(os.path.join(folder, "turn")):
+        for name in files.list_names(os.path.join(folder, "turn")):
             path = os.path.join(folder, "turn", name)
             if _unneeded(path, needed, gone):
                 yield orphan("turn-file", path, "its session has no state that lasts")
-    for name in files.listed(repo.shared("lock")):
+    for name in files.list_names(repo.shared("lock")):
         kind, _, session_id = name.partition("-")
         path = repo.shared("lock", name)
         if kind in ("session", "transcript") and _unneeded(path, needed, gone, {session_id}):
@@ -120,7 +120,7 @@ def _unneeded(path: str, needed: set[str], gone: set[str], wanted: set[str] | No
     if wanted & needed:
         return False
     # Of a session that begins now the files may come before the state.
-    return bool(wanted & gone) or files.older(path, SCRATCH_AGE)
+    return bool(wanted & gone) or files.is_older(path, SCRATCH_AGE)
 
 
 def _streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
@@ -243,9 +243,9 @@ def _undo_logs(survey: Survey, ages: Ages) -> Iterator[Finding]:
             count = f"{len(steps) - len(left)} of {len(steps)} steps are"
             reason = f"{count} older than {days(ages.archive)}"
             yield orphan(STEPS, ref, reason, oid=oid, before=int(before))
-    for name in files.listed(repo.shared("kept")):
+    for name in files.list_names(repo.shared("kept")):
         path = repo.shared("kept", name)
-        if name not in needed and files.older(path, SCRATCH_AGE):
+        if name not in needed and files.is_older(path, SCRATCH_AGE):
             yield orphan(KEPT, path, "no step of an undo log needs it")
 
 

@@ -37,7 +37,7 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
                 if ref not in survey.refs:
                     yield finding("bad-ref", ref, "git cannot read it")
                     survey.renew()  # whoever took the finding may have repaired it
-            elif files.older(path, LOCK_AGE):
+            elif files.is_older(path, LOCK_AGE):
                 yield finding("lock", path, "nobody has let go of it for a minute")
 
 
@@ -57,9 +57,9 @@ def look_at_scratch(case: Case) -> Iterator[Finding]:
 def leftovers(survey: Survey) -> Iterator[str]:
     """Scratch files, and directories of such, that no process can still be writing."""
     folder = survey.repo.shared("tmp")
-    for name in files.listed(folder):
+    for name in files.list_names(folder):
         path = os.path.join(folder, name)
-        if files.older(path, SCRATCH_AGE):
+        if files.is_older(path, SCRATCH_AGE):
             yield path
 
 
@@ -80,7 +80,7 @@ def look_at_installed(case: Case) -> Iterator[Finding]:
     for entry in known.entries:
         path = known.path(entry)
         try:
-            data = files.read(path)
+            data = files.read_bytes(path)
         except Error:
             if entry["kind"] == "hook":
                 raise
@@ -89,5 +89,5 @@ def look_at_installed(case: Case) -> Iterator[Finding]:
             yield finding("no-hook", path, "it is gone; 'gitcp enable' writes it again")
         elif entry["kind"] == "hook" and not os.access(path, os.X_OK):
             yield finding("changed-hook", path, "git cannot run it; 'gitcp enable' mends that")
-        elif entry["kind"] == "hook" and files.digest(data) != entry["after"]:
+        elif entry["kind"] == "hook" and files.hash_bytes(data) != entry["after"]:
             yield finding("changed-hook", path, "it was changed since 'gitcp enable' wrote it")

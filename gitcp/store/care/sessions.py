@@ -9,7 +9,7 @@ from gitcp.core.upkeep.findings import finding
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.process import files
-from gitcp.record import timestamp
+from gitcp.record import format_now
 from gitcp.store.git import notes, refs
 from gitcp.store.guard import claims
 from gitcp.store.journal import open_edits
@@ -83,7 +83,7 @@ def _left(state: State) -> str:
 def look_at_claims(case: Case) -> Iterator[Finding]:
     """Claims that are held for nobody."""
     repo = case.repo
-    names = set(files.listed(repo.own("claims")))
+    names = set(files.list_names(repo.own("claims")))
     for key in sorted(names - {claim["key"] for claim in claims.listing(repo)}):
         reason = f"a claim is held for nobody: '{key}'"
         yield finding("dead-claim", key, reason, remedy="let go of it")
@@ -174,7 +174,7 @@ def _condense(ctx: Context, session_id: str) -> str:
             "cli_version": state.get("cli_version"),
             "session_id": session_id,
             "strategy": "manual-commit",
-            "created_at": timestamp(),
+            "created_at": format_now(),
             "branch": session_metadata.read_branch(ctx.repo),
             "checkpoints_count": state["checkpoint_count"],
             "files_touched": sorted({path for one in state["streams"] for path in one["files"]}),

@@ -9,7 +9,7 @@ from gitcp.core.decide import orphan_rules
 from gitcp.core.git.ids import CHECKPOINTS, parse_checkpoint_ref
 from gitcp.core.transcript import chunks
 from gitcp.process import files
-from gitcp.record import one_a_line, text
+from gitcp.record import decode_name, encode_lines
 from gitcp.store.care.survey import OURS
 from gitcp.store.git import notes
 from gitcp.store.journal import edits_ref
@@ -71,8 +71,8 @@ def items(repo: Repo, brief: bool = False) -> Iterator[Item]:
 
 def edits(repo: Repo) -> Iterator[Item]:
     """Every object that only edits of sessions have, and neither HEAD nor a branch."""
-    ours = [text(line) for line in repo.git.lines(*_EDITS, sep=b"\n")]
-    theirs = [text(line) for line in repo.git.lines(*_BRANCHES, sep=b"\n")]
+    ours = [decode_name(line) for line in repo.git.read_records(*_EDITS, sep=b"\n")]
+    theirs = [decode_name(line) for line in repo.git.read_records(*_BRANCHES, sep=b"\n")]
     if ours:
         owners, _ = _commits(repo, ours)
         yield from _sized(repo, _owned(_walk(repo, ours, ["HEAD", *theirs]), owners, {}))
@@ -80,8 +80,8 @@ def edits(repo: Repo) -> Iterator[Item]:
 
 def _objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
     """(oid, owner) of every object that only data of ours has."""
-    lines = repo.git.lines("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
-    refs = dict(text(line).split(" ") for line in lines)
+    lines = repo.git.read_records("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
+    refs = dict(decode_name(line).split(" ") for line in lines)
     there = _sizes(repo, list(refs.values()))
     refs = {ref: oid for ref, oid in refs.items() if oid in there and ref != MEMORY}
     sources = [ref for ref in committed_refs.sources(repo) if ref in refs]
@@ -123,9 +123,9 @@ def _sized(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
 
 def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
     """Our commits, what each is; and the person's commits that streams are based on."""
-    _, out = repo.git.run(*_LOG, stdin=one_a_line(refs))
+    _, out = repo.git.run(*_LOG, stdin=encode_lines(refs))
     owners, bases, known = {}, set(), frozenset(states.list_ids(repo))
-    fields = iter(text(out).split("\0"))
+    fields = iter(decode_name(out).split("\0"))
     for oid, ref, time, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
         session = edits_ref.session_of(ref, known)
         session = session or ("" if "," in sessions else sessions)
@@ -153,8 +153,8 @@ def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str
     present = _sizes(repo, without)
     names = [*ours, *(f"^{name}" for name in without if name in present)]
     args = (*_WALK, "--missing=allow-any")
-    for line in repo.git.stream(*args, sep=b"\n", stdin=one_a_line(names)):
-        oid, _, path = text(line).partition(" ")
+    for line in repo.git.stream_records(*args, sep=b"\n", stdin=encode_lines(names)):
+        oid, _, path = decode_name(line).partition(" ")
         yield oid, path
 
 
@@ -184,19 +184,19 @@ def _sizes(repo: Repo, oids: list[str]) -> dict[str, int]:
     if not oids:
         return {}
     form = "--batch-check=%(objectsize:disk)"
-    _, out = repo.git.run("cat-file", form, stdin=one_a_line(oids))
+    _, out = repo.git.run("cat-file", form, stdin=encode_lines(oids))
     pairs = zip(oids, out.splitlines(), strict=True)
     return {name: int(size) for name, size in pairs if size.isdigit()}
 
 
 def _files(repo: Repo) -> Iterator[Item]:
     """Every file of ours beside the objects: states, and what all else there is."""
-    for name in files.listed(os.path.join(repo.common, "entire-sessions")):
+    for name in files.list_names(os.path.join(repo.common, "entire-sessions")):
         path = os.path.join(repo.common, "entire-sessions", name)
         yield from _file(path, "states", name.removesuffix(".json"))
     folders = [repo.shared()]
     worktrees = os.path.join(repo.common, "worktrees")
-    folders += [os.path.join(worktrees, name, "gitcp") for name in files.listed(worktrees)]
+    folders += [os.path.join(worktrees, name, "gitcp") for name in files.list_names(worktrees)]
     for top in folders:
         for folder, _, names in os.walk(top):
             of_sessions = os.path.basename(folder) in (

@@ -7,7 +7,7 @@ import os
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.process import files
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs, state_copy
@@ -51,8 +51,8 @@ class Survey:
         repo = self.repo
         self.refs: dict[str, str] = {}
         self.held: set[str] = set()
-        for line in repo.git.lines("for-each-ref", _FORMAT, *OURS, sep=b"\n"):
-            ref, oid, place = text(line).split("\0")
+        for line in repo.git.read_records("for-each-ref", _FORMAT, *OURS, sep=b"\n"):
+            ref, oid, place = decode_name(line).split("\0")
             self.refs[ref] = oid
             if place:
                 self.held.add(ref)
@@ -64,8 +64,8 @@ class Survey:
     def heads(self) -> set[str]:
         """Where the HEADs of all worktrees are."""
         if self._heads is None:
-            lines = self.repo.git.lines("worktree", "list", "--porcelain", sep=b"\n")
-            self._heads = {text(line[5:]) for line in lines if line.startswith(b"HEAD ")}
+            lines = self.repo.git.read_records("worktree", "list", "--porcelain", sep=b"\n")
+            self._heads = {decode_name(line[5:]) for line in lines if line.startswith(b"HEAD ")}
         return self._heads
 
     def missing(self) -> list[str]:
@@ -126,7 +126,7 @@ class Survey:
         """The directory of each worktree's own files of ours."""
         yield os.path.join(self.repo.common, "gitcp")
         worktrees = os.path.join(self.repo.common, "worktrees")
-        for name in files.listed(worktrees):
+        for name in files.list_names(worktrees):
             yield os.path.join(worktrees, name, "gitcp")
 
     def _read_tips(self) -> None:

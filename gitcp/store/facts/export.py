@@ -8,7 +8,7 @@ from functools import partial
 from gitcp.agents.reading.items import items
 from gitcp.core.facts import rows
 from gitcp.errors import Error, GitError
-from gitcp.record import lines, text
+from gitcp.record import decode_lines, decode_name
 from gitcp.store.facts import prices
 from gitcp.store.facts.dataset import Batch
 from gitcp.store.git.prefetch import Prefetched
@@ -72,9 +72,9 @@ def _plan(
 ) -> tuple[int, dict[str, str]]:
     """How many commits are not seen, and rows.changes() of them all."""
     form = "--no-show-signature", "--format=%H %P"
-    log = repo.git.stream("log", "-z", *form, "--end-of-options", *chosen, "--")
+    log = repo.git.stream_records("log", "-z", *form, "--end-of-options", *chosen, "--")
     try:
-        graph = [text(row).split() for row in log]
+        graph = [decode_name(row).split() for row in log]
     except GitError as e:
         raise e.plain() from None
     new = sum(row[0] not in seen for row in graph)
@@ -82,7 +82,7 @@ def _plan(
 
 
 def _ends(repo: Repo, chosen: Sequence[str]) -> list[str]:
-    return lines(repo.git.run("rev-parse", "--revs-only", *chosen)[1])
+    return decode_lines(repo.git.run("rev-parse", "--revs-only", *chosen)[1])
 
 
 def _add(

@@ -15,7 +15,7 @@ from gitcp.core.facts import rows, schema
 from gitcp.core.facts.questions import QUESTIONS
 from gitcp.errors import Error
 from gitcp.git import Git
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.repo import Repo
 from gitcp.store.facts import dataset, export
 
@@ -106,10 +106,12 @@ def export_one(source: Source, directory: str, light: bool) -> Record:
     repository, state ("same" where its HEAD is what was exported last, else "exported"), commits,
     how many are new, and seconds.  Raises Error where it cannot be cloned or read."""
     began, about = time.monotonic(), _about(source)
-    git.may_fetch()
+    git.allow_fetch()
     quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     seen = dataset.tips(directory, about["repository"])
-    head = text(Git(None, quiet).run("ls-remote", "--", source[0], "HEAD")[1]).partition("\t")[0]
+    head = decode_name(Git(None, quiet).run("ls-remote", "--", source[0], "HEAD")[1]).partition(
+        "\t"
+    )[0]
     if seen and head == seen[0]:
         return {**about, "state": "same", "commits": 0, "seconds": time.monotonic() - began}
     with tempfile.TemporaryDirectory(prefix="gitcp-facts-") as at:
@@ -128,7 +130,7 @@ def _clone(here: Git, source: Source, light: bool) -> None:
     )
     place = source[1] or "origin"
     listed = here.run("ls-remote", "--", place, *_STORE)[1].splitlines()
-    refs = [text(line).partition("\t")[2] for line in listed]
+    refs = [decode_name(line).partition("\t")[2] for line in listed]
     if refs:
         named = (f"+{ref}:{ref}" for ref in refs)
         here.run("fetch", "-q", "--no-filter", "--no-tags", place, *named)

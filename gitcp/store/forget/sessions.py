@@ -9,7 +9,7 @@ from gitcp.core.decide import orphan_rules
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
 from gitcp.process import files
-from gitcp.record import lines
+from gitcp.record import decode_lines
 from gitcp.store.care.survey import Survey
 from gitcp.store.git import private, refs
 from gitcp.store.git.objects import Objects
@@ -151,7 +151,7 @@ def _forget_files(
             markers.forget(repo, name)
     for top in survey.folders():
         for folder in _COPIES:
-            for name in files.listed(os.path.join(top, folder)):
+            for name in files.list_names(os.path.join(top, folder)):
                 if orphan_rules.owners(name) & owners:
                     pictures.forget(repo, files.peek(os.path.join(top, folder, name)))
                     private.remove(repo, os.path.join(top, folder, name))
@@ -199,8 +199,8 @@ def _find_used(repo: Repo, survey: Survey) -> list[str]:
             named |= {end[1] for end in ends if isinstance(end, list)} | {*line.get("trees", ())}
         index = {"GIT_INDEX_FILE": os.path.join(top, "index")}
         listed = repo.git.run("ls-files", "-s", env=index)[1]
-        named |= {line.split()[1] for line in lines(listed)}
-    for name in files.listed(repo.shared("transcript")):
+        named |= {line.split()[1] for line in decode_lines(listed)}
+    for name in files.list_names(repo.shared("transcript")):
         if name.endswith(".json"):
             known = private.cached(repo.shared("transcript", name), shapes.TRANSCRIPT) or {}
             named |= {chunk[0] for chunk in known.get("chunks", ())}
@@ -212,4 +212,4 @@ def in_packs_of_git(repo: Repo, moved: Sequence[Edit]) -> bool:
     """Whether git still has what was forgotten, in loose objects or packs of its own."""
     oids = [edit[2] for edit in moved if edit[2]]
     checked = repo.git.run("cat-file", "--batch-check", stdin="\n".join(oids).encode())[1]
-    return any(not line.endswith(" missing") for line in lines(checked))
+    return any(not line.endswith(" missing") for line in decode_lines(checked))

@@ -6,10 +6,10 @@ import io
 import os
 
 from gitcp.errors import GitError, Late
-from gitcp.git import fetches
+from gitcp.git import is_fetch_allowed
 from gitcp.process import deadline
-from gitcp.process.running import feed
-from gitcp.record import raw
+from gitcp.process.running import feed_pipe
+from gitcp.record import encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ class Batch:
         self._start()
 
     def _start(self) -> None:
-        env = None if fetches() else _NOWHERE
+        env = None if is_fetch_allowed() else _NOWHERE
         self._run = self._repo.git.start(*_COMMAND, feed=True, env=env)
-        self._in = self._run.pipes()[0]
+        self._in = self._run.get_pipes()[0]
         self._output = io.BufferedReader(_Output(self._run), _PIPE)
 
     def look(self, spec: str) -> tuple[str, int] | None:
@@ -113,9 +113,9 @@ class Batch:
 
     def _ask(self, command: str, specs: Sequence[str]) -> None:
         asked = "".join([f"{command} {spec}\0" for spec in specs])
-        left = memoryview(raw(f"{asked}flush\0"))
+        left = memoryview(encode_name(f"{asked}flush\0"))
         while left:  # of a git that ended nothing is left: reading tells
-            left = feed(self._in, left)
+            left = feed_pipe(self._in, left)
 
     def _object(self) -> Object | None:
         head = self._answer()
@@ -156,14 +156,14 @@ class _Output(io.RawIOBase):
     """What git says, as far as the time reaches."""
 
     def __init__(self, run: Running) -> None:
-        self._run, self._out = run, run.pipes()[1]
+        self._run, self._out = run, run.get_pipes()[1]
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer with what is there; raise Late where the deadline passes before."""
-        if not self._run.readable():
-            self._run.end()
-            raise Late(("git", "cat-file"), deadline.over())
+        if not self._run.wait_readable():
+            self._run.terminate()
+            raise Late(("git", "cat-file"), deadline.describe_overrun())
         return os.readv(self._out, [buffer])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from gitcp.errors import Error
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def write_commit(
     """Store a commit by the person, now; return its oid."""
     head = [f"tree {tree}", *(f"parent {p}" for p in parents)]
     head += [f"author {ident(repo, 'AUTHOR')}", f"committer {ident(repo)}"]
-    return objects.write("commit", raw("\n".join([*head, "", message.rstrip("\n")]) + "\n"))
+    return objects.write("commit", encode_name("\n".join([*head, "", message.rstrip("\n")]) + "\n"))
 
 
 def read_commit(objects: Objects, spec: str) -> Commit | None:
@@ -87,9 +87,9 @@ def parse_commit(oid: str, data: bytes) -> Commit:
         "parents": [],
         "author": "",
         "committer": "",
-        "message": text(message),
+        "message": decode_name(message),
     }
-    for line in text(head).split("\n"):
+    for line in decode_name(head).split("\n"):
         key, _, value = line.partition(" ")
         if key == "parent":
             commit["parents"].append(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.decide import difference, line_evidence
 from gitcp.errors import Error, GitError
-from gitcp.record import one_a_line, text
+from gitcp.record import decode_name, encode_lines
 from gitcp.start import stdlib
 from gitcp.store.git.tree import diff_trees, tree_of
 
@@ -26,8 +26,10 @@ _OURS = ".entire/"
 def staged(git: Git, parent: str) -> Changes:
     """What the index of this commit changes against the tree-ish parent."""
     args = "diff-index --cached --raw -z --no-renames --no-abbrev --ignore-submodules=none"
-    out = git.lines(*args.split(), parent)
-    return {text(path): _staged(head) for head, path in zip(out[::2], out[1::2], strict=True)}
+    out = git.read_records(*args.split(), parent)
+    return {
+        decode_name(path): _staged(head) for head, path in zip(out[::2], out[1::2], strict=True)
+    }
 
 
 def _staged(raw: bytes) -> Staged:
@@ -80,7 +82,7 @@ def _by_git(repo: Repo, oids: list[str]) -> dict[str, Changes]:
     args = "diff-tree --stdin --always --root -r -z --no-renames --no-abbrev"
     changes: dict[str, Changes] = {}
     try:
-        _, out = repo.git.run(*args.split(), stdin=one_a_line(oids))
+        _, out = repo.git.run(*args.split(), stdin=encode_lines(oids))
     except GitError:
         return {}  # something is missing: each is asked alone
     fields, of = iter(out.split(b"\0")[:-1]), ""
@@ -88,7 +90,7 @@ def _by_git(repo: Repo, oids: list[str]) -> dict[str, Changes]:
         if not field.startswith(b":"):
             of = field.decode()
             changes[of] = {}
-        elif not (path := text(next(fields))).startswith(_OURS):
+        elif not (path := decode_name(next(fields))).startswith(_OURS):
             changes[of][path] = _staged(field)
     return changes
 

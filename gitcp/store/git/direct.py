@@ -9,7 +9,7 @@ import os
 
 from gitcp.core.git import packfile
 from gitcp.process import files
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.git import refs
 from gitcp.store.pack import packs
 
@@ -38,7 +38,7 @@ def read(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None:
     if obj[1] != "commit":
         raise Unsure
     near[oid] = obj
-    tree = text(obj[2].partition(b"\n")[0].removeprefix(b"tree "))
+    tree = decode_name(obj[2].partition(b"\n")[0].removeprefix(b"tree "))
     if not _is_oid(repo, tree):
         raise Unsure
     return near.get(tree) or _read(repo, tree)

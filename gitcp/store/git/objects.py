@@ -7,7 +7,7 @@ from itertools import islice
 
 from gitcp import git, trace
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.start import late
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ class Objects:
 
     def close(self) -> None:
         """End; what was written is there for git."""
-        git.settle()
+        git.settle_pending()
         if self._batch:
             self._batch.close()
             self._batch = None
@@ -87,7 +87,7 @@ class Objects:
                 return self._near[named[0]] if named else None
             spec = named[0]
         obj = self._git().ask(spec)
-        if obj is None and git.settle():
+        if obj is None and git.settle_pending():
             obj = self._git().ask(spec)
         return self._note(obj)
 
@@ -100,7 +100,7 @@ class Objects:
 
     def near(self, oids: Iterable[str]) -> None:
         """Have these at hand, as far as they are small; asked for at once."""
-        git.settle()
+        git.settle_pending()
         wanted = [oid for oid in oids if oid not in self._near]
         for at in range(0, len(wanted), _AT_ONCE):
             for obj in self._git().ask_all(wanted[at : at + _AT_ONCE]):
@@ -110,7 +110,7 @@ class Objects:
     def _look(self, spec: str) -> tuple[str, int] | None:
         """As Batch.look(), of what was written just now, too."""
         named = self._git().look(spec)
-        return self._git().look(spec) if named is None and git.settle() else named
+        return self._git().look(spec) if named is None and git.settle_pending() else named
 
     def _git(self) -> Batch:
         if self._batch is None:
@@ -131,7 +131,7 @@ class Objects:
         """The objects in their order, many asked for at once, none of which stays at hand: so
         memory holds one.  Ask for nothing else between."""
         names = iter(oids)
-        git.settle()
+        git.settle_pending()
         while window := list(islice(names, _AT_ONCE)):
             answers = self._git().ask_all(window)
             try:
@@ -146,7 +146,7 @@ class Objects:
         unsure = sorted({oid for oid in oids if oid not in self._near and not self.packs.has(oid)})
         if not unsure:
             return set()
-        git.settle()
+        git.settle_pending()
         gone: set[str] = set()
         for at in range(0, len(unsure), _AT_ONCE):
             window = unsure[at : at + _AT_ONCE]
@@ -202,4 +202,4 @@ class Objects:
                         return self.write("blob", data)
                 elif oid := self.packs.stream(f, size):
                     return oid
-        raise Error(f"'{text(path)}' changes while it is read")
+        raise Error(f"'{decode_name(path)}' changes while it is read")

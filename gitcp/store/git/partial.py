@@ -2,14 +2,14 @@
 is wanted.
 
 A hook never does: what is not here is not here.  A command that a person waits for may
-(git.may_fetch()); git alone would fetch the objects one by one.
+(git.allow_fetch()); git alone would fetch the objects one by one.
 """
 
 from __future__ import annotations
 
 from gitcp import git, trace
 from gitcp.errors import GitError, Late
-from gitcp.record import one_a_line
+from gitcp.record import encode_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _FETCH = (
 
 def remote(repo: Repo) -> str:
     """The remote that has what this clone left out, '' where it is whole or must not fetch."""
-    return _promisor(repo) if git.fetches() else ""
+    return _promisor(repo) if git.is_fetch_allowed() else ""
 
 
 def _promisor(repo: Repo) -> str:
@@ -51,13 +51,13 @@ def unpromised(repo: Repo, oids: Sequence[str], missing: set[str]) -> set[str]:
 
 def stay_home(repo: Repo) -> None:
     """Fetch nothing any more in this process, though a person waits for it."""
-    git.stay_home()
+    git.forbid_fetch()
     repo.git.env["GIT_NO_LAZY_FETCH"] = "1"
 
 
 def lacks(repo: Repo, oids: Sequence[str]) -> bool:
     """Whether anything that these trees consist of is missing here."""
-    _, out = repo.git.run(*_WHICH.split(), stdin=one_a_line(oids))
+    _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
     return b"?" in out
 
 
@@ -70,10 +70,10 @@ def bring(
     """
     oids = [oid for oid in oids if len(oid) == len(repo.empty_tree) and _HEX.issuperset(oid)]
     try:
-        _, out = repo.git.run(*_WHICH.split(), stdin=one_a_line(oids))
+        _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
         listed = out.decode().split()
         below = [oid[1:] for oid in listed if oid[0] == "?"] if walk else []
-        away = one_a_line([*below, *(oid for oid in oids if oid not in set(listed))])
+        away = encode_lines([*below, *(oid for oid in oids if oid not in set(listed))])
         if away:
             env = {"GITCP_ACTIVE": "1"}
             running = repo.git.start(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.store.git import partial
 from gitcp.store.git.objects import Objects
 
@@ -100,12 +100,12 @@ class Prefetched(Objects):
         oids: dict[str, str | None] = {}
         size = 0
         for spec in [*wanted, ""]:
-            if not spec or size + len(raw(spec)) > _PIPE:
+            if not spec or size + len(encode_name(spec)) > _PIPE:
                 heads = self._git().look_all(window)
                 oids.update((n, head and head[0]) for n, head in zip(window, heads, strict=True))
                 window, size = [], 0
             window.append(spec)
-            size += len(raw(spec)) + len(b"info \n missing")
+            size += len(encode_name(spec)) + len(b"info \n missing")
         return oids
 
     def forget(self) -> None:

@@ -120,7 +120,7 @@ def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
         repo.make_folder(os.path.dirname(tmp))
         fd = os.open(tmp, _WRITES, 0o600)
     try:
-        files.fill(fd, data, durable)
+        files.fill_file(fd, data, durable)
         if _is_for_all(path):
             repo.share(tmp)
         try:
@@ -129,7 +129,7 @@ def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
             repo.make_folder(os.path.dirname(path))
             put_file(repo.common, tmp, path)
     except OSError:
-        files.remove(tmp)
+        files.remove_file(tmp)
         raise
 
 
@@ -167,7 +167,7 @@ def touch(repo: Repo, path: str) -> None:
 def remove(repo: Repo, path: str) -> None:
     """Remove a private file; what else is there is moved to <common>/gitcp/corrupt."""
     try:
-        files.remove(path)
+        files.remove_file(path)
     except (IsADirectoryError, PermissionError):
         if not os.path.isdir(path) or os.path.islink(path):
             raise

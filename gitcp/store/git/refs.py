@@ -9,7 +9,7 @@ from gitcp import memory, trace
 from gitcp.errors import Error, GitError, Moved
 from gitcp.lock import exclusive
 from gitcp.process import files
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.start import stdlib
 from gitcp.store.git import private
 
@@ -63,7 +63,7 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
             orders += [f"delete {ref}", old]
         else:
             raise Error(f"'{ref}': neither an old nor a new value")
-    data = raw("\0".join(orders) + "\0")
+    data = encode_name("\0".join(orders) + "\0")
     args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
     for left in range(len(edits), -1, -1):  # each ref's lock may be one a kill left
         try:
@@ -107,7 +107,7 @@ def read(repo: Repo, ref: str) -> str | None:
     """The oid of a full ref name, None when there is no such ref; read from the files where they
     tell it plainly."""
     if ref.startswith(_SHARED) and repo.config.get("extensions.refstorage", "files") == "files":
-        content = _stored(repo, raw(ref))
+        content = _stored(repo, encode_name(ref))
         if _is_oid(repo, content):
             return content.decode()
         if not content and not os.path.lexists(os.path.join(repo.common, ref)):
@@ -164,9 +164,9 @@ def may_be_below(repo: Repo, prefix: str) -> bool:
     """Whether a ref may begin with prefix, a directory: False only where the files show none."""
     if repo.config.get("extensions.refstorage", "files") != "files":
         return True
-    if files.listed(os.path.join(repo.common, prefix)):
+    if files.list_names(os.path.join(repo.common, prefix)):
         return True
-    return b" " + raw(prefix) in _read_packed(os.fsencode(repo.common))
+    return b" " + encode_name(prefix) in _read_packed(os.fsencode(repo.common))
 
 
 def leave_out_empty(repo: Repo, patterns: Iterable[str]) -> list[str]:
@@ -185,9 +185,10 @@ def listing(repo: Repo, *patterns: str) -> dict[str, str]:
         return {}
     form = "--format=%(refname)%00%(objectname)"
     pairs = (
-        line.split(b"\0") for line in repo.git.lines("for-each-ref", form, *patterns, sep=b"\n")
+        line.split(b"\0")
+        for line in repo.git.read_records("for-each-ref", form, *patterns, sep=b"\n")
     )
-    return {text(ref): oid.decode() for ref, oid in pairs}
+    return {decode_name(ref): oid.decode() for ref, oid in pairs}
 
 
 def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
@@ -212,13 +213,13 @@ def _take_stale_lock(repo: Repo, path: str) -> bool:
     """Take away a lock file that is older than git waits for one; False when it is not."""
     away = repo.shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
     try:
-        seen = os.lstat(raw(path))
+        seen = os.lstat(encode_name(path))
         repo.make_folder(os.path.dirname(away))
         if _now(away) - seen.st_mtime < _STALE:
             return False
-        os.rename(raw(path), away)
+        os.rename(encode_name(path), away)
         if (taken := os.lstat(away)).st_ino != seen.st_ino or taken.st_dev != seen.st_dev:
-            os.link(away, raw(path))  # a living git's, made in between
+            os.link(away, encode_name(path))  # a living git's, made in between
             return False
     except FileNotFoundError:
         return True  # its holder let go

@@ -62,11 +62,11 @@ def _fold(name: str, ignores_case: bool) -> str:
 
 def _tracked(repo: Repo, path: str) -> str:
     """A path with so much of it as is tracked spelled as in the index."""
-    git = repo.git.bound(None, {"GIT_LITERAL_PATHSPECS": "0"})
+    git = repo.git.copy_with(None, {"GIT_LITERAL_PATHSPECS": "0"})
     begin, end = path, ""
     while begin:
         escaped = "".join(f"\\{c}" if c in "*?[\\" else c for c in begin)
-        tracked = git.stream("ls-files", "-z", "--", f":(top,icase){escaped}")
+        tracked = git.stream_records("ls-files", "-z", "--", f":(top,icase){escaped}")
         if names := {os.fsdecode(name)[: len(begin)] for name in islice(tracked, _MOST)}:
             return (begin if begin in names else min(names)) + end
         begin, _, name = begin.rpartition("/")

@@ -13,7 +13,7 @@ from collections import deque
 
 from gitcp import git
 from gitcp.console import notice
-from gitcp.process.running import feed
+from gitcp.process.running import feed_pipe
 from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ def _started(objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> list[_
     """A worker for each processor, as far as the system allows; none where there is but one."""
     here = getattr(os, "sched_getaffinity", None)
     count = len(here(0)) if here else os.cpu_count() or 1
-    git.settle()  # what is written is for them to read, not to write once more
+    git.settle_pending()  # what is written is for them to read, not to write once more
     workers: list[_Worker] = []
     try:
         while 1 < count > len(workers) < _MOST:
@@ -107,7 +107,7 @@ class _Worker:
         self.busy, self._batch = True, batch
         left = memoryview(_message(batch))
         while left:
-            left = feed(self._in, left)
+            left = feed_pipe(self._in, left)
 
     def answer(self, work: Work[Any, Any]) -> Any:
         """What it answers of the batch; where it has ended, what work() makes of it."""

@@ -6,7 +6,7 @@ Everything here reads and writes only the directories on the paths in question.
 from __future__ import annotations
 
 from gitcp.errors import Error
-from gitcp.record import raw
+from gitcp.record import encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def tree_of(objects: Objects, commit: str | None) -> str | None:
 def write_tree(objects: Objects, entries: Tree) -> str:
     """Store one tree; return its oid."""
     # git sorts a directory as if its name ended in a slash
-    keyed = sorted((raw(n) + b"/" * (e[0] == TREE), raw(n), e) for n, e in entries.items())
+    keyed = sorted(
+        (encode_name(n) + b"/" * (e[0] == TREE), encode_name(n), e) for n, e in entries.items()
+    )
     data = [
         b"%s %s\0%s" % (mode.lstrip("0").encode(), name, bytes.fromhex(oid))
         for _, name, (mode, oid) in keyed

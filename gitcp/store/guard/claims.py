@@ -135,7 +135,7 @@ def _locked(repo: Repo) -> exclusive:
 def _living(repo: Repo) -> list[Claim]:
     """The claims that an agent stands behind; the others go, and what is no claim is set aside."""
     living: list[Claim] = []
-    for name in files.listed(repo.own("claims")):
+    for name in files.list_names(repo.own("claims")):
         try:
             claim = private.load(repo.own("claims", name), shapes.CLAIM)
         except Damaged as e:
@@ -171,7 +171,7 @@ def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
 def _read(repo: Repo) -> list[Claim]:
     """Every claim that can be read; nothing is changed."""
     claims: list[Claim] = []
-    for name in files.listed(repo.own("claims")):
+    for name in files.list_names(repo.own("claims")):
         claim: Claim | None = private.cached(repo.own("claims", name), shapes.CLAIM)
         if claim and claim["key"] == name:
             claims.append(claim)

@@ -195,7 +195,7 @@ def _live(repo: Repo, *seen: Look | None) -> set[str]:
 
 
 def _wait(repo: Repo) -> int:
-    wait, left = int(repo.config.option("gitcp.guard-wait")), deadline.left()
+    wait, left = int(repo.config.option("gitcp.guard-wait")), deadline.count_seconds_left()
     return wait if left is None else min(wait, int(left / 2))
 
 

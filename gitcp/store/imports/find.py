@@ -9,7 +9,7 @@ from gitcp import agents
 from gitcp.agents.reading import edits
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
-from gitcp.record import lines
+from gitcp.record import decode_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Conversation:
 
 def roots(repo: Repo, former: Iterable[str] = ()) -> list[str]:
     """The directories that the repository is or was in, the deepest first."""
-    listed = lines(repo.git.run("worktree", "list", "--porcelain")[1])
+    listed = decode_lines(repo.git.run("worktree", "list", "--porcelain")[1])
     trees = [line[9:] for line in listed if line.startswith("worktree ")]
     every = [*trees, *map(os.path.abspath, former)]
     every += [os.path.realpath(one) for one in every]
@@ -139,6 +139,6 @@ def since(repo: Repo, date: str) -> float:
 def own_addresses(repo: Repo) -> set[str]:
     """The addresses of whoever commits here: as configured, and those of HEAD's reflog."""
     args = ("log", "-g", "--format=%ge", "--max-count=2000", "HEAD", "--")
-    known = lines(repo.git.run(*args, ok=(0, 128))[1])
+    known = decode_lines(repo.git.run(*args, ok=(0, 128))[1])
     known += [repo.config.get("user.email"), os.environ.get("GIT_COMMITTER_EMAIL", "")]
     return {one.strip().lower() for one in known if one.strip()}

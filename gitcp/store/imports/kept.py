@@ -10,7 +10,7 @@ from gitcp.agents.install import json_text
 from gitcp.core.render.spans import many
 from gitcp.errors import InputError
 from gitcp.process import files
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.imports import find
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ def deletions(repo: Repo, home: str, clients: Kept) -> list[str]:
 def _is_set(client: Client, key: str, repo: Repo, home: str) -> bool:
     for path in (*client.MANAGED, *client.settings_paths(home, repo.worktree).values()):
         try:
-            if key in json_text.parse(text(files.peek(path)) or "{}", comments=True):
+            if key in json_text.parse(decode_name(files.peek(path)) or "{}", comments=True):
                 return True
         except InputError:
             continue

@@ -14,7 +14,7 @@ from gitcp.core.git import ids
 from gitcp.core.imports import chain, holding
 from gitcp.core.lines import attribution
 from gitcp.core.message import links
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import need_commit
 from gitcp.store.imports.proof import Calls
@@ -162,8 +162,8 @@ class Planner:
 
     def _list(self, *where: str, only: set[str] | None = None) -> Iterator[Commit]:
         form = "log -z --no-merges --date-order --reverse --no-show-signature --no-notes"
-        for item in self._repo.git.stream(*form.split(), _FORMAT, *where):
-            oid, time, author_time, address = text(item).split("\n")
+        for item in self._repo.git.stream_records(*form.split(), _FORMAT, *where):
+            oid, time, author_time, address = decode_name(item).split("\n")
             if only is None or address.lower() in only:
                 yield Commit(oid, int(time), int(author_time))
 

@@ -7,7 +7,7 @@ import time
 
 from gitcp.core.guard import discards
 from gitcp.errors import Late
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.journal import look
 from gitcp.store.journal.known import Known
 
@@ -95,7 +95,7 @@ def _read_answers(
         except Late as e:
             late.append(e)  # the other one is ended, too
             continue
-        paths = map(text, out.split(b"\0")[:-1])
+        paths = map(decode_name, out.split(b"\0")[:-1])
         lost |= {path for path in paths if any(discards.covers(x, path, tracked) for x in losses)}
     if late:
         raise late[0]

@@ -47,7 +47,7 @@ def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", NAME)
     file, size, lines = _READ.get(path, (0, 0, []))
-    if size and files.stamp(path)[:2] == [file, size]:
+    if size and files.read_stamp(path)[:2] == [file, size]:
         return [*lines], size
     try:
         with os.fdopen(open_file(path), "rb", buffering=0) as f:
@@ -202,7 +202,7 @@ class Journal:
         try:
             size = os.fstat(fd).st_size
             torn = size and os.pread(fd, 1, size - 1) != b"\n"
-            files.put(fd, b"\n" * bool(torn) + data, size)
+            files.write_at(fd, b"\n" * bool(torn) + data, size)
         finally:
             os.close(fd)
         self.lines += expanded(self.repo, lines)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core.credit import entries
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.start import late
 from gitcp.store.git import reflog
 from gitcp.store.git.tree import Lookup, diff_trees, file_at, tree_of
@@ -100,7 +100,7 @@ def take(
 
 
 def _may_differ(repo: Repo, before: Known, path: str) -> bool:
-    own = _ctime(os.path.join(os.fsencode(repo.worktree), raw(path)))
+    own = _ctime(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
     return own is None or not before.unchanged(path, own)
 
 
@@ -184,10 +184,10 @@ def describe_change(
 def _changed_at(repo: Repo, path: str, seen: int) -> int | None:
     """When a path changed: its own stamp, or that of a directory above it which was moved."""
     root = os.fsencode(repo.worktree)
-    own = _ctime(os.path.join(root, raw(path)))
+    own = _ctime(os.path.join(root, encode_name(path)))
     if own is not None and entries.latest(own) > seen:
         return own
-    newest, folder = own, os.path.dirname(raw(path))
+    newest, folder = own, os.path.dirname(encode_name(path))
     while True:
         stamp = _ctime(os.path.join(root, folder))
         if stamp is not None and (newest is None or stamp > newest):

@@ -7,7 +7,7 @@ from itertools import count
 from gitcp.core.credit import entries
 from gitcp.core.lines import attribution
 from gitcp.core.lines.replay import PERSON, UNKNOWN
-from gitcp.record import timestamp
+from gitcp.record import format_now
 from gitcp.start import late
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import Lookup, tree_of
@@ -115,7 +115,7 @@ class Credit:
     def attribution(self, session_id: str) -> dict[str, Any]:
         """initial_attribution of a session in the whole commit."""
         counts = attribution.attribution(session_id, self.paths.values())
-        return {"calculated_at": timestamp(), **counts}
+        return {"calculated_at": format_now(), **counts}
 
     def touched(self, session_id: str) -> set[str]:
         """The paths of which a session wrote or removed lines that no commit before has taken."""

@@ -14,7 +14,7 @@ from gitcp.core.decide import line_evidence
 from gitcp.core.lines import line_diff, replay
 from gitcp.core.lines.replay import without_space
 from gitcp.errors import Error, GitError
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.lines import run
 
 TYPE_CHECKING = False
@@ -81,15 +81,15 @@ class Earlier:
     ) -> Iterator[tuple[str, str, str]]:
         """(commit, path, blob) of all that commits made of paths, newest first."""
         commit = oid = ""
-        args = [*map(raw, tips), b"--", *map(raw, paths)]
-        for token in self._repo.git.stream(*_RAW, *options, "--end-of-options", *args):
+        args = [*map(encode_name, tips), b"--", *map(encode_name, paths)]
+        for token in self._repo.git.stream_records(*_RAW, *options, "--end-of-options", *args):
             if oid:
-                yield commit, text(token), oid
+                yield commit, decode_name(token), oid
                 oid = ""
             elif token.lstrip(b"\n").startswith(b":"):
-                oid = text(token.split(b" ")[3])
+                oid = decode_name(token.split(b" ")[3])
             else:
-                commit = text(token)
+                commit = decode_name(token)
 
     def spots(
         self,
@@ -134,7 +134,7 @@ class Earlier:
     def _sources(self, place: Place, message: bytes) -> Iterator[str]:
         """The commits that may have lines that one restores at a path."""
         for oid in _REVERTS.findall(message):
-            yield f"{text(oid)}^"
+            yield f"{decode_name(oid)}^"
         oid = self._again.get(place, "")
         if oid.strip("0"):
             before = self._before(place, f"--find-object={oid}")

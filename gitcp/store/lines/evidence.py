@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.blame import porcelain
 from gitcp.core.lines import alignment, authors, line_diff, recording
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, stamp
 from gitcp.store.lines import history, recorded, run, uncommitted
@@ -183,8 +183,8 @@ class Evidence:
             self._earlier.walk(places)
 
     def _tips(self) -> list[str]:
-        names = self._repo.git.lines("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
-        return [text(name) for name in names if not name.startswith(b"^")]
+        names = self._repo.git.read_records("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
+        return [decode_name(name) for name in names if not name.startswith(b"^")]
 
     def author(self, commit: str, path: str, line: int, content: bytes | None = None) -> Author:
         """Who wrote a line (1-based) of path in commit; nobody() of whom nothing is known.
@@ -222,7 +222,7 @@ class Evidence:
         """The author of a commit, `Name <mail> seconds`, and its message."""
         if commit not in self._makers:
             there = read_commit(self._objects, commit)
-            known = (there["author"], raw(there["message"])) if there else ("", b"")
+            known = (there["author"], encode_name(there["message"])) if there else ("", b"")
             self._makers[commit] = known
         return self._makers[commit]
 
@@ -332,7 +332,7 @@ class Evidence:
         return bool(known) and any(line not in known for line in lines)
 
     def _changes(self, commits: Iterable[str], paths: Iterable[str]) -> list[Change]:
-        names = [raw(path) for path in dict.fromkeys(paths)]
+        names = [encode_name(path) for path in dict.fromkeys(paths)]
         return run.of_paths(self._repo, [*dict.fromkeys(commits)], names)
 
     def _align(self, places: Sequence[Place]) -> None:

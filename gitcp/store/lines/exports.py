@@ -7,7 +7,7 @@ import time
 from gitcp import VERSION
 from gitcp.core.exports import agent_trace, git_ai, git_ai_union
 from gitcp.core.lines import alignment
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.git import notes, refs
 from gitcp.store.git.commit import need_commit, read_commit, stamp, write_commit
 from gitcp.store.git.prefetch import Prefetched
@@ -76,7 +76,7 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
     for oid, log in logs.items():
         path, entry = notes.place(objects, tree, oid)
         old = objects.need(entry[1], "blob") if entry else b""
-        theirs = git_ai.load(text(old)) if old.strip() else None
+        theirs = git_ai.load(decode_name(old)) if old.strip() else None
         if old.strip() and theirs is None:
             refused.append(f"the note on '{oid[:12]}' is no authorship log: left alone")
             continue
@@ -127,7 +127,7 @@ def _recorded(evidence: Evidence, oid: str, path: str) -> dict[int, Author]:
 def _resolved(repo: Repo, merge: str) -> list[str]:
     """The paths that a merge has as none of its parents has them: git log passes merges over."""
     args = ("diff-tree", "-c", "-r", "-z", "--name-only", "--no-commit-id", merge)
-    return [text(path) for path in repo.git.lines(*args)]
+    return [decode_name(path) for path in repo.git.read_records(*args)]
 
 
 def _committer(objects: Objects, oid: str) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from gitcp.core.stats import sums
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
 from gitcp.store.lines import run
@@ -49,9 +49,9 @@ def retold(
     """
     where: tuple[str | bytes, ...] = (
         "--end-of-options",
-        *map(raw, revisions),
+        *map(encode_name, revisions),
         b"--",
-        *map(raw, paths),
+        *map(encode_name, paths),
     )
 
     first: Evidence | None = None  # of this process, which has done a batch before it forks

@@ -6,7 +6,7 @@ from gitcp.core.exports import git_ai
 from gitcp.core.lines import proven
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
-from gitcp.record import parse, text
+from gitcp.record import decode_name, parse_json
 from gitcp.store.git import notes
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 
@@ -59,7 +59,7 @@ class Recorded:
         if not (place := self._place(checkpoint_id)):
             return {}
         about = self._objects, checkpoint_id, *place, self._trees
-        sessions = committed_read.load(*about, brief=True, parse=parse)["sessions"]
+        sessions = committed_read.load(*about, brief=True, parse=parse_json)["sessions"]
         parts = {
             s["session_id"]: committed_read.pieces(self._objects, s["files"]) for s in sessions
         }
@@ -90,14 +90,14 @@ class Recorded:
                 "lines": self._lines(entry["files"]),
                 "time": str(entry["metadata"].get("created_at") or ""),
             }
-            for entry in committed_read.load(*about, brief=True, parse=parse)["sessions"]
+            for entry in committed_read.load(*about, brief=True, parse=parse_json)["sessions"]
         ]
 
     def _lines(self, files: Tree) -> dict[str, Any] | None:
         if summary.LINES not in files:
             return None
         try:
-            value = parse(self._objects.need(files[summary.LINES][1], "blob"))
+            value = parse_json(self._objects.need(files[summary.LINES][1], "blob"))
         except (Error, ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
@@ -171,7 +171,7 @@ class Attested:
         if commit not in self._logs:
             data = self._reader.text(commit)
             if data:
-                self._logs[commit] = git_ai.load(text(data))
+                self._logs[commit] = git_ai.load(decode_name(data))
             else:
                 self._logs[commit] = None
         return self._logs[commit]

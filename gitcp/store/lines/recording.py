@@ -11,7 +11,7 @@ from gitcp.core.git.ids import CHECKPOINTS
 from gitcp.core.lines import recording
 from gitcp.core.lines.recording import BEGUN, ENDED
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.git import notes, private
 from gitcp.store.git.commit import ident, stamp
 from gitcp.store.v1 import committed_refs
@@ -61,7 +61,7 @@ def share(repo: Repo, objects: Objects) -> None:
     known = dict.fromkeys(_read(repo).splitlines())
 
     def edit(note: bytes | None) -> bytes:
-        every = sorted({*known, *text(note or b"").splitlines()})
+        every = sorted({*known, *decode_name(note or b"").splitlines()})
         return "".join(f"{line}\n" for line in every).encode("utf-8", "surrogateescape")
 
     notes.change(repo, objects, repo.empty_tree, edit)
@@ -75,7 +75,7 @@ def periods(repo: Repo, reader: notes.Reader) -> Periods:
         shared = reader.text(repo.empty_tree) or b""
     except Error:
         shared = b""
-    known = recording.periods(recording.events(_read(repo) + text(shared)))
+    known = recording.periods(recording.events(_read(repo) + decode_name(shared)))
     return known or _writers(repo)
 
 
@@ -83,8 +83,8 @@ def _writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
     known: dict[str, int] = {}
     for ref in committed_refs.sources(repo)[:1]:
         start = f"--glob={ref}/*" if ref == CHECKPOINTS else ref
-        for row in repo.git.lines("log", "--format=%at %ae", start, sep=b"\n"):
-            seconds, _, mail = text(row).partition(" ")
+        for row in repo.git.read_records("log", "--format=%at %ae", start, sep=b"\n"):
+            seconds, _, mail = decode_name(row).partition(" ")
             known[mail] = min(int(seconds), known.get(mail, int(seconds)))
     return {mail: [(seconds, None)] for mail, seconds in known.items()}
 
@@ -103,7 +103,7 @@ def _author(repo: Repo) -> tuple[str, int]:
 
 
 def _read(repo: Repo) -> str:
-    return text(private.cached_bytes(repo.shared("recording")))
+    return decode_name(private.cached_bytes(repo.shared("recording")))
 
 
 def _last(repo: Repo) -> tuple[str, str, int, str] | None:

@@ -8,7 +8,7 @@ from gitcp.core.blame import options as arguments
 from gitcp.core.blame import porcelain
 from gitcp.core.git import patches
 from gitcp.errors import USAGE, GitError, UsageError
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,13 +54,15 @@ def befores(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
     for entry in entries:
         for key, value in entry["headers"]:
             if key == b"previous":
-                paths[entry["oid"], entry["path"]] = text(patches.unquote(value.split(b" ", 1)[1]))
+                paths[entry["oid"], entry["path"]] = decode_name(
+                    patches.unquote(value.split(b" ", 1)[1])
+                )
     return paths
 
 
 def _started(git: Git, *args: str) -> Running:
     ways = ("-c", "core.useReplaceRefs=false")  # filters and textconv are the person's
-    return git.start(*ways, "blame", *map(raw, args), filters=True)
+    return git.start(*ways, "blame", *map(encode_name, args), filters=True)
 
 
 def _finished(running: Running) -> bytes:
@@ -94,7 +96,7 @@ def asked(repo: Repo, git: Git, options: Options, rows: Sequence[Entry]) -> byte
     paths = {row["path"] for row in rows}
     # `<rev> <file>`, or `<file> <rev>` as git also takes it.
     likely = [n for n in reversed(names) if n in paths or os.path.lexists(_at(repo, n))]
-    return raw((likely or names or [""])[0])
+    return encode_name((likely or names or [""])[0])
 
 
 def _at(repo: Repo, path: str) -> str:
@@ -113,7 +115,9 @@ def changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
     what is no revision.
     """
     try:
-        yield from patches.commits(repo.git.stream(*_LOG, *patches.FORMAT, *args, sep=b"\n"))
+        yield from patches.commits(
+            repo.git.stream_records(*_LOG, *patches.FORMAT, *args, sep=b"\n")
+        )
     except GitError as e:
         raise e.plain() from None
 
@@ -135,4 +139,4 @@ def of_paths(repo: Repo, commits: Sequence[str], paths: Sequence[bytes]) -> list
 def compare_trees(repo: Repo, base: str, tip: str) -> list[Patch]:
     """What git says is otherwise in tip than in base, commits or trees."""
     args = "diff-tree", "-r", *_LOG[1:], "--end-of-options", base, tip, "--"
-    return patches.list_patches(repo.git.stream(*args, sep=b"\n"))
+    return patches.list_patches(repo.git.stream_records(*args, sep=b"\n"))

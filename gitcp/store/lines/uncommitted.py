@@ -9,7 +9,7 @@ from gitcp.core.credit import entries, evidence
 from gitcp.core.git import ids
 from gitcp.core.lines import authors, replay
 from gitcp.errors import Error
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.store.journal import journal, look
 from gitcp.store.lines import edit_lines
 from gitcp.store.match import inherited_ids
@@ -35,7 +35,7 @@ def content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
     at hand then; None where nothing stands that can be read."""
     try:
         entry = blobs.at(repo, objects, [path], write=False)[path]
-        with open(os.path.join(raw(repo.top or ""), raw(path)), "rb") as file:
+        with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
             data = file.read()
         data = _converted(repo, objects, path, entry[1], data) if entry else b""
     except (Error, OSError, KeyError):

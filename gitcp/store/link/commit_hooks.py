@@ -11,7 +11,7 @@ import os
 from gitcp import trace
 from gitcp.core.decide import phases
 from gitcp.core.message import trailers
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.start import late
 from gitcp.store.git import commit_changes, refs
 from gitcp.store.git.commit import need_commit, read_commit
@@ -168,7 +168,9 @@ def _copied(objects: Objects, args: Sequence[str]) -> tuple[list[str], dict[str,
     other = read_commit(objects, args[2]) if args[1:2] == ["commit"] and args[2:] else None
     if other is None:
         return [], {}
-    return trailers.read(raw(other["message"])), late.find_commits.refused(objects, [other["oid"]])
+    return trailers.read(encode_name(other["message"])), late.find_commits.refused(
+        objects, [other["oid"]]
+    )
 
 
 def conclude(repo: Repo, objects: Objects) -> Conclusion:
@@ -188,7 +190,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
         "dismissed": False,
         "noted": False,
         "linked": False,
-        "carried": trailers.read(raw(commit["message"])),
+        "carried": trailers.read(encode_name(commit["message"])),
         "inherited": [],
     }
     counts = phases.transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=rewriting(repo))[1]
@@ -210,7 +212,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
 def _obey(
     repo: Repo, objects: Objects, commit: Commit, verdict: Verdict | None, conclusion: Conclusion
 ) -> None:
-    ids = trailers.read(raw(commit["message"]))
+    ids = trailers.read(encode_name(commit["message"]))
     if verdict and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):
         conclusion["sessions"] = verdict["sessions"]
         # Without any text it was us who took the line out (check-message), or never put it in.

@@ -12,7 +12,7 @@ from gitcp import trace
 from gitcp.core.credit import entries
 from gitcp.core.decide import overlap
 from gitcp.core.decide.line_evidence import holds_line
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.start import late
 from gitcp.store.git import commit_changes, reflog
 from gitcp.store.journal import elsewhere, open_edits
@@ -169,4 +169,4 @@ def _in_environment(marker: Marker) -> bool:
 
 
 def _is_gone(repo: Repo, path: str) -> bool:
-    return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), raw(path)))
+    return not os.path.lexists(os.path.join(os.fsencode(repo.worktree), encode_name(path)))

@@ -10,7 +10,7 @@ import os
 from gitcp.core import json
 from gitcp.core.message import trailers
 from gitcp.core.upkeep import shapes
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.store.git import private
 from gitcp.store.git.commit import read_commit
 from gitcp.store.match import commit_memory
@@ -69,7 +69,7 @@ def refused(repo: Repo, head: str, commit: Commit) -> set[str]:
         return set()
     if not verdict.get("told") or verdict.get("commented") or not commit["message"].strip():
         return set()
-    return set(verdict.get("ids", ())).difference(trailers.read(raw(commit["message"])))
+    return set(verdict.get("ids", ())).difference(trailers.read(encode_name(commit["message"])))
 
 
 def load(repo: Repo) -> Verdict | None:
@@ -94,7 +94,7 @@ def unkept(ctx: Context) -> bool:
     if not verdict or not verdict["id"] or ctx.head in commit_memory.read_judged(ctx.repo):
         return False
     commit = read_commit(ctx.objects, ctx.head)
-    if commit is None or verdict["id"] not in trailers.read(raw(commit["message"])):
+    if commit is None or verdict["id"] not in trailers.read(encode_name(commit["message"])):
         return False
     return committed_refs.find(ctx.repo, ctx.objects, verdict["id"]) is None
 

@@ -11,7 +11,7 @@ from gitcp.core.credit import entries
 from gitcp.core.transcript import tokens
 from gitcp.core.v1.summary import load
 from gitcp.errors import Error, InputError
-from gitcp.record import timestamp
+from gitcp.record import format_now
 from gitcp.start import late
 from gitcp.store.stream import branches
 from gitcp.store.turn import tasks
@@ -50,7 +50,7 @@ def describe_session(
         "cli_version": state.get("cli_version"),
         "session_id": session_id,
         "strategy": "manual-commit",
-        "created_at": timestamp(),
+        "created_at": format_now(),
         "branch": read_branch(repo),
         "checkpoints_count": state.get("checkpoint_count", 0),
         "files_touched": sorted(session_files),

@@ -8,7 +8,7 @@ import os
 
 from gitcp.core.message import trailers
 from gitcp.process import files as texts
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.match import candidates
@@ -106,8 +106,8 @@ def evident(repo: Repo, objects: Objects, ids: Collection[str], changes: Changes
 
 
 def _ids_in(repo: Repo, name: str) -> list[str]:
-    return trailers.anywhere(raw(_text(repo, name)))
+    return trailers.anywhere(encode_name(_text(repo, name)))
 
 
 def _text(repo: Repo, name: str) -> str:
-    return text(texts.peek(os.path.join(repo.git_dir, name)))
+    return decode_name(texts.peek(os.path.join(repo.git_dir, name)))

@@ -13,7 +13,7 @@ from gitcp.core.git import packfile
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.process import files
-from gitcp.record import one_a_line, raw
+from gitcp.record import encode_lines, encode_name
 from gitcp.store.pack import kept
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def unpin(repo: Repo, tips: Iterable[str]) -> None:
     commits = list(tips)
     if not commits:
         return
-    walk = repo.git.stream(*_WALK, *_NEEDED, sep=b"\n", stdin=one_a_line(commits))
+    walk = repo.git.stream_records(*_WALK, *_NEEDED, sep=b"\n", stdin=encode_lines(commits))
     _drop(repo, {line.decode() for line in walk}, False)
 
 
@@ -42,8 +42,8 @@ def destroy(repo: Repo, but: Iterable[str]) -> None:
     """Take out of packs of ours whatever no ref, reflog or index needs, and none of these objects.
     Nobody may be writing objects meanwhile."""
     gone = {oid for oid, _ in objects(repo)}
-    also = one_a_line(but)
-    for line in repo.git.stream(*_WALK, *_ALL_NEEDED, sep=b"\n", stdin=also):
+    also = encode_lines(but)
+    for line in repo.git.stream_records(*_WALK, *_ALL_NEEDED, sep=b"\n", stdin=also):
         gone.discard(line.decode())
     _drop(repo, gone, True)
 
@@ -61,7 +61,7 @@ def _drop(repo: Repo, gone: set[str], destroyed: bool) -> None:
 def forget_logs(repo: Repo, refs: Iterable[str]) -> None:
     """Empty the reflogs of refs: they would still name what is to go."""
     for ref in refs:
-        if os.path.exists(os.path.join(os.fsencode(repo.common), b"logs", raw(ref))):
+        if os.path.exists(os.path.join(os.fsencode(repo.common), b"logs", encode_name(ref))):
             repo.git.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", ref)
 
 
@@ -115,7 +115,7 @@ def _copy(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None
             size += end - begin
         target.write(digest.digest())
         target.flush()
-        files.sync(target.fileno())
+        files.sync_file(target.fileno())
     trailer = bytes(digest.digest())
     kept.write(f"{new}.idx", packfile.index(entries, trailer, kept.hasher(repo.algo)), durable=True)
     kept.place(repo, trailer.hex(), new)

@@ -113,7 +113,7 @@ def add(repo: Repo, name: str, data: bytes) -> None:
 
 def forget(repo: Repo) -> None:
     """Begin the file anew: packs are gone."""
-    files.remove(_path(repo))
+    files.remove_file(_path(repo))
 
 
 def _read_file(repo: Repo) -> dict[str, bytes]:

@@ -87,10 +87,10 @@ def _move(path: str, to: str) -> None:
                 _leave_room(g.fileno(), os.fstat(f.fileno()).st_size)
                 stdlib.shutil.copyfileobj(f, g)
                 g.flush()
-                files.sync(g.fileno())
+                files.sync_file(g.fileno())
             os.rename(beside, to)
         except OSError:
-            files.remove(beside)
+            files.remove_file(beside)
             raise
         os.unlink(path)
 
@@ -98,15 +98,15 @@ def _move(path: str, to: str) -> None:
 def write(path: str, data: bytes, durable: bool = False) -> None:
     """Make the file, or make it again; durable: it has to outlive a power cut."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-    files.fill(fd, data, durable)
+    files.fill_file(fd, data, durable)
 
 
 def put(fd: int, data: bytes, at: int) -> int:
-    """Write data at a place of a pack, as files.put() does.  Raises OSError, with nothing
+    """Write data at a place of a pack, as files.write_at() does.  Raises OSError, with nothing
     written, where the pack would then be larger than what the disk has left: a commit that git
     makes meanwhile needs room too."""
     _leave_room(fd, len(data), at)
-    return files.put(fd, data, at)
+    return files.write_at(fd, data, at)
 
 
 def _leave_room(fd: int, more: int, size: int = 0) -> None:
@@ -119,7 +119,7 @@ def _leave_room(fd: int, more: int, size: int = 0) -> None:
 def remove(path: str) -> None:
     """Remove what there is of a pack."""
     for end in _ENDS:
-        files.remove(path + end)
+        files.remove_file(path + end)
 
 
 def list_packs(repo: Repo, ours: Container[str] = ()) -> list[str]:
@@ -133,20 +133,20 @@ def list_packs(repo: Repo, ours: Container[str] = ()) -> list[str]:
     if kept and _borrows(repo):
         for name in kept:
             _enlist(repo, name)
-            files.remove(os.path.join(there, f"{name}.keep"))
-    return list(dict.fromkeys([*kept, *files.listed(repo.shared("packs"))]))
+            files.remove_file(os.path.join(there, f"{name}.keep"))
+    return list(dict.fromkeys([*kept, *files.list_names(repo.shared("packs"))]))
 
 
 def list_kept(repo: Repo) -> list[str]:
     """As list_packs(), with the packs that others have git keep, which are few."""
-    names = files.listed(folder(repo))
+    names = files.list_names(folder(repo))
     return [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
 
 
 def leave(repo: Repo, name: str) -> None:
     """From now on a pack is git's, to prune and to pack as it likes."""
-    files.remove(os.path.join(folder(repo), f"{name}.keep"))
-    files.remove(repo.shared("packs", name))
+    files.remove_file(os.path.join(folder(repo), f"{name}.keep"))
+    files.remove_file(repo.shared("packs", name))
 
 
 def _is_ours(path: str) -> bool:

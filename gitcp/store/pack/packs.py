@@ -18,7 +18,7 @@ import zlib
 from gitcp import git, memory, trace
 from gitcp.core.git import packfile
 from gitcp.process import files
-from gitcp.record import one_a_line
+from gitcp.record import encode_lines
 from gitcp.start import late
 from gitcp.store.pack import indexes, kept
 
@@ -96,7 +96,7 @@ class Packs:
         if not oids:
             return
         base, env = os.path.join(folder, "pack"), {"GIT_OBJECT_DIRECTORY": folder}
-        _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=one_a_line(oids), env=env)
+        _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=encode_lines(oids), env=env)
         for name in out.decode().split():
             self._place(name, f"{base}-{name}", files.peek(f"{base}-{name}.idx"))
 
@@ -124,7 +124,7 @@ class Packs:
 
     def _are_many(self) -> bool:
         repo = self._repo
-        some = self._indexes or [*kept.list_kept(repo), *files.listed(repo.shared("packs"))]
+        some = self._indexes or [*kept.list_kept(repo), *files.list_names(repo.shared("packs"))]
         return len(some) > MOST and len(self._ours()) > MOST
 
     def abandon(self) -> None:
@@ -177,7 +177,7 @@ class Packs:
     def elsewhere(self) -> int:
         """What stands for the packs that are not ours, as they are now."""
         ours = self._ours()
-        names = [name for name in files.listed(self.folder) if name.endswith(".idx")]
+        names = [name for name in files.list_names(self.folder) if name.endswith(".idx")]
         rest = [name for name in names if name.removesuffix(".idx") not in ours]
         return zlib.crc32("".join(rest).encode())
 
@@ -196,7 +196,7 @@ class Packs:
 
     def _has(self, oid: str, crc: int, end: int) -> None:
         """The pack has one object more, which ends there."""
-        git.settle_first(self.flush, self.abandon)
+        git.add_pending(self.flush, self.abandon)
         self._entries[oid] = self._size, crc
         self._size = end
 
@@ -211,7 +211,7 @@ class Packs:
             path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd, self._path = os.open(f"{path}.pack", flags, 0o444), path
-            git.settle_first(self.flush, self.abandon)
+            git.add_pending(self.flush, self.abandon)
         try:
             self._written = kept.put(self._fd, b"".join(self._parts), self._written)
         except OSError:
@@ -223,13 +223,13 @@ class Packs:
     def _sealed(self, fd: int) -> bytes:
         """Give the pack its head and the hash of all that is in it; return that."""
         head = packfile.head(len(self._entries))
-        files.put(fd, head, 0)
+        files.write_at(fd, head, 0)
         os.ftruncate(fd, self._size)  # a file that shrank while it was read
         digest, at = self._hasher(head), packfile.START
         while data := os.pread(fd, _PIECE, at):
             digest.update(data)
             at += len(data)
-        files.put(fd, digest.digest(), at)
+        files.write_at(fd, digest.digest(), at)
         return bytes(digest.digest())
 
 

@@ -8,7 +8,7 @@ from gitcp.core.blame import options, porcelain
 from gitcp.core.lines import authors
 from gitcp.core.page.hunks import list_added
 from gitcp.errors import Error, GitError
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.lines import run
 from gitcp.store.page import gather
 
@@ -52,14 +52,14 @@ def find_ends(repo: Repo, records: Sequence[Record], name: str) -> tuple[str, st
     tip = str(records[0]["oid"])
     left_out: list[str] = []
     if gather.is_range(name):
-        limits = repo.git.lines("rev-parse", "--revs-only", *name.split(), sep=b"\n")
-        left_out = [text(one)[1:] for one in limits if one.startswith(b"^")]
+        limits = repo.git.read_records("rev-parse", "--revs-only", *name.split(), sep=b"\n")
+        left_out = [decode_name(one)[1:] for one in limits if one.startswith(b"^")]
     else:
         left_out = records[-1]["parents"][:1]
     if not left_out:
         return repo.empty_tree, tip
     try:
-        return text(repo.git.lines("merge-base", tip, *left_out, sep=b"\n")[0]), tip
+        return decode_name(repo.git.read_records("merge-base", tip, *left_out, sep=b"\n")[0]), tip
     except (GitError, IndexError):  # no common history
         return repo.empty_tree, tip
 
@@ -111,7 +111,7 @@ def _file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> F
 
 
 def _lines(data: bytes, end: str) -> list[str]:
-    return text(data).removesuffix(end).split(end) if data else []
+    return decode_name(data).removesuffix(end).split(end) if data else []
 
 
 def read_authors(
@@ -148,4 +148,4 @@ def _writer(evidence: Evidence, entry: Entry) -> Writer:
     author = evidence.author(entry["oid"], entry["path"], entry["orig"], entry["content"])
     if author["who"] == "session":
         return author, authors.label(author)
-    return author, text(dict(entry["headers"]).get(b"author", b""))
+    return author, decode_name(dict(entry["headers"]).get(b"author", b""))

@@ -8,7 +8,7 @@ from gitcp.core.stats import sums
 from gitcp.core.stats.sums import find_model
 from gitcp.core.transcript import tokens
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.lines import ranges
 from gitcp.store.show import commit_list, lookup, turn_tokens
 from gitcp.store.stats import prices
@@ -132,7 +132,9 @@ def _resume(agent: object, session_id: str) -> str:
 
 def read_forge(repo: Repo) -> Links:
     """The addresses of the forge behind the remote that the branch, or else the clone, has."""
-    head = text(b"".join(repo.git.lines("rev-parse", "--abbrev-ref", "HEAD", sep=b"\n")))
+    head = decode_name(
+        b"".join(repo.git.read_records("rev-parse", "--abbrev-ref", "HEAD", sep=b"\n"))
+    )
     remote = repo.config.get(f"branch.{head}.remote") or "origin"
     kind = repo.config.get("gitcp.page-forge") or "auto"
     return forge.find_links(repo.config.get(f"remote.{remote}.url") or "", kind)
@@ -142,8 +144,8 @@ def list_refs(repo: Repo) -> dict[str, list[str]]:
     """oid -> the branches and tags that stand on it, those of gitcp left out."""
     form = "--format=%(objectname) %(*objectname) %(refname:short)"
     standing: dict[str, list[str]] = {}
-    for line in repo.git.lines("for-each-ref", form, "refs/heads", "refs/tags", sep=b"\n"):
-        oid, peeled, name = text(line).split(" ", 2)
+    for line in repo.git.read_records("for-each-ref", form, "refs/heads", "refs/tags", sep=b"\n"):
+        oid, peeled, name = decode_name(line).split(" ", 2)
         if not name.startswith("entire/"):
             standing.setdefault(peeled or oid, []).append(name)
     return standing

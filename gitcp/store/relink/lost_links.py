@@ -91,7 +91,7 @@ def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:
     # find_commits.commits() sees tags and notes too; a noted commit may be one that was rewritten.
     for oid in commits:
         args = ("for-each-ref", "--count=1", f"--contains={oid}", "refs/heads", "refs/remotes")
-        if repo.git.lines(*args, sep=b"\n"):
+        if repo.git.read_records(*args, sep=b"\n"):
             return True
     return False
 
@@ -109,7 +109,9 @@ def _list_reflog(repo: Repo, most: int = MOST, *but: str) -> dict[str, list[str]
     are not there."""
     form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={most}")
     carriers: dict[str, list[str]] = {}
-    for entry in repo.git.lines("log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form, *but):
+    for entry in repo.git.read_records(
+        "log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form, *but
+    ):
         oid, _, message = entry.partition(b"\n")
         for one in trailers.read(message):
             carriers.setdefault(one, []).append(oid.decode())

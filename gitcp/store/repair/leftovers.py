@@ -20,7 +20,7 @@ def remove(repo: Repo, path: str, seconds: int) -> str:
 
     What somebody put there meanwhile is put back, and '' returned.
     """
-    if not files.older(path, seconds):
+    if not files.is_older(path, seconds):
         return ""
     if os.path.isdir(path):
         shutil.rmtree(path)

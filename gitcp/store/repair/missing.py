@@ -8,8 +8,8 @@ from gitcp.core.transcript import chunks
 from gitcp.errors import GitError
 from gitcp.lock import exclusive
 from gitcp.process import files
-from gitcp.process.files import place_aside
-from gitcp.record import raw, text
+from gitcp.process.files import choose_place_aside
+from gitcp.record import decode_name, encode_name
 from gitcp.store.git import partial, refs
 from gitcp.store.turn import session_read
 from gitcp.store.v1 import transcript_copy
@@ -34,13 +34,13 @@ def lacking(repo: Repo, name: str, *options: str) -> set[str]:
         _, out = repo.git.run(*WALK, *options, "--end-of-options", name)
     except GitError:
         return {refs.read(repo, name) or name}
-    missing = {text(line[1:]) for line in out.splitlines() if line.startswith(b"?")}
+    missing = {decode_name(line[1:]) for line in out.splitlines() if line.startswith(b"?")}
     return partial.unpromised(repo, [name], missing)
 
 
 def log_of(repo: Repo, ref: str) -> list[str]:
     """Where a ref was before, newest first, as its reflog has it."""
-    log = files.peek(os.path.join(os.fsencode(repo.common), b"logs", raw(ref)))
+    log = files.peek(os.path.join(os.fsencode(repo.common), b"logs", encode_name(ref)))
     lines = log.decode("utf-8", "replace").splitlines()
     return [oid for line in reversed(lines) for oid in reversed(line.split(" ", 2)[:2])]
 
@@ -60,7 +60,7 @@ def chain(tips: list[str], read: Callable[[str], Commit | None]) -> list[Commit]
 
 def note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
     """Write down what a ref was; the path of the note."""
-    path = place_aside(repo.common, ref)
+    path = choose_place_aside(repo.common, ref)
     with open(path, "x") as f:
         f.writelines(f"{line}\n" for line in [f"{ref} {old}", *log])
     return path
@@ -78,7 +78,7 @@ def write_again(repo: Repo, objects: Objects, gone: set[str]) -> set[str]:
 
 
 def _transcripts(repo: Repo) -> Iterator[bytes]:
-    for name in files.listed(repo.shared("transcript")):
+    for name in files.list_names(repo.shared("transcript")):
         stem = name.removesuffix(".json")
         if stem == name:
             continue
@@ -109,7 +109,7 @@ def _files(repo: Repo, gone: set[str]) -> Iterator[bytes]:
         for stream in state["streams"] if top else ():
             for path, file in stream["files"].items():
                 if isinstance(file, dict) and file.get("oid") in gone:
-                    yield from _content(os.path.join(os.fsencode(top), raw(path)))
+                    yield from _content(os.path.join(os.fsencode(top), encode_name(path)))
 
 
 def _content(path: bytes) -> Iterator[bytes]:

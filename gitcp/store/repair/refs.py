@@ -11,8 +11,8 @@ import os
 
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.process.files import place_aside
-from gitcp.record import raw
+from gitcp.process.files import choose_place_aside
+from gitcp.record import encode_name
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
 from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
@@ -36,13 +36,13 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
     """Put a ref that has no commit back to the last one that its reflog knows, or take it away;
     what was done, '' where it has one by now."""
     with exclusive(repo, _LOCKS.get(ref) or shadow_refs.lock_of(repo, ref)):
-        path, at = os.path.join(os.fsencode(repo.common), raw(ref)), refs.read(repo, ref)
+        path, at = os.path.join(os.fsencode(repo.common), encode_name(ref)), refs.read(repo, ref)
         log = missing.log_of(repo, ref)
         if (at and is_commit(objects, at)) or not (at or log or os.path.isfile(path)):
             return ""
         if os.path.isfile(path):
-            aside = place_aside(repo.common, ref)
-            os.rename(path, raw(aside))
+            aside = choose_place_aside(repo.common, ref)
+            os.rename(path, encode_name(aside))
         else:
             aside = missing.note(repo, ref, at or "", log)
         packed = refs.read(repo, ref)  # what the file stood before
@@ -51,7 +51,7 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
         if oid != packed:
             refs.update(repo, [(ref, oid, packed)], "gitcp: fsck")
         if oid is None and os.path.isfile(logged := os.path.join(repo.common, "logs", ref)):
-            os.rename(logged, place_aside(repo.common, f"logs/{ref}"))
+            os.rename(logged, choose_place_aside(repo.common, f"logs/{ref}"))
     return f"{f'put it back to {oid[:7]}, ' if oid else ''}moved what stood there to '{aside}'"
 
 

@@ -12,7 +12,7 @@ import json
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.lock import exclusive
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.store.git import refs
 from gitcp.store.git.commit import parse_commit, read_commit, write_commit
 from gitcp.store.git.tree import TREE, Lookup, edit_tree, read_tree, tree_of, write_tree
@@ -148,7 +148,7 @@ class Rebuilder:
             return old["oid"]
         head = [f"tree {tree}", *([f"parent {parent}"] if parent else [])]
         head += [f"author {old['author']}", f"committer {old['committer']}"]
-        return self._objects.write("commit", raw("\n".join([*head, "", old["message"]])))
+        return self._objects.write("commit", encode_name("\n".join([*head, "", old["message"]])))
 
     def _rebuild_tree(self, oid: str, base: str | None, at: str) -> str | None:
         if oid == base:

@@ -49,4 +49,4 @@ def _sessions(repo: Repo, begun: str) -> Candidates:
 
 
 def _lines(repo: Repo, *args: str) -> list[str]:
-    return [line.decode(errors="replace") for line in repo.git.lines(*args, sep=b"\n")]
+    return [line.decode(errors="replace") for line in repo.git.read_records(*args, sep=b"\n")]

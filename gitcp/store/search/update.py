@@ -17,7 +17,7 @@ from gitcp.core.message import links
 from gitcp.core.search import query
 from gitcp.core.search.turns import cut_turns
 from gitcp.core.v1 import summary
-from gitcp.record import parse, raw, text
+from gitcp.record import decode_name, encode_name, parse_json
 from gitcp.store.back import conversation
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, rev_list, stamp
@@ -74,8 +74,8 @@ def refresh(repo: Repo, database: Connection, progress: Callable[[int, int], Non
 
 def _tips(repo: Repo) -> dict[str, str]:
     """ref -> oid of all refs that a search depends on."""
-    lines = repo.git.lines("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
-    tips = dict(text(line).rsplit(" ", 1) for line in lines)
+    lines = repo.git.read_records("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
+    tips = dict(decode_name(line).rsplit(" ", 1) for line in lines)
     return {ref: oid for ref, oid in tips.items() if not ref.startswith(_UNREAD)}
 
 
@@ -145,7 +145,7 @@ def _read(objects: Prefetched, source: Source) -> Spoken:
 
 def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
     known = finish(objects, committed_list.preparing(objects, [tree], brief=True))
-    checkpoint = committed_read.load(objects, name, "", tree, known, True, parse)
+    checkpoint = committed_read.load(objects, name, "", tree, known, True, parse_json)
     sessions = []
     for entry in checkpoint["sessions"]:
         metadata = entry["metadata"]
@@ -360,9 +360,9 @@ def _linked(repo: Repo, objects: Objects) -> Iterator[Commit]:
     that a note links; with the id."""
     reader = notes.Reader(objects)
     args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%an%n%ct%n%s%n%B")
-    for item in repo.git.stream(*args, *find_commits.CARRYING):
-        oid, author, seconds, subject, message = text(item).split("\n", 4)
-        for checkpoint in links.linked(raw(message), reader.text(oid) or b""):
+    for item in repo.git.stream_records(*args, *find_commits.CARRYING):
+        oid, author, seconds, subject, message = decode_name(item).split("\n", 4)
+        for checkpoint in links.linked(encode_name(message), reader.text(oid) or b""):
             yield oid, author, int(seconds or 0), subject, checkpoint, message
     for oid, names in notes.every(objects):
         commit = read_commit(objects, oid)

@@ -65,5 +65,5 @@ def drop(repo: Repo) -> None:
     """All is done: nothing is left of it."""
     folder = os.path.dirname(path(repo))
     for name in ("intent", "message", "index", "index.lock", "next-index", "lock"):
-        files.remove(os.path.join(folder, name))
+        files.remove_file(os.path.join(folder, name))
     files.remove_if_empty(folder)

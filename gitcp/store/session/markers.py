@@ -111,7 +111,7 @@ def _announce(repo: Repo, session_id: str, data: bytes) -> None:
 def list_ids(repo: Repo) -> list[str]:
     """The sessions that have a marker, sorted; one that comes to rest, or comes back, between two
     looks is seen in the first or the last."""
-    return sorted({*recent(repo), *files.listed(resting(repo)), *recent(repo)})
+    return sorted({*recent(repo), *files.list_names(resting(repo)), *recent(repo)})
 
 
 def resting(repo: Repo) -> str:
@@ -121,7 +121,7 @@ def resting(repo: Repo) -> str:
 
 def recent(repo: Repo) -> list[str]:
     """The sessions whose markers do not rest, sorted."""
-    return [name for name in files.listed(repo.shared("open")) if name != RESTING]
+    return [name for name in files.list_names(repo.shared("open")) if name != RESTING]
 
 
 def path(repo: Repo, session_id: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gitcp import trace
 from gitcp.core.decide import phases
-from gitcp.record import timestamp
+from gitcp.record import format_now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ def step(state: State, event: str, *, files_touched: bool = True) -> tuple[str, 
     if phases.CLEAR_ENDED_AT in actions:
         state.pop("ended_at", None)
     if phases.UPDATE_LAST_INTERACTION in actions:
-        state["last_interaction_time"] = timestamp()
+        state["last_interaction_time"] = format_now()
     if state["phase"] == phases.ENDED and before != phases.ENDED:
-        state["ended_at"] = timestamp()
+        state["ended_at"] = format_now()
     if phases.WARN_STALE_SESSION in actions:
         trace.note("session", f"'{state['session_id']}' starts in the middle of a turn")
     return actions

@@ -11,7 +11,7 @@ from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.process.files import Damaged
-from gitcp.record import timestamp
+from gitcp.record import format_now
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ def folder(repo: Repo) -> str:
 
 def list_ids(repo: Repo) -> list[str]:
     """The ids of all sessions that have a state file, sorted."""
-    listed = files.listed(folder(repo))
+    listed = files.list_names(folder(repo))
     return sorted(name.removesuffix(".json") for name in listed if name.endswith(".json"))
 
 
@@ -100,7 +100,7 @@ def new(repo: Repo, session_id: str, agent_type: str, head: str) -> State:
         "base_commit": head,
         "attribution_base_commit": head,
         "worktree_path": repo.worktree,
-        "started_at": timestamp(),
+        "started_at": format_now(),
         "phase": "idle",
         "checkpoint_count": 0,
         "agent_type": agent_type,
@@ -118,7 +118,7 @@ def lacks_transcript(state: State) -> bool:
     late = state.get("pending_finalize")
     if not late or state.get("turn_checkpoint_ids") or state.get("ended_tasks"):
         return bool(late or state.get("turn_checkpoint_ids"))
-    live = files.stamp(state.get("transcript_path") or "")
+    live = files.read_stamp(state.get("transcript_path") or "")
     return not live or late.get("live") != live
 
 

@@ -177,9 +177,9 @@ class External(Client):
             for here, _, names in os.walk(os.path.join(self._top, folder)):
                 for path in (os.path.join(here, name) for name in names):
                     plain = os.path.isfile(path) and not os.path.islink(path)
-                    data = files.read(path) if plain else None
+                    data = files.read_bytes(path) if plain else None
                     if data and os.fsencode(old) in data:
-                        files.replace(path, data.replace(os.fsencode(old), os.fsencode(new)))
+                        files.replace_file(path, data.replace(os.fsencode(old), os.fsencode(new)))
 
     def resume_command(self, session_id: str) -> str:
         """What the person types to go on with a session."""
@@ -198,7 +198,7 @@ class External(Client):
         return answer or {}
 
     def _run(self, *args: str, stdin: bytes = b"") -> bytes:
-        limit = min(_LONGEST, deadline.left() or _LONGEST)
+        limit = min(_LONGEST, deadline.count_seconds_left() or _LONGEST)
         more = {"ENTIRE_REPO_ROOT": self._top, "ENTIRE_PROTOCOL_VERSION": "1"}
         words = f"'{self.program} {args[0]}'"
         try:
@@ -288,7 +288,7 @@ def plan(repo: Repo, name: str, scope: str, baked: tuple[str, str], force: bool)
     words = ["gitcp-hook"] if scope == "shared" else [baked[0], "-I", "-S", baked[1]]
     data = os.fsencode(f"{client.program}\n{scope}\n{shlex.join([*words, name])}\n")
     path = repo.shared("adapters", name)
-    if files.read(path) == data and not force:
+    if files.read_bytes(path) == data and not force:
         return []
     note = f"wrote the hooks of {name} by '{client.program}'"
     return [{"path": path, "kind": KIND, "data": data, "note": note, "agent": name}]
@@ -302,7 +302,7 @@ def carry_out(repo: Repo, write: Write) -> None:
 
 def take_out(repo: Repo, name: str) -> None:
     """Have an adapter take the hooks of its agent out again.  Raises Error."""
-    data = files.read(repo.shared("adapters", name)) or b"\n\n\n"
+    data = files.read_bytes(repo.shared("adapters", name)) or b"\n\n\n"
     find(repo, name).uninstall(os.fsdecode(data).splitlines()[2])
 
 

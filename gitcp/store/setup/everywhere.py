@@ -10,7 +10,7 @@ import tempfile
 from gitcp.core.setup import hook_scripts
 from gitcp.errors import Error
 from gitcp.git import Git
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.repo import Repo
 from gitcp.store.setup import git_hooks, install, manifest
 
@@ -66,7 +66,7 @@ def _set_template(repo: Repo, baked: tuple[str, str], force: bool, notes: list[s
 
 def _configured() -> str:
     """The template of the person's configuration."""
-    return text(Git().run("config", "--global", "--get", _KEY, ok=(0, 1))[1]).rstrip("\n")
+    return decode_name(Git().run("config", "--global", "--get", _KEY, ok=(0, 1))[1]).rstrip("\n")
 
 
 def _copy_template(repo: Repo, own: str) -> None:

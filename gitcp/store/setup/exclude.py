@@ -6,7 +6,7 @@ import os
 
 from gitcp.core.setup import installation
 from gitcp.process import files
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.snapshot.worktree import Worktree
 
 TYPE_CHECKING = False
@@ -21,8 +21,10 @@ def tracked(repo: Repo, paths: Iterable[str]) -> list[str]:
     """Those of paths (absolute) that are in git's index."""
     top = os.path.realpath(repo.worktree)
     asked = [os.path.relpath(os.path.realpath(p), top) for p in paths if inside(p, top)]
-    paths_there = repo.git.lines("ls-files", "-z", "--", *map(raw, asked)) if asked else []
-    return [os.path.join(top, text(path)) for path in paths_there]
+    paths_there = (
+        repo.git.read_records("ls-files", "-z", "--", *map(encode_name, asked)) if asked else []
+    )
+    return [os.path.join(top, decode_name(path)) for path in paths_there]
 
 
 def carried(repo: Repo, paths: Iterable[str]) -> list[str]:
@@ -38,9 +40,15 @@ def carried(repo: Repo, paths: Iterable[str]) -> list[str]:
 def plan(repo: Repo, paths: list[str]) -> Write:
     """What keeps names, relative to the top, out of commits of this clone."""
     path = os.path.join(repo.common, "info", "exclude")
-    after, lines = installation.exclude(text(files.read(path) or b""), paths)
+    after, lines = installation.exclude(decode_name(files.read_bytes(path) or b""), paths)
     note = f"wrote '{path}', to keep {', '.join(paths)} out of commits"
-    return {"path": path, "kind": "exclude", "data": raw(after), "note": note, "lines": lines}
+    return {
+        "path": path,
+        "kind": "exclude",
+        "data": encode_name(after),
+        "note": note,
+        "lines": lines,
+    }
 
 
 def inside(path: str, folder: str) -> bool:

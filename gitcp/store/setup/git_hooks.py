@@ -10,7 +10,7 @@ import os
 
 from gitcp.core.setup import hook_scripts, hook_text
 from gitcp.process import files
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.setup import exclude
 
 TYPE_CHECKING = False
@@ -35,8 +35,8 @@ _EDITED = "'{}' was edited since gitcp wrote it: left as it is (--force replaces
 
 def folder(repo: Repo) -> str:
     """The directory git itself looks for hooks in, absolute (core.hooksPath, worktrees)."""
-    where = repo.git.out("rev-parse", "--path-format=absolute", "--git-path", "hooks")
-    return os.path.normpath(text(where))
+    where = repo.git.read_line("rev-parse", "--path-format=absolute", "--git-path", "hooks")
+    return os.path.normpath(decode_name(where))
 
 
 def calls_ours(where: str, hook: str) -> bool:
@@ -52,7 +52,7 @@ def read_texts(where: str, hook: str) -> dict[str, str]:
     texts = Beside(where, hook).texts
     if is_huskys(where) and hook_text.tool(texts[""]) == "husky":
         own = files.peek(os.path.join(os.path.dirname(where), hook))
-        return {**texts, hook_text.OWN: text(own)} if own else texts
+        return {**texts, hook_text.OWN: decode_name(own)} if own else texts
     return texts
 
 
@@ -113,14 +113,14 @@ def _plan_for_husky(
     moves += own.plan()
     write: Write = {"path": own.path, "kind": "hook", "data": b"", "note": "", "alone": True}
     if not old or hook_text.is_ours(old):
-        write["data"] = raw(hook_scripts.script(hook, *baked))
+        write["data"] = encode_name(hook_scripts.script(hook, *baked))
         write["note"] = f"wrote '{own.path}', which husky calls"
     elif line not in old:
         glue = "" if old.endswith("\n") else "\n"
-        write |= {"kind": "line", "data": raw(f"{old}{glue}{line}\n"), "lines": [line]}
+        write |= {"kind": "line", "data": encode_name(f"{old}{glue}{line}\n"), "lines": [line]}
         write["note"] = f"wrote a line into '{own.path}'"
         del write["alone"]
-    there = not write["data"] or text(write["data"]) == old
+    there = not write["data"] or decode_name(write["data"]) == old
     return moves if there else [*moves, write]
 
 
@@ -143,7 +143,7 @@ def _moved_here(record: Manifest, entry: Entry) -> bool:
     path = record.path(entry)
     if entry["kind"] != "hook" or record.intact(entry):
         return False
-    hook, old = os.path.basename(path).partition(".")[0], text(files.read(path) or b"")
+    hook, old = os.path.basename(path).partition(".")[0], decode_name(files.read_bytes(path) or b"")
     return hook_text.is_ours(old) and hook_text.untouched(hook, old)
 
 
@@ -169,7 +169,7 @@ def _plan_one(
         "path": path, "kind": "hook", "data": b"", "note": f"wrote '{path}'", "alone": True,
     }  # fmt: skip
     if hook_text.is_ours(old):
-        mine = record.wrote(raw(old)) or hook_text.untouched(hook, old)
+        mine = record.wrote(encode_name(old)) or hook_text.untouched(hook, old)
         if hook_text.is_whole(old) and not (mine or force):
             return _EDITED.format(path)
         chain = hook_text.read_chain(old)
@@ -186,8 +186,8 @@ def _plan_one(
         chain, new["aside"] = hook_text.chain_of(old), hook_scripts.BACKUP
         chain["suffix"] = place + hook_scripts.BACKUP
         new["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
-    new["data"] = raw(hook_scripts.script(hook, *baked, chain))
-    there = text(new["data"]) == old and os.access(path, os.X_OK)
+    new["data"] = encode_name(hook_scripts.script(hook, *baked, chain))
+    there = decode_name(new["data"]) == old and os.access(path, os.X_OK)
     return None if there and record.find(path) else new
 
 
@@ -206,8 +206,8 @@ def without_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
     """Somebody's hook without our part; None when that was all of it."""
     aside = entry["aside"]
     chained = bool(aside) and os.path.lexists(path + aside)
-    left = hook_text.without_ours(os.path.basename(path), text(data), chained)
-    return None if left is None else raw(left)
+    left = hook_text.without_ours(os.path.basename(path), decode_name(data), chained)
+    return None if left is None else encode_name(left)
 
 
 def _refusal(where: str, outside: bool, hooks: Iterable[str]) -> str:
@@ -233,7 +233,7 @@ class Beside:
 
     def _text(self, suffix: str) -> str:
         path = self.path + suffix
-        return text(files.read(path) or b"") if os.path.isfile(path) else ""
+        return decode_name(files.read_bytes(path) or b"") if os.path.isfile(path) else ""
 
     def chain(self, suffix: str) -> Chain | None:
         """What one of our scripts calls that is not ours, None when there is nothing."""
@@ -331,7 +331,7 @@ class Beside:
 def clear_stray(write: Write) -> None:
     """Do what was planned for one file; what has gone since is gone."""
     if "source" not in write:
-        files.remove(write["path"])
+        files.remove_file(write["path"])
     elif os.path.lexists(write["source"]):
         os.replace(write["source"], write["path"])
 

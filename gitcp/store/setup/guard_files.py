@@ -15,7 +15,7 @@ import os
 
 from gitcp.errors import Error
 from gitcp.process import files
-from gitcp.record import one_a_line
+from gitcp.record import encode_lines
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -35,12 +35,12 @@ def write_configured(repo: Repo) -> None:
     folder = repo.own("configured") if own else repo.shared("configured")
     wanted = {hook for hook in HOOKS if repo.config.all(f"gitcp.{hook}.pipeline")}
     try:
-        there = set(files.listed(folder))
+        there = set(files.list_names(folder))
         for hook in wanted - there:
             repo.make_folder(folder)
             os.close(os.open(os.path.join(folder, hook), os.O_WRONLY | os.O_CREAT, 0o644))
         for hook in there - wanted:
-            files.remove(os.path.join(folder, hook))
+            files.remove_file(os.path.join(folder, hook))
     except OSError as e:
         raise Error(f"cannot write '{folder}': {e.strerror}") from None
 
@@ -49,7 +49,7 @@ def clear_configured(repo: Repo) -> None:
     """Take the files away, as when the hooks go."""
     for folder in dict.fromkeys((repo.own("configured"), repo.shared("configured"))):
         for hook in HOOKS:
-            files.remove(os.path.join(folder, hook))
+            files.remove_file(os.path.join(folder, hook))
         files.remove_if_empty(folder)
 
 
@@ -60,7 +60,7 @@ def write_watched(repo: Repo, record: Manifest) -> None:
     here = [path.removeprefix(top) for path in paths if path.startswith(top)]
     there = [path for path in here if os.path.exists(top + path) and "\n" not in path]
     if there:
-        private.write(repo, repo.own("watched"), one_a_line(there))
+        private.write(repo, repo.own("watched"), encode_lines(there))
     else:
         clear_watched(repo)
 

@@ -17,7 +17,7 @@ from gitcp.errors import Error, sentence
 from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.process.files import Damaged, move_aside
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.lines import recording
@@ -238,7 +238,7 @@ def stripper(repo: Repo, record: Manifest) -> Strip:
             return takeover.without_values(repo, entry, data)
         if entry["kind"] == adapters.KIND:
             return None
-        left = raw(installation.without_lines(text(data), entry["lines"]))
+        left = encode_name(installation.without_lines(decode_name(data), entry["lines"]))
         return left if left or entry["before"] else None
 
     return strip
@@ -299,7 +299,7 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
 def _ground(repo: Repo, baked: tuple[str, str]) -> Ground:
     records = (manifest.load(repo), manifest.load_person())
     return Ground(
-        files.read,
+        files.read_bytes,
         lambda path: bool(exclude.tracked(repo, [path])),
         baked,
         lambda path: any(known.find(path) for known in records),
@@ -334,7 +334,7 @@ def plan_skills(
         path = os.path.join(repo.worktree, below)
         if scope == "user":
             path = agents.locate_below(home, below)
-        there = files.read(path)
+        there = files.read_bytes(path)
         if there == data:
             continue
         entry = record.find(path)

@@ -68,11 +68,11 @@ class Manifest:
 
     def intact(self, entry: Entry) -> bool:
         """Whether nobody has touched the file since we wrote it."""
-        return bool(files.digest(files.read(self.path(entry)) or b"") == entry["after"])
+        return bool(files.hash_bytes(files.read_bytes(self.path(entry)) or b"") == entry["after"])
 
     def wrote(self, data: bytes) -> bool:
         """Whether a file has these bytes by us, wherever somebody has moved it."""
-        return files.digest(data) in {entry["after"] for entry in self.entries}
+        return files.hash_bytes(data) in {entry["after"] for entry in self.entries}
 
     def put(self, write: Write, strip: Strip) -> None:
         """Write one file.  What it was before our first touch is what will be restored.
@@ -80,7 +80,7 @@ class Manifest:
         strip tells what a file that was touched since would be without us.
         """
         path, entry = write["path"], self.find(write["path"]) or {}
-        old = files.read(path)
+        old = files.read_bytes(path)
         before = old
         adopted = bool(write.get("adopted")) and not entry
         aside = write.get("aside", entry.get("aside"))
@@ -89,13 +89,15 @@ class Manifest:
             before = strip({**_NOTHING, **facts, "agent": write.get("agent")}, old)
         elif entry and old is not None:
             before = self._before(entry) if self.intact(entry) else strip(entry, old)
-        created = [self._stored(folder) for folder in files.missing(os.path.dirname(path))]
+        created = [
+            self._stored(folder) for folder in files.list_missing_folders(os.path.dirname(path))
+        ]
         new: Entry = {
             "path": self._stored(path),
             "kind": write["kind"],
             "before": None if before is None or aside else self._keep(before),
             "mode": None if old is None else os.stat(path).st_mode & 0o7777,
-            "after": files.digest(write["data"]),
+            "after": files.hash_bytes(write["data"]),
             "dirs": [*entry.get("dirs", ()), *created],
             "aside": aside,
             "agent": write.get("agent"),
@@ -107,7 +109,7 @@ class Manifest:
         self.save()
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if write.get("aside") and not adopted:
-            files.set_aside(path, path + write["aside"])
+            files.link_aside(path, path + write["aside"])
         _replace(new, path, write["data"])
         if write["kind"] == "hook":
             self._share(path)
@@ -118,9 +120,9 @@ class Manifest:
         strip gives the bytes without what is ours, None when nothing else is left.
         """
         path, done = self.path(entry), "gone"
-        old = files.read(path)
+        old = files.read_bytes(path)
         if old is not None:
-            touched = files.digest(old) != entry["after"]
+            touched = files.hash_bytes(old) != entry["after"]
             left = strip(entry, old) if touched else None
             done = self._back(entry, path) if left is None else _leave(entry, path, old, left)
         elif entry["aside"] and os.path.lexists(path + entry["aside"]):
@@ -137,7 +139,7 @@ class Manifest:
             os.makedirs(self._folder, 0o700, exist_ok=True)
             data = json.dumps({"version": 1, "files": self.entries}, indent=1).encode()
             path = os.path.join(self._folder, "manifest.json")
-            files.replace(path, data + b"\n", 0o600)
+            files.replace_file(path, data + b"\n", 0o600)
             self._share(self._folder)
             self._share(path)
         elif os.path.isdir(self._folder):
@@ -159,15 +161,15 @@ class Manifest:
 
     def _before(self, entry: Entry) -> bytes | None:
         name = entry["before"]
-        data = files.read(os.path.join(self._folder, name)) if name else None
+        data = files.read_bytes(os.path.join(self._folder, name)) if name else None
         if name and data is None:
             raise Error(f"'{self._folder}/{name}', the bytes of '{entry['path']}', is missing")
         return data
 
     def _keep(self, data: bytes) -> str:
-        name = files.digest(data)
+        name = files.hash_bytes(data)
         os.makedirs(self._folder, 0o700, exist_ok=True)
-        files.replace(os.path.join(self._folder, name), data, 0o600)
+        files.replace_file(os.path.join(self._folder, name), data, 0o600)
         return name
 
     def _stored(self, path: str) -> str:
@@ -177,9 +179,9 @@ class Manifest:
 
 def _replace(entry: Entry, path: str, data: bytes, mode: int | None = None) -> None:
     if mode is None and entry["kind"] in ("hook", "script"):
-        mode = files.executable()
+        mode = files.compute_program_mode()
     # The configuration is replaced in git's own way, which excludes others.
-    files.replace(path, data, mode, tmp=path + ".lock" if entry["kind"] == "config" else None)
+    files.replace_file(path, data, mode, tmp=path + ".lock" if entry["kind"] == "config" else None)
 
 
 def _leave(entry: Entry, path: str, old: bytes, left: bytes) -> str:

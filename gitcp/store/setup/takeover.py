@@ -14,7 +14,7 @@ from gitcp.core.setup.installation import ENTIRE_SWITCH
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, InputError
 from gitcp.process import files
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.repo import Repo
 from gitcp.store.git import private, refs
 from gitcp.store.journal import open_edits, work
@@ -53,7 +53,7 @@ def settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[str]]:
     notes = []
     for name in ("settings.json", "settings.local.json"):
         path = os.path.join(repo.worktree, ".entire", name)
-        data = files.read(path)
+        data = files.read_bytes(path)
         try:
             given = json.loads(data) if data else {}
             read_files.append(given if isinstance(given, dict) else {})
@@ -83,7 +83,7 @@ def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     if not new and not repo.config.all(old):
         return None
     path = os.path.realpath(os.path.join(repo.common, "config"))
-    data = files.read(path) or b""
+    data = files.read_bytes(path) or b""
     for key, value in new.items():
         data = _config(repo, data, key, value)
     before, data = data, _config(repo, data, "--unset-all", old)
@@ -113,9 +113,9 @@ def _config(repo: Repo, data: bytes, *args: str) -> bytes:
     path = repo.shared("tmp", f"config-{os.getpid()}")
     repo.make_folder(os.path.dirname(path))
     try:
-        files.replace(path, data, 0o600)
+        files.replace_file(path, data, 0o600)
         repo.git.run("config", "--file", path, *args, ok=(0, 5))
-        return files.read(path) or b""
+        return files.read_bytes(path) or b""
     finally:
         os.unlink(path)
 
@@ -235,7 +235,7 @@ def plan_switch(repo: Repo) -> Plan:
     """What to write so that the original's hooks do nothing here, and what to say."""
     file = switch_path(repo)
     try:
-        text = (files.read(file) or b"").decode() or "{}\n"
+        text = (files.read_bytes(file) or b"").decode() or "{}\n"
         settings = json_text.parse(text)
         if settings.get(_KEY) is False:
             return [], []
@@ -249,7 +249,7 @@ def plan_switch(repo: Repo) -> Plan:
     write: Write = {
         "path": file,
         "kind": ENTIRE_SWITCH,
-        "data": raw(json_text.add(base, (_KEY,), False)),
+        "data": encode_name(json_text.add(base, (_KEY,), False)),
         "note": f"wrote '{file}': Entire's hooks, which are tracked, do nothing in this clone",
         "alone": True,
         "worktree": os.path.realpath(repo.worktree),
@@ -264,7 +264,7 @@ def without_switch(data: bytes) -> bytes | None:
         settings = json_text.parse(text)
         if settings.get(_KEY) is not False:
             return data
-        return None if len(settings) == 1 else raw(json_text.cut(text, (_KEY,)))
+        return None if len(settings) == 1 else encode_name(json_text.cut(text, (_KEY,)))
     except (InputError, ValueError):
         return data
 
@@ -279,12 +279,12 @@ def read(repo: Repo) -> tuple[str, str, bool]:
     url = repo.config.get(f"remote.{destination.usual(repo)}.url")
     for name in _FILES:
         try:
-            given = json.loads(files.read(os.path.join(repo.worktree, name)) or b"{}")
+            given = json.loads(files.read_bytes(os.path.join(repo.worktree, name)) or b"{}")
         except ValueError:
             continue
         named = entire_settings.checkpoint_destination(given, remotes, url)
         if named:
-            tracked = text(repo.git.run("ls-files", "--", name)[1])
+            tracked = decode_name(repo.git.run("ls-files", "--", name)[1])
             return named, name, bool(tracked)
     return "", "", False
 

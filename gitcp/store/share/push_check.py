@@ -12,7 +12,7 @@ from itertools import islice
 from gitcp.core.git.ids import CHECKPOINTS, parse_shadow
 from gitcp.errors import Error
 from gitcp.process import deadline
-from gitcp.record import one_a_line, text
+from gitcp.record import decode_name, encode_lines
 from gitcp.store.git.prefetch import windows
 from gitcp.store.git.spread import spread
 from gitcp.store.v1 import destination, redaction
@@ -62,7 +62,7 @@ def refuse(
     rules = redaction.rules(repo)
     searched = destination.searched(repo, rules)
     there = [*places_known.values(), *searched.values()]
-    end = None if deadline.left() is None else time.monotonic() + limit
+    end = None if deadline.count_seconds_left() is None else time.monotonic() + limit
     secrets = list(islice(places(repo, objects, tips.values(), there, end), _EXAMPLES + 1))
     if not secrets:
         destination.set_searched(repo, rules, {**searched, **tips})
@@ -91,8 +91,8 @@ def places(
     def begin(objects: Objects) -> Callable[[list[bytes]], list[tuple[str, str]]]:
         return lambda lines: list(_searched(redactor, _files(objects, lines), end))
 
-    names = one_a_line([*tips, *(f"^{oid}" for oid in there)])
-    new = repo.git.stream(*_NEW, "--stdin", sep=b"\n", stdin=names)
+    names = encode_lines([*tips, *(f"^{oid}" for oid in there)])
+    new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=names)
     for secrets in spread(objects, windows(new, _WINDOW), begin):
         yield from secrets
 
@@ -112,7 +112,7 @@ def _files(objects: Objects, lines: Iterable[bytes]) -> Iterator[File]:
     blobs = [(oid.decode(), path) for oid, _, path in named if path]
     for (_, path), obj in zip(blobs, objects.each(oid for oid, _ in blobs), strict=True):
         if obj:
-            yield text(path), obj[2]
+            yield decode_name(path), obj[2]
 
 
 def _pieces(files: Iterable[File]) -> Iterator[list[File]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import lines, one_a_line
+from gitcp.record import decode_lines, encode_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ class Remote:
         """ref -> oid of these full ref names, and of all below them, that the remote has."""
         below = [f"{name}/*" for name in patterns]
         _, out = self._run("ls-remote", "--refs", "--", self._url, *patterns, *below)
-        pairs = (line.split("\t") for line in lines(out))
+        pairs = (line.split("\t") for line in decode_lines(out))
         starts = tuple(f"{name}/" for name in patterns)
         return {ref: oid for oid, ref in pairs if ref in patterns or ref.startswith(starts)}
 
     def fetch(self, refs: Mapping[str, str]) -> None:
         """Fetch remote refs into local ones: {remote ref: local ref}."""
         args = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
-        specs = one_a_line(f"+{source}:{target}" for source, target in refs.items())
+        specs = encode_lines(f"+{source}:{target}" for source, target in refs.items())
         self._run(*args, "--no-auto-maintenance", "--stdin", "--", self._url, stdin=specs)
 
     def push(self, refs: Refs, lease: str = "") -> list[str]:
@@ -72,7 +72,7 @@ class Remote:
         leases = [f"--force-with-lease={ref}:{lease}" for ref in refs] if lease else []
         _, out = self._run(*mirror, *push, *leases, "--", self.name, *specs, ok=(0, 1))
         moved = []
-        for line in lines(out):
+        for line in decode_lines(out):
             flag, _, rest = line.partition("\t")
             if flag != "!":
                 continue
@@ -97,7 +97,7 @@ class Remote:
             named = why.startswith(f"'{self.name}'")
             raise Error(why if named else f"'{self.name}': {why}") from None
         except BaseException:
-            running.end()  # ^C is for us, and does not reach it
+            running.terminate()  # ^C is for us, and does not reach it
             raise
 
     def _ssh(self) -> bool:

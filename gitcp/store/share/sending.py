@@ -91,7 +91,7 @@ def forget_words(repo: Repo) -> None:
 def has_failed(repo: Repo, destination: str) -> bool:
     """Whether the last attempt to send there failed, less than a day ago."""
     path = _failure(repo, destination)
-    return os.path.isfile(path) and not files.older(path, _DAY)
+    return os.path.isfile(path) and not files.is_older(path, _DAY)
 
 
 def note_failure(repo: Repo, destination: str) -> None:

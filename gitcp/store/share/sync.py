@@ -14,7 +14,7 @@ from gitcp.core.exports import git_ai_union
 from gitcp.core.git.ids import CHECKPOINTS, checkpoint_ref, parse_checkpoint_ref
 from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
-from gitcp.record import one_a_line
+from gitcp.record import encode_lines
 from gitcp.store.git import notes, private, refs
 from gitcp.store.git.commit import need_commit, read_commit, rev_list, write_commit
 from gitcp.store.git.tree import diff_trees, edit_tree
@@ -259,7 +259,7 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
         if merged != ours:
             committed_write.move_all(repo, [(ref, merged, ours)], "gitcp: merge")
             trace.note("sync", f"{ref} is now {merged}")
-            if ours and not _join(ref) and not repo.git.test(*_BEFORE, ours, merged):
+            if ours and not _join(ref) and not repo.git.says_yes(*_BEFORE, ours, merged):
                 dropping.forget_logs(repo, [ref])
                 dropping.unpin(repo, [ours])  # the other side has forgotten it
         return merged
@@ -304,6 +304,6 @@ def _lost(repo: Repo, objects: Objects, ref_names: Iterable[str]) -> list[str]:
     commits = sorted(oid for oid, kind in kinds.items() if kind == "commit")
     lost = [oid for oid, kind in kinds.items() if not kind]
     if commits:
-        unreached = rev_list(repo, "--stdin", "--not", *ALL, stdin=one_a_line(commits))
+        unreached = rev_list(repo, "--stdin", "--not", *ALL, stdin=encode_lines(commits))
         lost += kinds.keys() & set(unreached)
     return lost

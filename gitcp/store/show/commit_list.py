@@ -8,7 +8,7 @@ from gitcp.console import notice
 from gitcp.core.message import links
 from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
-from gitcp.record import parse, raw, text
+from gitcp.record import decode_name, encode_name, parse_json
 from gitcp.store.git import notes
 from gitcp.store.git.prefetch import Prefetched, overlapped, windows
 from gitcp.store.git.spread import spread
@@ -78,12 +78,18 @@ def _fields(
     repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
 ) -> Iterator[_Fields]:
     """What git says of each commit: the fields of its head, its message, its note."""
-    chosen: list[str | bytes] = [*options, "--end-of-options", *revisions, "--", *map(raw, paths)]
+    chosen: list[str | bytes] = [
+        *options,
+        "--end-of-options",
+        *revisions,
+        "--",
+        *map(encode_name, paths),
+    ]
     fields: list[bytes] = []
     try:
         # One may be far from the next, and somebody waits for the first.
         running = repo.git.start(*_LOG.split(), *chosen, env={"GIT_FLUSH": "1"})
-        for field in running.records():
+        for field in running.stream_records():
             fields.append(field)
             if len(fields) == 3:
                 yield fields[0], fields[1], fields[2]
@@ -94,7 +100,7 @@ def _fields(
 
 def _commit(head: bytes, message: bytes, note: bytes) -> Record:
     # A newline before the first field is git's own end of the commit before.
-    fields = text(head.lstrip(b"\n")).split("\n")
+    fields = decode_name(head.lstrip(b"\n")).split("\n")
     commit: Record = {"type": "commit", **dict(zip(_KEYS, fields, strict=True))}
     commit["parents"] = commit["parents"].split()
     commit["time"] = int(commit["time"] or 0)
@@ -148,7 +154,7 @@ class _Store:
                 if tree in known or self._is_tree(tree):
                     holder = committed_refs.holder(ref, name)
                     stored[name] = committed_read.load(
-                        self._objects, name, holder, tree, known, True, parse
+                        self._objects, name, holder, tree, known, True, parse_json
                     )
                 else:
                     trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))

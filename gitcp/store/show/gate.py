@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.stats import gate
 from gitcp.core.stats.sums import Sums
 from gitcp.errors import Error
-from gitcp.record import lines
+from gitcp.record import decode_lines
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.lines import ranges
 from gitcp.store.setup import team_file
@@ -69,7 +69,7 @@ def _secrets(
     repo: Repo, objects: Prefetched, revisions: Sequence[str], checkpoints: Iterable[str]
 ) -> Iterator[Reason]:
     """In what the range adds to what it is merged into, and in its checkpoints."""
-    ends = lines(repo.git.run("rev-parse", "--revs-only", *revisions)[1])
+    ends = decode_lines(repo.git.run("rev-parse", "--revs-only", *revisions)[1])
     tips = [end for end in ends if not end.startswith("^")]
     known = [end[1:] for end in ends if end.startswith("^")]
     for path, kind in push_check.places(repo, objects, tips, known):

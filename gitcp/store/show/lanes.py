@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.credit import entries
 from gitcp.core.lines import attribution
 from gitcp.errors import GitError
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.journal import journal
@@ -29,12 +29,18 @@ def drawn(
     repo: Repo, revisions: Sequence[str], options: Sequence[str], paths: Sequence[str]
 ) -> dict[str, Drawn]:
     """oid -> what git's graph draws before a commit and below it, newest first."""
-    chosen: list[str | bytes] = [*options, "--end-of-options", *revisions, "--", *map(raw, paths)]
+    chosen: list[str | bytes] = [
+        *options,
+        "--end-of-options",
+        *revisions,
+        "--",
+        *map(encode_name, paths),
+    ]
     graph: dict[str, Drawn] = {}
     below: list[str] = []
     try:
-        for line in repo.git.lines(*_GRAPH.split(), *chosen, sep=b"\n"):
-            before, mark, oid = text(line).partition("\1")
+        for line in repo.git.read_records(*_GRAPH.split(), *chosen, sep=b"\n"):
+            before, mark, oid = decode_name(line).partition("\1")
             if mark:
                 below = []
                 graph[oid] = (before, below)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
 from gitcp.store.turn import session_read
@@ -87,13 +87,13 @@ def temporary(repo: Repo, objects: Objects, name: str) -> str | None:
 
 def _revision(repo: Repo, name: str) -> str | None:
     """The oid of the commit that git understands by name."""
-    args = ("rev-parse", "-q", "--verify", "--end-of-options", raw(name) + b"^{commit}")
+    args = ("rev-parse", "-q", "--verify", "--end-of-options", encode_name(name) + b"^{commit}")
     status, out = repo.git.run(*args, ok=(0, 1, 128))
     if status == 0:
         return out.decode().strip()
     if len(name) < 4 or not _HEX.issuperset(name):
         return None
-    begin = repo.git.lines("rev-parse", f"--disambiguate={name}", sep=b"\n")
+    begin = repo.git.read_records("rev-parse", f"--disambiguate={name}", sep=b"\n")
     if len(begin) > 1:
         kinds = repo.git.run("cat-file", "--batch-check", stdin=b"\n".join(begin) + b"\n")[1]
         commits = [line.split()[0].decode() for line in kinds.splitlines() if b" commit " in line]

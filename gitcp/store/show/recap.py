@@ -91,7 +91,7 @@ def _counted(repo: Repo, options: list[str]) -> Record:
 
 def _open(repo: Repo, since: str) -> list[Record]:
     """The sessions with work that no commit has, at work since a date."""
-    least = float(repo.git.out("rev-parse", f"--since={since}").rpartition(b"=")[2])
+    least = float(repo.git.read_line("rev-parse", f"--since={since}").rpartition(b"=")[2])
     return [one for one in sessions(repo) if one["last"] >= least and one["files_touched"]]
 
 

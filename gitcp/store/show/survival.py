@@ -10,7 +10,7 @@ from __future__ import annotations
 from gitcp.core.stats import sums
 from gitcp.core.stats.survival import Survival
 from gitcp.errors import GitError
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.lines import ranges
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ class Replay:
     ) -> None:
         """Raises Error in git's words for what is no revision."""
         self._repo, self._evidence = repo, evidence
-        self._where = [b"--end-of-options", *map(raw, revisions or ["HEAD"]), b"--"]
+        self._where = [b"--end-of-options", *map(encode_name, revisions or ["HEAD"]), b"--"]
         self._paths = paths
         self.survival = Survival()
         self._children: dict[str, int] = {}  # those to come, where it is not one child
@@ -65,7 +65,7 @@ class Replay:
 
     def _log(self, *args: str) -> Iterator[bytes]:
         try:
-            yield from self._repo.git.stream("log", "-z", *args, *self._where)
+            yield from self._repo.git.stream_records("log", "-z", *args, *self._where)
         except GitError as e:
             raise e.plain() from None
 
@@ -75,7 +75,7 @@ class Replay:
         tips: set[str] = set()
         seen: set[int] = set()  # parents; where two have the same number, a copy too many is made
         for line in self._log("--no-show-signature", "--format=%H %P"):
-            commit, *parents = text(line).split()
+            commit, *parents = decode_name(line).split()
             total += 1
             merges += len(parents) > 1
             if _number(commit) not in seen:
@@ -95,9 +95,9 @@ class Replay:
         oid = ""
         for token in self._log(*_MERGES, *_ORDER):
             if oid and changed is not None:
-                changed[text(token)], oid = oid.strip("0") and oid, ""
+                changed[decode_name(token)], oid = oid.strip("0") and oid, ""
             elif token.lstrip(b"\n").startswith(b":"):
-                oid = text(token.split(b" ")[3])
+                oid = decode_name(token.split(b" ")[3])
             else:  # the name of the next one
                 if changed is not None:
                     yield changed

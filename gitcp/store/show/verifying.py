@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.git.prefetch import Prefetched
@@ -99,7 +99,7 @@ def _signature(repo: Repo, checkpoint_id: str, ref: str) -> tuple[str, str, str]
     last."""
     own = ids.parse_checkpoint_ref(ref)
     paths = () if own else ("--", f"{checkpoint_id[:2]}/{checkpoint_id[2:]}")
-    line = text(repo.git.run(*_SIGNED, ref, *paths)[1]).rstrip("\n")
+    line = decode_name(repo.git.run(*_SIGNED, ref, *paths)[1]).rstrip("\n")
     fields = [*line.split("\0"), "", "", ""]
     return (fields[1] if fields[1] in _WORDS else "N"), fields[2], fields[3]
 

@@ -6,7 +6,7 @@ import os
 
 from gitcp.core.git.porcelain import COMMIT, GONE
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import decode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Scan:
             except OSError:
                 continue
             for entry in odd:
-                path = os.path.join(folder, text(entry.name))
+                path = os.path.join(folder, decode_name(entry.name))
                 listed.append((path, self.worktree.special(entry.stat(follow_symlinks=False))))
         return listed
 

@@ -11,7 +11,7 @@ import time
 
 from gitcp.console import notice
 from gitcp.process import deadline, files
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.start import late, stdlib
 from gitcp.store.git import private
 
@@ -73,7 +73,7 @@ class Filters:
                 here = self._objects.need(entry[1], "blob") if entry else None
                 self._absent.update([name] if here else [])
             # The folder's name keeps equal rules of different folders apart.
-            own = b"%s\0%s\0" % (raw(folder), here) if here else b""
+            own = b"%s\0%s\0" % (encode_name(folder), here) if here else b""
             self._folders[folder] = above + own
         return self._folders[folder]
 
@@ -83,7 +83,7 @@ class Filters:
         for word in sorted(set(stdlib.re.findall(_FILTER, attributes))):
             name = word.decode("utf-8", "surrogateescape")
             parts += [config.get(f"filter.{name}.{key}") for key in ("clean", "process")]
-        return b"\0".join([*map(raw, parts), attributes])
+        return b"\0".join([*map(encode_name, parts), attributes])
 
     def _global(self) -> list[bytes]:
         repo = self._work.repo
@@ -94,7 +94,7 @@ class Filters:
             self._converts = True  # git may know better where it is
         named = os.path.expanduser(named) or os.path.join(base, "git", "attributes")
         inside = os.path.join(repo.common, "info", "attributes")
-        return [raw(os.path.join(repo.worktree, p)) for p in (*_SYSTEM, named, inside)]
+        return [encode_name(os.path.join(repo.worktree, p)) for p in (*_SYSTEM, named, inside)]
 
 
 def _content(path: bytes) -> bytes | None:
@@ -112,7 +112,7 @@ def hang(repo: Repo) -> bool:
 def patience(repo: Repo) -> float | None:
     """How many seconds to wait for a git that may run filters: half of what is left to a hook, so
     that the other half is left where they hang; None without a limit."""
-    left = deadline.left()
+    left = deadline.count_seconds_left()
     return left / 2 if left is not None and off(repo) else left
 
 

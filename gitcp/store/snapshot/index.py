@@ -12,11 +12,11 @@ import time
 from gitcp import trace
 from gitcp.core.git import porcelain
 from gitcp.errors import Error, GitError, Late
-from gitcp.git import persons, reading
+from gitcp.git import build_person_env, build_reading_env
 from gitcp.process import deadline, files
 from gitcp.process.files import put_file
 from gitcp.process.running import Running
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.start import stdlib
 from gitcp.store.git import direct, private
 from gitcp.store.pack import upkeep
@@ -58,7 +58,9 @@ def status(repo: Repo, converting: bool = True) -> Running:
         seed(repo, force=True)
     deadline.extend(_size(place(repo)) / _A_SECOND)
     ways = filters.off(repo) if filters.hang(repo) else []
-    return _started(repo, persons(repo.git.env), ways if converting else filters.unfiltered(repo))
+    return _started(
+        repo, build_person_env(repo.git.env), ways if converting else filters.unfiltered(repo)
+    )
 
 
 def complaints(repo: Repo) -> bytes:
@@ -126,7 +128,7 @@ def seed(repo: Repo, force: bool = False) -> bool:
         raise Error(f"cannot write '{ours}': {e.strerror}") from None
     finally:
         for name in (scratch, scratch + ".lock"):
-            files.remove(name)
+            files.remove_file(name)
     return True
 
 
@@ -153,7 +155,7 @@ def _patterns(repo: Repo) -> bytes:
     if not repo.config.flag("core.sparsecheckout"):
         return b""
     cone = repo.config.get("core.sparsecheckoutcone").encode()
-    patterns = files.read(os.path.join(repo.git_dir, "info", "sparse-checkout")) or b""
+    patterns = files.read_bytes(os.path.join(repo.git_dir, "info", "sparse-checkout")) or b""
     return b"%s\n%s" % (cone, patterns)
 
 
@@ -225,7 +227,7 @@ def is_head(repo: Repo) -> bool:
     tree = _head_tree(repo)
     if not tree or "GIT_INDEX_FILE" in repo.git.env:
         return False
-    data = files.read(os.path.join(repo.git_dir, "index")) or b""
+    data = files.read_bytes(os.path.join(repo.git_dir, "index")) or b""
     whole = b"\0%d " % int.from_bytes(data[8:12])  # the root, and that it has all entries
     at = data.rfind(b"TREE")
     while at > 0 and not data.startswith(whole, at + 8):
@@ -237,7 +239,7 @@ def _head_tree(repo: Repo) -> bytes:
     """The name of HEAD's tree where that is told without git, else b""."""
     try:
         commit = direct.read(repo, "HEAD", {})
-        return bytes.fromhex(text(commit[2][5:].partition(b"\n")[0])) if commit else b""
+        return bytes.fromhex(decode_name(commit[2][5:].partition(b"\n")[0])) if commit else b""
     except (direct.Unsure, ValueError):
         return b""
 
@@ -317,7 +319,7 @@ def honest(
 
 def environment(index: str) -> dict[str, str]:
     """What an honest git has beside the person's environment."""
-    return {**reading(), "GIT_INDEX_FILE": index}
+    return {**build_reading_env(), "GIT_INDEX_FILE": index}
 
 
 def sweep(repo: Repo) -> None:

@@ -11,7 +11,7 @@ from gitcp.core.decide import omission
 from gitcp.core.git import porcelain
 from gitcp.core.git.porcelain import GONE, Row
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.snapshot import filters, index
 from gitcp.store.snapshot.changes import Change, Scan
@@ -138,8 +138,10 @@ def _blind(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
             result.omit(path, "unreadable")
         else:
             lost.add(path)
-    listed = repo.git.lines("ls-tree", "-r", "-z", result.head) if lost and result.head else []
-    known = (text(line).split("\t", 1) for line in listed)
+    listed = (
+        repo.git.read_records("ls-tree", "-r", "-z", result.head) if lost and result.head else []
+    )
+    known = (decode_name(line).split("\t", 1) for line in listed)
     entries = {path: about.split() for about, path in known if path in lost}
     return [Row(path, ".D", (mode, oid)) for path, (mode, _, oid) in entries.items()]
 
@@ -157,7 +159,7 @@ def _theirs(repo: Repo, staged: Running | None, unborn: bool) -> dict[str, None]
     state, out = staged.finish(ok=(0, 128) if unborn else (0,))
     if state:
         out = _staged(repo, repo.empty_tree).finish()[1]
-    return dict.fromkeys(text(path) for path in out.split(b"\0")[:-1])
+    return dict.fromkeys(decode_name(path) for path in out.split(b"\0")[:-1])
 
 
 def _follow_case(repo: Repo, result: Scan, theirs: dict[str, None], alone: list[str]) -> list[str]:
@@ -166,9 +168,9 @@ def _follow_case(repo: Repo, result: Scan, theirs: dict[str, None], alone: list[
     if not (theirs or alone):
         return alone
     args = "diff-index --cached --raw -z --no-abbrev --no-renames --diff-filter=D".split()
-    words = repo.git.lines(*args, result.head) if result.head else []
+    words = repo.git.read_records(*args, result.head) if result.head else []
     new = {path.casefold(): path for path in theirs}
-    for about, old in zip(words[::2], map(text, words[1::2]), strict=True):
+    for about, old in zip(words[::2], map(decode_name, words[1::2]), strict=True):
         name = new.get(old.casefold())
         if name and result.worktree.is_listed(old):
             del theirs[name]
@@ -190,8 +192,8 @@ def sparse(repo: Repo) -> set[str]:
     """The paths that a sparse checkout leaves out of the worktree."""
     if not repo.config.flag("core.sparsecheckout"):
         return set()
-    listed = repo.git.lines("-c", "index.sparse=false", "ls-files", "-t", "-z")
-    return {text(line[2:]) for line in listed if line.startswith(b"S ")}
+    listed = repo.git.read_records("-c", "index.sparse=false", "ls-files", "-t", "-z")
+    return {decode_name(line[2:]) for line in listed if line.startswith(b"S ")}
 
 
 def _specials(result: Scan) -> None:

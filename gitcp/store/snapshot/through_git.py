@@ -11,7 +11,7 @@ import stat
 from contextlib import contextmanager
 
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.snapshot import filters
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[str, s
     place = repo.shared("tmp", f"git-{os.getpid()}-{os.urandom(4).hex()}")
     main = repo.git.env.get("GIT_OBJECT_DIRECTORY") or os.path.join(repo.common, "objects")
     more = repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
-    quoted = text(quote(raw(main))) if ":" in main or '"' in main else main
+    quoted = decode_name(quote(encode_name(main))) if ":" in main or '"' in main else main
     both = f"{quoted}:{more}" if more else quoted
     repo.make_folder(os.path.dirname(place))
     os.mkdir(place)
@@ -65,7 +65,7 @@ def hash_files(
         there = [path for path in paths if _regular(work, path)]
         if not there:
             return {}
-        ask = b"".join(quote(raw(path)) + b"\n" for path in there)
+        ask = b"".join(quote(encode_name(path)) + b"\n" for path in there)
         try:
             with quarantine(work.repo, objects, write) as env:
                 running = work.repo.git.start(*args, feed=True, env=env, filters=True)
@@ -84,11 +84,15 @@ def hash_files(
 
 def filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
     """Those of paths that a filter applies to."""
-    ask = b"".join(raw(path) + b"\0" for path in paths)
+    ask = b"".join(encode_name(path) + b"\0" for path in paths)
     _, out = work.repo.git.run("check-attr", "-z", "--stdin", "filter", stdin=ask)
     words = out.split(b"\0")
     answers = zip(words[::3], words[2::3], strict=False)
-    return {text(path) for path, name in answers if name not in (b"unspecified", b"unset", b"set")}
+    return {
+        decode_name(path)
+        for path, name in answers
+        if name not in (b"unspecified", b"unset", b"set")
+    }
 
 
 def _storable(work: Worktree, objects: Objects, path: str) -> bool:
@@ -97,7 +101,7 @@ def _storable(work: Worktree, objects: Objects, path: str) -> bool:
     try:
         with quarantine(work.repo, objects, False) as env:
             args = (*_WAYS, "hash-object", "-w", "--no-filters", "--stdin-paths")
-            work.repo.git.run(*args, stdin=quote(raw(path)) + b"\n", env=env)
+            work.repo.git.run(*args, stdin=quote(encode_name(path)) + b"\n", env=env)
     except GitError:
         return False
     return True
@@ -123,13 +127,15 @@ def add_files(
     index: path -> entry that git shall find in the index, .gitattributes among them.
     """
     repo = work.repo
-    lines = [b"%s %s\t%s\0" % (m.encode(), o.encode(), raw(p)) for p, (m, o) in index.items()]
+    lines = [
+        b"%s %s\t%s\0" % (m.encode(), o.encode(), encode_name(p)) for p, (m, o) in index.items()
+    ]
     wanted = set(paths)
     with quarantine(repo, objects, write) as env:
         env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
         cache = (*_OWN_INDEX, "update-index", "-z")
         repo.git.run(*cache, "--index-info", stdin=b"".join(lines), env=env)
-        names = b"".join(raw(path) + b"\0" for path in paths)
+        names = b"".join(encode_name(path) + b"\0" for path in paths)
         try:
             args = (*cache, "--add", "--remove", "--stdin")
             running = repo.git.start(*args, feed=True, env=env, filters=True)
@@ -144,8 +150,8 @@ def add_files(
     oids: dict[str, str | None] = {}
     for line in out.split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
-        if text(path) in wanted:
-            oids[text(path)] = head.split(b" ")[1].decode()
+        if decode_name(path) in wanted:
+            oids[decode_name(path)] = head.split(b" ")[1].decode()
     return oids
 
 

@@ -7,7 +7,7 @@ import stat
 
 from gitcp.core.git.porcelain import COMMIT, EXECUTABLE, FILE, LINK
 from gitcp.errors import GitError
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Worktree:
         self._workspaces: dict[str, str] = {"": ""}
 
     def full(self, path: str) -> bytes:
-        return os.path.join(self.top, raw(path))
+        return os.path.join(self.top, encode_name(path))
 
     def look(self, path: str) -> os.stat_result | None:
         """lstat of path; None when nothing stands there, or only behind a symbolic link.
@@ -91,12 +91,12 @@ class Worktree:
     def ignored(self, paths: Iterable[str], *how: str, ok: tuple[int, ...] = (0, 1)) -> set[str]:
         """Those of the paths that git ignores; how: options of check-ignore."""
         # It knows no literal pathspecs; "./" keeps a name from being a magic one.
-        ask = b"".join(b"./%s\0" % raw(path) for path in paths)
+        ask = b"".join(b"./%s\0" % encode_name(path) for path in paths)
         if not ask:
             return set()
         args, env = ("check-ignore", "-z", "--stdin", *how), {"GIT_LITERAL_PATHSPECS": "0"}
         _, out = self.repo.git.run(*args, stdin=ask, ok=ok, env=env)
-        return {text(path[2:]) for path in out.split(b"\0")[:-1]}
+        return {decode_name(path[2:]) for path in out.split(b"\0")[:-1]}
 
     def mode(self, st: os.stat_result, was: Entry | None) -> str | None:
         """git's mode for what was looked at, where HEAD has was; None: git stores no such thing.
@@ -135,7 +135,7 @@ class Worktree:
         # Named outright: a broken one must not make git look in ours instead.
         env = {"GIT_DIR": os.fsdecode(gitfile), "GIT_WORK_TREE": None}
         alone = {"GIT_OBJECT_DIRECTORY": None, "GIT_ALTERNATE_OBJECT_DIRECTORIES": None}
-        git = self.repo.git.bound(None, {**env, **alone})
+        git = self.repo.git.copy_with(None, {**env, **alone})
         try:
             status, out = git.run("rev-parse", "-q", "--verify", "HEAD", ok=(0, 1, 128))
         except GitError:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from gitcp.core.stats import prices
 from gitcp.core.transcript import tokens
 from gitcp.errors import Error, GitError
-from gitcp.record import text
+from gitcp.record import decode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _load_file(repo: Repo, path: str) -> Prices:
         _, out = repo.git.run("config", "--file", os.path.abspath(path), "--list", "-z")
     except GitError as e:
         raise Error(f"cannot read the prices in '{path}': {e.plain()}") from None
-    pairs = (entry.partition("\n") for entry in text(out).split("\0") if entry)
+    pairs = (entry.partition("\n") for entry in decode_name(out).split("\0") if entry)
     table, currency, date = prices.read_table((key, value) for key, _, value in pairs)
     source = f"'{os.path.basename(path)}'" + (f" of {date}" if date else "")
     return Prices(prices.cost_by_table(table), currency, source)

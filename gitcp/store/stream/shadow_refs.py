@@ -10,7 +10,7 @@ from gitcp import memory, trace
 from gitcp.core.git import ids
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, Foreign
-from gitcp.record import lines, text
+from gitcp.record import decode_lines, decode_name
 from gitcp.store.git import private, refs
 from gitcp.store.git.commit import parse_commit, stamp
 from gitcp.store.git.tree import TREE, Lookup, diff_trees, tree_of
@@ -121,7 +121,7 @@ def read(objects: Objects, ref: str) -> Tip | None:
 def tip(ref: str, obj: Object) -> Tip:
     """What read() returns of the object that ref is at."""
     oid, kind, data = obj
-    message = text(data) if kind == "commit" else ""
+    message = decode_name(data) if kind == "commit" else ""
     session = trailer(message, "Entire-Session")
     if not session:
         raise Foreign(f"'{ref}' is not a stream of checkpoints")
@@ -156,7 +156,7 @@ def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[st
     status, out = repo.git.run(argv[0], *sort, *argv[1:], ok=(0, 128))
     if status:
         _, out = repo.git.run(*argv)
-    return [ref for ref in lines(out) if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
+    return [ref for ref in decode_lines(out) if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
 
 
 def read_all(objects: Objects, refs: Iterable[str]) -> list[Tip]:

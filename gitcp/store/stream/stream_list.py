@@ -6,7 +6,7 @@ from __future__ import annotations
 from gitcp.core.git import ids
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
-from gitcp.record import one_a_line, text
+from gitcp.record import decode_name, encode_lines
 from gitcp.store.git.tree import Lookup, diff_trees, tree_of
 from gitcp.store.stream import recall, shadow_refs
 
@@ -156,9 +156,9 @@ def find_newest(repo: Repo, objects: Objects, session_id: str) -> Record | None:
 
 
 def _steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
-    _, out = repo.git.run(*_LOG, stdin=one_a_line(oids))
+    _, out = repo.git.run(*_LOG, stdin=encode_lines(oids))
     steps = {}
-    for item in text(out).split("\0\0\n"):
+    for item in decode_name(out).split("\0\0\n"):
         if item:
             oid, parents, tree, time, message = item.split("\0", 4)
             steps[oid] = (oid, parents.partition(" ")[0], tree, int(time or 0), message)
@@ -201,7 +201,7 @@ def detailed(objects: Objects, checkpoint: Record) -> Record:
     look = Lookup(objects, checkpoint["tree"])
     own = shadow_refs.METADATA + checkpoint["session_id"]
     prompts = look(f"{own}/{summary.PROMPT}")
-    joined = text(objects.need(prompts[1], "blob")) if prompts else ""
+    joined = decode_name(objects.need(prompts[1], "blob")) if prompts else ""
     base = tree_of(objects, checkpoint["base_commit"])
     moved = checkpoint["parent"] and _base(objects, checkpoint["parent"]) not in (
         "",
@@ -219,4 +219,4 @@ def detailed(objects: Objects, checkpoint: Record) -> Record:
 
 def _base(objects: Objects, commit: str) -> str:
     obj = objects.read(commit)
-    return shadow_refs.trailer(text(obj[2]), "Base-Commit") if obj else ""
+    return shadow_refs.trailer(decode_name(obj[2]), "Base-Commit") if obj else ""

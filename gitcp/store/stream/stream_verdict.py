@@ -9,7 +9,7 @@ from gitcp.console import notice
 from gitcp.core.credit import entries
 from gitcp.core.decide import line_evidence, stream_rules
 from gitcp.errors import Error
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.store.git.tree import Lookup, tree_of
 from gitcp.store.journal import journal, work
 from gitcp.store.session import markers
@@ -151,7 +151,7 @@ def _worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> b
     if stored is not None or entry is None:
         return stored
     try:
-        with open(os.path.join(os.fsencode(repo.worktree), raw(path)), "rb") as f:
+        with open(os.path.join(os.fsencode(repo.worktree), encode_name(path)), "rb") as f:
             return f.read()
     except OSError:
         return None

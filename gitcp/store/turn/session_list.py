@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import read_tree
 from gitcp.store.stream import shadow_refs, stream_list
@@ -151,7 +151,7 @@ def _prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
             objects.fetch(e[summary.PROMPT][1] for e in entries if summary.PROMPT in e)
             for entry in entries:
                 blob = objects.read(entry[summary.PROMPT][1]) if summary.PROMPT in entry else None
-                joined = text(blob[2]) if blob and blob[1] == "blob" else ""
+                joined = decode_name(blob[2]) if blob and blob[1] == "blob" else ""
                 typed = (p.strip() for p in joined.split(summary.SEPARATOR))
                 yield next((p for p in typed if p and not p.startswith(_INTERRUPTED)), "")
             objects.forget()

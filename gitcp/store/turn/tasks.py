@@ -12,7 +12,7 @@ from gitcp.core import json
 from gitcp.core.credit import entries
 from gitcp.core.message import prompts
 from gitcp.errors import InputError
-from gitcp.record import timestamp
+from gitcp.record import format_now
 from gitcp.start import late
 from gitcp.store.git.tree import Lookup, walk
 from gitcp.store.journal import journal
@@ -46,7 +46,7 @@ def note(repo: Repo, state: State, event: dict[str, Any]) -> bool:
         # What a state holds goes into every checkpoint's copy of it.
         about = redaction.text(repo, tool.get("description") or "", state["session_id"])
         kind = redaction.text(repo, tool.get("subagent_type") or "", state["session_id"])
-        details = {"description": about, "started": timestamp()}
+        details = {"description": about, "started": format_now()}
         running[tool["id"]] = {"subagent_type": kind, **details}
         return True
     if event["event"] == "tool-end" and tool.get("agent_id") and tool["id"] in running:
@@ -168,7 +168,7 @@ def _todo(
     details = {
         "type": "todo",
         "tool_use_id": tool.get("id", ""),
-        "timestamp": timestamp(),
+        "timestamp": format_now(),
         "data": {"todos": todos},
     }
     return {

@@ -14,8 +14,8 @@ from functools import partial
 from itertools import groupby
 
 from gitcp.errors import Changed, Error
-from gitcp.process.files import Damaged, digest, read_file, replace
-from gitcp.process.files import read as content
+from gitcp.process.files import Damaged, hash_bytes, read_file, replace_file
+from gitcp.process.files import read_bytes as content
 from gitcp.store.git import notes, private, refs
 from gitcp.store.v1 import committed_write
 
@@ -114,7 +114,7 @@ def _now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
     if "ref" in effect:
         return refs.read(repo, effect["ref"])
     data = content(effect["file"])
-    return None if data is None else digest(data)
+    return None if data is None else hash_bytes(data)
 
 
 def _swap(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:
@@ -130,14 +130,14 @@ def _file(repo: Repo, effect: Effect) -> None:
         os.unlink(path)
     else:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        replace(path, data, 0o600)
+        replace_file(path, data, 0o600)
 
 
 def keep_bytes(repo: Repo, data: bytes | None) -> str | None:
     """The name of these bytes, which are kept; None for none."""
     if data is None:
         return None
-    name = digest(data)
+    name = hash_bytes(data)
     path = repo.shared("kept", name)
     if _read(path) == data:
         os.utime(path)  # it is needed anew: clean leaves it alone
@@ -151,7 +151,7 @@ def read_kept(repo: Repo, name: str | None) -> bytes | None:
     if name is None:
         return None
     data = _read(repo.shared("kept", name))
-    if data is None or digest(data) != name:
+    if data is None or hash_bytes(data) != name:
         raise Error(f"what '{name[:12]}' held is not kept any more")
     return data
 

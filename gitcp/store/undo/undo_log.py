@@ -12,7 +12,7 @@ import json
 from gitcp.core.back import undo_tree
 from gitcp.errors import Moved
 from gitcp.lock import exclusive
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import TREE, Lookup, write_tree
@@ -50,10 +50,10 @@ def read(repo: Repo, name: str = "") -> list[Step]:
     """
     if refs.read(repo, name or ref(repo)) is None:
         return []
-    fields = repo.git.lines(*_LOG.split(), _FORMAT, name or ref(repo), "--")
+    fields = repo.git.read_records(*_LOG.split(), _FORMAT, name or ref(repo), "--")
     steps = []
     for at in range(0, len(fields) - 2, 3):
-        oid, when, message = (text(field) for field in fields[at : at + 3])
+        oid, when, message = (decode_name(field) for field in fields[at : at + 3])
         body = message.partition("\n\n")[2]
         if body:  # the root below a first step that holds other commits has none
             steps.append({**json.loads(body), "commit": oid, "time": int(when or 0)})

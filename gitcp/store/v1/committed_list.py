@@ -6,7 +6,7 @@ from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
-from gitcp.record import parse
+from gitcp.record import parse_json
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.prefetch import Prefetched, finish, overlapped, windows
 from gitcp.store.git.spread import spread
@@ -83,7 +83,8 @@ def _load(
 ) -> Steps[list[Checkpoint]]:
     known = yield from preparing(objects, [tree for _, tree in window], brief=brief)
     return [
-        load(objects, name, holder(place, name), tree, known, brief, parse) for name, tree in window
+        load(objects, name, holder(place, name), tree, known, brief, parse_json)
+        for name, tree in window
     ]
 
 

@@ -7,7 +7,7 @@ from gitcp.core import json
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.git.tree import TREE
 from gitcp.store.v1 import committed_refs
 from gitcp.store.v1.committed_tree import numbers
@@ -161,7 +161,7 @@ def session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> Conte
     folder = entry["directory"]
     files = parts.tree(entry["tree"], folder)
     transcript = b"\n".join(_pieces(parts, files, folder))
-    stored = text(parts.blob(files, summary.HASH, folder) or b"").strip()
+    stored = decode_name(parts.blob(files, summary.HASH, folder) or b"").strip()
     tasks = files.get("tasks") or parts.tree(checkpoint["tree"]).get("tasks")
     return {
         "index": entry["index"],
@@ -169,7 +169,7 @@ def session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> Conte
         "metadata": entry["metadata"],
         "transcript": transcript,
         "prompts": parts.prompts(files, folder),
-        "context": text(parts.blob(files, summary.CONTEXT, folder) or b""),
+        "context": decode_name(parts.blob(files, summary.CONTEXT, folder) or b""),
         "content_hash": stored,
         "hash": _compare(stored, transcript),
         "tasks": _own_tasks(checkpoint, entry, parts.below(tasks, "tasks")),

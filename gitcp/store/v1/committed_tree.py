@@ -6,7 +6,7 @@ from gitcp import VERSION
 from gitcp.core.lines import attribution
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
-from gitcp.record import timestamp
+from gitcp.record import format_now
 from gitcp.store.git.tree import TREE, edit_tree, lookup, read_tree
 
 TYPE_CHECKING = False
@@ -50,7 +50,7 @@ class Checkpoint:
         old = self._metadata(base) if base else None
         new = {**metadata, "checkpoint_id": self._id, "session_id": session_id}
         if old is None:
-            first = {"cli_version": VERSION, "created_at": timestamp(), "strategy": _STRATEGY}
+            first = {"cli_version": VERSION, "created_at": format_now(), "strategy": _STRATEGY}
             new = {**first, **new}
         edits: dict[str, Entry | None] = {}
         if base and chunks.NAME in files:

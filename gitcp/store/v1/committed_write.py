@@ -14,7 +14,7 @@ from gitcp.core.git import ids
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
@@ -280,8 +280,8 @@ def _prepare(objects: Objects, cid: str, data: SessionData) -> Prepared:
         files[summary.HASH] = blob(transcript.content_hash.encode())
     prompts = data.get("prompts")
     if prompts:
-        files[summary.PROMPT] = blob(raw(summary.SEPARATOR.join(prompts)))
-        files[summary.CONTEXT] = blob(raw(summary.context(prompts)))
+        files[summary.PROMPT] = blob(encode_name(summary.SEPARATOR.join(prompts)))
+        files[summary.CONTEXT] = blob(encode_name(summary.context(prompts)))
     tasks = {
         ids.repo_path(f"tasks/{path}"): blob(content)
         for path, content in data.get("tasks", {}).items()

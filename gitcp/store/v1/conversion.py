@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.objects import Objects
@@ -64,7 +64,11 @@ def leave_branch(repo: Repo) -> str:
         with Objects(repo) as objects:
             tree = need_commit(objects, REF)["tree"]
             stray = Union(objects).without_strays(tree, None) != tree
-            if not tip or stray or repo.git.out("for-each-ref", "--format=%(worktreepath)", REF):
+            if (
+                not tip
+                or stray
+                or repo.git.read_line("for-each-ref", "--format=%(worktreepath)", REF)
+            ):
                 return ""
             moved = _edits(repo, objects)
         gone = [(ref, None, oid) for ref, oid in ((REF, tip), (MEMORY, memory)) if oid]
@@ -106,14 +110,14 @@ def _first_commit(objects: Objects, checkpoint_id: str, tree: str, authors: Auth
     """A commit without parents that any clone makes as this one does."""
     who = authors.get(checkpoint_id, _NOBODY)
     head = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{_SUBJECT}{checkpoint_id}\n"
-    return objects.write("commit", raw(head))
+    return objects.write("commit", encode_name(head))
 
 
 def _authors(repo: Repo, branch: str) -> Authors:
     """Who wrote each checkpoint first, and when, as far as the branch's history says."""
     authors: Authors = {}
-    for item in repo.git.lines(*_LOG, "--format=%s%n%an <%ae> %ad", branch):
-        subject, _, who = text(item).partition("\n")
+    for item in repo.git.read_records(*_LOG, "--format=%s%n%an <%ae> %ad", branch):
+        subject, _, who = decode_name(item).partition("\n")
         if subject.startswith(_SUBJECT):
             authors.setdefault(subject.removeprefix(_SUBJECT), who)
     return authors

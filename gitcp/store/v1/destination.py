@@ -13,7 +13,7 @@ from gitcp.core.git.ids import parse_checkpoint_ref
 from gitcp.core.upkeep.shapes import object_name, ref
 from gitcp.errors import Error, InputError
 from gitcp.process import files
-from gitcp.record import lines, raw, text
+from gitcp.record import decode_lines, decode_name, encode_name
 from gitcp.store.git import private, refs
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1 import committed_refs
@@ -99,7 +99,7 @@ def is_address(repo: Repo, destination: str) -> bool:
 def usual(repo: Repo) -> str:
     """The remote that `git push` takes; "" where that cannot be told."""
     _, out = repo.git.run("symbolic-ref", "-q", "--short", "HEAD", ok=(0, 1))
-    branch = text(out).strip()
+    branch = decode_name(out).strip()
     keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
     for key in keys:
         if name := repo.config.get(key):
@@ -132,7 +132,7 @@ def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
         return True
     of_remote = "remote", "get-url", "--push", "--all"
     ask = of_remote if destination in remotes(repo) else ("ls-remote", "--get-url")
-    return url in lines(repo.git.run(*ask, destination, ok=(0, 2, 128))[1])
+    return url in decode_lines(repo.git.run(*ask, destination, ok=(0, 2, 128))[1])
 
 
 def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
@@ -203,7 +203,7 @@ def _of_remote(repo: Repo, name: str) -> str:
 
 
 def _read(path: str, head: str) -> Tips:
-    lines = text(private.cached_bytes(path)).splitlines()
+    lines = decode_name(private.cached_bytes(path)).splitlines()
     if head and lines[:1] != [head]:
         return {}
     pairs = [line.split() for line in lines[bool(head) :]]
@@ -213,4 +213,4 @@ def _read(path: str, head: str) -> Tips:
 
 def _write(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
     lines = [*([head] if head else []), *(f"{oid} {ref}" for ref, oid in tips.items())]
-    private.write(repo, path, raw("".join(f"{line}\n" for line in lines)))
+    private.write(repo, path, encode_name("".join(f"{line}\n" for line in lines)))

@@ -6,7 +6,7 @@ from gitcp.console import notice
 from gitcp.core.git.ids import CHECKPOINT_ID
 from gitcp.core.message import links
 from gitcp.errors import Error
-from gitcp.record import raw, text
+from gitcp.record import decode_name, encode_name
 from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit, rev_list
 from gitcp.store.v1 import committed_refs
@@ -71,9 +71,9 @@ def _grep(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     pattern = "|".join(names) if len(names) <= 100 else CHECKPOINT_ID
     args = ["log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%B", "-E"]
     args += [f"--grep=^Entire-Checkpoint:[[:space:]]*({pattern})", "--regexp-ignore-case"]
-    for item in repo.git.stream(*args, *ALL):
+    for item in repo.git.stream_records(*args, *ALL):
         oid, _, message = item.partition(b"\n")
-        yield text(oid), message
+        yield decode_name(oid), message
 
 
 def beside(
@@ -82,7 +82,7 @@ def beside(
     """The newest commits that HEAD has not and that carry an id, on any ref and before these tips;
     oldest first.  paths: those alone that change one of them."""
     args = [f"--max-count={_MOST}", "--no-merges", *CARRYING, *tips, "--not", "HEAD"]
-    names = b"\n".join(raw(path) for path in paths or () if "\n" not in path)
+    names = b"\n".join(encode_name(path) for path in paths or () if "\n" not in path)
     if paths is not None and not names:
         return []
     lines = b"--\n" + names + b"\n" if names else b""

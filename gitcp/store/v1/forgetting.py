@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.git import ids
 from gitcp.core.v1 import merge_rules, summary
-from gitcp.record import timestamp
+from gitcp.record import format_now
 from gitcp.store.git.commit import need_commit, rev_list
 from gitcp.store.git.tree import TREE, edit_tree, read_tree
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, pictures, signing
@@ -42,7 +42,7 @@ def _chosen(repo: Repo, objects: Objects, chosen: Chosen) -> Iterator[tuple[Chec
 def edits(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Edit], int]:
     """(how the refs of the store move to histories without what is chosen, how many sessions'
     parts that is).  The new commits have no parent; the caller holds the store's lock."""
-    at, count = timestamp(), 0
+    at, count = format_now(), 0
     trees: dict[str, dict[str, str]] = {}  # ref -> checkpoint id -> its new tree
     counts: dict[str, int] = {}
     for checkpoint, wanted in _chosen(repo, objects, chosen):

@@ -6,7 +6,7 @@ from gitcp.console import notice
 from gitcp.core import json
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
-from gitcp.record import text
+from gitcp.record import decode_name
 from gitcp.store.git.tree import TREE, read_tree, walk
 
 TYPE_CHECKING = False
@@ -78,7 +78,7 @@ class Parts:
 
     def prompts(self, files: Tree, folder: str = "") -> list[str]:
         """What was asked in the session of a directory; [] where that cannot be read."""
-        prompts = text(self.blob(files, summary.PROMPT, folder) or b"")
+        prompts = decode_name(self.blob(files, summary.PROMPT, folder) or b"")
         return prompts.split(summary.SEPARATOR) if prompts else []
 
     def below(self, entry: Entry | None, part: str) -> list[str]:

@@ -29,7 +29,7 @@ def put_aside(repo: Repo, data: bytes) -> bytes:
     def put(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
         if body.startswith(images.MARK) or body == images.DOT[1]:
             return kind, body
-        name = files.digest(body)
+        name = files.hash_bytes(body)
         if not os.path.exists(_place(repo, name)):
             private.write(repo, _place(repo, name), body, durable=True)
         return kind, images.MARK + name.encode()
@@ -43,7 +43,7 @@ def put_back(repo: Repo, data: bytes) -> bytes:
     def get(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
         if not body.startswith(images.MARK):
             return kind, body
-        there = files.read(_place(repo, _name(body)))
+        there = files.read_bytes(_place(repo, _name(body)))
         return (kind, there) if there else images.DOT
 
     return images.replace(data, get)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.console import notice
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import raw
+from gitcp.record import encode_name
 from gitcp.store.git import private
 from gitcp.store.git.commit import ident, write_commit
 
@@ -65,4 +65,6 @@ def _signed(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
         feed=True,
         apart=True,  # no terminal to ask at, and all of it ends together
     )
-    return running.finish(raw(message.rstrip("\n") + "\n"), limit=_SECONDS)[1].decode().strip()
+    return (
+        running.finish(encode_name(message.rstrip("\n") + "\n"), limit=_SECONDS)[1].decode().strip()
+    )

@@ -34,7 +34,7 @@ class Stored:
     """A transcript whose chunks are in the object database.
 
     chunks: their oids in order; size: bytes of the joined transcript; items: its lines
-    (messages of a document); scan: what the agent's scanner says of it; live: files.stamp() of
+    (messages of a document); scan: what the agent's scanner says of it; live: files.read_stamp() of
     the live one before it was read.
     """
 
@@ -128,7 +128,7 @@ def stored(
         if live < 0 and not copy.size:
             return None
         reader = Reader(repo, objects, copy, redactor, scanner)
-        rest, stamp = b"", files.stamp(live) if live >= 0 else []
+        rest, stamp = b"", files.read_stamp(live) if live >= 0 else []
         try:
             if live >= 0:
                 first = os.pread(live, 64, 0).partition(b"\n")[0]

@@ -69,7 +69,7 @@ class Copy:
         if self.fd < 0:
             self._open(os.O_RDWR | os.O_CREAT)
         try:
-            files.put(self.fd, data, self.size)
+            files.write_at(self.fd, data, self.size)
         except OSError:
             os.ftruncate(self.fd, self.size)
             raise
@@ -81,10 +81,10 @@ class Copy:
         self.close()
         try:
             self._open(os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-            files.put(self.fd, data, 0)
+            files.write_at(self.fd, data, 0)
             put_file(self._repo.common, self._path, path)
         except OSError:
-            files.remove(self._path)
+            files.remove_file(self._path)
             raise
         self._path = path
         self._seal(len(data))

@@ -75,4 +75,4 @@ def _united(repo: Repo, objects: Objects, tree: str, ours: str, theirs: str) -> 
 
 
 def _contains(repo: Repo, commit: str, other: str) -> bool:
-    return commit == other or repo.git.test("merge-base", "--is-ancestor", other, commit)
+    return commit == other or repo.git.says_yes("merge-base", "--is-ancestor", other, commit)
