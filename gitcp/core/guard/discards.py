@@ -7,7 +7,6 @@ Plain calls are understood, also behind `cd`; what a script does or a variable n
 from __future__ import annotations
 
 import posixpath
-import shlex
 
 from gitcp.start import stdlib
 
@@ -33,6 +32,7 @@ _VCS = ("git", "jj")
 _READS = ("cd", "ls", "cat", "head", "tail", "grep", "wc", "pwd", "echo", "true")
 _QUIET = {(">&", "1"), (">&", "2"), (">", "/dev/null"), ("&>", "/dev/null"), ("<", "/dev/null")}
 _HIDDEN = ("`", "$", "<(", ">(")  # commands within words
+_SIGNS, _SPACES = "();<>|&", " \t\r\n"
 _BREAKS = frozenset((";", "&", "|", "&&", "||", "(", ")", ";;"))
 _STASHES = ("list", "show", "pop", "apply", "drop", "create", "branch", "clear", "store")
 
@@ -76,15 +76,48 @@ def only_moves(command: str) -> bool:
 
 def split_calls(command: str) -> Iterator[list[str]]:
     """The words of each call.  Raises ValueError where a quotation does not end."""
-    lexer = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)
-    lexer.whitespace_split, lexer.commenters = True, ""
     call: list[str] = []
-    for word in [*lexer, ";"]:
+    for word in [*_split_words(command), ";"]:
         if word in _BREAKS:
             yield call
             call = []
         else:
             call.append(word)
+
+
+def _split_words(command: str) -> Iterator[str]:
+    """The words of a command without their quotation marks; signs in a row are a word."""
+    word, signs, quote = "", "", ""
+    quoted = False  # a word may be empty
+    chars = iter(command)
+    for char in chars:
+        if signs and (quote or char not in _SIGNS):
+            yield signs
+            signs = ""
+        if quote and char != quote and (char != "\\" or quote == "'"):
+            word += char
+        elif char == "\\":
+            after = next(chars, "")
+            if not after:
+                raise ValueError("nothing is quoted")
+            word += "" if after == "\n" else after if not quote or after in '\\"' else char + after
+        elif char in "'\"":
+            quote, quoted = "" if quote else char, True
+        elif char in _SIGNS or char in _SPACES:
+            if word or quoted:
+                yield word
+            word, quoted = "", False
+            if char == "\n":
+                yield ";"
+            elif char in _SIGNS:
+                signs += char
+        else:
+            word += char
+    if quote:
+        raise ValueError("a quotation does not end")
+    yield from filter(None, [signs])
+    if word or quoted:
+        yield word
 
 
 def _without_harmless(call: Sequence[str]) -> list[str]:

@@ -141,3 +141,27 @@ def test_which_paths_are_among_them(command: str, path: str, tracked: bool, want
 )
 def test_moving_and_reading_is_the_way_back(command: str, want: bool) -> None:
     assert discards.only_moves(command) is want
+
+
+@pytest.mark.parametrize(
+    ("command", "calls"),
+    [
+        ("make 'a b' \"c\"d e\\ f", [["make", "a b", "cd", "e f"]]),
+        ("git add '' \"\"", [["git", "add", "", ""]]),
+        ('a \'b\\\' "c\\"\\\\\\d"', [["a", "b\\", 'c"\\\\d']]),
+        ("a>b 2>&1", [["a", ">", "b", "2", ">&", "1"]]),
+        ("a &&\nb;\nc", [["a"], [], ["b"], [], ["c"]]),
+        ("echo 'one\ntwo'", [["echo", "one\ntwo"]]),
+        ("make \\\n  all", [["make", "all"]]),
+        ("# 'no' comment", [["#", "no", "comment"]]),
+        ("", [[]]),
+    ],
+)
+def test_words_of_a_command_are_as_a_shell_reads_them(command: str, calls: list[list[str]]) -> None:
+    assert list(discards.split_calls(command)) == calls
+
+
+@pytest.mark.parametrize("command", ["a 'b", 'a "b', 'a "b\\', "a \\"])
+def test_a_quotation_that_does_not_end_is_no_command(command: str) -> None:
+    with pytest.raises(ValueError):
+        list(discards.split_calls(command))
