@@ -1,8 +1,9 @@
-"""The bytecode of the modules that hooks import, in one file instead of a hundred.
+"""The bytecode of the modules that a hook imports, in one file for each hook instead of a hundred.
 
 To find, open and check a module's own .pyc costs as much as to run it: 8 ms of a prompt's hook.
 What importlib does around each module costs 5 ms more: a module of the file brings those that it
-imports at its top itself.
+imports at its top itself.  What a hook always takes is read
+at once, so that a name which many modules have is made once; the others lie in it as bytes.
 The file is for one build of Python and for this source, which says how it is laid out; each module
 in it for its own source as it stands: by its times and size, that of change too, for an installer
 dates files as it likes.  What is not in it
@@ -19,19 +20,26 @@ from gitcp.start import cpython
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from importlib.machinery import ModuleSpec
     from types import CodeType, ModuleType
     from typing import Any
 
     Stamp = tuple[int, int, int]  # of a module's source: its times in ns, its bytes
     Needs = tuple[str, ...]  # what its top imports, as far as that are modules
-    # Is it a package, stamp, what it needs, where its code begins, bytes.
-    Place = tuple[bool, Stamp, Needs, int, int]
-    Part = tuple[str, bool, Stamp, Needs, bytes]  # name, …, code
+    # Is it a package, stamp, what it needs, its code, or that in marshalled form.
+    Part = tuple[bool, Stamp, Needs, CodeType | bytes]
 
+# Git's hooks, whose arguments differ from call to call; those of clients name the event.
+GIT_HOOKS = (
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "post-checkout",
+    "post-rewrite",
+    "pre-push",
+)
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_HEAD = 1 << 16  # bytes: the index of some hundred modules fits
 _FIRST = frozenset(sys.modules)  # what came before us cannot come out of the file
 _DAMAGE = (OSError, ValueError, EOFError, TypeError)
 
@@ -39,28 +47,33 @@ _DAMAGE = (OSError, ValueError, EOFError, TypeError)
 class Bundle:
     """Finds and loads the modules in the file; sys.meta_path asks it first."""
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        mark, _, table = os.pread(fd, _HEAD, 0).partition(b"\n")
-        known = _mark()
-        if not mark.startswith(known):
-            raise ValueError("of another Python, or laid out otherwise")
-        size = int(mark.removeprefix(known))
-        self._codes = len(mark) + 1 + size
-        if len(table) < size:
-            table = os.pread(fd, size, len(mark) + 1)
-        self._index: dict[str, Place] = marshal.loads(table[:size])
+    def __init__(self, file: str) -> None:
+        self.parts: dict[str, Part] = {}
+        self.loaded, self.late = 0, list[str]()  # how many, and which of them out of the bytes
+        self._cached = cpython.path("hooks")
+        if file:
+            self.parts = _read(file)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """What importlib asks of a finder; None for a module that is not in the file as it is."""
-        if (place := self._index.get(name)) is None:
+        if (part := self.parts.get(name)) is None:
             return None
-        origin = _source(name, place[0])
-        try:
-            code = marshal.loads(self.code(name)) if _stamp(origin) == place[1] else None
-        except _DAMAGE:
-            code = None
-        return _spec(name, self, origin, place[0], code) if code else None
+        package, stamp, _, code = part
+        origin = _locate_source(name, package)
+        if _stamp(origin) != stamp:
+            return None
+        self.loaded += 1
+        if isinstance(code, bytes):
+            self.late.append(name)
+            code = marshal.loads(code)
+        loader: Any = self
+        kind = type(sys.__spec__)  # importlib.machinery costs half a millisecond
+        spec = kind(name, loader, origin=origin, loader_state=code, is_package=package)
+        spec.has_location = True
+        spec.cached = self._cached
+        if package:
+            spec.submodule_search_locations = [os.path.dirname(origin)]
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> None:
         """The usual kind of module."""
@@ -68,8 +81,8 @@ class Bundle:
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's code in it."""
         spec: Any = module.__spec__
-        for name in self._index[spec.name][2]:
-            if name in self._index and name not in sys.modules:
+        for name in self.parts[spec.name][2]:
+            if name not in sys.modules and name in self.parts:
                 self._load(name)
         exec(spec.loader_state, module.__dict__)
         spec.loader_state = None
@@ -93,29 +106,20 @@ class Bundle:
             raise
         setattr(sys.modules[above], own, module)
 
-    def code(self, name: str) -> bytes:
-        """The marshalled code of a module that is in the file."""
-        *_, start, size = self._index[name]
-        return os.pread(self._fd, size, self._codes + start)
 
-    def fitting(self) -> Iterator[Part]:
-        """Each module that is in the file as it is."""
-        for name, (package, stamp, needs, _, _) in self._index.items():
-            if _stamp(_source(name, package)) == stamp:
-                yield name, package, stamp, needs, self.code(name)
-
-
-def _spec(name: str, loader: Any, origin: str, package: bool, code: CodeType) -> ModuleSpec:
-    kind = type(sys.__spec__)  # importlib.machinery costs half a millisecond
-    spec = kind(name, loader, origin=origin, loader_state=code, is_package=package)
-    spec.has_location = True
-    spec.cached = cpython.path("hooks")
-    if package:
-        spec.submodule_search_locations = [os.path.dirname(origin)]
-    return spec
+def _read(file: str) -> dict[str, Part]:
+    """The modules in the file.  Raises what _DAMAGE lists for a file that is none of this Python,
+    or laid out otherwise, or cut short."""
+    with open(cpython.opened(file), "rb", buffering=0) as f:
+        data = f.readall()
+    mark = _mark()
+    if not data.startswith(mark):
+        raise ValueError("of another Python, or laid out otherwise")
+    parts: dict[str, Part] = marshal.loads(memoryview(data)[len(mark) :])
+    return parts
 
 
-def _source(name: str, package: bool) -> str:
+def _locate_source(name: str, package: bool) -> str:
     return f"{_TOP}/{name.replace('.', '/')}{'/__init__' if package else ''}.py"
 
 
@@ -128,24 +132,41 @@ def _stamp(source: str) -> Stamp | None:
 
 
 def _mark() -> bytes:
-    return cpython.MARK + b"%d %d %d " % (_stamp(__file__) or (0, 0, 0))
+    return cpython.MARK + b"%d %d %d\n" % (_stamp(__file__) or (0, 0, 0))
+
+
+def _locate_file() -> str:
+    """Where the file of the hook is that this process runs; '' where it is called by no name."""
+    words = sys.argv[1:3]
+    if words and words[0] in GIT_HOOKS:
+        del words[1:]
+    plain = all(word.replace("-", "").replace("_", "").isalnum() for word in words)
+    return cpython.path("-".join(("hooks", *words))) if plain else ""
 
 
 def use() -> None:
     """Import from the file from now on, where there is one that fits."""
     try:
-        sys.meta_path.insert(0, Bundle(cpython.opened(cpython.path("hooks"))))
+        bundle = Bundle(_locate_file())
     except _DAMAGE:
-        pass
+        bundle = Bundle("")
+    sys.meta_path.insert(0, bundle)
 
 
 def complete() -> None:
-    """Add what was imported from elsewhere, for the next hook."""
-    if fresh := [*_elsewhere()]:
-        cpython.write(cpython.path("hooks"), lambda: _content(fresh))
+    """Add what was imported from elsewhere, for the next hook.
+
+    It goes into the bytes, for the first hook in a repository takes much that no other does.  A
+    hook that took most of its modules out of the bytes has the next ones read these at once.
+    """
+    (bundle,) = (finder for finder in sys.meta_path if isinstance(finder, Bundle))
+    fresh = [*_list_elsewhere()]
+    often = bundle.late if len(bundle.late) * 2 > bundle.loaded and not fresh else ()
+    if fresh or often:
+        cpython.write(_locate_file(), lambda: _content(bundle.parts, fresh, often))
 
 
-def _elsewhere() -> Iterator[ModuleSpec]:
+def _list_elsewhere() -> Iterator[ModuleSpec]:
     """Of each module of ours that did not come out of the file, but could."""
     for name, module in sys.modules.items():
         if name.startswith("gitcp.") and name not in _FIRST:
@@ -154,28 +175,26 @@ def _elsewhere() -> Iterator[ModuleSpec]:
                 yield spec
 
 
-def _content(fresh: list[ModuleSpec]) -> bytes:
-    bundles = (finder for finder in sys.meta_path if isinstance(finder, Bundle))
-    parts = [part for bundle in bundles for part in bundle.fitting()]
-    parts += [part for spec in fresh if (part := _part(spec))]
-    index: dict[str, Place] = {}
-    at = 0
-    for name, package, stamp, needs, code in parts:
-        index[name] = package, stamp, needs, at, len(code)
-        at += len(code)
-    table = marshal.dumps(index)
-    codes = b"".join(code for *_, code in parts)
-    return b"%s%d\n%s%s" % (_mark(), len(table), table, codes)
+def _content(parts: dict[str, Part], fresh: list[ModuleSpec], often: Sequence[str]) -> bytes:
+    """The file with fresh modules in it; often: those of the bytes that are to be read at once."""
+    at_once = {*often, *(name for name, part in parts.items() if not isinstance(part[-1], bytes))}
+    parts = parts | {spec.name: part for spec in fresh if (part := _compile_part(spec))}
+    written: dict[str, Part] = {}
+    for name, (package, stamp, needs, code) in parts.items():
+        if _stamp(_locate_source(name, package)) == stamp:
+            plain = marshal.loads(code) if isinstance(code, bytes) else code
+            held = plain if name in at_once else marshal.dumps(plain)
+            written[name] = package, stamp, needs, held
+    return _mark() + marshal.dumps(written)
 
 
-def _part(spec: ModuleSpec) -> Part | None:
+def _compile_part(spec: ModuleSpec) -> Part | None:
     from gitcp.start import trim
 
     package = spec.submodule_search_locations is not None
-    source = _source(spec.name, package)
+    source = _locate_source(spec.name, package)
     stamp = _stamp(source)
     if stamp is None:
         return None
     needs, code = trim.compile_module(source)
-    # Written while it was read: what ran may be older.
-    return (spec.name, package, stamp, needs, code) if stamp == _stamp(source) else None
+    return (package, stamp, needs, code)
