@@ -36,11 +36,11 @@ VALUES = [
 @pytest.mark.parametrize(
     ("model", "used", "amount"),
     [
-        ("claude-opus-5", tokens.usage(1_000_000, 0, 0, 100_000, 1), 4.5),
-        ("claude-opus-5", tokens.usage(0, 0, 7, 0, 1), None),
-        ("claude-opus-4", tokens.usage(500_000, 0, 0, 0, 1), 0.5),
-        ("gpt", tokens.usage(1, 0, 0, 1, 1), None),
-        ("gpt", tokens.usage(), 0),
+        ("claude-opus-5", tokens.make_usage(1_000_000, 0, 0, 100_000, 1), 4.5),
+        ("claude-opus-5", tokens.make_usage(0, 0, 7, 0, 1), None),
+        ("claude-opus-4", tokens.make_usage(500_000, 0, 0, 0, 1), 0.5),
+        ("gpt", tokens.make_usage(1, 0, 0, 1, 1), None),
+        ("gpt", tokens.make_usage(), 0),
     ],
 )
 def test_the_first_pattern_of_a_model_prices_its_tokens_or_nothing_does(
@@ -53,9 +53,9 @@ def test_the_first_pattern_of_a_model_prices_its_tokens_or_nothing_does(
 
 def test_tokens_of_subagents_cost_too_and_those_without_a_price_are_counted() -> None:
     cost = prices.cost_by_table({"a": {"input": 1.0}})
-    used = {**tokens.usage(1_000_000), "subagent_tokens": tokens.usage(1_000_000)}
+    used = {**tokens.make_usage(1_000_000), "subagent_tokens": tokens.make_usage(1_000_000)}
     assert prices.sum_costs([("a", used), ("", used), ("b", used)], cost) == (2.0, 4_000_000)  # type: ignore[list-item]
-    assert prices.sum_costs([("b", tokens.usage(5))], cost) == (None, 5)
+    assert prices.sum_costs([("b", tokens.make_usage(5))], cost) == (None, 5)
 
 
 def test_a_price_that_is_no_number_is_named() -> None:
@@ -64,11 +64,11 @@ def test_a_price_that_is_no_number_is_named() -> None:
 
 
 def test_list_prices_are_those_of_the_package_and_an_unknown_model_has_none() -> None:
-    used = tokens.usage(1_000_000, 0, 0, 0, 10)
+    used = tokens.make_usage(1_000_000, 0, 0, 0, 10)
     assert list_price("claude-sonnet-4-5", used) == pytest.approx(3)
-    assert list_price("claude-sonnet-4-5", tokens.usage(0, 0, 1_000_000, 0, 10)) == pytest.approx(
-        0.3
-    )
+    assert list_price(
+        "claude-sonnet-4-5", tokens.make_usage(0, 0, 1_000_000, 0, 10)
+    ) == pytest.approx(0.3)
     assert list_price("nobody-s-model", used) is None
 
 

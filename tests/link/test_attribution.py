@@ -170,7 +170,7 @@ def test_what_the_first_prompt_wrote_and_a_later_one_superseded_is_still_there(
 
 
 def usage(counts: dict[str, Any]) -> list[int]:
-    return [counts[key] for key in tokens.usage()]
+    return [counts[key] for key in tokens.make_usage()]
 
 
 def test_the_deltas_of_a_sessions_commits_add_up(world: World, a: Agent) -> None:
@@ -204,14 +204,14 @@ def test_deltas_add_up_however_a_transcript_is_split(
     """A message comes on several lines, perhaps apart; it counts once, with its largest output."""
     data = [_line(*message) for message in counts]
     points = sorted({min(cut, len(data)) for cut in cuts} | {len(data)})
-    before, scan, total, start = None, None, tokens.usage(), 0
+    before, scan, total, start = None, None, tokens.make_usage(), 0
     for point in points:
         scan = claude.scan(b"".join(data[start:point]), scan)
         total = tokens.add(total, tokens.subtract(scan["usage"], before))
         before, start = scan["usage"], point
     whole = claude.scan(b"".join(data))["usage"]
-    assert tokens.counts(before) == tokens.counts(whole)
-    assert tokens.counts(total) == tokens.counts(whole)
+    assert tokens.list_counts(before) == tokens.list_counts(whole)
+    assert tokens.list_counts(total) == tokens.list_counts(whole)
 
 
 def _line(number: int, output: int) -> bytes:

@@ -36,7 +36,7 @@ print(peak)  # of this program alone: what getrusage says begins with the parent
 
 
 def cut(data: bytes, room: int) -> list[bytes]:
-    found = stretches.stretches(lambda a, b: data[a:b], 0, len(data), room)
+    found = stretches.read_stretches(lambda a, b: data[a:b], 0, len(data), room)
     return [piece for piece, _ in found]
 
 

@@ -11,7 +11,7 @@ import json
 
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import spoken
+from gitcp.core.transcript.facts import extract_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _asked_in(line: dict[str, Any]) -> str:
     message = line.get("message")
     if line.get("type") != "user" or any(line.get(key) for key in NOT_SAID):
         return ""
-    return spoken(message.get("content") if isinstance(message, dict) else None)
+    return extract_prompt(message.get("content") if isinstance(message, dict) else None)
 
 
 def _is_result(line: dict[str, Any]) -> bool:

@@ -81,7 +81,7 @@ class _Reader:
         self.messages = {key: tuple(spent) for key, spent in recent.items()}
         self.spent = scan["usage"]
 
-    def line(self, line: bytes) -> None:
+    def read_line(self, line: bytes) -> None:
         user, assistant, *texts = _SPACED if b'": ' in line[:32] else _COMPACT
         if user in line:
             if b'"tool_result"' not in line or self.awaited(line) or any(t in line for t in texts):
@@ -156,11 +156,11 @@ class _Reader:
         """Count a message once, by its line with the most output."""
         before = self.messages.pop(message, None)
         names = "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens"
-        now = tuple(tokens.count(counts.get(name)) for name in names.split())
+        now = tuple(tokens.parse_count(counts.get(name)) for name in names.split())
         self.messages[message] = now = now if before is None or now[3] > before[3] else before
         old = (*before, 1) if before else (0,) * 5
-        pairs = zip(tokens.counts(self.spent), (*now, 1), old, strict=True)
-        self.spent = tokens.usage(*(total + new - less for total, new, less in pairs))
+        pairs = zip(tokens.list_counts(self.spent), (*now, 1), old, strict=True)
+        self.spent = tokens.make_usage(*(total + new - less for total, new, less in pairs))
 
     def result(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
         path = self.pending.pop(str(block["tool_use_id"]))
@@ -179,15 +179,15 @@ class _Reader:
         if agent and agent not in self.scan["subagents"]:
             self.scan["subagents"].append(agent)
 
-    def end(self, lines: list[bytes]) -> Scan:
+    def finish(self, lines: list[bytes]) -> Scan:
         """A write without a result yet counts: the client may be dead, the file written."""
         paths = [path for path in self.pending.values() if path]
-        self.scan["written"] = transcript_scan.unique(self.written, paths)
+        self.scan["written"] = transcript_scan.join_unique(self.written, paths)
         self.scan["usage"] = self.spent
         recent = list(self.messages.items())[-_RECENT:]
         carry = {"pending": self.pending, "recent": {key: list(used) for key, used in recent}}
         self.scan["carry"] = carry
-        transcript_scan.note_newest(self.scan, lines, transcript_scan.last(lines, "uuid"))
+        transcript_scan.note_newest(self.scan, lines, transcript_scan.find_newest(lines, "uuid"))
         return self.scan
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 WRITES = ("editor", "write_to_file", "replace_in_file")
 _CREATED = "File created successfully at:"
-_path = facts.path_under("path", "file_path")
+_path = facts.make_path_reader("path", "file_path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data, always the whole (its bytes is 0, previous is not needed); see Scan."""
-    return facts.document(messages(transcript_scan.load(data) or {}), facts_of, written)
+    return facts.scan_document(messages(transcript_scan.load(data) or {}), facts_of, written)
 
 
 def messages(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages of the document, in order."""
-    return objects(document.get("messages"))
+    return list_objects(document.get("messages"))
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -39,16 +39,21 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     role = entry.get("role")
     if isinstance(entry.get("ts"), int):
         yield "time", str(entry["ts"])
-    for block in objects(entry.get("content")):
+    for block in list_objects(entry.get("content")):
         kind = block.get("type")
         if kind == "text" and role == "user":
             yield "prompt", _typed(str(block.get("text") or ""))
         elif kind == "text":
             yield "reply", str(block.get("text") or "")
         elif kind == "tool_use":
-            yield "call", str(block.get("id")), str(block.get("name")), mapping(block.get("input"))
+            yield (
+                "call",
+                str(block.get("id")),
+                str(block.get("name")),
+                ensure_object(block.get("input")),
+            )
         elif kind == "tool_result":
-            given, failed = facts.plain(block.get("content")), block.get("is_error") is True
+            given, failed = facts.extract_text(block.get("content")), block.get("is_error") is True
             yield "result", str(block.get("tool_use_id")), failed, given
     if isinstance(entry.get("metrics"), dict):
         yield "usage", str(entry.get("id")), _usage(entry["metrics"])
@@ -56,12 +61,12 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(call, what came of it) of a message (gitcp.agents.reading.edits)."""
-    for block in objects(entry.get("content")):
+    for block in list_objects(entry.get("content")):
         if block.get("type") == "tool_result":
             content = block.get("content")
             if isinstance(content, str):
                 content = [transcript_scan.load(content.encode()) or content]
-            done = objects(content)
+            done = list_objects(content)
             failed = block.get("is_error") is True or any(
                 one.get("success") is False for one in done
             )
@@ -74,7 +79,9 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":
-        return apply_patch.paths("\n".join(v for v in arguments.values() if isinstance(v, str)))
+        return apply_patch.list_paths(
+            "\n".join(v for v in arguments.values() if isinstance(v, str))
+        )
     return _path(arguments) if name in WRITES else []
 
 
@@ -88,5 +95,5 @@ def _typed(text: str) -> str:
 def _usage(counts: dict[str, Any]) -> Usage:
     """inputTokens holds what came from the cache and went into it."""
     names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
-    whole, write, read, output = (tokens.count(counts.get(name)) for name in names)
-    return tokens.usage(max(0, whole - write - read), write, read, output, 1)
+    whole, write, read, output = (tokens.parse_count(counts.get(name)) for name in names)
+    return tokens.make_usage(max(0, whole - write - read), write, read, output, 1)

@@ -87,7 +87,7 @@ def _patched(fields: dict[str, Any], cwd: str) -> list[str]:
     command = payload.text(payload.mapping(fields, "tool_input"), "command")
     if "*** Begin Patch" not in command:
         return []
-    return [payload.path(path, cwd, "command") for path in apply_patch.paths(command)]
+    return [payload.path(path, cwd, "command") for path in apply_patch.list_paths(command)]
 
 
 def transcript_name(session_id: str, time: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import spoken
+from gitcp.core.transcript.facts import extract_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def prompts(data: bytes) -> list[Prompt]:
             turn = number
         payload = _payload(line)
         typed = payload.get("type") == "message" and payload.get("role") == "user"
-        if typed and (text := spoken(payload.get("content"))):
+        if typed and (text := extract_prompt(payload.get("content"))):
             asked.append((text, _time(line), leaves.name(turn) if turn > _HEADER else ""))
     return asked
 

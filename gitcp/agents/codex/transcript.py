@@ -39,12 +39,12 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
     What the client settled is exact.  Older ones tell of the outcome of a patch alone.
     """
-    given = facts.mapping(entry.get("payload"))
-    item = facts.mapping(given.get("item")) or given
+    given = facts.ensure_object(entry.get("payload"))
+    item = facts.ensure_object(given.get("item")) or given
     key, kind = str(item.get("call_id") or item.get("id")), item.get("type")
     if kind in ("FileChange", "patch_apply_end") and item.get("status") != "inProgress":
         done = item.get("status") == "completed" or item.get("success") is True
-        changes = facts.mapping(item.get("changes")) if done else {}
+        changes = facts.ensure_object(item.get("changes")) if done else {}
         each = (c for path, change in changes.items() for c in _changed(path, change))
         yield key, {"failed": not done, "changes": list(each)}
     elif kind == "CommandExecution" and item.get("status") != "inProgress":
@@ -56,15 +56,15 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _changed(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
     """What became of a path; nothing where it was moved."""
-    given = facts.mapping(change)
+    given = facts.ensure_object(change)
     kind = given.get("type") or next(iter(given), "")
-    about = facts.mapping(given.get(kind)) or given
+    about = facts.ensure_object(given.get(kind)) or given
     if kind == "add" and isinstance(about.get("content"), str):
         yield path, {"content": about["content"], "created": True}
     elif kind == "delete":
         yield path, {"deleted": True}
     elif kind == "update" and not about.get("move_path"):
-        yield path, {"edits": apply_patch.edits(str(about.get("unified_diff") or ""))}
+        yield path, {"edits": apply_patch.parse_edits(str(about.get("unified_diff") or ""))}
 
 
 class _Reader:
@@ -84,7 +84,7 @@ class _Reader:
         waiting = {path for paths in self.pending.values() for path in paths}
         self.written = [p for p in scan["written"] if p not in waiting]
 
-    def line(self, line: bytes) -> None:
+    def read_line(self, line: bytes) -> None:
         head = line[:_HEAD]
         if self.pending and b'"custom_tool_call_output"' in head:
             self.output(self.payload(line))
@@ -128,11 +128,11 @@ class _Reader:
         old = self.total if sum(now) >= sum(self.total) else [0] * 4
         new, read, write, output = (max(0, n - o) for n, o in zip(now, old, strict=True))
         self.total = now
-        spent = tokens.usage(max(0, new - read - write), write, read, output, 1)
+        spent = tokens.make_usage(max(0, new - read - write), write, read, output, 1)
         self.scan["usage"] = tokens.add(self.scan["usage"], spent)
 
     def prompt(self, item: dict[str, Any]) -> None:
-        text = prompts.clean(facts.texts(item.get("content") or item.get("message")))
+        text = prompts.clean(facts.join_texts(item.get("content") or item.get("message")))
         if text:
             self.scan["prompts"].append(text)
 
@@ -147,23 +147,23 @@ class _Reader:
             self.wrote([path, moved] if isinstance(moved, str) else [path])
 
     def wrote(self, paths: list[str]) -> None:
-        self.written = transcript_scan.unique(self.written, paths)
+        self.written = transcript_scan.join_unique(self.written, paths)
 
     def call(self, item: dict[str, Any]) -> None:
         """Older clients keep the patch and its outcome, but not what it changed."""
         key, text = item.get("call_id"), item.get("input")
         if item.get("name") == "apply_patch" and isinstance(key, str) and isinstance(text, str):
-            self.pending[key] = [_absolute(self.cwd, path) for path in apply_patch.paths(text)]
+            self.pending[key] = [_absolute(self.cwd, path) for path in apply_patch.list_paths(text)]
 
     def output(self, item: dict[str, Any]) -> None:
         paths = self.pending.pop(str(item.get("call_id")), [])
         if "Success. Updated the following files" in str(item.get("output")):
             self.wrote(paths)
 
-    def end(self, lines: list[bytes]) -> Scan:
+    def finish(self, lines: list[bytes]) -> Scan:
         """A patch without an outcome yet counts: the client may be dead, the file written."""
         waiting = [path for paths in self.pending.values() for path in paths]
-        self.scan["written"] = transcript_scan.unique(self.written, waiting)
+        self.scan["written"] = transcript_scan.join_unique(self.written, waiting)
         carry = {"cwd": self.cwd, "total": self.total, "pending": self.pending}
         self.scan["carry"] = {**carry, "forked": True} if self.forked else carry
         transcript_scan.note_newest(self.scan, lines, _last_identifier(lines))
@@ -174,7 +174,11 @@ def _counts(info: object, key: str) -> list[int] | None:
     """Input, of it from and into the cache, and output; None where the client tells no such."""
     given = info.get(key) if isinstance(info, dict) else None
     names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens"
-    return [tokens.count(given.get(n)) for n in names.split()] if isinstance(given, dict) else None
+    return (
+        [tokens.parse_count(given.get(n)) for n in names.split()]
+        if isinstance(given, dict)
+        else None
+    )
 
 
 def _absolute(cwd: str, path: str) -> str:

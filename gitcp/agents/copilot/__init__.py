@@ -139,7 +139,7 @@ def _patched(arguments: dict[str, Any], cwd: str) -> list[str]:
     from gitcp.core.transcript import apply_patch
 
     patch = payload.text(arguments, "patch")
-    return [payload.path(path, cwd, "patch") for path in apply_patch.paths(patch)]
+    return [payload.path(path, cwd, "patch") for path in apply_patch.list_paths(patch)]
 
 
 def _loaded(arguments: object) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.transcript import apply_patch, facts, tokens
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("create", "edit", "str_replace_editor")
-_path = facts.path_under("path", "file_path")
+_path = facts.make_path_reader("path", "file_path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
@@ -29,29 +29,29 @@ def is_its(first: dict[str, Any]) -> bool:
 
 def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts).  A subagent's lines name it."""
-    kind, data = entry.get("type"), mapping(entry.get("data"))
+    kind, data = entry.get("type"), ensure_object(entry.get("data"))
     if kind == "user.message" and not entry.get("agentId"):
         yield "prompt", str(data.get("content") or "")
     elif kind == "assistant.message":
         if data.get("content"):
             yield "reply", str(data["content"])
-        for call in objects(data.get("toolRequests")):
+        for call in list_objects(data.get("toolRequests")):
             given = call.get("arguments")
-            given = {"patch": given} if isinstance(given, str) else mapping(given)
+            given = {"patch": given} if isinstance(given, str) else ensure_object(given)
             yield "call", str(call.get("toolCallId")), str(call.get("name")), given
     elif kind == "tool.execution_complete":
-        given = facts.plain(data.get("result") or data.get("error"))
+        given = facts.extract_text(data.get("result") or data.get("error"))
         yield "result", str(data.get("toolCallId")), data.get("success") is not True, given
     elif kind == "session.usage_record":
-        yield "usage", str(entry.get("id")), _usage(mapping(data.get("usage")))
+        yield "usage", str(entry.get("id")), _usage(ensure_object(data.get("usage")))
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(call, what came of it) of a line (gitcp.agents.reading.edits)."""
-    data = mapping(entry.get("data"))
+    data = ensure_object(entry.get("data"))
     if entry.get("type") == "tool.execution_complete":
         answer: dict[str, Any] = {"failed": data.get("success") is not True}
-        if [edit.get("kind") for edit in objects(data.get("fileEdits"))] == ["create"]:
+        if [edit.get("kind") for edit in list_objects(data.get("fileEdits"))] == ["create"]:
             answer["created"] = True
         yield str(data.get("toolCallId")), answer
 
@@ -59,12 +59,12 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":
-        return apply_patch.paths(str(arguments.get("patch") or arguments.get("input") or ""))
+        return apply_patch.list_paths(str(arguments.get("patch") or arguments.get("input") or ""))
     return _path(arguments) if name in WRITES else []
 
 
 def _usage(counts: dict[str, Any]) -> Usage:
     """inputTokens holds what came from the cache and went into it."""
     names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
-    whole, write, read, output = (tokens.count(counts.get(name)) for name in names)
-    return tokens.usage(max(0, whole - write - read), write, read, output, 1)
+    whole, write, read, output = (tokens.parse_count(counts.get(name)) for name in names)
+    return tokens.make_usage(max(0, whole - write - read), write, read, output, 1)

@@ -6,7 +6,7 @@ Documented by its users only; what a line does not say is passed over.  It tells
 from __future__ import annotations
 
 from gitcp.core.transcript import facts
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("Write", "Edit", "StrReplace", "MultiEdit", "EditNotebook", "Delete")
-_path = facts.path_under("file_path", "path", "target_file")
+_path = facts.make_path_reader("file_path", "path", "target_file")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
@@ -32,14 +32,14 @@ def is_its(first: dict[str, Any]) -> bool:
 
 def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
-    content = mapping(entry.get("message")).get("content")
+    content = ensure_object(entry.get("message")).get("content")
     if entry.get("role") == "user":
-        yield "prompt", _typed(facts.texts(content))
+        yield "prompt", _typed(facts.join_texts(content))
     elif entry.get("role") == "assistant":
-        for block in objects(content):
+        for block in list_objects(content):
             if block.get("type") == "tool_use":
                 key, name = str(block.get("id") or block)[:200], str(block.get("name"))
-                yield "call", key, name, mapping(block.get("input"))
+                yield "call", key, name, ensure_object(block.get("input"))
             elif isinstance(block.get("text"), str):
                 yield "reply", block["text"]
 

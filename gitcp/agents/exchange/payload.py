@@ -151,8 +151,8 @@ def _describe_patch(patch: str) -> dict[str, Any]:
     """The same of the patch of one file."""
     from gitcp.core.transcript import apply_patch
 
-    hunks = list(apply_patch.hunks(patch))
-    if len(apply_patch.paths(patch)) != 1 or not hunks:
+    hunks = list(apply_patch.parse_hunks(patch))
+    if len(apply_patch.list_paths(patch)) != 1 or not hunks:
         return {}
     if hunks[0][1] is None:
         return {"content": hunks[0][2]}

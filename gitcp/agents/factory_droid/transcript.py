@@ -6,7 +6,7 @@ What the client itself says stands in blocks of a prompt, and its hooks in messa
 from __future__ import annotations
 
 from gitcp.core.transcript import facts
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("Create", "Edit")
-_path = facts.path_under("file_path")
+_path = facts.make_path_reader("file_path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
@@ -32,18 +32,23 @@ def is_its(first: dict[str, Any]) -> bool:
 
 def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
-    message = mapping(entry.get("message"))
-    for block in objects(message.get("content")):
+    message = ensure_object(entry.get("message"))
+    for block in list_objects(message.get("content")):
         kind = block.get("type")
         if kind == "text":
             whose = "prompt" if message.get("role") == "user" else "reply"
             yield whose, str(block.get("text") or "")
         elif kind == "tool_use":
             key, name = str(block.get("id")), str(block.get("name"))
-            yield "call", key, name, mapping(block.get("input"))
+            yield "call", key, name, ensure_object(block.get("input"))
         elif kind == "tool_result":
             failed = block.get("is_error") is True
-            yield "result", str(block.get("tool_use_id")), failed, facts.plain(block.get("content"))
+            yield (
+                "result",
+                str(block.get("tool_use_id")),
+                failed,
+                facts.extract_text(block.get("content")),
+            )
 
 
 def written(name: str, arguments: dict[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ import json
 
 from gitcp.agents.gemini_cli import name_call
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import objects, spoken
+from gitcp.core.transcript.facts import extract_prompt, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def prompts(data: bytes) -> list[Prompt]:
     document = _document(data)
     before, asked = "", []
     for part in document["messages"] if document else _lines(data):
-        if part.get("type") == "user" and (text := spoken(part.get("content"))):
+        if part.get("type") == "user" and (text := extract_prompt(part.get("content"))):
             asked.append((text, str(part.get("timestamp") or ""), before))
         if asked:  # the client's own context alone is no conversation
             before = str(part.get("id") or before)
@@ -52,7 +52,8 @@ def around_call(data: bytes, call: str) -> tuple[str, str]:
 def _calls(line: dict[str, Any]) -> list[str]:
     """The names of the calls of a message, as the hooks' payloads have them."""
     return [
-        name_call(call.get("name"), call.get("args")) for call in objects(line.get("toolCalls"))
+        name_call(call.get("name"), call.get("args"))
+        for call in list_objects(line.get("toolCalls"))
     ]
 
 

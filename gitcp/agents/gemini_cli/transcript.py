@@ -41,8 +41,8 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
     else:
         for line in lines:
             if line and not line.isspace():
-                reader.line(line)
-    return reader.end()
+                reader.read_line(line)
+    return reader.finish()
 
 
 def written_path(name: str, arguments: dict[str, Any]) -> str | None:
@@ -76,7 +76,7 @@ def messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(call, what came of it) of a message (gitcp.agents.reading.edits)."""
-    for call in facts.objects(entry.get("toolCalls")):
+    for call in facts.list_objects(entry.get("toolCalls")):
         if call.get("status") in ("success", "error", "cancelled"):
             answer = {"failed": call["status"] != "success", "at": call.get("timestamp")}
             yield str(call.get("id")), {**answer, **displayed(call.get("resultDisplay"))}
@@ -84,10 +84,10 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def displayed(display: object) -> dict[str, Any]:
     """What a client shows of a file that was written: what it held before and holds now."""
-    given = facts.mapping(display)
+    given = facts.ensure_object(display)
     if not isinstance(given.get("newContent"), str):
         return {}
-    changed = facts.mapping(given.get("diffStat"))
+    changed = facts.ensure_object(given.get("diffStat"))
     by_person = any(changed.get(key) for key in ("user_added_lines", "user_removed_lines"))
     answer: dict[str, Any] = {"content": given["newContent"], "by_person": by_person}
     if given.get("isNewFile") is True or given.get("originalContent") is None:
@@ -106,7 +106,7 @@ class _Reader:
         self.spent: dict[str, dict[str, Any]] = {}
         self.asked: dict[str, str] = {}  # call id -> path, of calls known by their parts alone
 
-    def line(self, line: bytes) -> None:
+    def read_line(self, line: bytes) -> None:
         if b'"functionResponse"' in line[:_HEAD] and b'"id"' in line[:8]:
             self.result(line)
         else:
@@ -160,7 +160,7 @@ class _Reader:
         self.parts(message.get("content"))
 
     def prompt(self, content: object) -> None:
-        text = prompts.clean(facts.texts(content))
+        text = prompts.clean(facts.join_texts(content))
         if text and not text.startswith(_CONTEXT):
             self.scan["prompts"].append(text)
 
@@ -168,13 +168,13 @@ class _Reader:
         """Upstream's reading: input holds the cached part too, thoughts are left out."""
         before = self.spent.get(key)
         self.spent[key] = counts
-        total = list(tokens.counts(self.scan["usage"]))
+        total = list(tokens.list_counts(self.scan["usage"]))
         for sign, spent in ((1, counts), (-1, before)):
             if spent is not None:
                 names = ("input", "", "cached", "output")
-                now = (*(tokens.count(spent.get(name)) for name in names), 1)
+                now = (*(tokens.parse_count(spent.get(name)) for name in names), 1)
                 total = [have + sign * more for have, more in zip(total, now, strict=True)]
-        self.scan["usage"] = tokens.usage(*total)
+        self.scan["usage"] = tokens.make_usage(*total)
 
     def calls(self, calls: object) -> None:
         for call in calls if isinstance(calls, list) else []:
@@ -202,9 +202,9 @@ class _Reader:
                 if isinstance(response, dict) and response.get("error"):
                     self.asked.pop(str(answer.get("id")), None)
 
-    def end(self) -> Scan:
+    def finish(self) -> Scan:
         """A call without an answer yet counts: the client may be dead, the file written."""
-        self.scan["written"] = transcript_scan.unique(
+        self.scan["written"] = transcript_scan.join_unique(
             self.scan["written"], list(self.asked.values())
         )
         return self.scan

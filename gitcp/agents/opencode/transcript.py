@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gitcp.agents.opencode import prompt_of
 from gitcp.core.transcript import apply_patch, facts, tokens
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("write", "edit", "multiedit", "patch")
-_path = facts.path_under("filePath")
+_path = facts.make_path_reader("filePath")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
@@ -34,43 +34,43 @@ def is_its(first: dict[str, Any]) -> bool:
 
 def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
-    info, parts = mapping(entry.get("info")), objects(entry.get("parts"))
+    info, parts = ensure_object(entry.get("info")), list_objects(entry.get("parts"))
     if "role" in info:
         yield "at", str(info.get("id") or "")
-    if isinstance(created := mapping(info.get("time")).get("created"), int):
+    if isinstance(created := ensure_object(info.get("time")).get("created"), int):
         yield ("time" if "role" in info else "began"), str(created)
     if info.get("role") == "user":
         yield "prompt", prompt_of(p for p in parts if isinstance(p.get("text"), str))
     elif info.get("role") == "assistant":
         for part in parts:
             yield from _part(part)
-        yield "usage", str(info.get("id")), _usage(mapping(info.get("tokens")))
+        yield "usage", str(info.get("id")), _usage(ensure_object(info.get("tokens")))
 
 
 def _part(part: dict[str, Any]) -> Iterator[Fact]:
     if part.get("type") == "text" and part.get("text"):
         yield "reply", str(part["text"])
     elif part.get("type") == "tool":
-        key, state = str(part.get("callID")), mapping(part.get("state"))
-        yield "call", key, str(part.get("tool")), mapping(state.get("input"))
+        key, state = str(part.get("callID")), ensure_object(part.get("state"))
+        yield "call", key, str(part.get("tool")), ensure_object(state.get("input"))
         if state.get("status") in ("completed", "error"):
-            given = facts.plain(state.get("output") or state.get("error"))
+            given = facts.extract_text(state.get("output") or state.get("error"))
             yield "result", key, state["status"] == "error", given
-        child = mapping(state.get("metadata")).get("sessionId")
+        child = ensure_object(state.get("metadata")).get("sessionId")
         if part.get("tool") == "task" and isinstance(child, str):
             yield "agent", child
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(call, what came of it) of a message (gitcp.agents.reading.edits)."""
-    for part in objects(entry.get("parts")):
-        state = mapping(part.get("state"))
+    for part in list_objects(entry.get("parts")):
+        state = ensure_object(part.get("state"))
         if part.get("type") == "tool" and state.get("status") in ("completed", "error"):
             answer = {
                 "failed": state["status"] == "error",
-                "at": mapping(state.get("time")).get("end"),
+                "at": ensure_object(state.get("time")).get("end"),
             }
-            if mapping(state.get("metadata")).get("exists") is False:
+            if ensure_object(state.get("metadata")).get("exists") is False:
                 answer["created"] = True
             yield str(part.get("callID")), answer
 
@@ -78,12 +78,12 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":
-        return apply_patch.paths(str(arguments.get("patchText") or ""))
+        return apply_patch.list_paths(str(arguments.get("patchText") or ""))
     return _path(arguments) if name in WRITES else []
 
 
 def _usage(spent: dict[str, Any]) -> Usage:
-    cache = mapping(spent.get("cache"))
+    cache = ensure_object(spent.get("cache"))
     counts = (spent.get("input"), cache.get("write"), cache.get("read"), spent.get("output"))
-    fresh, write, read, output = map(tokens.count, counts)
-    return tokens.usage(fresh, write, read, output, 1)
+    fresh, write, read, output = map(tokens.parse_count, counts)
+    return tokens.make_usage(fresh, write, read, output, 1)

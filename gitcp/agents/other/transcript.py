@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from gitcp.core.transcript import facts, tokens
-from gitcp.core.transcript.facts import mapping
+from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
     if not is_its(entry):
         return
-    kind, tool = entry.get("kind"), mapping(entry.get("tool"))
+    kind, tool = entry.get("kind"), ensure_object(entry.get("tool"))
     if kind in _WORDS:
         yield _WORDS[kind], str(entry.get("text") or "")
     elif kind == "call":
@@ -51,6 +51,6 @@ def written(name: str, arguments: dict[str, Any]) -> list[str]:
 
 def _usage(counts: dict[str, Any]) -> Usage:
     names = "input_tokens cache_creation_tokens cache_read_tokens output_tokens".split()
-    fresh, creation, read, output = (tokens.count(counts.get(name)) for name in names)
-    calls = tokens.count(counts.get("api_call_count")) or 1
-    return tokens.usage(fresh, creation, read, output, calls)
+    fresh, creation, read, output = (tokens.parse_count(counts.get(name)) for name in names)
+    calls = tokens.parse_count(counts.get("api_call_count")) or 1
+    return tokens.make_usage(fresh, creation, read, output, calls)

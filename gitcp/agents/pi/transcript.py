@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.transcript import facts, tokens
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("write", "edit")
-_path = facts.path_under("path")
+_path = facts.make_path_reader("path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
@@ -29,24 +29,24 @@ def is_its(first: dict[str, Any]) -> bool:
 
 def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
-    message = mapping(entry.get("message"))
+    message = ensure_object(entry.get("message"))
     role, content = message.get("role"), message.get("content")
     if role == "user":
-        yield "prompt", facts.texts(content)
+        yield "prompt", facts.join_texts(content)
     elif role == "toolResult":
         failed = message.get("isError") is True
-        yield "result", str(message.get("toolCallId")), failed, facts.plain(content)
+        yield "result", str(message.get("toolCallId")), failed, facts.extract_text(content)
     elif role == "assistant":
-        for block in objects(content):
+        for block in list_objects(content):
             if block.get("type") == "text":
                 yield "reply", str(block.get("text") or "")
             elif block.get("type") == "toolCall":
                 key, name = str(block.get("id")), str(block.get("name"))
-                yield "call", key, name, mapping(block.get("arguments"))
-        spent = mapping(message.get("usage"))
+                yield "call", key, name, ensure_object(block.get("arguments"))
+        spent = ensure_object(message.get("usage"))
         counts = (spent.get(key) for key in ("input", "cacheWrite", "cacheRead", "output"))
-        fresh, write, read, output = map(tokens.count, counts)
-        yield "usage", str(entry.get("id")), tokens.usage(fresh, write, read, output, 1)
+        fresh, write, read, output = map(tokens.parse_count, counts)
+        yield "usage", str(entry.get("id")), tokens.make_usage(fresh, write, read, output, 1)
 
 
 def written(name: str, arguments: dict[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.agents.gemini_cli.transcript import displayed
 from gitcp.core.transcript import facts, tokens
-from gitcp.core.transcript.facts import mapping, objects
+from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("write_file", "edit", "replace")
-_path = facts.path_under("file_path", "path")
+_path = facts.make_path_reader("file_path", "path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
@@ -25,34 +25,39 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
 
 def is_its(first: dict[str, Any]) -> bool:
     """Whether a transcript that begins so is of this client."""
-    return "systemPayload" in first or "parts" in mapping(first.get("message"))
+    return "systemPayload" in first or "parts" in ensure_object(first.get("message"))
 
 
 def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
-    kind, parts = entry.get("type"), objects(mapping(entry.get("message")).get("parts"))
+    kind, parts = entry.get("type"), list_objects(ensure_object(entry.get("message")).get("parts"))
     if kind == "user":
-        yield "prompt", facts.texts(parts)
+        yield "prompt", facts.join_texts(parts)
     elif kind == "assistant":
         for part in parts:
-            call = mapping(part.get("functionCall"))
+            call = ensure_object(part.get("functionCall"))
             if call:
-                yield "call", str(call.get("id")), str(call.get("name")), mapping(call.get("args"))
+                yield (
+                    "call",
+                    str(call.get("id")),
+                    str(call.get("name")),
+                    ensure_object(call.get("args")),
+                )
             elif isinstance(part.get("text"), str) and part.get("thought") is not True:
                 yield "reply", part["text"]
         if isinstance(entry.get("usageMetadata"), dict):
             yield "usage", str(entry.get("uuid")), _usage(entry["usageMetadata"])
     elif kind == "tool_result":
         for part in parts:
-            answer = mapping(part.get("functionResponse"))
-            response = mapping(answer.get("response"))
+            answer = ensure_object(part.get("functionResponse"))
+            response = ensure_object(answer.get("response"))
             failed = bool(response.get("error"))
-            yield "result", str(answer.get("id")), failed, facts.plain(response)
+            yield "result", str(answer.get("id")), failed, facts.extract_text(response)
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(call, what came of it) of an entry (gitcp.agents.reading.edits)."""
-    result = mapping(entry.get("toolCallResult"))
+    result = ensure_object(entry.get("toolCallResult"))
     if result:
         failed = result.get("status") != "success"
         contents = displayed(result.get("resultDisplay"))
@@ -67,5 +72,5 @@ def written(name: str, arguments: dict[str, Any]) -> list[str]:
 def _usage(counts: dict[str, Any]) -> Usage:
     """The prompt's tokens hold those that came from the cache."""
     names = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount")
-    whole, read, output = (tokens.count(counts.get(name)) for name in names)
-    return tokens.usage(max(0, whole - read), 0, read, output, 1)
+    whole, read, output = (tokens.parse_count(counts.get(name)) for name in names)
+    return tokens.make_usage(max(0, whole - read), 0, read, output, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript.tool_ends import nanoseconds
+from gitcp.core.transcript.tool_ends import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ def begun(prompts: Sequence[Prompt], asked: str, until: int) -> Prompt | None:
     Of several equal ones the newest counts; where no text is equal, time alone tells.
     """
     end = (until + 1) * 10**9
-    earlier = [one for one in prompts if (nanoseconds(one[1]) or 0) < end]
+    earlier = [one for one in prompts if (parse_time(one[1]) or 0) < end]
     equal = [one for one in earlier if asked and one[0].startswith(asked)]
-    timed = [one for one in earlier if nanoseconds(one[1]) is not None]
+    timed = [one for one in earlier if parse_time(one[1]) is not None]
     meant = equal or timed
     return meant[-1] if meant else None

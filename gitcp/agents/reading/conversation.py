@@ -47,7 +47,7 @@ def turn(data: bytes, number: int) -> list[Entry]:
 def _call(name: str, arguments: object) -> Entry:
     detail = ""
     if isinstance(arguments, str):
-        paths = apply_patch.paths(arguments)
+        paths = apply_patch.list_paths(arguments)
         detail = " ".join(paths) if paths else arguments
     elif isinstance(arguments, dict):
         values = (arguments.get(key) for key in _TELLING)

@@ -13,8 +13,8 @@ from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.exchange import payload
 from gitcp.agents.reading import items
 from gitcp.core.transcript import apply_patch, commands, transcript_scan
-from gitcp.core.transcript.facts import find_model, objects
-from gitcp.core.transcript.tool_ends import nanoseconds
+from gitcp.core.transcript.facts import find_model, list_objects
+from gitcp.core.transcript.tool_ends import parse_time
 from gitcp.errors import InputError
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ def entries(path: str) -> Iterator[dict[str, Any]]:
         if transcript_scan.load(first) is None and first.strip():
             document = transcript_scan.load(first + stream.read()) or {}
             yield {key: value for key, value in document.items() if key != "messages"}
-            yield from objects(document.get("messages"))
+            yield from list_objects(document.get("messages"))
             return
         yield from _expand(first)
         for line in stream:
@@ -71,10 +71,10 @@ def _expand(line: bytes) -> Iterator[dict[str, Any]]:
     entry = transcript_scan.load(line)
     given = entry.get("$set") if entry else None
     if isinstance(given, dict) and isinstance(given.get("messages"), list):
-        yield from objects(given["messages"])
+        yield from list_objects(given["messages"])
     elif entry and isinstance(entry.get("messages"), list):
         yield {key: value for key, value in entry.items() if key != "messages"}
-        yield from objects(entry["messages"])
+        yield from list_objects(entry["messages"])
     elif entry:
         yield entry
 
@@ -270,8 +270,8 @@ def patched(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """(path, what becomes of it) of each file of a patch that moves none."""
     if "*** Move to: " in patch:
         return
-    hunks: dict[str, list[tuple[str | None, str]]] = {p: [] for p in apply_patch.paths(patch)}
-    for path, old, new in apply_patch.hunks(patch):
+    hunks: dict[str, list[tuple[str | None, str]]] = {p: [] for p in apply_patch.list_paths(patch)}
+    for path, old, new in apply_patch.parse_hunks(patch):
         hunks[path].append((old, new))
     for path, parts in hunks.items():
         if parts and parts[0][0] is None:
@@ -292,7 +292,7 @@ def line_time(line: bytes) -> int:
     tell."""
     if line.count(_STAMP) == 1:  # a text in a line has its quotes escaped
         parts = line[line.index(_STAMP) + len(_STAMP) :].lstrip(b" :").split(b'"', 2)
-        if not parts[0] and (at := nanoseconds(parts[1].decode("utf-8", "replace"))):
+        if not parts[0] and (at := parse_time(parts[1].decode("utf-8", "replace"))):
             return at
     return _time((transcript_scan.load(line) or {}).get("timestamp"))
 
@@ -302,4 +302,4 @@ def _time(stamp: object) -> int:
     text = str(stamp or "")
     if text.isdecimal():
         return int(text) * 1_000_000
-    return nanoseconds(text) or 0
+    return parse_time(text) or 0

@@ -14,7 +14,7 @@ from gitcp.agents.other import transcript as own_words
 from gitcp.core import json
 from gitcp.core.message import prompts
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import plain
+from gitcp.core.transcript.facts import extract_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
     if block.get("type") in _RESULTS:
         given = next((block[key] for key in _GIVEN if block.get(key) is not None), "")
         failed = bool(block.get("is_error"))
-        yield {**_item("result", plain(given), time, name), "failed": failed}
+        yield {**_item("result", extract_text(given), time, name), "failed": failed}
     elif _called(block):
         given = next((block[key] for key in _INPUTS if block.get(key) is not None), None)
         yield {
@@ -138,7 +138,7 @@ def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
         }
         result = block.get("result", block.get("resultDisplay"))
         if result is not None:
-            yield _item("result", plain(result), time, name)
+            yield _item("result", extract_text(result), time, name)
     else:
         text = block.get("text")
         words = _words(kind, text) if kind and isinstance(text, str) else ""

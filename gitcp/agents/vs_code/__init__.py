@@ -77,7 +77,7 @@ def _tool(fields: dict[str, Any], cwd: str) -> Tool:
 def _written(arguments: dict[str, Any]) -> list[str]:
     """The paths of a call that names several: a patch, replacements, files."""
     if patch := payload.words(arguments, "input"):
-        return apply_patch.paths(patch)
+        return apply_patch.list_paths(patch)
     replacements = payload.objects(arguments, "replacements")
     files = arguments.get("files")
     named = [one.get("filePath") for one in replacements] + (files if type(files) is list else [])

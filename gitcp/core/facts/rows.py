@@ -127,7 +127,7 @@ def _session(record: Record) -> Row:
     turns = metadata.get("turns")
     turns = turns if isinstance(turns, dict) else {}
     used = metadata.get("token_usage_delta")
-    counts = _spent(used) if isinstance(used, dict) else tokens.counts(None)
+    counts = _spent(used) if isinstance(used, dict) else tokens.list_counts(None)
     names = record["checkpoint_id"], record["session_id"], str(metadata.get("agent") or "")
     return *names, _model(metadata, turns), len(turns), *counts, None
 
@@ -135,15 +135,17 @@ def _session(record: Record) -> Row:
 def _spent(used: Any) -> tuple[int, ...]:
     """The counts of a usage, its subagents' with them."""
     part = used.get("subagent_tokens")
-    inner = _spent(part) if isinstance(part, dict) else tokens.counts(None)
-    return tuple(a + b for a, b in zip(tokens.counts(used), inner, strict=True))
+    inner = _spent(part) if isinstance(part, dict) else tokens.list_counts(None)
+    return tuple(a + b for a, b in zip(tokens.list_counts(used), inner, strict=True))
 
 
 def _model(metadata: Mapping[str, Any], turns: Mapping[str, Any]) -> str:
     """The model of the last turn; where no turn has one, of the last tool use or the session."""
     tools = metadata.get("tools")
     used = [*tools.values()] if isinstance(tools, dict) else []
-    last = sorted(filter(_has_model, turns.values()), key=lambda t: tokens.count(t.get("number")))
+    last = sorted(
+        filter(_has_model, turns.values()), key=lambda t: tokens.parse_count(t.get("number"))
+    )
     return str([metadata, *filter(_has_model, used), *last][-1].get("model") or "")
 
 
@@ -155,7 +157,7 @@ def spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
     """Rows of turns and calls of a session's part in a checkpoint, by its transcript; text: with
     the prompts."""
     metadata = record["metadata"]
-    start = tokens.count(metadata.get("checkpoint_transcript_start"))
+    start = tokens.parse_count(metadata.get("checkpoint_transcript_start"))
     named = metadata.get("turns")
     ids = {
         about["number"]: (key, str(about.get("model") or ""))
@@ -185,7 +187,7 @@ def spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
 
 
 def _seconds(time: str) -> int | None:
-    return (tool_ends.nanoseconds(time) or 0) // 1_000_000_000 or None if time else None
+    return (tool_ends.parse_time(time) or 0) // 1_000_000_000 or None if time else None
 
 
 def survival_rows(events: Iterable[Event], time: int) -> list[Row]:

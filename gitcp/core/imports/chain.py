@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     Version = tuple[int, Callable[[], bytes | None]]  # a commit's time in s; what it has there
 
 
-def steps(calls: Iterable[Call], versions: Sequence[Version]) -> Iterator[Step]:
+def list_steps(calls: Iterable[Call], versions: Sequence[Version]) -> Iterator[Step]:
     """What the calls on one path, in their order, made of it; a call that left nobody knows what is
     left out.  versions: what commits have there, oldest first."""
     running: bytes | None = None
     for at, who, tells in calls:
-        ends = _ends(tells, running, at, versions)
-        whole = _bytes(tells["content"]) if ends is None and "content" in tells else None
+        ends = _find_ends(tells, running, at, versions)
+        whole = _encode(tells["content"]) if ends is None and "content" in tells else None
         if ends and ends[0] != ends[1]:
             yield at, who, *ends, True
         elif whole is not None and whole != running:
@@ -35,11 +35,11 @@ def steps(calls: Iterable[Call], versions: Sequence[Version]) -> Iterator[Step]:
         running = ends[1] if ends else whole
 
 
-def _ends(
+def _find_ends(
     tells: Mapping[str, Any], running: bytes | None, at: int, versions: Sequence[Version]
 ) -> tuple[bytes | None, bytes | None] | None:
     edits = [
-        (_bytes(old), _bytes(new), everywhere) for old, new, everywhere in tells.get("edits", ())
+        (_encode(old), _encode(new), everywhere) for old, new, everywhere in tells.get("edits", ())
     ]
     if tells.get("deleted"):
         return (running, None) if running is not None else None
@@ -47,17 +47,17 @@ def _ends(
         return None if running is None else (running, _insert(running, *tells["inserted"]))
     if tells.get("created"):
         content = tells.get("content", edits[0][1] if len(edits) == 1 else None)
-        return None if content is None else (None, _bytes(content))
+        return None if content is None else (None, _encode(content))
     if "original" in tells:
-        before = _bytes(tells["original"])
+        before = _encode(tells["original"])
         left = (
-            _bytes(tells["content"]) if "content" in tells else apply(edits, before, trusted=True)
+            _encode(tells["content"]) if "content" in tells else apply(edits, before, trusted=True)
         )
         return None if left is None else (before, left)
-    return _fitting(edits, running, at, versions) if edits else None
+    return _fit_edits(edits, running, at, versions) if edits else None
 
 
-def _fitting(
+def _fit_edits(
     edits: Sequence[tuple[bytes, bytes, bool]],
     running: bytes | None,
     at: int,
@@ -97,8 +97,8 @@ def apply(
 def _insert(content: bytes, line: int, text: str) -> bytes:
     """A content with a text put before a line, counted from 1."""
     lines = content.split(b"\n")
-    return b"\n".join([*lines[: line - 1], *_bytes(text).split(b"\n"), *lines[line - 1 :]])
+    return b"\n".join([*lines[: line - 1], *_encode(text).split(b"\n"), *lines[line - 1 :]])
 
 
-def _bytes(text: object) -> bytes:
+def _encode(text: object) -> bytes:
     return str(text).encode("utf-8", "surrogatepass").replace(b"\r\n", b"\n")

@@ -33,7 +33,7 @@ def prove(
     single: the call that made the whole change."""
     standing = {replay.without_space(line) for line in stood}
     added: list[tuple[int, Writer]] = []
-    for run in _runs(credit["added"]):
+    for run in _group_runs(credit["added"]):
         texts = {now[line - 1] for line, _ in run}
         who = run[0][1]
         # One line that went and is there again may be typed anew by anybody; two are the call's.
@@ -48,13 +48,13 @@ def prove(
         **forget_all(credit),
         "added": added,
         "removed": [
-            _removed(who, parent[i], who == single, taken)
+            _judge_removed(who, parent[i], who == single, taken)
             for i, who in zip(gone, credit["removed"], strict=True)
         ],
     }
 
 
-def _removed(who: Writer, line: bytes, alone: bool, taken: Taken) -> Writer:
+def _judge_removed(who: Writer, line: bytes, alone: bool, taken: Taken) -> Writer:
     telling = alone or line_evidence.is_telling(line)
     return who if who[0] and telling and not taken(who[0], b"\0" + line) else UNKNOWN
 
@@ -63,17 +63,17 @@ def forget_all(credit: PathCredit) -> PathCredit:
     """A path's credit where no edit is known: nobody's, and so is what came and went."""
     return {
         **credit,
-        "added": [(line, _nobody(who)) for line, who in credit["added"]],
-        "removed": [_nobody(who) for who in credit["removed"]],
+        "added": [(line, _forget_person(who)) for line, who in credit["added"]],
+        "removed": [_forget_person(who) for who in credit["removed"]],
         "lost": [],
     }
 
 
-def _nobody(who: Writer) -> Writer:
+def _forget_person(who: Writer) -> Writer:
     return UNKNOWN if who == PERSON else who
 
 
-def _runs(added: Sequence[tuple[int, Writer]]) -> list[list[tuple[int, Writer]]]:
+def _group_runs(added: Sequence[tuple[int, Writer]]) -> list[list[tuple[int, Writer]]]:
     """Neighbouring lines of the same call."""
     runs: list[list[tuple[int, Writer]]] = []
     for line, who in added:
@@ -85,12 +85,12 @@ def _runs(added: Sequence[tuple[int, Writer]]) -> list[list[tuple[int, Writer]]]
     return runs
 
 
-def sessions(credit: PathCredit) -> set[str]:
+def list_sessions(credit: PathCredit) -> set[str]:
     """The sessions that have proven work in a path."""
     return {who[0] for who in [*(w for _, w in credit["added"]), *credit["removed"]] if who[0]}
 
 
-def lines_of(
+def list_lines(
     session: str, credit: PathCredit, parent: Sequence[bytes], now: Sequence[bytes]
 ) -> set[bytes]:
     """The lines that a commit takes of a session, removed ones behind a NUL."""

@@ -121,7 +121,7 @@ def _changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:
 
 
 def _patched(text: str) -> Iterator[tuple[str, str, str]]:
-    return ((path, old or "", new) for path, old, new in apply_patch.hunks(text))
+    return ((path, old or "", new) for path, old, new in apply_patch.parse_hunks(text))
 
 
 def _first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str:

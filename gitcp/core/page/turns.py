@@ -106,7 +106,7 @@ def spend(data: bytes, gathered: Sequence[Turn], scan: Callable[..., Scan]) -> N
     starts = [0, *(turn["line"] for turn in gathered[1:])]
     known: Scan | None = None
     for turn, part in zip(gathered, parts(data, starts), strict=False):
-        now = scan(part, previous=known and transcript_scan.cursor(known))
+        now = scan(part, previous=known and transcript_scan.make_cursor(known))
         before = known["usage"] if known else None
         turn["spent"] = tokens.subtract(now["usage"], before) if now["usage"] else None
         known = now if now["bytes"] else None  # of a document every part stands alone
@@ -138,7 +138,7 @@ def _call(name: str, tool_input: Any) -> Part:
     part: Part = {"kind": "call", "name": name, "result": ""}
     arguments = tool_input if isinstance(tool_input, dict) else {}
     part["path"] = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
-    edits = facts.objects(arguments.get("edits")) or [arguments]
+    edits = facts.list_objects(arguments.get("edits")) or [arguments]
     diff = [line for edit in edits for line in _diff(edit)]
     if diff:
         part["diff"] = diff

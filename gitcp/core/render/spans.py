@@ -119,7 +119,7 @@ def spent(usage: Any, agent: str = "") -> str:
     What came from a cache is told apart: stored usages of Gemini CLI count it as input too.
     """
     given: Any = mapping(usage)
-    fresh, creation, read, output, calls = tokens.counts(tokens.flat(given))
+    fresh, creation, read, output, calls = tokens.list_counts(tokens.flatten(given))
     fresh = max(0, fresh - read) if agent == "Gemini CLI" else fresh
     if not any((fresh, creation, read, output, calls)):
         return ""
@@ -148,7 +148,7 @@ def shares(attribution: Any, parts: Iterable[str]) -> str:
         plus, minus = added.get(part), removed.get(part)
         if not (plus or minus):
             continue
-        plus, minus = tokens.count(plus), tokens.count(minus)
+        plus, minus = tokens.parse_count(plus), tokens.parse_count(minus)
         if plus or minus:
             words.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
     return ", ".join(words)

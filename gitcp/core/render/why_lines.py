@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.render.spans import many, mapping
-from gitcp.core.transcript.facts import objects
+from gitcp.core.transcript.facts import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _edit(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
     """What a call did: the lines an edit took and put, or its input as it is."""
     yield [(f"  {name}:", "bold")]
     arguments = mapping(tool_input)
-    edits = objects(arguments.get("edits")) or [arguments]
+    edits = list_objects(arguments.get("edits")) or [arguments]
     pairs = [(e.get("old_string"), e.get("new_string")) for e in edits]
     if any(new is not None for _, new in pairs):
         lines = []

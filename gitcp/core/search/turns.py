@@ -65,7 +65,7 @@ class _Draft:
         """Add what one item says."""
         self.begun = True
         if not self._time and item["time"]:
-            self._time = (tool_ends.nanoseconds(item["time"]) or 0) // 1_000_000_000
+            self._time = (tool_ends.parse_time(item["time"]) or 0) // 1_000_000_000
         if item["kind"] == "answer":
             self._answers.append(item["text"])
         elif item["kind"] == "call":
@@ -91,14 +91,14 @@ class _Draft:
 def describe_call(name: str, arguments: object) -> tuple[str, list[str]]:
     """One line that tells a call of a tool, and the paths that its input names."""
     if isinstance(arguments, str):
-        patched = apply_patch.paths(arguments)
+        patched = apply_patch.list_paths(arguments)
         return f"{name} {' '.join(patched) if patched else arguments}"[:_CALL], patched
     if not isinstance(arguments, dict):
         return name, []
     paths = [value for key in _PATHS if isinstance(value := arguments.get(key), str)]
     texts = [_text(arguments[key]) for key in _COMMANDS if arguments.get(key)]
     for text in texts:
-        paths += apply_patch.paths(text)
+        paths += apply_patch.list_paths(text)
     return " ".join([name, *paths, *texts])[:_CALL], paths
 
 

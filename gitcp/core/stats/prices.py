@@ -45,7 +45,7 @@ def cost_by_table(table: Mapping[str, Price]) -> Cost:
 
     def cost(model: str, used: Usage) -> float | None:
         price = next((p for name, p in table.items() if fnmatchcase(model, name)), None)
-        pairs = [*zip(_KINDS, tokens.counts(tokens.flat(used)), strict=False)]
+        pairs = [*zip(_KINDS, tokens.list_counts(tokens.flatten(used)), strict=False)]
         if price is None or any(count and kind not in price for kind, count in pairs):
             return None
         return sum(count * price.get(kind, 0) for kind, count in pairs) / _MILLION
@@ -59,7 +59,7 @@ def sum_costs(spent: Iterable[tuple[str, Usage]], cost: Cost) -> tuple[float | N
     for model, used in spent:
         amount = cost(model, used) if model else None
         if amount is None:
-            unpriced += sum(tokens.counts(tokens.flat(used))[:4])
+            unpriced += sum(tokens.list_counts(tokens.flatten(used))[:4])
         else:
             total = (total or 0) + amount
     return total, unpriced

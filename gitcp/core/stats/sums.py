@@ -86,7 +86,7 @@ class Sums:
 
     def _session(self, session_id: str, agent: str) -> dict[str, Any]:
         if session_id not in self.sessions:
-            empty = {"agent": agent, "added": 0, "turns": set(), "tokens": tokens.usage()}
+            empty = {"agent": agent, "added": 0, "turns": set(), "tokens": tokens.make_usage()}
             self.sessions[session_id] = {**empty, "checkpoints": set()}
         return self.sessions[session_id]
 
@@ -104,7 +104,7 @@ class Sums:
         if isinstance(used, dict):
             _spend(session["tokens"], used)
             key = session["agent"], find_model(turns)
-            self.spent[key] = tokens.add(self.spent.get(key), tokens.flat(used))  # type: ignore[arg-type]
+            self.spent[key] = tokens.add(self.spent.get(key), tokens.flatten(used))  # type: ignore[arg-type]
 
     def record(self) -> dict[str, Any]:
         """All of it as a record `stats` (gitcp-record(5)), largest first, days in order."""
@@ -139,7 +139,7 @@ def find_model(turns: object) -> str:
 def _spend(total: Counts, used: Mapping[str, Any]) -> None:
     """Add a usage to total, its subagents' part with it."""
     for key in total:
-        total[key] += tokens.count(used.get(key))
+        total[key] += tokens.parse_count(used.get(key))
     part = used.get("subagent_tokens")
     if isinstance(part, dict):
         _spend(total, part)
@@ -212,8 +212,8 @@ def _removed_of(total: int, commit: Commit) -> Counts:
         attribution = record["metadata"].get("initial_attribution")
         by = attribution.get("lines_removed") if isinstance(attribution, dict) else None
         if isinstance(by, dict):
-            counts["agent"] += tokens.count(by.get("agent"))
-            persons.append(tokens.count(by.get("person")))
+            counts["agent"] += tokens.parse_count(by.get("agent"))
+            persons.append(tokens.parse_count(by.get("person")))
     counts["agent"] = min(counts["agent"], total)
     counts["person"] = min(max(persons, default=0), total - counts["agent"])
     counts["unknown"] = total - counts["agent"] - counts["person"]

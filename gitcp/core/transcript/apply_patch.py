@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 _HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
-def paths(text: str) -> list[str]:
+def list_paths(text: str) -> list[str]:
     """The paths that the patches in text add, change, delete or move to, each once, as written.
 
     text is a patch, or a shell command that holds some in here-documents.
     """
-    headers = (line for line in _lines(text) if line.startswith(_HEADERS))
+    headers = (line for line in _list_patch_lines(text) if line.startswith(_HEADERS))
     return list(dict.fromkeys(line.partition(": ")[2].strip() for line in headers))
 
 
-def hunks(text: str) -> Iterator[tuple[str, str | None, str]]:
+def parse_hunks(text: str) -> Iterator[tuple[str, str | None, str]]:
     """(path, the lines it looks for, what it puts in their place) of each hunk of the patches in
     text; of a file that is added None, and all of it."""
     path, added = "", False
     old: list[str] = []
     new: list[str] = []
-    for line in [*_lines(text), "@@"]:
+    for line in [*_list_patch_lines(text), "@@"]:
         if not line.startswith(("@@", "*** ")):
             if not line.startswith("+"):
                 old.append(line[1:])
@@ -34,13 +34,13 @@ def hunks(text: str) -> Iterator[tuple[str, str | None, str]]:
                 new.append(line[1:])
             continue
         if path and (old or new):
-            yield path, None if added else _joined(old), _joined(new)
+            yield path, None if added else _join_lines(old), _join_lines(new)
         old, new = [], []
         if line.startswith(_HEADERS[:3]):
             path, added = line.partition(": ")[2].strip(), line.startswith(_HEADERS[0])
 
 
-def _lines(text: str) -> Iterator[str]:
+def _list_patch_lines(text: str) -> Iterator[str]:
     """The lines of the patches in text, without those that begin and end one."""
     inside = False
     for line in text.split("\n"):
@@ -52,11 +52,11 @@ def _lines(text: str) -> Iterator[str]:
             yield line
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def edits(diff: str) -> list[list[str | bool]]:
+def parse_edits(diff: str) -> list[list[str | bool]]:
     """[the lines a hunk looks for, what it puts there, False] of each hunk."""
     hunks: list[list[str | bool]] = []
     old: list[str] = []

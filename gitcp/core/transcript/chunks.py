@@ -23,7 +23,7 @@ NAME = "full.jsonl"
 LEGACY = "full.log"
 
 
-def size(number: int) -> int | None:
+def get_least_size(number: int) -> int | None:
     """How many bytes chunk number has at least; None: it takes all that is left."""
     for count, least in SCHEDULE:
         if number < count:
@@ -32,14 +32,14 @@ def size(number: int) -> int | None:
     return None
 
 
-def cuts(data: bytes, first: int = 0) -> list[int]:
+def find_ends(data: bytes, first: int = 0) -> list[int]:
     """Where each complete chunk in data ends; data begins with chunk number first.
 
     A chunk ends with the first line that reaches its size, and is complete once a byte follows.
     """
     ends: list[int] = []
     start = 0
-    while (least := size(first + len(ends))) is not None:
+    while (least := get_least_size(first + len(ends))) is not None:
         end = data.find(b"\n", start + least - 1) + 1
         if end == 0 or end == len(data):
             break
@@ -50,7 +50,7 @@ def cuts(data: bytes, first: int = 0) -> list[int]:
 
 def split(data: bytes, first: int = 0) -> list[bytes]:
     """The chunks of data as they are stored, at least one; data begins with chunk first."""
-    return _pieces(data, cuts(data, first))
+    return _cut_at(data, find_ends(data, first))
 
 
 def split_document(data: bytes) -> list[bytes]:
@@ -66,21 +66,21 @@ def split_document(data: bytes) -> list[bytes]:
             break
         ends.append(end)
         start = end
-    return _pieces(data, ends)
+    return _cut_at(data, ends)
 
 
-def _pieces(data: bytes, ends: Sequence[int]) -> list[bytes]:
+def _cut_at(data: bytes, ends: Sequence[int]) -> list[bytes]:
     starts = [0, *ends]
     done = [data[a : b - 1] for a, b in zip(starts, ends, strict=False)]
     return [*done, data[starts[-1] :]]
 
 
-def name(number: int) -> str:
+def format_name(number: int) -> str:
     """The file name of chunk number: full.jsonl, full.jsonl.001, …"""
     return f"{NAME}.{number:03d}" if number else NAME
 
 
-def number(name: str) -> int | None:
+def parse_number(name: str) -> int | None:
     """Which chunk a file name stands for, None for none; full.log is the legacy chunk 0."""
     if name in (NAME, LEGACY):
         return 0
@@ -94,23 +94,23 @@ def is_document(first_line: bytes, path: str) -> bool:
     return path.endswith(".json") or first_line.strip() == b"{"
 
 
-def union(old: bytes, new: bytes) -> bytes:
+def merge_documents(old: bytes, new: bytes) -> bytes:
     """The document new, with the messages before its own that only old has (nothing is lost).
 
     new itself, byte for byte, where it has them all or one of the two is not such a document.
     """
-    before, now = _messages(old), _messages(new)
+    before, now = _parse_document(old), _parse_document(new)
     if before is None or now is None:
         return new
-    known = {_identity(m) for m in now["messages"]}
-    missing = [m for m in before["messages"] if _identity(m) not in known]
+    known = {_identify_message(m) for m in now["messages"]}
+    missing = [m for m in before["messages"] if _identify_message(m) not in known]
     if not missing:
         return new
     now["messages"] = missing + now["messages"]
     return json.dumps(now, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _messages(data: bytes) -> dict[str, Any] | None:
+def _parse_document(data: bytes) -> dict[str, Any] | None:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
@@ -120,6 +120,6 @@ def _messages(data: bytes) -> dict[str, Any] | None:
     return document
 
 
-def _identity(message: Any) -> str:
+def _identify_message(message: Any) -> str:
     named = message.get("id") if isinstance(message, dict) else None
     return stdlib.json.dumps(named if named else message, sort_keys=True)

@@ -41,7 +41,7 @@ def find_written(command: str) -> Iterator[tuple[str, str]]:
             return
         if call[:1] == ["cd"] and len(call) == 2:
             folder = posixpath.join(folder, call[1])
-        elif (written := _written(call, documents)) and "$" not in folder + written[0]:
+        elif (written := _parse_write(call, documents)) and "$" not in folder + written[0]:
             yield posixpath.join(folder, written[0]), written[1]
 
 
@@ -61,7 +61,7 @@ def _take_documents(command: str) -> tuple[str, dict[str, str]]:
     return "\n".join(calls), documents
 
 
-def _written(call: list[str], documents: dict[str, str]) -> tuple[str, str] | None:
+def _parse_write(call: list[str], documents: dict[str, str]) -> tuple[str, str] | None:
     """(path, content) of a call that writes one file anew with words of the command."""
     words, ends = list[str](), dict[str, str]()
     rest = iter(call)
@@ -88,7 +88,7 @@ def keep_own(changes: Iterable[Change], command: str) -> Iterator[Change]:
     """Of what a client says that a command changed: where it added words of its own, and the
     content of other files it made, whose lines may be anybody's.  What git brings is its commits'.
     """
-    for path, tells in () if _brings(command) else changes:
+    for path, tells in () if _may_bring_lines(command) else changes:
         edits = tells.get("edits", ())
         before = {line for old, *_ in edits for line in old.split("\n")}
         lines = [line for _, new, _ in edits for line in new.split("\n") if line not in before]
@@ -99,7 +99,7 @@ def keep_own(changes: Iterable[Change], command: str) -> Iterator[Change]:
             yield path, {"content": tells["content"]}
 
 
-def _brings(command: str) -> bool:
+def _may_bring_lines(command: str) -> bool:
     """Whether a command may bring in what commits, stashes or other clones have."""
     try:
         calls = [call for call in discards.split_calls(command) if call[:1] in (["git"], ["jj"])]

@@ -42,13 +42,13 @@ def scan(data: bytes, facts: Facts, written: Written, previous: Scan | None = No
     return transcript_scan.read(reader, data)
 
 
-def document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written) -> Scan:
+def scan_document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written) -> Scan:
     """Read the entries of a transcript that is one document, always the whole of it."""
     reader = _Reader(transcript_scan.begin(), facts, written)
     for entry in entries:
-        reader.entry(entry)
+        reader.read_entry(entry)
         reader.scan["items"] += 1
-    return reader.end()
+    return reader.finish()
 
 
 class _Reader:
@@ -63,14 +63,14 @@ class _Reader:
         waiting = {path for paths in self.pending.values() for path in paths}
         self.done = [path for path in scan["written"] if path not in waiting]
 
-    def line(self, line: bytes) -> None:
+    def read_line(self, line: bytes) -> None:
         entry = transcript_scan.load(line)
         self.scan["skipped"] += entry is None
-        self.entry(entry or {})
+        self.read_entry(entry or {})
 
-    def entry(self, entry: dict[str, Any]) -> None:
+    def read_entry(self, entry: dict[str, Any]) -> None:
         for kind, *fact in self.facts(entry):
-            getattr(self, kind)(*fact)
+            getattr(self, f"_take_{kind}")(*fact)
         if model := find_model(entry):
             self.scan["model"] = model
         for key in ("id", "uuid"):
@@ -79,47 +79,47 @@ class _Reader:
         if isinstance(entry.get("timestamp"), str):
             self.scan["last_timestamp"] = entry["timestamp"]
 
-    def prompt(self, text: str) -> None:
+    def _take_prompt(self, text: str) -> None:
         text = prompts.clean(text)
-        copied = self.begun and _before(str(self.scan["last_timestamp"]), self.begun)
+        copied = self.begun and _is_before(str(self.scan["last_timestamp"]), self.begun)
         if text and not copied and not prompts.is_notification(text):
             self.scan["prompts"].append(text)
 
-    def reply(self, text: str) -> None:
+    def _take_reply(self, text: str) -> None:
         """Nothing that is counted."""
 
-    def call(self, key: str, name: str, arguments: dict[str, Any]) -> None:
+    def _take_call(self, key: str, name: str, arguments: dict[str, Any]) -> None:
         if paths := self.written(name, arguments):
             self.pending[key] = paths
 
-    def result(self, key: str, failed: bool, text: str) -> None:
+    def _take_result(self, key: str, failed: bool, text: str) -> None:
         paths = self.pending.pop(key, [])
         if not failed:
-            self.done = transcript_scan.unique(self.done, paths)
+            self.done = transcript_scan.join_unique(self.done, paths)
 
-    def usage(self, key: str, counts: Usage) -> None:
+    def _take_usage(self, key: str, counts: Usage) -> None:
         before = self.spent.pop(key, None)
         self.spent[key] = counts
         have = self.scan["usage"]
         self.scan["usage"] = tokens.add(tokens.subtract(have, before) if before else have, counts)
 
-    def agent(self, key: str) -> None:
+    def _take_agent(self, key: str) -> None:
         if key not in self.scan["subagents"]:
             self.scan["subagents"].append(key)
 
-    def at(self, key: str) -> None:
+    def _take_at(self, key: str) -> None:
         self.scan["last_identifier"] = key or self.scan["last_identifier"]
 
-    def time(self, text: str) -> None:
+    def _take_time(self, text: str) -> None:
         self.scan["last_timestamp"] = text
 
-    def began(self, text: str) -> None:
+    def _take_began(self, text: str) -> None:
         self.begun = text
 
-    def end(self, _: Iterable[bytes] = ()) -> Scan:
+    def finish(self, _: Iterable[bytes] = ()) -> Scan:
         """A write without an answer yet counts: the client may be dead, the file written."""
         waiting = [path for paths in self.pending.values() for path in paths]
-        self.scan["written"] = transcript_scan.unique(self.done, waiting)
+        self.scan["written"] = transcript_scan.join_unique(self.done, waiting)
         recent = dict(list(self.spent.items())[-_RECENT:])
         self.scan["carry"] = {"pending": self.pending, "spent": recent, "began": self.begun}
         return self.scan
@@ -136,52 +136,52 @@ def find_model(entry: dict[str, Any]) -> str:
     return ""
 
 
-def _before(time: str, other: str) -> bool:
+def _is_before(time: str, other: str) -> bool:
     """Whether a time is earlier than another, both in ms since 1970."""
     return time.isdecimal() and other.isdecimal() and int(time) < int(other)
 
 
-def path_under(*keys: str) -> Callable[[dict[str, Any]], list[str]]:
+def make_path_reader(*keys: str) -> Callable[[dict[str, Any]], list[str]]:
     """A function from a tool's input to the first path that stands under one of keys in it."""
 
-    def paths(arguments: dict[str, Any]) -> list[str]:
+    def read_path(arguments: dict[str, Any]) -> list[str]:
         values = (arguments.get(key) for key in keys)
         return next(([path] for path in values if isinstance(path, str) and path), [])
 
-    return paths
+    return read_path
 
 
-def texts(parts: object) -> str:
+def join_texts(parts: object) -> str:
     """The texts of a message's parts, joined; of a bare text, itself."""
     if isinstance(parts, str):
         return parts
-    given = [part.get("text") for part in objects(parts)]
+    given = [part.get("text") for part in list_objects(parts)]
     return "\n\n".join(text for text in given if isinstance(text, str))
 
 
-def spoken(content: object) -> str:
+def extract_prompt(content: object) -> str:
     """What the person typed in the content of a message; '' for what the client says itself."""
-    return prompts.typed(texts(content))
+    return prompts.typed(join_texts(content))
 
 
-def plain(content: object) -> str:
+def extract_text(content: object) -> str:
     """What a call gave back, as text: of blocks, those that have one."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "\n".join(filter(None, map(plain, content)))
+        return "\n".join(filter(None, map(extract_text, content)))
     if isinstance(content, dict):
         for key in _TEXTS:
             if content.get(key):
-                return plain(content[key])
+                return extract_text(content[key])
     return ""
 
 
-def objects(value: object) -> list[dict[str, Any]]:
+def list_objects(value: object) -> list[dict[str, Any]]:
     """The objects in a list; none when it is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def mapping(value: object) -> dict[str, Any]:
+def ensure_object(value: object) -> dict[str, Any]:
     """An object, or an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}

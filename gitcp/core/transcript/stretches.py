@@ -19,33 +19,33 @@ DOCUMENT = 32 << 20  # the largest document of one piece that is read
 ROOM = 1 << 20  # bytes that are taken of what is new, however much there is already
 
 
-def stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stretch]:
+def read_stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stretch]:
     """The complete lines from start to end; of more than room bytes the first and the last ones.
 
     Each stretch comes with the offset behind it.  A line of its own stands for what is left
     out, and for what is too long.  Nothing of a last line that has no newline yet.
     """
     if end - start <= room:
-        yield from lines(read, start, end)
+        yield from read_lines(read, start, end)
         return
     tail, at = room // 4, start
-    for new, at in lines(read, start, start + room - tail):
+    for new, at in read_lines(read, start, start + room - tail):
         yield new, at
-    begin = _behind_newline(read, max(at, end - tail), end)
+    begin = _find_next_line(read, max(at, end - tail), end)
     if begin is not None:
-        yield _line({"type": "gitcp-left-out", "bytes": begin - at}), begin
-        yield from lines(read, begin, end)
+        yield _format_line({"type": "gitcp-left-out", "bytes": begin - at}), begin
+        yield from read_lines(read, begin, end)
 
 
-def news(read: Read, start: int, end: int) -> bytes:
+def read_bounded(read: Read, start: int, end: int) -> bytes:
     """What stands from start to end, for who looks at it at once: of more than DOCUMENT bytes
-    the first and the last lines, as stretches() has them."""
+    the first and the last lines, as read_stretches() has them."""
     if end - start <= DOCUMENT:
         return read(start, end)
-    return b"".join(part for part, _ in stretches(read, start, end, DOCUMENT))
+    return b"".join(part for part, _ in read_stretches(read, start, end, DOCUMENT))
 
 
-def lines(read: Read, start: int, end: int) -> Iterator[Stretch]:
+def read_lines(read: Read, start: int, end: int) -> Iterator[Stretch]:
     """The complete lines from start to end, those that are too long shortened."""
     while start < end:
         data = read(start, min(end, start + STRETCH))
@@ -54,14 +54,14 @@ def lines(read: Read, start: int, end: int) -> Iterator[Stretch]:
             yield data[:cut], start + cut
             start += cut
             continue
-        stop = _behind_newline(read, start + len(data), end)
+        stop = _find_next_line(read, start + len(data), end)
         if stop is None:
             return
-        yield shortened(read, start, stop - 1, b"\n"), stop
+        yield read_line(read, start, stop - 1, b"\n"), stop
         start = stop
 
 
-def shortened(read: Read, start: int, end: int, newline: bytes = b"") -> bytes:
+def read_line(read: Read, start: int, end: int, newline: bytes = b"") -> bytes:
     """One line as it is; of one that is too long its head, tail and length."""
     if end - start <= LINE:
         return read(start, end) + newline
@@ -70,10 +70,10 @@ def shortened(read: Read, start: int, end: int, newline: bytes = b"") -> bytes:
         for part in ((start, start + HEAD), (end - TAIL, end))
     )
     stand_in = {"type": "gitcp-shortened", "bytes": end - start, "head": head, "tail": tail}
-    return _line(stand_in).removesuffix(b"\n") + newline
+    return _format_line(stand_in).removesuffix(b"\n") + newline
 
 
-def _behind_newline(read: Read, start: int, end: int) -> int | None:
+def _find_next_line(read: Read, start: int, end: int) -> int | None:
     while start < end:
         data = read(start, min(end, start + STRETCH))
         if not data:
@@ -85,7 +85,7 @@ def _behind_newline(read: Read, start: int, end: int) -> int | None:
     return None
 
 
-def _line(value: dict[str, Any]) -> bytes:
+def _format_line(value: dict[str, Any]) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Usage
 
 
-def usage(
+def make_usage(
     fresh: int = 0, cache_creation: int = 0, cache_read: int = 0, output: int = 0, calls: int = 0
 ) -> Usage:
     """A usage of the five counts; fresh is input that came from no cache."""
@@ -26,28 +26,28 @@ def usage(
     }
 
 
-_KEYS = tuple(usage())
+_KEYS = tuple(make_usage())
 
 
-def count(value: object) -> int:
+def parse_count(value: object) -> int:
     """A count as clients write it; what is absent, negative or not a number is 0."""
     return value if isinstance(value, int) and value > 0 else 0
 
 
-def counts(tokens: Usage | None) -> tuple[int, int, int, int, int]:
-    """The five counts in the order usage() takes them; a missing key is 0."""
+def list_counts(tokens: Usage | None) -> tuple[int, int, int, int, int]:
+    """The five counts in the order make_usage() takes them; a missing key is 0."""
     if not tokens:
         return 0, 0, 0, 0, 0
     fields: Mapping[str, object] = tokens
-    fresh, creation, read, output, calls = map(count, map(fields.get, _KEYS))
+    fresh, creation, read, output, calls = map(parse_count, map(fields.get, _KEYS))
     return fresh, creation, read, output, calls
 
 
 def add(*tokens: Usage | None) -> Usage:
     """The sum; subagents' parts are summed apart.  None counts as nothing."""
-    columns = zip(counts(None), *map(counts, tokens), strict=True)
-    total = usage(*map(sum, columns))
-    parts = [part for u in tokens if (part := _part(u))]
+    columns = zip(list_counts(None), *map(list_counts, tokens), strict=True)
+    total = make_usage(*map(sum, columns))
+    parts = [part for u in tokens if (part := _get_subagents(u))]
     if parts:
         total["subagent_tokens"] = add(*parts)
     return total
@@ -55,31 +55,31 @@ def add(*tokens: Usage | None) -> Usage:
 
 def subtract(now: Usage | None, before: Usage | None) -> Usage:
     """What was used since before, never below 0 (a transcript may have been cut)."""
-    pairs = zip(counts(now), counts(before), strict=True)
-    delta = usage(*(max(0, new - old) for new, old in pairs))
-    if part := _part(now):
-        delta["subagent_tokens"] = subtract(part, _part(before))
+    pairs = zip(list_counts(now), list_counts(before), strict=True)
+    delta = make_usage(*(max(0, new - old) for new, old in pairs))
+    if part := _get_subagents(now):
+        delta["subagent_tokens"] = subtract(part, _get_subagents(before))
     return delta
 
 
-def with_subagents(own: Usage | None, subagents: Iterable[Usage | None]) -> Usage | None:
+def add_subagents(own: Usage | None, subagents: Iterable[Usage | None]) -> Usage | None:
     """own, with what its subagents used beside it; None when nobody used anything."""
     parts = [u for u in subagents if u]
     if own is None and not parts:
         return None
     total = add(own)
     if parts:
-        total["subagent_tokens"] = add(*(flat(u) for u in parts))
+        total["subagent_tokens"] = add(*(flatten(u) for u in parts))
     return total
 
 
-def flat(tokens: Usage) -> Usage:
+def flatten(tokens: Usage) -> Usage:
     """One level: the subagents' part added to the rest, as in the root's token_usage."""
-    part, total = _part(tokens), usage(*counts(tokens))
-    return add(total, flat(part)) if part else total
+    part, total = _get_subagents(tokens), make_usage(*list_counts(tokens))
+    return add(total, flatten(part)) if part else total
 
 
-def _part(tokens: Usage | None) -> Usage | None:
+def _get_subagents(tokens: Usage | None) -> Usage | None:
     """What the subagents used; stored data may have anything in its place."""
     part = tokens.get("subagent_tokens") if tokens else None
     return part if isinstance(part, dict) else None

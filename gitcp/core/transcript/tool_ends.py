@@ -13,7 +13,7 @@ _RUNS_ON = "Process running with session ID"  # what Codex answers before a comm
 _DAYS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 
 
-def ended(tail: bytes, tool_id: str, since: int, goes_on: bool = False) -> int | None:
+def find_end(tail: bytes, tool_id: str, since: int, goes_on: bool = False) -> int | None:
     """The time in ns of a call's result, or of the interruption after `since`; None without.
 
     tail: the last lines of a transcript of Claude Code or Codex.  goes_on: the call has answered
@@ -21,25 +21,25 @@ def ended(tail: bytes, tool_id: str, since: int, goes_on: bool = False) -> int |
     """
     mark = tool_id.encode()
     for line in tail.split(b"\n"):
-        is_end = bool(mark) and mark in line and _tells_end(load(line) or {}, tool_id, goes_on)
+        is_end = bool(mark) and mark in line and _is_end(load(line) or {}, tool_id, goes_on)
         if is_end or (not goes_on and any(sign in line for sign in _INTERRUPTED)):
-            at = nanoseconds(str((load(line) or {}).get("timestamp") or ""))
+            at = parse_time(str((load(line) or {}).get("timestamp") or ""))
             if at is not None and at >= since // 1_000_000 * 1_000_000:
                 return at
     return None
 
 
-def last(tail: bytes) -> int | None:
+def find_last_time(tail: bytes) -> int | None:
     """The newest time that a transcript tells, in ns."""
     for line in reversed(tail.split(b"\n")):
         if b'"timestamp"' in line:
-            at = nanoseconds(str((load(line) or {}).get("timestamp") or ""))
+            at = parse_time(str((load(line) or {}).get("timestamp") or ""))
             if at is not None:
                 return at
     return None
 
 
-def _tells_end(line: dict[str, Any], tool_id: str, goes_on: bool) -> bool:
+def _is_end(line: dict[str, Any], tool_id: str, goes_on: bool) -> bool:
     """Whether a line is the end of a command; while nothing goes on, also its call's result."""
     payload = line.get("payload")
     if isinstance(payload, dict):
@@ -60,7 +60,7 @@ def _is_result(line: dict[str, Any], tool_id: str) -> bool:
     )
 
 
-def nanoseconds(text: str) -> int | None:
+def parse_time(text: str) -> int | None:
     """The time of `2026-11-21T14:02:03.456Z`, or of ms since 1970, in ns since then; None for
     another form."""
     day, _, clock = text.partition("T")

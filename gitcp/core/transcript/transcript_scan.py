@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
         scan: Scan
 
-        def line(self, line: bytes) -> None: ...
-        def end(self, lines: list[bytes]) -> Scan: ...
+        def read_line(self, line: bytes) -> None: ...
+        def finish(self, lines: list[bytes]) -> Scan: ...
 
 
 def begin(previous: Scan | None = None) -> Scan:
@@ -42,7 +42,7 @@ def begin(previous: Scan | None = None) -> Scan:
     return {**previous, **lists}  # type: ignore[typeddict-item]
 
 
-def cursor(scan: Scan) -> Scan:
+def make_cursor(scan: Scan) -> Scan:
     """As previous, this makes the next scan give only what is new: small enough to be kept."""
     return {**scan, "prompts": [], "written": [], "subagents": []}
 
@@ -76,9 +76,9 @@ def read(reader: Reader, data: bytes) -> Scan:
     lines, used = split(data)
     for line in lines:
         if line and not line.isspace():
-            reader.line(line)
+            reader.read_line(line)
             reader.scan["items"] += 1
-    scan = reader.end(lines)
+    scan = reader.finish(lines)
     scan["bytes"] += used
     return scan
 
@@ -87,10 +87,10 @@ def note_newest(scan: Scan, lines: list[bytes], identifier: str | None) -> None:
     """Take the identifier of the newest message among lines into a scan, and their newest time;
     what none of them tells stays as it was."""
     scan["last_identifier"] = identifier or scan["last_identifier"]
-    scan["last_timestamp"] = last(lines, "timestamp") or scan["last_timestamp"]
+    scan["last_timestamp"] = find_newest(lines, "timestamp") or scan["last_timestamp"]
 
 
-def last(lines: list[bytes], key: str) -> str | None:
+def find_newest(lines: list[bytes], key: str) -> str | None:
     """The newest non-empty text that stands under key at the top of a line."""
     mark = b'"%s"' % key.encode()
     for line in reversed(lines):
@@ -100,6 +100,6 @@ def last(lines: list[bytes], key: str) -> str | None:
     return None
 
 
-def unique(*words: list[str]) -> list[str]:
+def join_unique(*words: list[str]) -> list[str]:
     """All the texts in order, each once."""
     return list(dict.fromkeys(text for texts in words for text in texts))

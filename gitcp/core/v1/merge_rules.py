@@ -102,12 +102,14 @@ def _session(a: Session, b: Session, size: Size, pick: Pick) -> Session:
 
 def _transcript(files: Files) -> tuple[Files, Files]:
     """(the chunks and the hash over them, which belong together; all other files)."""
-    own = {n for n in files if chunks.number(n) is not None or n == summary.HASH}
+    own = {n for n in files if chunks.parse_number(n) is not None or n == summary.HASH}
     return {n: files[n] for n in own}, {n: e for n, e in files.items() if n not in own}
 
 
 def _bytes(files: Files, size: Size) -> int:
-    return sum(size(oid) for name, (_, oid) in files.items() if chunks.number(name) is not None)
+    return sum(
+        size(oid) for name, (_, oid) in files.items() if chunks.parse_number(name) is not None
+    )
 
 
 def unite(a: Files, b: Files, pick: Pick) -> Files:

@@ -100,7 +100,7 @@ def _several(
 ) -> Iterator[Finding]:
     trees = committed_list.prepare(objects, [tree for _, tree in window], summary.HASH)
     files = (file for tree in trees.values() for file in tree.items())
-    objects.fetch_small(oid for name, (_, oid) in files if chunks.number(name) is not None)
+    objects.fetch_small(oid for name, (_, oid) in files if chunks.parse_number(name) is not None)
     for checkpoint_id, tree in window:
         try:
             yield from _check_checkpoint(objects, hashes, checkpoint_id, tree, trees)
@@ -214,7 +214,9 @@ def _transcript(
     objects: Prefetched, hashes: Hashes, where: str, metadata: Metadata, files: Tree, old: bool
 ) -> Iterator[Finding]:
     """The pieces and the hash of one session directory; old: before hashes were kept."""
-    pieces = {n: oid for name, (_, oid) in files.items() if (n := chunks.number(name)) is not None}
+    pieces = {
+        n: oid for name, (_, oid) in files.items() if (n := chunks.parse_number(name)) is not None
+    }
     yield from _check_names(where, files, sorted(pieces))
     stored = _content(objects, files)
     if not pieces:
@@ -235,9 +237,11 @@ def _transcript(
 def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Finding]:
     if numbers and numbers != list(range(len(numbers))):
         gone = next(n for n in range(numbers[-1]) if n not in numbers)
-        yield finding("bad-chunk", where, f"'{chunks.name(gone)}' is missing")
+        yield finding("bad-chunk", where, f"'{chunks.format_name(gone)}' is missing")
     if numbers and numbers[-1] > _LAST:
-        yield finding("bad-chunk", where, f"'{chunks.name(numbers[-1])}' sorts before others")
+        yield finding(
+            "bad-chunk", where, f"'{chunks.format_name(numbers[-1])}' sorts before others"
+        )
     for name in files:
         digits = name.removeprefix(chunks.NAME + ".")
         if digits != name and digits[:1].isdecimal() and len(digits) < 3:

@@ -163,7 +163,7 @@ def _own_object(at: Owner, path: str, places: Place) -> Owner:
     if kind != "checkpoints":
         return at
     parts = path.split("/")
-    if len(parts) > 1 and chunks.number(parts[-1]) is not None:
+    if len(parts) > 1 and chunks.parse_number(parts[-1]) is not None:
         kind = "transcripts"
     known = places and (places.get("/".join(parts[:3])) or places.get("/".join(parts[:2])))
     return (kind, *known) if known else (kind, session_id, time)

@@ -23,5 +23,5 @@ def with_price(row: Row, commit: Commit) -> Row:
     fresh, creation, read, output = row[_INPUT : _INPUT + 4]
     time = int(commit["author"].rpartition(" ")[2])
     day = datetime.fromtimestamp(time - time % 86400, UTC)
-    used = tokens.usage(fresh, creation, read, output)
+    used = tokens.make_usage(fresh, creation, read, output)
     return *row[:-1], list_price(row[_MODEL], used, day) if row[_MODEL] else None

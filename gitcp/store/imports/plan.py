@@ -189,7 +189,9 @@ class Planner:
                 by_path.setdefault(path, []).append(commit)
         proofs: dict[str, dict[str, Proof]] = {}
         for path in progress.each("Comparing commits", sorted(by_path)):
-            steps = chain.steps(self._gathered.calls(path), self._versions(path, by_path[path]))
+            steps = chain.list_steps(
+                self._gathered.calls(path), self._versions(path, by_path[path])
+            )
             calls = Calls(self._contents, path, steps, self._is_ancestor)
             for commit in by_path[path]:
                 about = commit.oid, commit.time, commit.changes[path]

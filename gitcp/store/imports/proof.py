@@ -83,10 +83,10 @@ class Calls:
         credit = attribution.of_path(self._lines.copy(), [parent], now)
         credit = holding.prove(credit, parent.lines, now.lines, self._lines.lines, single, taken)
         took: dict[str, set[bytes]] = {}
-        for session in filter(in_time, sorted(holding.sessions(credit))):
+        for session in filter(in_time, sorted(holding.list_sessions(credit))):
             record = [self._records[session]]
             if candidates.match_edits(self._contents, record, {self._path: change}):
-                took[session] = holding.lines_of(session, credit, parent.lines, now.lines)
+                took[session] = holding.list_lines(session, credit, parent.lines, now.lines)
         whole, mark = self._whole.get(now.oid, ""), b"\0\0" + now.oid.encode()
         if whole and old != new and in_time(whole) and not taken(whole, mark):
             took.setdefault(whole, set()).add(mark)

@@ -80,7 +80,7 @@ def _spent(session: Session, times: Sequence[int], total: Usage | None) -> dict[
                 at = edits.line_time(line) // 10**9
                 due = bool(left) and at > left[0]
                 if due or size > _PIECE:
-                    scan = transcript_scan.cursor(session.client.scan(b"".join(before), scan))
+                    scan = transcript_scan.make_cursor(session.client.scan(b"".join(before), scan))
                     before.clear()
                     size = 0
                 while left and at > left[0]:
@@ -212,7 +212,7 @@ def _cost(
     spent = conversation.spent[time]
     delta = tokens.subtract(spent, before.get(session))
     before[session] = spent
-    return {"token_usage": spent or tokens.usage(), "token_usage_delta": delta}
+    return {"token_usage": spent or tokens.make_usage(), "token_usage_delta": delta}
 
 
 def _file(file: dict[str, Any], turns: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def _end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | No
         return int(call["end"]), False
     tail = _tail(call.get("transcript"))
     about = str(call["open"]), int(call["at"]), bool(call["goes_on"])
-    ended = tool_ends.ended(tail, *about)
+    ended = tool_ends.find_end(tail, *about)
     if ended is not None:
         return ended + 1_000_000, False  # a transcript tells milliseconds
     if call["goes_on"]:
@@ -101,7 +101,7 @@ def _end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | No
     agent = marker.get("agent_process") if marker else None
     if not process.gone(agent) or process.working(repo.worktree, call["session"]):
         return None, False
-    return max(int(call["at"]), tool_ends.last(tail) or 0), True
+    return max(int(call["at"]), tool_ends.find_last_time(tail) or 0), True
 
 
 def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
@@ -134,7 +134,7 @@ def _turn(
     begun, agent = int(base.get("at") or base["time_ns"]), marker.get("agent_process")
     ended = None
     if process.gone(agent):
-        ended = max(begun, tool_ends.last(_tail(base.get("transcript"))) or 0)
+        ended = max(begun, tool_ends.find_last_time(_tail(base.get("transcript"))) or 0)
     common: dict[str, Any] = {"who": who, "opened": begun, "begin": begun, "end": ended}
     written = _since_commits(repo, marker, base, lines)
     written -= _named_by_tools(lines, marker["session_id"], begun) | (naming or set())

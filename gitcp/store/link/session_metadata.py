@@ -210,7 +210,7 @@ def _with_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
             usages += [client.scan(transcript_copy.live(theirs))["usage"]] if theirs else []
         except (OSError, InputError):
             continue  # it is gone, or its name can be none
-    return tokens.with_subagents(scan["usage"], usages)
+    return tokens.add_subagents(scan["usage"], usages)
 
 
 def _begin(state: State, stored: Stored, client: Any) -> None:
@@ -230,12 +230,12 @@ def _older(stored: Stored, state: State, client: Any) -> bytes:
     """The lines of a transcript that are older than the session, by their times; none where all of
     it seems to be, for then its clock is another."""
     lines: list[bytes] = []
-    began = late.tool_ends.nanoseconds(str(state.get("started_at")))
-    newest = late.tool_ends.nanoseconds(str(stored.scan["last_timestamp"]))
+    began = late.tool_ends.parse_time(str(state.get("started_at")))
+    newest = late.tool_ends.parse_time(str(stored.scan["last_timestamp"]))
     if began is None or newest is None or newest < began - _SLACK:
         return b""
     for line in stored.lines():
-        at = late.tool_ends.nanoseconds(str(client.scan(line)["last_timestamp"]))
+        at = late.tool_ends.parse_time(str(client.scan(line)["last_timestamp"]))
         if at is not None and at < began:
             lines.append(line)
         elif b'"assistant"' in line:

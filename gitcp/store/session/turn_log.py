@@ -47,7 +47,7 @@ def size(transcript: str | None) -> int:
 def take_over(repo: Repo, state: State) -> None:
     """Let a turn that the original program saw begin have a baseline: nothing is known of what
     was dirty then, and of its transcript all counts that was not condensed."""
-    begun = late.tool_ends.nanoseconds(str(state.get("last_interaction_time"))) or time.time_ns()
+    begun = late.tool_ends.parse_time(str(state.get("last_interaction_time"))) or time.time_ns()
     start, offset = state.get("checkpoint_transcript_start", 0), 0
     try:
         with open(state.get("transcript_path") or "", "rb") as f:

@@ -72,7 +72,7 @@ def list_price(model: str, used: Usage, day: datetime | None = None) -> float | 
         import genai_prices
     except ImportError:
         return None
-    *counts, calls = tokens.counts(tokens.flat(used))
+    *counts, calls = tokens.list_counts(tokens.flatten(used))
     calls = calls or 1
     fresh, write, read, output = (count / calls for count in counts)
     usage = genai_prices.Usage(

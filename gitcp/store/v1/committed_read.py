@@ -222,7 +222,7 @@ def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
 
 
 def _list_chunks(files: Tree) -> list[str]:
-    numbered = {n: name for name in files if (n := chunks.number(name)) is not None}
+    numbered = {n: name for name in files if (n := chunks.parse_number(name)) is not None}
     return [numbered[n] for n in sorted(numbered)]
 
 

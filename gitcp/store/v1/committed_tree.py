@@ -55,7 +55,7 @@ class Checkpoint:
         edits: dict[str, Entry | None] = {}
         if base and chunks.NAME in files:
             names = read_tree(self._objects, base)
-            edits = {name: None for name in names if chunks.number(name) is not None}
+            edits = {name: None for name in names if chunks.parse_number(name) is not None}
         edits.update(files)
         if lines:
             stored = read_tree(self._objects, base).get(summary.LINES) if base else None

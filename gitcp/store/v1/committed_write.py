@@ -276,7 +276,7 @@ def _prepare(objects: Objects, cid: str, data: SessionData) -> Prepared:
     transcript = data.get("transcript")
     if transcript is not None:
         for number, oid in enumerate(transcript.chunks):
-            files[chunks.name(number)] = (BLOB, oid)
+            files[chunks.format_name(number)] = (BLOB, oid)
         files[summary.HASH] = blob(transcript.content_hash.encode())
     prompts = data.get("prompts")
     if prompts:

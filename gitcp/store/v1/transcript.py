@@ -55,7 +55,7 @@ class Stored:
 
     def lines(self) -> Iterator[bytes]:
         """The redacted lines in their order; of one document, what it is made of."""
-        for piece, _ in stretches.lines(self._copy.read, 0, self._copy.size):
+        for piece, _ in stretches.read_lines(self._copy.read, 0, self._copy.size):
             yield from piece.splitlines(keepends=True)
 
     @property

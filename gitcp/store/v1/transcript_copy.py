@@ -140,12 +140,14 @@ def read(fd: int, start: int, end: int) -> bytes:
 
 def live(path: str, start: int = 0) -> bytes:
     """What a client's own file has from byte start on, from its beginning where it is shorter by
-    now; bounded (stretches.news).  Raises OSError, also for what can be no path."""
+    now; bounded (stretches.read_bounded).  Raises OSError, also for what can be no path."""
     if "\0" in path:
         raise FileNotFoundError(path)
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe is not waited for
     try:
         size = os.fstat(fd).st_size
-        return stretches.news(lambda a, b: read(fd, a, b), start if start <= size else 0, size)
+        return stretches.read_bounded(
+            lambda a, b: read(fd, a, b), start if start <= size else 0, size
+        )
     finally:
         os.close(fd)

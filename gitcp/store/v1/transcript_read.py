@@ -55,7 +55,7 @@ class Reader:
         if there is not None:
             trace.note("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
-        for new, end_of in stretches.stretches(_reading(live), at, size, self._room()):
+        for new, end_of in stretches.read_stretches(_reading(live), at, size, self._room()):
             crc = _crc(live, end, end_of, crc)
             end = end_of
             self._take(new, there)
@@ -63,7 +63,7 @@ class Reader:
             copy.known["live"] = _mark(live, end, crc)
             self._scan(b"")
             copy.save()
-        rest = stretches.shortened(_reading(live), end, size) if complete else b""
+        rest = stretches.read_line(_reading(live), end, size) if complete else b""
         return self._last(rest) if rest.strip() else b""
 
     def _take(self, new: bytes, there: set[bytes] | None) -> None:
@@ -85,7 +85,7 @@ class Reader:
         return max(most - self._copy.size, stretches.ROOM)
 
     def _lines_there(self) -> set[bytes]:
-        whole = stretches.lines(self._copy.read, 0, self._copy.size)
+        whole = stretches.read_lines(self._copy.read, 0, self._copy.size)
         return {_sign(line) for piece, _ in whole for line in piece.split(b"\n")}
 
     def document(self, live: int) -> None:
@@ -95,10 +95,10 @@ class Reader:
         if copy.known.get("document") == sign or (st.st_size > stretches.DOCUMENT and copy.size):
             return
         if st.st_size > stretches.DOCUMENT:
-            data = stretches.shortened(_reading(live), 0, st.st_size)
+            data = stretches.read_line(_reading(live), 0, st.st_size)
         else:
             data = read(live, 0, st.st_size)
-        red = chunks.union(copy.read(), self._redactor.document(data))
+        red = chunks.merge_documents(copy.read(), self._redactor.document(data))
         self.scan = self._scanner(red, None) if self._scanner else None
         copy.known = {"document": sign, "scan": self.scan, "lines": 1}
         copy.known["chunks"] = []
@@ -120,7 +120,7 @@ class Reader:
         done = self._copy.known.setdefault("chunks", [])
         tail = self._copy.read(sum(c[1] for c in done))
         at = 0
-        for end in chunks.cuts(tail, len(done)):
+        for end in chunks.find_ends(tail, len(done)):
             self._done(tail[at : end - 1], end - at)
             at = end
 
@@ -144,7 +144,7 @@ class Reader:
     def _scanned(self) -> Any:
         """The scan of the whole copy, stretch by stretch where the scanner can go on."""
         scan = None
-        for piece, _ in stretches.lines(self._copy.read, 0, self._copy.size):
+        for piece, _ in stretches.read_lines(self._copy.read, 0, self._copy.size):
             if scan and not scan["bytes"]:
                 return self._scanner and self._scanner(self._copy.read(), None)
             scan = self._scanner and self._scanner(piece, scan)

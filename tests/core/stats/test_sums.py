@@ -129,7 +129,7 @@ def test_a_merge_counts_as_a_commit_and_nothing_else() -> None:
 
 
 def test_a_checkpoint_on_two_commits_gives_its_tokens_once() -> None:
-    used = tokens.usage(fresh=10, cache_read=100, output=5, calls=2)
+    used = tokens.make_usage(fresh=10, cache_read=100, output=5, calls=2)
     one = part(ranges=[[1, 1, "t1", None]], token_usage_delta=used, turns={"t1": {}, "t2": {}})
     record = summed(commit(one), commit(one))
     assert record["tokens"] == used

@@ -24,7 +24,7 @@ def test_the_chunks_joined_are_the_transcript(lines: list[bytes], end: bytes) ->
 def test_a_longer_transcript_has_the_same_first_chunks(a: list[bytes], b: list[bytes]) -> None:
     before = b"".join(line + b"\n" for line in a)
     after = before + b"".join(line + b"\n" for line in b)
-    done = len(chunks.cuts(before))
+    done = len(chunks.find_ends(before))
     assert chunks.split(after)[:done] == chunks.split(before)[:done]
 
 
@@ -32,7 +32,7 @@ def test_a_longer_transcript_has_the_same_first_chunks(a: list[bytes], b: list[b
 def test_splitting_can_go_on_where_it_stopped(a: list[bytes], b: list[bytes]) -> None:
     before = b"".join(line + b"\n" for line in a)
     after = before + b"".join(line + b"\n" for line in b)
-    ends = chunks.cuts(before)
+    ends = chunks.find_ends(before)
     rest = after[ends[-1] if ends else 0 :]
     assert chunks.split(before)[: len(ends)] + chunks.split(rest, len(ends)) == chunks.split(after)
 
@@ -59,11 +59,11 @@ def test_each_chunk_ends_with_the_first_line_that_reaches_its_size() -> None:
     ],
 )
 def test_the_schedule_is_the_one_of_the_format(number: int, size: int | None) -> None:
-    assert chunks.size(number) == size
+    assert chunks.get_least_size(number) == size
 
 
 def test_names_of_all_chunks_sort_as_text() -> None:
-    names = [chunks.name(n) for n in range(1000)]
+    names = [chunks.format_name(n) for n in range(1000)]
     assert names == sorted(names)
     assert (names[0], names[1], names[-1]) == ("full.jsonl", "full.jsonl.001", "full.jsonl.999")
 
@@ -84,7 +84,7 @@ def test_names_of_all_chunks_sort_as_text() -> None:
     ],
 )
 def test_a_name_tells_which_chunk_it_is(name: str, number: int | None) -> None:
-    assert chunks.number(name) == number
+    assert chunks.parse_number(name) == number
 
 
 @pytest.mark.parametrize(
@@ -130,16 +130,16 @@ def test_messages_that_a_shorter_document_dropped_are_kept(
     def document(numbers: list[int], **more: object) -> bytes:
         return json.dumps({"messages": [{"id": str(n)} for n in numbers], **more}).encode()
 
-    made = json.loads(chunks.union(document(old), document(new, unknown="kept")))
+    made = json.loads(chunks.merge_documents(document(old), document(new, unknown="kept")))
     assert [int(m["id"]) for m in made["messages"]] == ids
     assert made["unknown"] == "kept"
 
 
 def test_a_document_that_is_nested_too_deep_gives_nothing() -> None:
-    assert chunks.union(b"[" * 100_000, b"{}") == b"{}"
+    assert chunks.merge_documents(b"[" * 100_000, b"{}") == b"{}"
 
 
 def test_a_document_that_has_all_messages_stays_as_it_is() -> None:
     new = b'{ "messages" : [ {"id":"1"} ], "other": 1.0 }'
-    assert chunks.union(b'{"messages":[{"id":"1"}]}', new) == new
-    assert chunks.union(b"not json", new) == new
+    assert chunks.merge_documents(b'{"messages":[{"id":"1"}]}', new) == new
+    assert chunks.merge_documents(b"not json", new) == new

@@ -52,7 +52,7 @@ def test_a_real_transcript_is_read(
     found = claude.scan(recording.transcript("claude-code", scenario))
     assert (found["items"], found["skipped"]) == (lines, 0)
     assert (found["prompts"], found["written"]) == (prompts, written)
-    assert found["usage"] == tokens.usage(10 * calls, 0, 0, 20 * calls, calls)
+    assert found["usage"] == tokens.make_usage(10 * calls, 0, 0, 20 * calls, calls)
 
 
 def test_subagents_are_found_and_their_transcripts_read() -> None:
@@ -66,10 +66,10 @@ def test_subagents_are_found_and_their_transcripts_read() -> None:
     ]
     assert [i["written"] for i in inner] == [["/repo/sub_beta.txt"], ["/repo/sub_alpha.txt"]]
     assert [i["prompts"] for i in inner] == [[], []]
-    total = tokens.with_subagents(found["usage"], [i["usage"] for i in inner])
+    total = tokens.add_subagents(found["usage"], [i["usage"] for i in inner])
     assert total == {
-        **tokens.usage(40, 0, 0, 80, 4),
-        "subagent_tokens": tokens.usage(50, 0, 0, 100, 5),
+        **tokens.make_usage(40, 0, 0, 80, 4),
+        "subagent_tokens": tokens.make_usage(50, 0, 0, 100, 5),
     }
 
 
@@ -146,7 +146,7 @@ def test_what_the_original_of_a_fork_was_asked_is_no_prompt_of_it(
 
 def test_a_message_on_several_lines_counts_once_with_its_largest_output() -> None:
     entries = [said("m1", 5), said("m1", 9), said("m2", 1), said("m1", 7)]
-    expected = tokens.usage(2, 4, 6, 10, 2)
+    expected = tokens.make_usage(2, 4, 6, 10, 2)
     assert claude.scan(lines(entries, True))["usage"] == expected
     found = claude.scan(lines(entries[:1], True))
     assert claude.scan(lines(entries[1:], True), previous=found)["usage"] == expected
@@ -195,4 +195,4 @@ def test_a_message_that_the_client_made_up_is_no_call_of_a_model_and_names_none(
     real = said("m1", 4, text("done"))
     real["message"]["model"] = "opus-9"
     found = claude.scan(lines([user("go"), real, made_up], compact=True))
-    assert found["usage"] == tokens.usage(1, 2, 3, 4, 1) and found["model"] == "opus-9"
+    assert found["usage"] == tokens.make_usage(1, 2, 3, 4, 1) and found["model"] == "opus-9"

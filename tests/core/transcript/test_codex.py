@@ -27,7 +27,7 @@ def test_a_real_transcript_is_read(
     found = codex.scan(recording.transcript("codex", scenario))
     assert (found["items"], found["skipped"]) == (lines, 0)
     assert (found["prompts"], found["written"]) == (prompts, written)
-    assert found["usage"] == tokens.usage(10 * calls, 0, 0, 5 * calls, calls)
+    assert found["usage"] == tokens.make_usage(10 * calls, 0, 0, 5 * calls, calls)
 
 
 def test_a_subagent_is_found_by_the_call_that_started_it() -> None:
@@ -50,10 +50,10 @@ def total(count: int, cached: int, output: int) -> dict[str, Any]:
     ("payloads", "expected"),
     [
         ([{"type": "token_count", "info": None}], None),
-        ([total(100, 60, 5)], tokens.usage(40, 0, 60, 5, 1)),
-        ([total(100, 60, 5), total(100, 60, 5)], tokens.usage(40, 0, 60, 5, 1)),
-        ([total(100, 60, 5), total(250, 160, 9)], tokens.usage(90, 0, 160, 9, 2)),
-        ([total(100, 60, 5), total(30, 0, 1)], tokens.usage(70, 0, 60, 6, 2)),
+        ([total(100, 60, 5)], tokens.make_usage(40, 0, 60, 5, 1)),
+        ([total(100, 60, 5), total(100, 60, 5)], tokens.make_usage(40, 0, 60, 5, 1)),
+        ([total(100, 60, 5), total(250, 160, 9)], tokens.make_usage(90, 0, 160, 9, 2)),
+        ([total(100, 60, 5), total(30, 0, 1)], tokens.make_usage(70, 0, 60, 6, 2)),
     ],
 )
 def test_a_total_may_grow_be_repeated_or_start_again(payloads: Any, expected: Any) -> None:
@@ -110,7 +110,9 @@ def test_a_prompt_of_an_older_client_is_read() -> None:
 
 def test_a_fork_costs_what_was_called_since_wherever_it_is_read_on() -> None:
     data = recording.transcript("codex", "fork", "transcript-2")
-    assert codex.scan(data)["usage"] == tokens.usage(149, 0, 80, 39, 2)
+    assert codex.scan(data)["usage"] == tokens.make_usage(149, 0, 80, 39, 2)
     for end in (n + 1 for n, byte in enumerate(data) if byte == 0x0A):
         first = codex.scan(data[:end])
-        assert codex.scan(data[end:], previous=first)["usage"] == tokens.usage(149, 0, 80, 39, 2)
+        assert codex.scan(data[end:], previous=first)["usage"] == tokens.make_usage(
+            149, 0, 80, 39, 2
+        )

@@ -42,7 +42,7 @@ def test_a_real_transcript_is_read(
     found = gemini.scan(recording.transcript("gemini-cli", scenario))
     assert (found["items"], found["skipped"]) == (messages, 0)
     assert (found["prompts"], found["written"]) == (prompts, written)
-    assert found["usage"] == tokens.usage(10 * calls, 0, 0, 5 * calls, calls)
+    assert found["usage"] == tokens.make_usage(10 * calls, 0, 0, 5 * calls, calls)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_document_and_the_lines_that_build_it_say_the_same(data: str) -> None:
     found = gemini.scan(data.encode())
     assert (found["items"], found["bytes"], found["skipped"]) == (3, 0, 0)
     assert (found["prompts"], found["written"]) == (["write it"], ["a"])
-    assert found["usage"] == tokens.usage(100, 0, 60, 5, 1)
+    assert found["usage"] == tokens.make_usage(100, 0, 60, 5, 1)
     assert (found["last_identifier"], found["last_timestamp"]) == ("2", "t3")
 
 
@@ -69,7 +69,7 @@ def test_a_message_written_again_replaces_itself() -> None:
     data = "\n".join(json.dumps(m) for m in (MESSAGES[0], first, later, later))
     found = gemini.scan(data.encode())
     assert (found["items"], found["written"]) == (2, ["a"])
-    assert found["usage"] == tokens.usage(120, 0, 0, 6, 1)
+    assert found["usage"] == tokens.make_usage(120, 0, 0, 6, 1)
 
 
 @pytest.mark.parametrize(

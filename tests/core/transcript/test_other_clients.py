@@ -67,7 +67,7 @@ def test_a_real_transcript_is_read(
     data = (recording.ROOT / agent / scenario / name).read_bytes()
     found = reader.scan(data)
     assert (found["prompts"], found["written"], found["skipped"]) == (prompts, written, 0)
-    assert found["usage"] == tokens.usage(*usage)
+    assert found["usage"] == tokens.make_usage(*usage)
     said = list(conversation.entries(data))
     assert [text for role, text in said if role == "User"] == prompts
     assert any(role == "Assistant" for role, _ in said)
@@ -132,7 +132,7 @@ def test_messages_of_opencode_say_what_was_asked_written_and_spent() -> None:
     found = opencode.scan(data)
     assert (found["prompts"], found["written"]) == (["write it"], ["/a", "n", "/c"])
     assert found["subagents"] == ["ses_2"]
-    assert found["usage"] == tokens.usage(5, 2, 7, 3, 1)
+    assert found["usage"] == tokens.make_usage(5, 2, 7, 3, 1)
     assert found["last_identifier"] == "msg_assistant"
     assert list(conversation.entries(data))[:3] == [
         ("User", "write it"),
@@ -181,4 +181,4 @@ def test_tokens_that_qwen_code_had_from_its_cache_count_once() -> None:
     spent = {"promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 5}
     answer = {"type": "assistant", "uuid": "a1", "message": {"parts": [{"text": "done"}]}}
     found = qwen.scan(lines({**answer, "usageMetadata": spent}))
-    assert found["usage"] == tokens.usage(40, 0, 60, 5, 1)
+    assert found["usage"] == tokens.make_usage(40, 0, 60, 5, 1)

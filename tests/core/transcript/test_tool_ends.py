@@ -50,9 +50,9 @@ CASES: dict[str, tuple[list[bytes], bool, int | None]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_when_a_call_ended(case: str) -> None:
     lines, goes_on, expected = CASES[case]
-    at = tool_ends.ended(b"\n".join(lines), "c1", 0, goes_on)
+    at = tool_ends.find_end(b"\n".join(lines), "c1", 0, goes_on)
     assert at == (None if expected is None else expected * SECOND)
 
 
 def test_what_was_before_the_call_is_not_its_end() -> None:
-    assert tool_ends.ended(ESCAPE, "c1", 3 * SECOND) is None
+    assert tool_ends.find_end(ESCAPE, "c1", 3 * SECOND) is None

@@ -49,7 +49,7 @@ def test_a_scan_is_continued_many_times(cuts: list[int]) -> None:
 def test_a_cursor_makes_the_next_scan_tell_only_what_is_new(agent: str) -> None:
     scan, data = read(agent, "resume")
     first = scan(data[: data.index(b"Second prompt please")])
-    kept = json.loads(json.dumps(transcript_scan.cursor(first)))
+    kept = json.loads(json.dumps(transcript_scan.make_cursor(first)))
     later = scan(data[kept["bytes"] :], previous=kept)
     assert later["prompts"] == ["Second prompt please"]
     assert (later["items"], later["usage"]) == (scan(data)["items"], scan(data)["usage"])

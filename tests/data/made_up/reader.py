@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
 
-written = facts.path_under("where")
+written = facts.make_path_reader("where")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
@@ -31,4 +31,4 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     if "puts" in entry:
         yield "call", str(entry["id"]), "put", entry["puts"]
         yield "result", str(entry["id"]), False, "it is there"
-        yield "usage", str(entry["id"]), tokens.usage(entry["costs"], 0, 0, 1, 1)
+        yield "usage", str(entry["id"]), tokens.make_usage(entry["costs"], 0, 0, 1, 1)
