@@ -29,7 +29,7 @@ from gitcp.core.redact.redactor import Redactor
 redactor = Redactor()
 with open(sys.argv[1], "rb") as f:
     while lines := f.readlines(1 << 20):
-        redactor.jsonl(b"".join(lines))
+        redactor.redact_jsonl(b"".join(lines))
 """
 # The conversations of a repository, counted; without arguments nothing is.
 COUNT = """

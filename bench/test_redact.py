@@ -86,7 +86,7 @@ def test_json_of_each_line(benchmark: Any, transcript: bytes) -> None:
 
 @pytest.mark.benchmark(group=GROUP)
 def test_redact(benchmark: Any, transcript: bytes) -> None:
-    benchmark(lambda: Redactor().jsonl(transcript))
+    benchmark(lambda: Redactor().redact_jsonl(transcript))
     benchmark.extra_info["MB/s"] = SIZE / 1e6 / benchmark.stats.stats.median
 
 
@@ -96,15 +96,15 @@ def test_redact_where_one_line_in_ten_has_a_secret(benchmark: Any, transcript: b
     secret = "".join(["gh", "p_", "0aB1" * 9]).encode()
     for n in range(0, len(rows), 10):
         rows[n] = rows[n].replace(b'"cwd":"', b'"cwd":"' + secret + b" ", 1)
-    benchmark(lambda: Redactor().jsonl(b"".join(rows)))
+    benchmark(lambda: Redactor().redact_jsonl(b"".join(rows)))
 
 
 @pytest.mark.benchmark(group=GROUP)
 def test_redact_with_a_rule_of_the_user(benchmark: Any, transcript: bytes) -> None:
-    benchmark(lambda: Redactor(rules=["internal-[0-9]{6}"]).jsonl(transcript))
+    benchmark(lambda: Redactor(rules=["internal-[0-9]{6}"]).redact_jsonl(transcript))
 
 
 @pytest.mark.benchmark(group=GROUP)
 def test_redact_as_one_document(benchmark: Any, transcript: bytes) -> None:
     document = b"[" + b",".join(transcript.splitlines()) + b"]"
-    benchmark(lambda: Redactor().document(document))
+    benchmark(lambda: Redactor().redact_document(document))

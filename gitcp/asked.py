@@ -58,7 +58,7 @@ def recall_answers(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
         kept = json.loads(read_file(_path(top), _LARGEST) or b"")
     except (Error, ValueError, RecursionError):
         return None
-    if shapes.wrong(kept, _SHAPE) or kept["key"] != _key(env) or kept["where"][-1:] != [top]:
+    if shapes.find_fault(kept, _SHAPE) or kept["key"] != _key(env) or kept["where"][-1:] != [top]:
         return None
     same = all(_stamp(file) == stamp for file, stamp in kept["files"].items())
     return kept if same else None

@@ -37,7 +37,7 @@ def run(argv: Sequence[str]) -> int:
 
     args = cli.parse("du", OPTIONS, argv)
     items = space.items(Repo.find(), brief=args.by == "kind")
-    sums = space_sums.totals(items, args.by, time.time())
+    sums = space_sums.sum_items(items, args.by, time.time())
     if args.json:
         return cli.write_records(records(sums, args.by))
     for line in lines(sums, args.by, args.bytes):
@@ -56,7 +56,7 @@ def lines(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     from gitcp.console import term
 
     def sized(size: int) -> str:
-        return str(size) if exact else space_sums.human(size)
+        return str(size) if exact else space_sums.format_size(size)
 
     rows = [(sized(size), f"{_name(name, by)}  ({count})") for name, size, count in sums]
     rows.append((sized(sum(size for _, size, _ in sums)), "total"))

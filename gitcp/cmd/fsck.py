@@ -20,10 +20,10 @@ def run(argv: Sequence[str]) -> int:
 
     args, failures = cli.parse("fsck", OPTIONS, argv), 0
     for one in check_store(args, ()):
-        failures += findings.counts([one])
+        failures += findings.count_failures([one])
         progress.hide()
         if args.json:
             cli.write_records([one])
         else:
-            print(cli.printable(findings.line(one)).replace("\n", " "))
+            print(cli.printable(findings.format_line(one)).replace("\n", " "))
     return NO if failures else OK

@@ -200,7 +200,7 @@ def _checked(repo: Repo, metadata: Record, session_id: str, checkpoint_id: str) 
     from gitcp.core.v1 import schema
     from gitcp.store.v1 import redaction
 
-    redacted = redaction.redactor(repo, session_id).document(json.dumps(metadata).encode())
+    redacted = redaction.redactor(repo, session_id).redact_document(json.dumps(metadata).encode())
     clean: dict[str, Any] = json.loads(redacted)
     needed = {"checkpoint_id": checkpoint_id, "session_id": session_id, **_DEFAULT}
     for what, variation in schema.session({**needed, **clean}, checkpoint_id):
@@ -231,8 +231,8 @@ def _transcript(repo: Repo, record: Record) -> bytes | None:
         return None
     redactor = redaction.redactor(repo, record["session_id"])
     if chunks.is_document(data.partition(b"\n")[0], path):
-        return redactor.document(data)
-    return redactor.jsonl(data)
+        return redactor.redact_document(data)
+    return redactor.redact_jsonl(data)
 
 
 def find_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:

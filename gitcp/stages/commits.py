@@ -79,7 +79,7 @@ def _write_ids(match: Record) -> None:
         before = f.read()
     comment, edited = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
     if edited or commit_arguments.cleanup(repo) == "strip":
-        comment = trailers.comment_char(before, repo.config.get("core.commentchar", "#"))
+        comment = trailers.choose_comment_char(before, repo.config.get("core.commentchar", "#"))
     _keep_template(repo, before if source == "template" else None)
     by_note = repo.config.option("gitcp.link") == "note"
     text, ids = _as_it_is_to_stay(match, before, comment, by_note)
@@ -106,7 +106,7 @@ def _as_it_is_to_stay(
     ids, carried = list(match["ids"]), trailers.read(text, comment=comment)
     drop = set(match.get("drop", ()))
     if match["gather"] and by_note:
-        buried = trailers.anywhere(text)
+        buried = trailers.find_anywhere(text)
         ids = [*(one for one in buried if one not in drop), *ids]
     elif match["gather"]:
         buried, rest = trailers.collect(text, comment=comment)
@@ -132,12 +132,12 @@ def _with_ids(
 
     strips = bool(ids) and commit_arguments.cleanup(repo) not in ("verbatim", "whitespace")
     about = _reason(repo, match) if strips else []
-    empty = "template" in match["args"][1:2] or trailers.unwritten(text, comment=comment)
+    empty = "template" in match["args"][1:2] or trailers.is_unwritten(text, comment=comment)
     if not (ids and empty) or commit_arguments.checks_message(repo):
         return _disclosed(repo, match, text, ids, comment, about), False
     if comment and strips:
         about = [f"{trailers.KEY}: {one} (in a note)" for one in ids] + about[1:]
-        text = b"".join(trailers.explained(trailers.split(text), comment, about))
+        text = b"".join(trailers.add_comments(trailers.split(text), comment, about))
     return text, True
 
 
@@ -157,7 +157,7 @@ def _disclosed(
         return trailers.add(text, ids, comment=comment, comments=about)
     from gitcp.store.link import disclosure
 
-    if trailers.unwritten(text, comment=comment):
+    if trailers.is_unwritten(text, comment=comment):
         disclosure.have_it_checked(repo)
     more = disclosure.lines(repo, key, sorted(match["sessions"]))
     return trailers.add(text, ids, comment=comment, comments=about, more=more)
@@ -226,7 +226,7 @@ def _check(repo: Repo, path: str) -> None:
 
     with open(path, "rb") as f:
         text = f.read()
-    comment = trailers.comment_char(text, repo.config.get("core.commentchar", "#"))
+    comment = trailers.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
     template = private.cached_bytes(repo.own("template"))
     way = commit_arguments.cleanup(repo)
     if way in _KEPT or (way != "strip" and os.environ.get("GIT_EDITOR") == ":"):
@@ -234,8 +234,8 @@ def _check(repo: Repo, path: str) -> None:
         text, template = _above(text, comment), _above(template, comment)
         comment = b""
     key = repo.config.option("gitcp.disclose") or ""
-    if trailers.only_trailers(text, comment=comment, template=template, disclosing=key):
-        emptied = trailers.collect(trailers.without(text, key), comment=comment)[1]
+    if trailers.has_only_trailers(text, comment=comment, template=template, disclosing=key):
+        emptied = trailers.collect(trailers.remove_key(text, key), comment=comment)[1]
         files.replace_file(path, emptied, durable=False)
 
 
@@ -243,7 +243,7 @@ def _above(text: bytes, comment: bytes) -> bytes:
     from gitcp.core.message import trailers
 
     lines = trailers.split(text)
-    return b"".join(lines[: trailers.cut(lines, comment)])
+    return b"".join(lines[: trailers.find_cut(lines, comment)])
 
 
 def condense(args: object, records: Iterable[Record]) -> Iterator[Record]:

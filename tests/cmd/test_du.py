@@ -26,7 +26,7 @@ from tests.support.paths import TOP
 
 
 def sums(repo: Repo, by: str = "kind") -> dict[str, int]:
-    return {name: size for name, size, _ in space_sums.totals(space.items(repo), by, 0)}
+    return {name: size for name, size, _ in space_sums.sum_items(space.items(repo), by, 0)}
 
 
 def noise(size: int) -> bytes:

@@ -45,7 +45,7 @@ def test_an_edited_hook_of_ours_is_left_alone_unless_forced(
 
 def test_a_hook_of_another_installation_is_replaced(repo: Path) -> None:
     hook = repo / ".git/hooks/post-commit"
-    write(hook, hook_scripts.script("post-commit", "/gone/python", "/gone/entry.py"))
+    write(hook, hook_scripts.build_script("post-commit", "/gone/python", "/gone/entry.py"))
     enable.run([])
     assert "/gone/" not in hook.read_text()
 

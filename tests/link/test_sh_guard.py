@@ -63,7 +63,7 @@ class Place:
 
     def write(self, hook: str, chain: Chain | None = None) -> None:
         path = self.hooks / hook
-        path.write_text(hook_scripts.script(hook, str(self.py), str(ENTRY), chain))
+        path.write_text(hook_scripts.build_script(hook, str(self.py), str(ENTRY), chain))
         path.chmod(0o755)
 
     def theirs(self, hook: str, body: str) -> None:
@@ -248,7 +248,7 @@ def test_a_missing_gitcp_fails_nothing_and_says_nothing(place: Place, tmp_path: 
 
 
 def test_a_hook_has_ten_lines() -> None:
-    text = hook_scripts.script("post-commit", "/py", "/gitcp/entry.py")
+    text = hook_scripts.build_script("post-commit", "/py", "/gitcp/entry.py")
     assert len(text.splitlines()) == 10
 
 
@@ -257,7 +257,7 @@ def moved(place: Place, folder: Path) -> Path:
     (folder / "gitcp").mkdir(parents=True)
     shutil.copy(ENTRY.with_name("hooks.sh"), folder / "gitcp")
     for hook in hook_scripts.HOOKS:
-        text = hook_scripts.script(hook, str(place.py), str(folder / "gitcp" / "entry.py"))
+        text = hook_scripts.build_script(hook, str(place.py), str(folder / "gitcp" / "entry.py"))
         (place.hooks / hook).write_text(text)
     return folder / "gitcp"
 
@@ -322,7 +322,7 @@ def test_the_hooks_of_a_former_gitcp_still_work_and_give_way_to_an_enable(
     place.mark("open/s1")
     hook, record = place.hooks / "post-commit", place.top / ".git/gitcp/installed/manifest.json"
     text = (TOP / "tests/data/old_hooks" / former).read_text()
-    text = text.replace("'@PY@'", hook_scripts.quoted(str(place.py)))
+    text = text.replace("'@PY@'", hook_scripts.quote_path(str(place.py)))
     short = hook.read_bytes()
     hook.write_text(text.replace("@ENTRY@", str(ENTRY)))
     place.commit()
@@ -359,7 +359,9 @@ def test_every_shell_at_its_strictest_runs_every_hook(place: Place, hook: str, s
 @pytest.mark.parametrize("pattern", _NEWER)
 def test_the_hooks_say_nothing_that_bash_32_does_not_know(pattern: str) -> None:
     code = ENTRY.with_name("hooks.sh").read_text()
-    code += "".join(hook_scripts.script(one, "py", "entry", None) for one in hook_scripts.HOOKS)
+    code += "".join(
+        hook_scripts.build_script(one, "py", "entry", None) for one in hook_scripts.HOOKS
+    )
     code = re.sub(r"(?m)(^|\s)#.*", "", code)
     assert all(re.search(pattern, example) for example in _NEWER[pattern].split("; "))
     assert re.findall(f".*(?:{pattern}).*", code) == []

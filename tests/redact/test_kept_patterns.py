@@ -15,7 +15,7 @@ from gitcp.core.redact import patterns, rules
 from gitcp.store.v1 import redaction
 from tests.support.paths import TOP
 
-RULES = [rule["pattern"].encode() for rule in rules.rules()]
+RULES = [rule["pattern"].encode() for rule in rules.read_rules()]
 
 
 @pytest.fixture
@@ -37,17 +37,17 @@ def anew() -> set[bytes]:
 
 
 def test_where_one_pattern_had_to_be_compiled_every_rule_is_kept(place: Path) -> None:
-    patterns.compiled(b"tw(o)")
+    patterns.load_pattern(b"tw(o)")
     redaction.save_patterns()
     assert anew() == {b"tw(o)", *RULES}
 
 
 def test_what_was_kept_is_what_re_makes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    patterns.compiled(b"tw(o)")
+    patterns.load_pattern(b"tw(o)")
     redaction.save_patterns()
     anew()
     monkeypatch.setitem(sys.modules, "re", None)  # whoever imports it now fails
-    assert [patterns.compiled(source) for source in RULES] == [*map(re.compile, RULES)]
+    assert [patterns.load_pattern(source) for source in RULES] == [*map(re.compile, RULES)]
 
 
 def test_nothing_is_written_where_nothing_was_compiled(place: Path) -> None:
@@ -91,11 +91,11 @@ SPOILT = (_damaged, _cut_short, _of_another_python, _writable_for_others, _a_lin
 
 @pytest.mark.parametrize("spoil", SPOILT)
 def test_a_file_that_does_not_fit_is_made_again(place: Path, spoil: Callable[[Path], None]) -> None:
-    patterns.compiled(b"a+")
+    patterns.load_pattern(b"a+")
     redaction.save_patterns()
     spoil(place)
     assert anew() == set()
-    assert patterns.compiled(b"a+").fullmatch(b"aaa")
+    assert patterns.load_pattern(b"a+").fullmatch(b"aaa")
     redaction.save_patterns()
     assert anew() >= {b"a+"}
 
@@ -103,7 +103,7 @@ def test_a_file_that_does_not_fit_is_made_again(place: Path, spoil: Callable[[Pa
 def test_another_table_of_rules_makes_the_file_again(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    patterns.compiled(b"a+")
+    patterns.load_pattern(b"a+")
     redaction.save_patterns()
     monkeypatch.setattr(patterns, "__file__", str(tmp_path / "patterns.py"))
     (tmp_path / "patterns.py").touch()
@@ -114,14 +114,14 @@ def test_another_table_of_rules_makes_the_file_again(
 def test_words_that_are_no_code_are_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in (b"\xff" * 8, b"123", b""):
         monkeypatch.setattr(patterns, "READY", {b"a": (0, wrong, 0)})
-        assert patterns.compiled(b"a").search(b"-a")
+        assert patterns.load_pattern(b"a").search(b"-a")
 
 
 def test_where_nothing_may_be_written_patterns_work(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(redaction, "locate_patterns", lambda: str(tmp_path / "no" / "folder"))
-    assert patterns.compiled(b"a+").fullmatch(b"aaa")
+    assert patterns.load_pattern(b"a+").fullmatch(b"aaa")
     redaction.save_patterns()
     assert anew() == set()
 
@@ -132,7 +132,7 @@ def test_redaction_needs_no_re_once_its_patterns_are_kept() -> None:
         "from gitcp.store.v1 import redaction; redaction.load_patterns()\n"
         "from gitcp.core.redact.redactor import Redactor\n"
         "line = b'{\"a\": \"password = \\'hunter2!x\\' and AKIA' + b'Q' * 16 + b'\"}'\n"
-        "redacted = Redactor().jsonl(line); redaction.save_patterns()\n"
+        "redacted = Redactor().redact_jsonl(line); redaction.save_patterns()\n"
         "sys.exit('re' in sys.modules or redacted.count(b'REDACTED') != 2)"
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(TOP)]

@@ -170,7 +170,7 @@ def test_a_hook_that_commits_runs_our_hook_again_for_its_own_commit(repo: Path) 
 
 def test_a_hook_of_ours_that_chains_itself_ends(repo: Path) -> None:
     enable.run([])
-    text = hook_scripts.script(
+    text = hook_scripts.build_script(
         "post-commit", "/x", "/x", {"suffix": ".pre-entire", "shell": "", "lefthook": False}
     )
     for name in ("post-commit", "post-commit.pre-entire"):

@@ -65,7 +65,7 @@ def test_a_script_of_ours_that_a_tool_put_in_the_place_of_another_gives_way_to_w
     write(hook, PRE_COMMIT)
     enable.run([])
     Path(f"{hook}.legacy.before-gitcp").rename(f"{hook}.before-gitcp")
-    write(Path(f"{hook}.legacy"), hook_scripts.script("post-commit", "/py", "/entry.py"))
+    write(Path(f"{hook}.legacy"), hook_scripts.build_script("post-commit", "/py", "/entry.py"))
     disable.run(["--uninstall"])
     assert Path(f"{hook}.legacy").read_text() == Path(f"{hook}.old").read_text() == theirs
     assert hook_tools.left_behind(repo) == [] and hook.read_text() == PRE_COMMIT

@@ -27,7 +27,7 @@ class Plain:
     def line(self, data: bytes) -> bytes:
         return data.replace(b"hunter2", b"REDACTED")
 
-    jsonl = document = text = line
+    redact_jsonl = redact_document = redact_text = line
 
 
 def git(*args: str, cwd: Path | str | None = None, stdin: str | None = None) -> str:

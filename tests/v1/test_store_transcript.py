@@ -24,7 +24,7 @@ class Counting(Plain):
         self.given.append(len(data))
         return super().line(data)
 
-    jsonl = document = text = line
+    redact_jsonl = redact_document = redact_text = line
 
 
 def joined(stored: transcript.Stored) -> bytes:

@@ -73,7 +73,7 @@ def event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         record["prompt"] = prompts.clean(prompt)
         record["notification"] = prompts.is_notification(prompt)
         if record["notification"]:
-            record["ended_tasks"] = prompts.ended_tasks(prompt)
+            record["ended_tasks"] = prompts.parse_ended_tasks(prompt)
     elif name == "turn-end" and payload.get("background_tasks"):
         tasks = objects(payload, "background_tasks")
         keys = ("id", "status", "command")
@@ -188,7 +188,9 @@ def take_response(tool: Tool, response: object) -> None:
 
 def say_output(tool: Tool, *texts: object) -> None:
     """Add what a shell call printed to its record; what is not a text counts as nothing."""
-    printed = "\n".join(prompts.utf8(text) for text in texts if isinstance(text, str) and text)
+    printed = "\n".join(
+        prompts.replace_surrogates(text) for text in texts if isinstance(text, str) and text
+    )
     if printed and tool["kind"] == "shell":
         tool["output"] = printed[:_OUTPUT]
 
@@ -208,7 +210,7 @@ def words(fields: Mapping[str, Any], key: str) -> str:
         return ""
     if not isinstance(value, str):
         raise InputError(f"'{key}' is not a text: {ascii(value)[:80]}")
-    return prompts.utf8(value)
+    return prompts.replace_surrogates(value)
 
 
 def mapping(fields: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -53,5 +53,5 @@ def _call(name: str, arguments: object) -> Entry:
         values = (arguments.get(key) for key in _TELLING)
         value = next((v for v in values if v), "")
         detail = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    detail = prompts.utf8(" ".join(detail.split()))
+    detail = prompts.replace_surrogates(" ".join(detail.split()))
     return "Tool", f"{name}: {detail}" if detail else name

@@ -166,7 +166,11 @@ def _called(block: dict[str, Any]) -> bool:
 
 
 def _words(kind: str, text: str) -> str:
-    return prompts.typed(text) if kind == "prompt" else prompts.utf8(text).strip()
+    return (
+        prompts.extract_typed(text)
+        if kind == "prompt"
+        else prompts.replace_surrogates(text).strip()
+    )
 
 
 def _load_input(arguments: Any) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
-from gitcp.core.upkeep.shapes import wrong
+from gitcp.core.upkeep.shapes import find_fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def load(data: bytes) -> list[JournalLine]:
         items = []
     if len(items) != len(texts):
         items = [item for text in texts for item in _load_line(text)]
-    return [item for item in items if not wrong(item, shapes.JOURNAL_LINE)]
+    return [item for item in items if not find_fault(item, shapes.JOURNAL_LINE)]
 
 
 def _load_line(text: bytes) -> list[JournalLine]:

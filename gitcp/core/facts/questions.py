@@ -10,7 +10,7 @@ _SHARES = """count(*) AS commits, CAST(sum(added) AS bigint) AS added,
   round(100 * CAST(sum(agent) AS double) / nullif(sum(added), 0), 1) AS agent_percent"""
 
 
-def _survived(days: int) -> str:
+def _select_survived(days: int) -> str:
     """Columns: lines that are at least so old, and those of them that were gone by then."""
     old = f"latest - born >= {days * _DAY}"
     born, gone = f"event = 'born' AND {old}", f"event = 'gone' AND {old} AND age <= {days}"
@@ -18,13 +18,13 @@ def _survived(days: int) -> str:
     sum(CASE WHEN {gone} THEN lines ELSE 0 END) AS gone_{days}"""
 
 
-def _percent(days: int) -> str:
+def _select_percent(days: int) -> str:
     alive = f"greatest(born_{days} - gone_{days}, 0)"
     share = f"round(100 * CAST({alive} AS double) / nullif(born_{days}, 0), 1)"
     return f"{share} AS alive_after_{days}_days_percent"
 
 
-def _soon(who: str) -> str:
+def _select_rework(who: str) -> str:
     gone = f"event = 'gone' AND age <= {_SOON} AND taker = '{who}'"
     return f"sum(CASE WHEN {gone} THEN lines ELSE 0 END)"
 
@@ -56,17 +56,18 @@ ORDER BY usd DESC NULLS LAST, output_tokens DESC, repository, change""",
         f"""WITH ends AS (SELECT repository, max(time) AS latest FROM commits GROUP BY repository),
 sums AS (
   SELECT agent, model, sum(CASE WHEN event = 'born' THEN lines ELSE 0 END) AS born,
-    {_survived(30)},
-    {_survived(90)}
+    {_select_survived(30)},
+    {_select_survived(90)}
   FROM survival s JOIN ends ON s.repository = ends.repository GROUP BY agent, model)
-SELECT agent, model, CAST(born AS bigint) AS lines, {_percent(30)}, {_percent(90)}
+SELECT agent, model, CAST(born AS bigint) AS lines, {_select_percent(30)}, {_select_percent(90)}
 FROM sums ORDER BY lines DESC, agent, model""",
     ),
     "rework": (
         f"how many of the agents' lines of a month were rewritten within {_SOON} days",
         f"""WITH sums AS (
   SELECT born_month AS month, sum(CASE WHEN event = 'born' THEN lines ELSE 0 END) AS born,
-    {_soon("agent")} AS agents, {_soon("person")} AS persons, {_soon("unknown")} AS others
+    {_select_rework("agent")} AS agents, {_select_rework("person")} AS persons,
+    {_select_rework("unknown")} AS others
   FROM survival GROUP BY born_month)
 SELECT month, CAST(born AS bigint) AS lines, CAST(agents AS bigint) AS by_agents,
   CAST(persons AS bigint) AS by_people, CAST(others AS bigint) AS by_unknown,

@@ -28,7 +28,7 @@ _BEFORE, _ERA = 719468, 146097  # days: from March 1st of the year 0 to 1970, of
 _NOBODY = authors.nobody("")
 
 
-def repository_name(url: str) -> str:
+def derive_repository_name(url: str) -> str:
     """Host and path of an address, or the path itself, without what does not tell repositories
     apart."""
     _, mark, place = url.partition("://")
@@ -38,7 +38,7 @@ def repository_name(url: str) -> str:
     return name.rstrip("/").removesuffix("/.git").removesuffix(".git")
 
 
-def month(seconds: int) -> str:
+def format_month(seconds: int) -> str:
     """YYYY-MM of a time, in UTC, by the Gregorian calendar."""
     era, days = divmod(seconds // _DAY + _BEFORE, _ERA)  # an era is 400 years
     year = (days - days // 1460 + days // 36524 - days // 146096) // 365
@@ -57,30 +57,30 @@ def parse_teams(table: object, place: str) -> Teams:
     return table
 
 
-def team(teams: Teams, mail: str) -> str:
+def find_team(teams: Teams, mail: str) -> str:
     """The first team with a pattern for an address, "" for none."""
     address = mail.lower()
     fits = (t for t, every in teams.items() if any(fnmatchcase(address, p.lower()) for p in every))
     return next(fits, "")
 
 
-def lead(repository: str, commit: Commit) -> Row:
+def make_lead_columns(repository: str, commit: Commit) -> Row:
     """The columns that each table begins with."""
     time = int(commit["author"].rpartition(" ")[2])
-    return repository, month(time), commit["oid"], time
+    return repository, format_month(time), commit["oid"], time
 
 
-def commit_rows(commit: Commit, teams: Teams, change: str, light: bool = False) -> Rows:
+def make_commit_rows(commit: Commit, teams: Teams, change: str, light: bool = False) -> Rows:
     """Rows of commits, checkpoints, sessions, files and authored_lines, but for a price; light:
     its patches are not known."""
     name, _, stamp = commit["author"].rpartition("<")
     mail = stamp.partition(">")[0]
-    files = [_file(commit, patch) for patch in sums.patches(commit)]
+    files = [_make_file_row(commit, patch) for patch in sums.patches(commit)]
     total = [sum(row[at] for row in files) for at in range(1, 7)]
     removed = sums.removed(commit)
     lines = [*total, removed["agent"], removed["person"]]
     row = (
-        *(name.strip(), mail, team(teams, mail), change),
+        *(name.strip(), mail, find_team(teams, mail), change),
         *(len(commit["parents"]) > 1, commit["linked"], commit["unsaid"]["agent"]),
         *([None] * len(lines) if light else lines),
     )
@@ -89,14 +89,16 @@ def commit_rows(commit: Commit, teams: Teams, change: str, light: bool = False) 
         by_id.setdefault(record["checkpoint_id"], []).append(record)
     return {
         "commits": [row],
-        "checkpoints": [_checkpoint(key, records) for key, records in by_id.items()],
-        "sessions": [_session(record) for record in commit["records"]],
+        "checkpoints": [_make_checkpoint_row(key, records) for key, records in by_id.items()],
+        "sessions": [_make_session_row(record) for record in commit["records"]],
         "files": files,
-        "authored_lines": [line for p in sums.patches(commit) for line in _authored(commit, p)],
+        "authored_lines": [
+            line for p in sums.patches(commit) for line in _make_authored_rows(commit, p)
+        ],
     }
 
 
-def _file(commit: Commit, patch: Any) -> Row:
+def _make_file_row(commit: Commit, patch: Any) -> Row:
     counts = dict.fromkeys(sums.WHO, 0)
     for who, count in sums.added(commit, patch).items():
         counts[who if isinstance(who, str) else "agent"] += count
@@ -105,7 +107,7 @@ def _file(commit: Commit, patch: Any) -> Row:
     return patch["path"] or patch["old"], sum(every), gone, *every
 
 
-def _authored(commit: Commit, patch: Any) -> Iterable[Row]:
+def _make_authored_rows(commit: Commit, patch: Any) -> Iterable[Row]:
     known = commit["known"].get(patch["path"], {})
     for _, _, first, count in patch["hunks"]:
         at = first
@@ -117,29 +119,29 @@ def _authored(commit: Commit, patch: Any) -> Iterable[Row]:
             at += lines
 
 
-def _checkpoint(key: str, records: Sequence[Record]) -> Row:
+def _make_checkpoint_row(key: str, records: Sequence[Record]) -> Row:
     branch = next((b for r in records if isinstance(b := r["metadata"].get("branch"), str)), "")
     return key, branch, len(records)
 
 
-def _session(record: Record) -> Row:
+def _make_session_row(record: Record) -> Row:
     metadata = record["metadata"]
     turns = metadata.get("turns")
     turns = turns if isinstance(turns, dict) else {}
     used = metadata.get("token_usage_delta")
-    counts = _spent(used) if isinstance(used, dict) else tokens.list_counts(None)
+    counts = _sum_usage(used) if isinstance(used, dict) else tokens.list_counts(None)
     names = record["checkpoint_id"], record["session_id"], str(metadata.get("agent") or "")
-    return *names, _model(metadata, turns), len(turns), *counts, None
+    return *names, _find_model(metadata, turns), len(turns), *counts, None
 
 
-def _spent(used: Any) -> tuple[int, ...]:
+def _sum_usage(used: Any) -> tuple[int, ...]:
     """The counts of a usage, its subagents' with them."""
     part = used.get("subagent_tokens")
-    inner = _spent(part) if isinstance(part, dict) else tokens.list_counts(None)
+    inner = _sum_usage(part) if isinstance(part, dict) else tokens.list_counts(None)
     return tuple(a + b for a, b in zip(tokens.list_counts(used), inner, strict=True))
 
 
-def _model(metadata: Mapping[str, Any], turns: Mapping[str, Any]) -> str:
+def _find_model(metadata: Mapping[str, Any], turns: Mapping[str, Any]) -> str:
     """The model of the last turn; where no turn has one, of the last tool use or the session."""
     tools = metadata.get("tools")
     used = [*tools.values()] if isinstance(tools, dict) else []
@@ -153,7 +155,7 @@ def _has_model(about: Any) -> bool:
     return isinstance(about, dict) and bool(about.get("model"))
 
 
-def spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
+def make_spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
     """Rows of turns and calls of a session's part in a checkpoint, by its transcript; text: with
     the prompts."""
     metadata = record["metadata"]
@@ -173,7 +175,7 @@ def spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
             number, prompt = number + 1, item["text"]
         if item["line"] < start:
             continue
-        begun = _seconds(item["time"])
+        begun = _parse_seconds(item["time"])
         turn = turns.setdefault(number, [begun, 0, len(prompt), prompt if text else None])
         if item["kind"] == "call":
             turn[1] += 1
@@ -186,27 +188,27 @@ def spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
     }
 
 
-def _seconds(time: str) -> int | None:
+def _parse_seconds(time: str) -> int | None:
     return (tool_ends.parse_time(time) or 0) // 1_000_000_000 or None if time else None
 
 
-def survival_rows(events: Iterable[Event], time: int) -> list[Row]:
+def make_survival_rows(events: Iterable[Event], time: int) -> list[Row]:
     """Rows of survival: what Survival tells of a commit made then."""
     return [
         (
             *("gone" if by else "born", lines, agent, model),
-            *(int(born), month(int(born)), max(0, time - int(born)) // _DAY, by),
+            *(int(born), format_month(int(born)), max(0, time - int(born)) // _DAY, by),
         )
         for agent, model, born, by, lines in events
     ]
 
 
-def day(time: int) -> str:
+def round_to_day(time: int) -> str:
     """The day of a time as Survival has it: its first second."""
     return str(time // _DAY * _DAY)
 
 
-def changes(graph: Sequence[Sequence[str]], tip: str) -> dict[str, str]:
+def find_changes(graph: Sequence[Sequence[str]], tip: str) -> dict[str, str]:
     """commit -> the one by which it came to the line of first parents of tip, if it is another.
 
     graph: each commit with its parents."""

@@ -44,7 +44,7 @@ def find_discards(command: str, folder: str, root: str) -> list[Discard]:
     discards: list[Discard] = []
     try:
         for call in split_calls(command):
-            words, targets = _without_targets(call)
+            words, targets = _split_targets(call)
             while words and ("=" in words[0] or words[0] in ("sudo", "env", "command")):
                 words = words[1:]
             if words[:1] == ["cd"] and len(words) == 2:
@@ -54,13 +54,13 @@ def find_discards(command: str, folder: str, root: str) -> list[Discard]:
                 here = posixpath.join(here, words[2]) if words[1] == "-C" else here
                 words = ["git", *words[3:]]
             losses = [*([(ANY, EXACT, targets)] if targets else []), *_find_losses(words)]
-            discards += filter(None, (_discard(*loss, here, root) for loss in losses))
+            discards += filter(None, (_resolve_loss(*loss, here, root) for loss in losses))
     except (ValueError, IndexError):
         pass  # a quotation that does not end, or a call that git refuses: what came before counts
     return discards
 
 
-def only_moves(command: str) -> bool:
+def has_only_moves(command: str) -> bool:
     """Whether a shell command is made of calls of git and jj, of `cd`, and of what only reads.
 
     So the way back that a denial names is taken: it is never refused.
@@ -68,7 +68,7 @@ def only_moves(command: str) -> bool:
     if any(sign in command for sign in _HIDDEN):
         return False
     try:
-        calls = [_without_harmless(call) for call in split_calls(command)]
+        calls = [_drop_harmless(call) for call in split_calls(command)]
     except ValueError:
         return False
     return any(calls) and all(not call or call[0] in (*_VCS, *_READS) for call in calls)
@@ -120,7 +120,7 @@ def _split_words(command: str) -> Iterator[str]:
         yield word
 
 
-def _without_harmless(call: Sequence[str]) -> list[str]:
+def _drop_harmless(call: Sequence[str]) -> list[str]:
     """The words of a call without redirections that write no file; `>` for a call with another."""
     words, at = list[str](), 0
     while at < len(call):
@@ -195,7 +195,7 @@ def _find_losses_by_git(
         yield ANY if many else TRACKED, PATHSPEC, paths
 
 
-def _without_targets(call: Sequence[str]) -> tuple[list[str], list[str]]:
+def _split_targets(call: Sequence[str]) -> tuple[list[str], list[str]]:
     """(the words of a call, the files into which it writes anew)."""
     words, targets, redirects = list[str](), list[str](), ""
     for word in call:
@@ -209,7 +209,9 @@ def _without_targets(call: Sequence[str]) -> tuple[list[str], list[str]]:
     return words, targets
 
 
-def _discard(reach: str, how: str, paths: Sequence[str], folder: str, root: str) -> Discard | None:
+def _resolve_loss(
+    reach: str, how: str, paths: Sequence[str], folder: str, root: str
+) -> Discard | None:
     """A loss as the worktree at root has it; None where it lies outside."""
     located = [_locate(path, folder, root) for path in paths or ["."]]
     places = [place for place in located if place is not None]

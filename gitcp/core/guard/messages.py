@@ -12,52 +12,52 @@ _SESSION, _CHANGE = 8, 12  # characters of an id that are shown
 _FILES = 10  # that a message names
 
 
-def text(verdict: Verdict, session_id: str, path: str = "", age: str = "") -> str:
+def format_refusal(verdict: Verdict, session_id: str, path: str = "", age: str = "") -> str:
     """The message of a verdict that is not allow.
 
     path: where the edit is kept, for `moved`; age: since when the other's claim is, for
     `editing`.
     """
     if verdict["verdict"] == "session":
-        return _concurrent(verdict, session_id)
+        return _format_concurrent(verdict, session_id)
     if verdict["verdict"] == "workspace":
-        return _workspace(verdict, session_id)
+        return _format_workspace(verdict, session_id)
     if verdict["verdict"] == "discard":
-        return _discarding(verdict, session_id)
+        return _format_discarding(verdict, session_id)
     if verdict["verdict"] == "editing":
-        return _editing(verdict, session_id, age)
-    return _moved(verdict, session_id, path)
+        return _format_editing(verdict, session_id, age)
+    return _format_moved(verdict, session_id, path)
 
 
-def _concurrent(verdict: Verdict, session_id: str) -> str:
+def _format_concurrent(verdict: Verdict, session_id: str) -> str:
     seen = verdict["look"]
-    steps = ["Complete or cancel the other Claude session", _back(seen), "Retry this session"]
-    return _message(
+    other = "Complete or cancel the other Claude session"
+    return _lay_out(
         "Concurrent Claude session detected",
-        f"{_subject(verdict)} is a Claude change from another session.\n"
+        f"{_name_subject(verdict)} is a Claude change from another session.\n"
         "Another Claude Code session is likely active in this repo.",
-        steps,
-        [*_ids(seen, session_id), ("Other session:", verdict["other"][:_SESSION])],
+        [other, _format_way_back(seen), "Retry this session"],
+        [*_list_ids(seen, session_id), ("Other session:", verdict["other"][:_SESSION])],
     )
 
 
-def _workspace(verdict: Verdict, session_id: str) -> str:
+def _format_workspace(verdict: Verdict, session_id: str) -> str:
     seen = verdict["look"]
-    return _message(
+    return _lay_out(
         "Temporary workspace detected",
-        f"{_subject(verdict)} is a temporary Claude workspace.\n"
+        f"{_name_subject(verdict)} is a temporary Claude workspace.\n"
         "This indicates an interrupted or concurrent session.",
-        [_back(seen), *_abandon(seen), "Retry this session"],
-        _ids(seen, session_id),
+        [_format_way_back(seen), *_format_abandon(seen), "Retry this session"],
+        _list_ids(seen, session_id),
     )
 
 
-def _editing(verdict: Verdict, session_id: str, age: str) -> str:
+def _format_editing(verdict: Verdict, session_id: str, age: str) -> str:
     claim = verdict["claim"]
     pid = (claim.get("process") or {}).get("pid")
     other = str(claim["session_id"])[:_SESSION]
     held = f"{age} ago" + (f", by process {pid}" if pid else "")
-    return _message(
+    return _lay_out(
         "Another session is editing this working copy",
         "A tool call of another session, or of another agent of this one, holds the path.\n"
         "It has begun and not ended; two writers at once would lose an edit.",
@@ -75,10 +75,10 @@ def _editing(verdict: Verdict, session_id: str, age: str) -> str:
     )
 
 
-def _discarding(verdict: Verdict, session_id: str) -> str:
+def _format_discarding(verdict: Verdict, session_id: str) -> str:
     paths = verdict["paths"]
     more = f" and {len(paths) - _FILES} more" if len(paths) > _FILES else ""
-    return _message(
+    return _lay_out(
         "This command discards another session's work",
         "Another session is open in this working copy, and has not committed these files.",
         ["Name the files of this session alone", "Retry this session"],
@@ -90,81 +90,77 @@ def _discarding(verdict: Verdict, session_id: str) -> str:
     )
 
 
-def _moved(verdict: Verdict, session_id: str, path: str) -> str:
+def _format_moved(verdict: Verdict, session_id: str, path: str) -> str:
     was, now = verdict["was"], verdict["look"]
-    word = _noun(now)
+    word = _name_kind(now)
     look_at = "jj log -r @" if now["vcs"] == "jj" else "git log -1"
-    return _message(
+    return _lay_out(
         "The base moved during the edit",
         f"The working copy is not at the {word} that this edit began on.\n"
         "The edit is done, and nothing of it is lost.",
         [
             f"Look at what is there now: `{look_at}`",
-            _onward(was, now),
+            f"Run `{_format_return(was)}` if the edit belongs there, or go on from here"
+            if was["name"] != now["name"]
+            else "Go on from here",
         ],
         [
-            ("Was:", _place(was)),
-            ("Now:", _place(now)),
+            ("Was:", _format_place(was)),
+            ("Now:", _format_place(now)),
             ("Edit kept:", path),
             ("This session:", session_id[:_SESSION]),
         ],
     )
 
 
-def _message(title: str, what: str, steps: Sequence[str], facts: Sequence[tuple[str, str]]) -> str:
+def _lay_out(title: str, what: str, steps: Sequence[str], facts: Sequence[tuple[str, str]]) -> str:
     numbered = "\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1))
     table = "\n".join(f"{name:15} {value}" for name, value in facts)
     return f"Error: {title}\n\n{what}\n\nTo fix:\n{numbered}\n\n{table}"
 
 
-def _subject(verdict: Verdict) -> str:
+def _name_subject(verdict: Verdict) -> str:
     return "The stored original working copy" if verdict["stored"] else "The working copy"
 
 
-def _noun(seen: Look) -> str:
+def _name_kind(seen: Look) -> str:
     return "change" if seen["vcs"] == "jj" else "commit"
 
 
-def _ids(seen: Look, session_id: str) -> list[tuple[str, str]]:
+def _list_ids(seen: Look, session_id: str) -> list[tuple[str, str]]:
     return [
-        (f"Current {_noun(seen)}:", seen["id"][:_CHANGE]),
+        (f"Current {_name_kind(seen)}:", seen["id"][:_CHANGE]),
         ("This session:", session_id[:_SESSION]),
     ]
 
 
-def _back(seen: Look) -> str:
+def _format_way_back(seen: Look) -> str:
     command = "jj edit <your-work>" if seen["vcs"] == "jj" else "git switch <your-branch>"
     return f"Run `{command}` to return to your working copy"
 
 
-def _onward(was: Look, now: Look) -> str:
-    if was["name"] == now["name"]:
-        return "Go on from here"
-    return f"Run `{_return(was)}` if the edit belongs there, or go on from here"
-
-
-def _return(seen: Look) -> str:
+def _format_return(seen: Look) -> str:
     if seen["vcs"] == "jj":
         return f"jj edit {seen['id'][:_CHANGE]}"
     named = seen["name"].removeprefix("refs/heads/")
-    return f"git switch {named}" if named != "HEAD" else f"git switch --detach {_short(seen)}"
+    return f"git switch {named}" if named != "HEAD" else f"git switch --detach {_shorten_id(seen)}"
 
 
-def _abandon(seen: Look) -> list[str]:
+def _format_abandon(seen: Look) -> list[str]:
     """How to be rid of a temporary workspace; a detached HEAD leaves nothing behind."""
     if seen["vcs"] == "jj":
-        return [f"Optionally abandon the temp workspace: `jj abandon {_short(seen)}`"]
+        return [f"Optionally abandon the temp workspace: `jj abandon {_shorten_id(seen)}`"]
     if seen["name"] == "HEAD":
         return []
     branch = seen["name"].removeprefix("refs/heads/")
     return [f"Optionally delete the temp workspace: `git branch -D {branch}`"]
 
 
-def _short(seen: Look) -> str:
+def _shorten_id(seen: Look) -> str:
     return seen["id"][:_CHANGE]
 
 
-def _place(seen: Look) -> str:
+def _format_place(seen: Look) -> str:
     if seen["vcs"] == "jj":
-        return _short(seen)
-    return f"{seen['name'].removeprefix('refs/heads/')} {_short(seen)}"
+        return _shorten_id(seen)
+    return f"{seen['name'].removeprefix('refs/heads/')} {_shorten_id(seen)}"

@@ -47,14 +47,14 @@ MARKER = b"[Claude Workspace]"
 _OF = b"for session "  # what stands before the session's id
 
 
-def sessions_named(message: bytes, keys: Sequence[str] = KEYS) -> list[str]:
+def read_sessions(message: bytes, keys: Sequence[str] = KEYS) -> list[str]:
     """The sessions that the last trailer block of a message names, under any of keys."""
     from gitcp.core.message import trailers  # a known HEAD needs none of it
 
     return [value for key in keys for value in trailers.read(message, key) if value]
 
 
-def workspace_owner(message: bytes) -> str | None:
+def find_workspace_owner(message: bytes) -> str | None:
     """Whose temporary workspace a description speaks of, '' when it names nobody; else None."""
     if MARKER not in message:
         return None
@@ -62,23 +62,25 @@ def workspace_owner(message: bytes) -> str | None:
     return words[0].decode(errors="replace") if words else ""
 
 
-def look(vcs: str, name: str, short_id: str, message: bytes, keys: Sequence[str]) -> Look:
+def make_look(vcs: str, name: str, short_id: str, message: bytes, keys: Sequence[str]) -> Look:
     """A commit or change as the checks see it."""
-    named = sessions_named(message, keys)
-    owner = workspace_owner(message)
+    named = read_sessions(message, keys)
+    owner = find_workspace_owner(message)
     return {"vcs": vcs, "name": name, "id": short_id, "sessions": named, "workspace": owner}
 
 
-def at_start(now: Look, session_id: str, live: Collection[str]) -> Verdict:
+def judge_start(now: Look, session_id: str, live: Collection[str]) -> Verdict:
     """Before a tool call: is what HEAD or `@` names safe to build on?
 
     live: the sessions at work in this working copy; in git a finished session's commit is
     history, in jj any other session's change is unsafe (doc/guard.md "Verdicts").
     """
-    return _unsafe(now, session_id, live, False) or _verdict("allow", "nothing is in the way", now)
+    return _find_unsafe(now, session_id, live, False) or _make_verdict(
+        "allow", "nothing is in the way", now
+    )
 
 
-def at_end(
+def judge_end(
     started: Look | None, original: Look | None, now: Look, session_id: str, live: Collection[str]
 ) -> Verdict:
     """After a tool call: has what it began on become somebody else's, or moved away?
@@ -87,39 +89,41 @@ def at_end(
     now, None when it is gone.
     """
     if started is None:
-        return _verdict("allow", "no tool-start was seen", now)
+        return _make_verdict("allow", "no tool-start was seen", now)
     if original and started["workspace"] != session_id:
-        unsafe = _unsafe(original, session_id, live, True)
+        unsafe = _find_unsafe(original, session_id, live, True)
         if unsafe:
             return unsafe
     # jj: the name itself; git: the commit under it
     if (started["name"], started["id"]) == (now["name"], now["id"]):
-        return _verdict("allow", "the base is where it was", now)
-    return {**_verdict("moved", "the base is not where it was", now), "was": started}
+        return _make_verdict("allow", "the base is where it was", now)
+    return {**_make_verdict("moved", "the base is not where it was", now), "was": started}
 
 
-def editing(now: Look, claim: dict[str, Any]) -> Verdict:
+def judge_editing(now: Look, claim: dict[str, Any]) -> Verdict:
     """Another tool call holds the path: what refuses when waiting did not help."""
-    return {**_verdict("editing", "another tool call holds the path", now), "claim": claim}
+    return {**_make_verdict("editing", "another tool call holds the path", now), "claim": claim}
 
 
-def discarding(now: Look, other: str, paths: Sequence[str]) -> Verdict:
+def judge_discard(now: Look, other: str, paths: Sequence[str]) -> Verdict:
     """A command would throw away what another live session has not committed."""
-    judged = _verdict("discard", "it discards another session's open edits", now)
+    judged = _make_verdict("discard", "it discards another session's open edits", now)
     return {**judged, "other": other, "paths": list(paths)}
 
 
-def _unsafe(seen: Look, session_id: str, live: Collection[str], stored: bool) -> Verdict | None:
+def _find_unsafe(
+    seen: Look, session_id: str, live: Collection[str], stored: bool
+) -> Verdict | None:
     owners = [one for one in seen["sessions"] if one != session_id]
     if owners and session_id not in seen["sessions"]:
         other = next((one for one in owners if one in live), owners[0])
         if seen["vcs"] == "jj" or other in live:
-            verdict = _verdict("session", "it carries another session's trailer", seen, stored)
+            verdict = _make_verdict("session", "it carries another session's trailer", seen, stored)
             return {**verdict, "other": other}
     if seen["workspace"] is not None and (stored or seen["workspace"] != session_id):
-        return _verdict("workspace", "it is a temporary workspace", seen, stored)
+        return _make_verdict("workspace", "it is a temporary workspace", seen, stored)
     return None
 
 
-def _verdict(verdict: str, reason: str, seen: Look, stored: bool = False) -> Verdict:
+def _make_verdict(verdict: str, reason: str, seen: Look, stored: bool = False) -> Verdict:
     return {"verdict": verdict, "reason": reason, "look": seen, "stored": stored}

@@ -20,18 +20,18 @@ REMOVED = f"{KEY}-Removed"
 BY_HAND = "Linked-By-Hand"
 
 
-def linked(message: bytes, note: bytes = b"") -> dict[str, str]:
-    """id -> 'trailer', 'note' or 'text', in their order: carried(), then further ones."""
-    if not note and (only := trailers.only(message)) is not None:
+def list_links(message: bytes, note: bytes = b"") -> dict[str, str]:
+    """id -> 'trailer', 'note' or 'text', in their order: list_carried(), then further ones."""
+    if not note and (only := trailers.read_simple(message)) is not None:
         return dict.fromkeys(only, "trailer")
-    links = carried(message, note)
-    return links | dict.fromkeys(_further(message, note, links), "text")
+    links = list_carried(message, note)
+    return links | dict.fromkeys(_list_further(message, note, links), "text")
 
 
-def carried(message: bytes, note: bytes = b"") -> dict[str, str]:
+def list_carried(message: bytes, note: bytes = b"") -> dict[str, str]:
     """id -> 'trailer' or 'note', in their order, without those that the note takes away."""
     links = dict.fromkeys(trailers.read(message), "trailer")
-    for key, checkpoint_id in _lines(note):
+    for key, checkpoint_id in _parse_lines(note):
         if key == KEY:
             links.setdefault(checkpoint_id, "note")
         else:
@@ -39,7 +39,7 @@ def carried(message: bytes, note: bytes = b"") -> dict[str, str]:
     return links
 
 
-def removed(note: bytes) -> dict[str, str]:
+def list_removed(note: bytes) -> dict[str, str]:
     """id -> reason, of what a note takes away."""
     gone: dict[str, str] = {}
     for line in note.decode(errors="replace").splitlines():
@@ -53,55 +53,55 @@ def removed(note: bytes) -> dict[str, str]:
 
 
 def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
-    """The ids of carried(), and others in the message, on lines of their own or glued to text; the
-    caller asks whether those exist."""
-    if not note and (only := trailers.only(message)) is not None:
+    """The ids of list_carried(), and others in the message, on lines of their own or glued to
+    text; the caller asks whether those exist."""
+    if not note and (only := trailers.read_simple(message)) is not None:
         return only, []
-    known = carried(message, note)
-    return list(known), _further(message, note, known)
+    known = list_carried(message, note)
+    return list(known), _list_further(message, note, known)
 
 
-def _further(message: bytes, note: bytes, ids: Collection[str]) -> list[str]:
-    gone = removed(note)
-    anywhere = trailers.anywhere(message)
-    return [one for one in anywhere if one not in ids and one not in gone]
+def _list_further(message: bytes, note: bytes, ids: Collection[str]) -> list[str]:
+    gone = list_removed(note)
+    return [oid for oid in trailers.find_anywhere(message) if oid not in ids and oid not in gone]
 
 
-def added(note: bytes, checkpoint_id: str) -> bytes:
+def add_link(note: bytes, checkpoint_id: str) -> bytes:
     """A note with a line that links."""
-    return note if checkpoint_id in carried(b"", note) else _with(note, f"{KEY}: {checkpoint_id}")
+    line = f"{KEY}: {checkpoint_id}"
+    return note if checkpoint_id in list_carried(b"", note) else _append_line(note, line)
 
 
-def made_by_hand(note: bytes, checkpoint_id: str) -> bytes:
+def add_link_by_hand(note: bytes, checkpoint_id: str) -> bytes:
     """A note with a line that links and one that says that a person wants it so."""
-    note = added(note, checkpoint_id)
+    note = add_link(note, checkpoint_id)
     line = f"{BY_HAND}: {checkpoint_id}"
-    return note if line.encode() in note.splitlines() else _with(note, line)
+    return note if line.encode() in note.splitlines() else _append_line(note, line)
 
 
-def by_hand(note: bytes) -> set[str]:
+def list_by_hand(note: bytes) -> set[str]:
     """The ids that a person linked in a note."""
     pairs = (line.decode(errors="replace").partition(": ") for line in note.splitlines())
     return {value for key, _, value in pairs if key == BY_HAND}
 
 
-def taken_away(note: bytes, checkpoint_id: str, reason: str) -> bytes:
+def remove_link(note: bytes, checkpoint_id: str, reason: str) -> bytes:
     """A note with a line that takes a link away, from the message or from the note itself."""
     words = " ".join(reason.split())
-    return _with(note, f"{REMOVED}: {checkpoint_id} {words}".rstrip())
+    return _append_line(note, f"{REMOVED}: {checkpoint_id} {words}".rstrip())
 
 
-def _with(note: bytes, line: str) -> bytes:
+def _append_line(note: bytes, line: str) -> bytes:
     if not note.strip():
         return line.encode() + b"\n"
     gap = b"\n" if KEY.encode() in note else b"\n\n"
     return note.rstrip(b"\n") + gap + line.encode("utf-8", "surrogateescape") + b"\n"
 
 
-def _lines(note: bytes) -> Iterator[tuple[str, str]]:
+def _parse_lines(note: bytes) -> Iterator[tuple[str, str]]:
     for line in note.decode(errors="replace").splitlines():
         key, _, value = line.partition(":")
         checkpoint_id = value.strip().partition(" ")[0]
-        whole = key == REMOVED or checkpoint_id == value.strip()
-        if key in (KEY, REMOVED) and whole and is_checkpoint_id(checkpoint_id):
+        fits = key == REMOVED or checkpoint_id == value.strip()
+        if key in (KEY, REMOVED) and fits and is_checkpoint_id(checkpoint_id):
             yield key, checkpoint_id

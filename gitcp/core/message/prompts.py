@@ -39,7 +39,7 @@ def clean(prompt: str) -> str:
 
     Half of a surrogate pair, which JSON can carry, becomes "?": what is left is UTF-8.
     """
-    prompt = utf8(prompt)
+    prompt = replace_surrogates(prompt)
     if "<" not in prompt:
         return prompt.strip()
     opening = stdlib.re.compile(_BLOCK)
@@ -58,38 +58,38 @@ def clean(prompt: str) -> str:
     return ("".join(kept) + prompt[at:]).strip()
 
 
-def typed(prompt: str) -> str:
+def extract_typed(prompt: str) -> str:
     """The prompt, cleaned; "" for what the client says in the person's place."""
     text = clean(prompt)
     return "" if is_notification(text) or text.startswith(_CONTEXT) else text
 
 
 def is_notification(prompt: str) -> bool:
-    """Did the client write this prompt to tell of a background task
-    (doc/clients.md "Claude Code")?"""
+    """Whether the client wrote this prompt to tell of a background task
+    (doc/clients.md "Claude Code")."""
     return prompt.lstrip().startswith(("<task-notification>", "<system_notification>"))
 
 
-def ended_tasks(notification: str) -> list[dict[str, str]]:
-    """What a notification tells of: id, tool_use_id and status of each task, "" where untold."""
+def parse_ended_tasks(notification: str) -> list[dict[str, str]]:
+    """{id, tool_use_id, status} of each task that a notification names, "" for what it lacks."""
     keys = {"id": "task-id", "tool_use_id": "tool-use-id", "status": "status"}
     parts = notification.split("<task-notification>")[1:]
     if not parts:  # of Copilot CLI, in words
         named = stdlib.re.findall(r"\(shellId: (\w+)\) has (\w+)", notification)
         return [{"id": key, "tool_use_id": "", "status": status} for key, status in named]
-    return [{key: _inside(part, tag) for key, tag in keys.items()} for part in parts]
+    return [{key: _read_tag(part, tag) for key, tag in keys.items()} for part in parts]
 
 
-def _inside(text: str, tag: str) -> str:
+def _read_tag(text: str, tag: str) -> str:
     _, _, rest = text.partition(f"<{tag}>")
     inner, end, _ = rest.partition(f"</{tag}>")
     return inner.strip() if end else ""
 
 
-def subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
+def make_subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
     """The subject of the checkpoint a prompt led to, at most 72 characters
     (doc/formats.md "Commits of a stream")."""
-    words = rest = _one_line(prompt or "")
+    words = rest = _join_words(prompt or "")
     while polite := next((p for p in _POLITE if rest[:20].lower().startswith(p)), ""):
         rest = rest[len(polite) :]
     rest = rest.removesuffix("?").rstrip()[:72].rstrip() or words[:72].rstrip()
@@ -105,52 +105,53 @@ def _is_conventional(subject: str) -> bool:
     return bool(colon) and kind.isalpha() and kind.islower() and (not scope or scope[-1] == ")")
 
 
-def first_prompt(prompt: str) -> str:
+def shorten_prompt(prompt: str) -> str:
     """The prompt on one line, cut after 100 characters, as states keep it."""
-    return _cut(_one_line(prompt), 100)
+    return _cut_line(prompt, 100)
 
 
-def prompt_txt(prompts: Iterable[str]) -> str:
+def join_prompts(prompts: Iterable[str]) -> str:
     """The text of prompt.txt (doc/formats.md "Committed checkpoint")."""
     return SEPARATOR.join(prompts)
 
 
-def of_turn(prompts: list[str], prompt: str) -> list[str]:
-    """Of all prompts of a session those of its turn: prompt, as far as it is known, and what was
-    said after that."""
-    own = [n for n, one in enumerate(prompts) if prompt and one[: len(prompt)] == prompt]
+def list_turn_prompts(prompts: list[str], prompt: str) -> list[str]:
+    """The prompts of a session's last turn: the newest that begins with prompt and those after it;
+    without such a one prompt itself, else the last."""
+    own = [n for n, text in enumerate(prompts) if prompt and text[: len(prompt)] == prompt]
     return prompts[own[-1] :] if own else [prompt] if prompt else prompts[-1:]
 
 
-def task_subject(done: bool, tool_use_id: str, subagent_type: str = "", task: str = "") -> str:
+def make_task_subject(done: bool, tool_use_id: str, subagent_type: str = "", task: str = "") -> str:
     """The subject of a subagent's first or last checkpoint
     (doc/formats.md "Commits of a stream")."""
     short, verb = tool_use_id[:12], "Completed" if done else "Starting"
     if not subagent_type:
-        return f"{verb} agent: {_cut(_one_line(task), 60)} ({short})" if task else f"Task: {short}"
-    if not task:
-        return f"{verb} '{subagent_type}' agent ({short})"
-    return f"{verb} '{subagent_type}' agent: {_cut(_one_line(task), 60)} ({short})"
+        return f"{verb} agent: {_cut_line(task, 60)} ({short})" if task else f"Task: {short}"
+    words = f": {_cut_line(task, 60)}" if task else ""
+    return f"{verb} '{subagent_type}' agent{words} ({short})"
 
 
-def todo_subject(todos: Iterable[Mapping[str, Any]], number: int, tool_use_id: str) -> str:
+def make_todo_subject(todos: Iterable[Mapping[str, Any]], number: int, tool_use_id: str) -> str:
     """The subject of an incremental checkpoint: the step that was completed last
     (doc/formats.md "Commits of a stream")."""
-    given, short = list(todos), tool_use_id[:12]
-    done = [t.get("content") for t in given if t.get("status") == "completed"]
+    steps, short = list(todos), tool_use_id[:12]
+    done = [t.get("content") for t in steps if t.get("status") == "completed"]
     if done and isinstance(done[-1], str) and done[-1].strip():
-        return f"{_cut(_one_line(done[-1]), 60)} ({short})"
-    return f"Planning: {len(given)} todos ({short})" if given else f"Checkpoint #{number}: {short}"
+        return f"{_cut_line(done[-1], 60)} ({short})"
+    return f"Planning: {len(steps)} todos ({short})" if steps else f"Checkpoint #{number}: {short}"
 
 
-def utf8(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """text with "?" for what UTF-8 cannot carry."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _one_line(text: str) -> str:
-    return " ".join(utf8(text).split())
+def _join_words(text: str) -> str:
+    return " ".join(replace_surrogates(text).split())
 
 
-def _cut(text: str, size: int) -> str:
+def _cut_line(text: str, size: int) -> str:
+    """A text on one line, cut after size characters."""
+    text = _join_words(text)
     return text if len(text) <= size else text[:size] + "..."

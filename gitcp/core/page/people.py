@@ -20,7 +20,7 @@ def take_line(prompt: str) -> str:
 def name_session(asked: Iterable[str], agent: str) -> str:
     """A session's name, to be cut: the first words of its first prompt."""
     first = next((line for text in asked if (line := take_line(text))), "")
-    return prompts.subject(first, agent)
+    return prompts.make_subject(first, agent)
 
 
 def mark_session(number: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.redact import encodings, entropy, rules, secret_values
-from gitcp.core.redact.patterns import compiled
+from gitcp.core.redact.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from gitcp.core.redact.rules import Secret
 
 REDACTED = b"REDACTED"
-_COLOUR = compiled(rb"(?:\x1b|\\u001[bB])\[[0-9;]{0,16}m")
-_UNICODE = compiled(rb"\\u[0-9A-Fa-f]{4}")
+_COLOUR = load_pattern(rb"(?:\x1b|\\u001[bB])\[[0-9;]{0,16}m")
+_UNICODE = load_pattern(rb"\\u[0-9A-Fa-f]{4}")
 _ESCAPES = (
     *((b"\\n", b"\n\n"), (b"\\r", b"\n\n"), (b"\\t", b"  ")),
     *((b"\\f", b"  "), (b"\\b", b"  ")),
 )
 _BLANK = bytes(0 if byte == 0x5C else byte for byte in range(256))
 # Before what is random and meant for everybody: digests and pictures, addresses of documents.
-_PUBLIC = compiled(rb"(?:h1:|SHA256:|data:image/[a-z0-9.+-]{1,40};base64,)$")
-_DOCUMENT = compiled(
+_PUBLIC = load_pattern(rb"(?:h1:|SHA256:|data:image/[a-z0-9.+-]{1,40};base64,)$")
+_DOCUMENT = load_pattern(
     rb"(?:(?:docs|drive|sheets|slides|forms)[.]google|figma|miro|canva)[.]com/(?:[a-z0-9]{1,20}/){1,4}"
 )
 # What stands in armour and is no private key: certificates, public keys, signatures.
-_ARMOUR = compiled(
+_ARMOUR = load_pattern(
     rb"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE)[A-Z0-9 ]{3,40}-----"
     rb"(?:[^0-9A-Za-z+/=-]{1,24}[0-9A-Za-z+/=]{1,80}){1,2000}"
 )
@@ -51,7 +51,7 @@ def flatten(text: bytes) -> bytes:
     return text.replace(REDACTED, b"\1" * len(REDACTED))
 
 
-def merged(secrets: Iterable[Secret]) -> list[Secret]:
+def merge_secrets(secrets: Iterable[Secret]) -> list[Secret]:
     """Sorted and disjoint: what overlaps or touches is one, under the name of the first."""
     out: list[Secret] = []
     for rule, start, end in sorted(secrets, key=lambda item: item[1:]):
@@ -62,7 +62,7 @@ def merged(secrets: Iterable[Secret]) -> list[Secret]:
     return out
 
 
-def settled(
+def replace_secrets(
     data: bytes,
     find: Callable[[bytes, bool], Iterable[Secret]],
     replacement: Callable[[str, bytes], bytes],
@@ -82,7 +82,7 @@ def settled(
     return data
 
 
-def _public(flat: bytes, run: int, at: int, armour: list[tuple[int, int]]) -> bool:
+def _is_public(flat: bytes, run: int, at: int, armour: list[tuple[int, int]]) -> bool:
     """Whether a random stretch at `at`, in the run that begins at run, is meant to be seen."""
     if any(start <= at < end for start, end in armour):
         return True
@@ -106,40 +106,40 @@ class Detector:
         Besides the rules of secrets.json: `assignment`, `entropy`, and `encoded` for what is
         base64 or hex of a text with one of the others.
         """
-        spans = rules.runs(flat)
-        secrets = self._judged({flat[start:end] for start, end in spans})
+        spans = rules.find_runs(flat)
+        secrets = self._judge_words({flat[start:end] for start, end in spans})
         armour = [m.span() for m in _ARMOUR.finditer(flat)] if b"-----BEGIN" in flat else []
         for start, end in spans if secrets else ():
             for rule, a, b in secrets.get(flat[start:end], ()):
-                if rule != "entropy" or not _public(flat, start, start + a, armour):
+                if rule != "entropy" or not _is_public(flat, start, start + a, armour):
                     yield rule, start + a, start + b
-        yield from self._formats.in_text(flat, spans)
-        for start, end in secret_values.assigned(flat):
+        yield from self._formats.find_in_text(flat, spans)
+        for start, end in secret_values.find_assigned(flat):
             yield "assignment", start, end
-        yield from encodings.find_escaped(flat, self.formats)
+        yield from encodings.find_escaped(flat, self.find_formats)
 
-    def encoded(self, run: bytes) -> bool:
+    def is_encoded_secret(self, run: bytes) -> bool:
         """Whether a run is the base64 or the hex of a text with a secret in it."""
         text = encodings.decode_text(run)
-        return bool(text) and any(True for _ in self._formats_and_values(flatten(text)))
+        return bool(text) and any(True for _ in self._find_formats_and_values(flatten(text)))
 
-    def _formats_and_values(self, flat: bytes) -> Iterator[Secret]:
-        yield from self.formats(flat)
-        for start, end in secret_values.assigned(flat):
+    def _find_formats_and_values(self, flat: bytes) -> Iterator[Secret]:
+        yield from self.find_formats(flat)
+        for start, end in secret_values.find_assigned(flat):
             yield "assignment", start, end
 
-    def formats(self, flat: bytes) -> Iterator[Secret]:
+    def find_formats(self, flat: bytes) -> Iterator[Secret]:
         """Yield (rule, start, end) of what the rules of secrets.json find, and nothing else."""
-        spans = rules.runs(flat)
+        spans = rules.find_runs(flat)
         of_word: dict[bytes, list[Secret]] = {}
-        for word, item in self._formats.in_words({flat[start:end] for start, end in spans}):
+        for word, item in self._formats.find_in_words({flat[start:end] for start, end in spans}):
             of_word.setdefault(word, []).append(item)
         for start, end in spans if of_word else ():
             for rule, a, b in of_word.get(flat[start:end], ()):
                 yield rule, start + a, start + b
-        yield from self._formats.in_text(flat, spans)
+        yield from self._formats.find_in_text(flat, spans)
 
-    def _judged(self, words: set[bytes]) -> dict[bytes, list[Secret]]:
+    def _judge_words(self, words: set[bytes]) -> dict[bytes, list[Secret]]:
         """The words with a secret in them, and where it is; each word is looked at once."""
         if self._size > _CACHE:
             self._known, self._size = {}, 0
@@ -147,14 +147,14 @@ class Detector:
         for word in new:
             self._known[word] = []
             self._size += len(word)
-        for word, item in self._formats.in_words(new):
+        for word, item in self._formats.find_in_words(new):
             self._known[word].append(item)
         for word in new:
             # A format says more exactly what the secret is; the rest of the run is seen next time.
             if self._known[word]:
                 continue
-            if part := entropy.random_part(word):
+            if part := entropy.find_random_part(word):
                 self._known[word] = [("entropy", *part)]
-            if (not part or part != (0, len(word))) and self.encoded(word):
+            if (not part or part != (0, len(word))) and self.is_encoded_secret(word):
                 self._known[word] = [("encoded", 0, len(word))]
         return {word: secrets for word in words if (secrets := self._known[word])}

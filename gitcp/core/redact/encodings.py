@@ -5,7 +5,7 @@ from __future__ import annotations
 from binascii import Error, a2b_base64, unhexlify
 from bisect import bisect_right
 
-from gitcp.core.redact.patterns import compiled
+from gitcp.core.redact.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
     from gitcp.core.redact.rules import Secret
 
-_HEX = compiled(rb"(?:[0-9a-fA-F]{2})+$")
-_NO_TEXT = compiled(rb"[^\t\n\r\x1b -~\x80-\xff]")
+_HEX = load_pattern(rb"(?:[0-9a-fA-F]{2})+$")
+_NO_TEXT = load_pattern(rb"[^\t\n\r\x1b -~\x80-\xff]")
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _HEAD = 96  # bytes that tell whether a long run is of a text
 # What a word with a URL's escapes ends at.
 _WORD = bytes(32 if byte in b" \t\n\r\"'`<>()\0\1" else byte for byte in range(256))
-_ESCAPE = compiled(rb"%([0-9A-Fa-f]{2})")
+_ESCAPE = load_pattern(rb"%([0-9A-Fa-f]{2})")
 _BETWEEN = b"\n\n-\n\n"
 
 
 def decode_text(run: bytes) -> bytes:
     """The text that a run of letters is in base64 or hex; b'' where it is none."""
-    if len(run) < 24 or not _decoded(run[:_HEAD]):
+    if len(run) < 24 or not _decode(run[:_HEAD]):
         return b""
-    return _decoded(run)
+    return _decode(run)
 
 
-def _decoded(run: bytes) -> bytes:
+def _decode(run: bytes) -> bytes:
     body = run.rstrip(b"=")
     try:
         if _HEX.match(run):
@@ -54,8 +54,8 @@ def _decoded(run: bytes) -> bytes:
 def find_escaped(flat: bytes, find: Callable[[bytes], Iterable[Secret]]) -> Iterator[Secret]:
     """Yield (rule, start, end) in a flattened text of what find() finds once a URL's escapes are
     what they mean."""
-    places = _escaped(flat)
-    decoded = [_ESCAPE.sub(_byte, flat[start:end]) for start, end in places]
+    places = _find_escaped_words(flat)
+    decoded = [_ESCAPE.sub(_decode_escape, flat[start:end]) for start, end in places]
     ends, size = list[int](), 0
     for text in decoded:
         size += len(text) + len(_BETWEEN)
@@ -64,10 +64,14 @@ def find_escaped(flat: bytes, find: Callable[[bytes], Iterable[Secret]]) -> Iter
         number = bisect_right(ends, start)
         first = ends[number] - len(decoded[number]) - len(_BETWEEN)
         at, word = places[number][0], flat[slice(*places[number])]
-        yield rule, at + _raw(word, start - first), at + _raw(word, end - first)
+        yield (
+            rule,
+            at + _find_raw_offset(word, start - first),
+            at + _find_raw_offset(word, end - first),
+        )
 
 
-def _escaped(flat: bytes) -> list[tuple[int, int]]:
+def _find_escaped_words(flat: bytes) -> list[tuple[int, int]]:
     """The [start, end) of every word with an escape in it."""
     places: list[tuple[int, int]] = []
     words = flat.translate(_WORD) if b"%" in flat else b""
@@ -79,11 +83,11 @@ def _escaped(flat: bytes) -> list[tuple[int, int]]:
     return places
 
 
-def _byte(match: re.Match[bytes]) -> bytes:
+def _decode_escape(match: re.Match[bytes]) -> bytes:
     return bytes((int(match[1], 16),))
 
 
-def _raw(word: bytes, at: int) -> int:
+def _find_raw_offset(word: bytes, at: int) -> int:
     """Where in a word stands what is at `at` of it without its escapes."""
     for escape in _ESCAPE.finditer(word):
         if escape.start() >= at:

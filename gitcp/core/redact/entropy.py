@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from gitcp.core.redact.patterns import compiled
+from gitcp.core.redact.patterns import load_pattern
 
 RANDOM, MIXED = 4.5, 4.0  # bits a byte
 _SAMPLE = 128  # bytes that tell what a long run is
 # Public by design: ids of messages and calls, digests of packages, keys that ssh publishes.
-_PUBLIC = compiled(
+_PUBLIC = load_pattern(
     rb"[+/=_-]{0,4}(?:"
     rb"(?:(?:srv)?toolu|msg|req|call|fc|rs|resp|chatcmpl|agent|ses)[_-][0-9A-Za-z_]{16,}$"
     rb"|[a-z]{3,4}_[0-9a-f]{12}[0-9A-Za-z]{14}$"
@@ -18,19 +18,19 @@ _PUBLIC = compiled(
     rb"|AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNhLXNoYTI|GnNrLXNzaC1|InNrLWVjZHNh))"
 )
 # Words of a language, object names, separators: what paths and identifiers are made of.
-_NATURAL = compiled(
+_NATURAL = load_pattern(
     rb"[A-Za-z]?(?:[bcdfghj-np-tvwxz]{0,2}[aeiouy]){2,}[a-z]{0,2}"
     rb"|(?:[BCDFGHJ-NP-TVWXZ]{0,2}[AEIOUY]){2,}[A-Z]{0,2}"
     rb"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|[/_=-]"
 )
 # Where capitals, small letters and digits meet: often in random text, seldom in names.
-_EDGE = compiled(rb"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])")
-_NAME = compiled(rb"-{0,2}[A-Za-z_][A-Za-z0-9_-]*=(?=[^=])")
-_PART = compiled(rb"[^/=]{24,}")
-_KINDS = (compiled(rb"[0-9].*[0-9]"), compiled(rb"[a-z]"), compiled(rb"[A-Z]"))
+_EDGE = load_pattern(rb"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])")
+_NAME = load_pattern(rb"-{0,2}[A-Za-z_][A-Za-z0-9_-]*=(?=[^=])")
+_PART = load_pattern(rb"[^/=]{24,}")
+_KINDS = (load_pattern(rb"[0-9].*[0-9]"), load_pattern(rb"[a-z]"), load_pattern(rb"[A-Z]"))
 
 
-def random_part(run: bytes) -> tuple[int, int] | None:
+def find_random_part(run: bytes) -> tuple[int, int] | None:
     """The [start, end) within a run that looks random, or None.
 
     Shannon's entropy over 4.5 bits a byte (doc/formats.md "Redaction"), or over 4
@@ -44,45 +44,45 @@ def random_part(run: bytes) -> tuple[int, int] | None:
     start = name.end() if name else 0
     if _PUBLIC.match(run, start):
         return None
-    whole = _random(run[start:])
+    whole = _is_random(run[start:])
     if whole and len(run) > _SAMPLE:
         return start, len(run)
     for part in _PART.finditer(run):
-        if part.group() == run or _PUBLIC.match(part.group()) or not _random(part.group()):
+        if part.group() == run or _PUBLIC.match(part.group()) or not _is_random(part.group()):
             continue
         # In base64 a slash means nothing; in a path it parts a token from words.
-        if not whole or natural(run[start : part.start()] + run[part.end() :]) > 0.6:
+        if not whole or compute_natural_share(run[start : part.start()] + run[part.end() :]) > 0.6:
             return part.span()
     return (start, len(run)) if whole else None
 
 
-def entropy(run: bytes) -> float:
+def compute_entropy(run: bytes) -> float:
     """Shannon's entropy of the bytes of run, in bits a byte."""
     size = len(run)
     counts = [run.count(byte) for byte in set(run)]
     return math.log2(size) - sum(n * math.log2(n) for n in counts) / size
 
 
-def _random(run: bytes) -> bool:
+def _is_random(run: bytes) -> bool:
     if len(run) < 22:
         return False
     run = run[:_SAMPLE]
-    bits = entropy(run)
+    bits = compute_entropy(run)
     if bits <= MIXED:
         return False
-    share, edges = natural(run), len(_EDGE.findall(run)) / len(run)
+    share, edges = compute_natural_share(run), len(_EDGE.findall(run)) / len(run)
     if bits > RANDOM:
-        return share < 0.5 and edges > 0.25 and _steps(run) < 0.4
+        return share < 0.5 and edges > 0.25 and _compute_step_share(run) < 0.4
     if len(run) < 24 or share >= 0.3 or edges < 0.45 or run[0] in b"/-=":
         return False
-    return all(kind.search(run) for kind in _KINDS) and _steps(run) < 0.4
+    return all(kind.search(run) for kind in _KINDS) and _compute_step_share(run) < 0.4
 
 
-def natural(run: bytes) -> float:
+def compute_natural_share(run: bytes) -> float:
     """The share of what reads like words of a language or like names; 0 of nothing."""
     return sum(map(len, _NATURAL.findall(run))) / max(1, len(run))
 
 
-def _steps(run: bytes) -> float:
+def _compute_step_share(run: bytes) -> float:
     """The share of neighbours that are the same or the next in the alphabet."""
     return sum(-1 <= b - a <= 1 for a, b in pairwise(run)) / len(run)

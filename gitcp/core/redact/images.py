@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.redact.patterns import compiled
+from gitcp.core.redact.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,12 @@ DOT = (
 _TYPE = rb'(?:(?:media|mime)_?[tT]ype|type)\\*"\s*:\s*\\*"image/)([a-z0-9.+-]{1,40})'
 _DATA = rb'(?:data|base64)\\*"\s*:\s*\\*")([0-9A-Za-z+/]{64,}+={0,2})'
 _SHAPES = (
-    (compiled(rb'("' + _TYPE + rb'(\\*"\s*,\s*\\*"' + _DATA), (2, 4)),
-    (compiled(rb'("' + _DATA + rb'(\\*"\s*,\s*\\*"' + _TYPE), (4, 2)),
-    (compiled(rb"(data:image/)([a-z0-9.+-]{1,40})(;base64,)([0-9A-Za-z+/]{64,}+={0,2})"), (2, 4)),
+    (load_pattern(rb'("' + _TYPE + rb'(\\*"\s*,\s*\\*"' + _DATA), (2, 4)),
+    (load_pattern(rb'("' + _DATA + rb'(\\*"\s*,\s*\\*"' + _TYPE), (4, 2)),
+    (
+        load_pattern(rb"(data:image/)([a-z0-9.+-]{1,40})(;base64,)([0-9A-Za-z+/]{64,}+={0,2})"),
+        (2, 4),
+    ),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from gitcp.core import json
-from gitcp.core.redact.patterns import compiled
+from gitcp.core.redact.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     Value = tuple[int, int, bytes]
 
-_TOKEN = compiled(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}\[\]]')
-_ESCAPE = compiled(rb"\\(?:u([0-9A-Fa-f]{4})|(.))")
+_TOKEN = load_pattern(rb'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}\[\]]')
+_ESCAPE = load_pattern(rb"\\(?:u([0-9A-Fa-f]{4})|(.))")
 _CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
-_OPAQUE = compiled(rb'(?i)(?:(ids?)|signature|encrypted_content)"$')
+_OPAQUE = load_pattern(rb'(?i)(?:(ids?)|signature|encrypted_content)"$')
 _LABEL = 18  # bytes with the quotes: no secret's format is as short as most keys
 _CIPHERTEXT = 64  # bytes with the quotes: no model's signature is as short
-_IMAGE = compiled(rb'"(?:image|base64"$)')
+_IMAGE = load_pattern(rb'"(?:image|base64"$)')
 
 
-def well_formed(data: bytes) -> bool:
+def is_well_formed(data: bytes) -> bool:
     """Whether data is one JSON text; a byte that is not UTF-8 does not matter."""
     try:
         json.loads(data.decode("latin-1"))
@@ -32,7 +32,7 @@ def well_formed(data: bytes) -> bool:
     return True
 
 
-def values(data: bytes) -> tuple[list[Value], list[Value], list[Value]]:
+def list_values(data: bytes) -> tuple[list[Value], list[Value], list[Value]]:
     """The (start, end, key) of every string value that may be redacted, quotes excluded; of names
     and ids, which may look random but are no secret unless they have a secret's format; and of
     documents, which are a secret where they are the base64 of a text with one.
@@ -84,7 +84,7 @@ class Decoded:
         size = 0
         for match in _ESCAPE.finditer(data, start, end):
             piece = data[start : match.start()]
-            char = _character(match)
+            char = _decode_escape(match)
             size += len(piece)
             self._here += (size, size + len(char))
             self._there += (match.start(), match.end())
@@ -95,11 +95,11 @@ class Decoded:
         pieces.append(data[start:end])
         self.text = b"".join(pieces)
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
+    def find_raw_span(self, start: int, end: int) -> tuple[int, int]:
         """The [start, end) in the raw data of a stretch of text; an escape is not cut in two."""
-        return self._raw(start, False), self._raw(end, True)
+        return self._find_raw_offset(start, False), self._find_raw_offset(end, True)
 
-    def _raw(self, at: int, up: bool) -> int:
+    def _find_raw_offset(self, at: int, up: bool) -> int:
         if at >= len(self.text):
             return self._end
         index = bisect_right(self._here, at) - 1
@@ -109,13 +109,15 @@ class Decoded:
         return self._there[index + 1] if up and past else self._there[index]
 
 
-def _character(match: re.Match[bytes]) -> bytes:
+def _decode_escape(match: re.Match[bytes]) -> bytes:
     if match[1]:
         return chr(int(match[1], 16)).encode("utf-8", "surrogatepass")
     return _CONTROL.get(match[2], match[2])
 
 
-def joined(data: bytes, places: list[Value]) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
+def join_values(
+    data: bytes, places: list[Value]
+) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
     """Return (text, parts): the values of data at places in one text, and where each stands in it.
 
     A value stands on lines of its own, as `"key": "value"`, so that a name tells of its value.

@@ -1,12 +1,11 @@
-"""What tells of a person in a text: addresses of mail and of streets, phone numbers, names that a
-file lists, and whatever a repository labels itself."""
+"""Personal data in a text: addresses of mail and of streets, phone numbers, names that a file
+lists, and whatever the repository's own labels match."""
 
 from __future__ import annotations
 
-from gitcp import errors
 from gitcp.core import json
 from gitcp.core.git.ids import sha256
-from gitcp.core.redact.patterns import compiled
+from gitcp.core.redact.patterns import compile_option, load_pattern
 from gitcp.start import stdlib
 
 TYPE_CHECKING = False
@@ -17,27 +16,27 @@ if TYPE_CHECKING:
     from gitcp.core.redact.rules import Secret
 
 PREFIX = "personal:"  # of the names of what is found, before the label
-_TOKEN = compiled(rb"\[REDACTED_[A-Z0-9_-]{1,40}_[0-9a-f]{2}\]")
+_TOKEN = load_pattern(rb"\[REDACTED_[A-Z0-9_-]{1,40}_[0-9a-f]{2}\]")
 # An address of mail, from its @ on: in a known domain at the top, or that of a country.
-_DOMAIN = compiled(
+_DOMAIN = load_pattern(
     rb"@((?:[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?\.){1,8}"
     rb"(?i:com|org|net|edu|gov|mil|int|info|biz|dev|app|name|pro|aero|coop|museum|cloud|online|site"
     rb"|email|tech|store|agency|studio|world|blog|xyz|company|consulting|solutions|[A-Za-z]{2}))"
     rb"(?![0-9A-Za-z_(\[-]|\.[0-9A-Za-z])"
 )
-_LOCAL = compiled(rb"(?:[0-9A-Za-z_%+'.-]|[\xc3-\xf4][\x80-\xbf]{1,3}){1,64}$")
+_LOCAL = load_pattern(rb"(?:[0-9A-Za-z_%+'.-]|[\xc3-\xf4][\x80-\xbf]{1,3}){1,64}$")
 # Whom nobody is: robots, accounts of a service, and domains that stand for none (RFC 2606).
-_ROBOT = compiled(
+_ROBOT = load_pattern(
     rb"(?i)(?:.*\b(?:no-?reply|do-?not-?reply|bot|robot|mailer-daemon|postmaster|notifications?"
     rb"|automation|ci|github-actions)(?:[+.-].*)?|.*[a-z]{5}bot|git|hg|svn|root|admin|www|abuse|webmaster|hostmaster"
     rb"|info|support|security|sales|contact|hello|help|team|maintainers?|[0-9]+\+.*)$"
 )
-_NOBODY = compiled(
+_NOBODY = load_pattern(
     rb"(?i)(?:(?:.*\.)?example\.(?:com|org|net|edu)|(?:.*\.)?noreply\.(?:github|gitlab)\.com"
     rb"|(?:.*\.)?gserviceaccount\.com|[0-9A-Za-z-]+\.(?:py|sh))$"  # and files
 )
-_NUMBERED = compiled(rb"[0-9.]+\.(?!(?i:com|cn|net|org)$)[A-Za-z]+$")  # pkg@1.2.beta
-_PHONE = compiled(rb"\+[1-9][0-9 ().\-/]{6,20}[0-9](?![0-9A-Za-z_])")
+_NUMBERED = load_pattern(rb"[0-9.]+\.(?!(?i:com|cn|net|org)$)[A-Za-z]+$")  # pkg@1.2.beta
+_PHONE = load_pattern(rb"\+[1-9][0-9 ().\-/]{6,20}[0-9](?![0-9A-Za-z_])")
 _UPPER = rb"(?:[A-Z]|\xc3[\x80-\x9e])"
 _WORD = rb"(?:[A-Za-z'.-]|\xc3[\x80-\xbf]){1,30}"
 _ADDRESSES = (
@@ -65,18 +64,19 @@ class Personal:
     ) -> None:
         """kinds: email, phone, address.  people: their names as they are written.  labels: label ->
         regular expression.  session: what suffixes are keyed by.  InputError names a bad one."""
-        streets = [("ADDRESS", _finder(compiled(source))) for source in _ADDRESSES]
-        every = [("EMAIL", _emails), ("PHONE", _phones), *streets]
+        streets = [("ADDRESS", _make_finder(load_pattern(source))) for source in _ADDRESSES]
+        every = [("EMAIL", _find_emails), ("PHONE", _find_phones), *streets]
         self._find = [(label, finder) for label, finder in every if label.lower() in kinds]
         if people:
-            self._find.append(("NAME", _finder(_any_name(people))))
+            self._find.append(("NAME", _make_finder(_compile_names(people))))
         for label, source in labels.items():
-            self._find.append((label.upper(), _finder(_own(label, source))))
+            pattern = compile_option(f"gitcp.redact-label.{label}", source)
+            self._find.append((label.upper(), _make_finder(pattern)))
         self._key = session.encode("utf-8", "surrogateescape")
         # In JSON a letter beyond ASCII may be an escape, which shows only in the value.
         self.hides = any(not name.isascii() for name in (*people, *labels.values()))
 
-    def of_session(self, session: str) -> Personal:
+    def bind_session(self, session: str) -> Personal:
         """The same, with suffixes keyed by a session."""
         other = Personal((), (), {}, session)
         other._find, other.hides = self._find, self.hides
@@ -90,7 +90,7 @@ class Personal:
                 if not any(a < end and start < b for a, b in done):
                     yield PREFIX + label, start, end
 
-    def token(self, rule: str, data: bytes) -> bytes:
+    def make_token(self, rule: str, data: bytes) -> bytes:
         """What stands for data: the same for the same person, throughout a session."""
         label = rule.removeprefix(PREFIX)
         if b"\\" in data:  # as a JSON text has it
@@ -103,7 +103,7 @@ class Personal:
         return f"[REDACTED_{label}_{suffix}]".encode()
 
 
-def _emails(flat: bytes) -> Iterator[tuple[int, int]]:
+def _find_emails(flat: bytes) -> Iterator[tuple[int, int]]:
     for match in _DOMAIN.finditer(flat):
         if _NOBODY.match(match[1]) or _NUMBERED.match(match[1]):
             continue
@@ -115,7 +115,7 @@ def _emails(flat: bytes) -> Iterator[tuple[int, int]]:
                 yield first + local.start() + dots, match.end()
 
 
-def _phones(flat: bytes) -> Iterator[tuple[int, int]]:
+def _find_phones(flat: bytes) -> Iterator[tuple[int, int]]:
     for match in _PHONE.finditer(flat):
         before = flat[max(0, match.start() - 1) : match.start()]
         if not before.isalnum() and before not in (b"+", b"_") and _is_phone(match[0].decode()):
@@ -138,7 +138,7 @@ def _is_phone(text: str) -> bool:
         return False
 
 
-def _finder(pattern: re.Pattern[bytes]) -> Callable[[bytes], Iterator[tuple[int, int]]]:
+def _make_finder(pattern: re.Pattern[bytes]) -> Callable[[bytes], Iterator[tuple[int, int]]]:
     def find(flat: bytes) -> Iterator[tuple[int, int]]:
         for match in pattern.finditer(flat):
             start, end = match.span(min(1, pattern.groups))
@@ -148,17 +148,10 @@ def _finder(pattern: re.Pattern[bytes]) -> Callable[[bytes], Iterator[tuple[int,
     return find
 
 
-def _any_name(people: Sequence[str]) -> stdlib.re.Pattern[bytes]:
+def _compile_names(people: Sequence[str]) -> stdlib.re.Pattern[bytes]:
     # A longer one first: it may begin with a shorter one.
     words = [name.encode().split() for name in sorted(people, key=len, reverse=True)]
     among = b"|".join(rb"\s+".join([stdlib.re.escape(part) for part in name]) for name in words)
     return stdlib.re.compile(
         rb"(?<![0-9A-Za-z_\x80-\xff])(?:" + among + rb")(?![0-9A-Za-z_\x80-\xff])"
     )
-
-
-def _own(label: str, source: str) -> stdlib.re.Pattern[bytes]:
-    try:
-        return stdlib.re.compile(source.encode("utf-8", "surrogateescape"), stdlib.re.MULTILINE)
-    except (stdlib.re.error, RecursionError, OverflowError) as error:
-        raise errors.InputError(f"gitcp.redact-label.{label} '{source}': {error}") from None

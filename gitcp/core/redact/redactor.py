@@ -6,11 +6,10 @@ an escape might hide something, its JSON is taken apart to place it, and what is
 
 from __future__ import annotations
 
-from gitcp import errors
+from gitcp.core.git.ids import sha256
 from gitcp.core.redact import json_strings, line_search
-from gitcp.core.redact.detect import REDACTED, Detector, flatten, merged, settled
-from gitcp.core.redact.patterns import compiled
-from gitcp.start import stdlib
+from gitcp.core.redact.detect import REDACTED, Detector, flatten, merge_secrets, replace_secrets
+from gitcp.core.redact.patterns import compile_option, load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     Part = tuple[int, int, json_strings.Decoded]
 
-_DONE = compiled(REDACTED)
+_DONE = load_pattern(REDACTED)
 
 
 class Redactor:
@@ -40,46 +39,48 @@ class Redactor:
         pattern matches stays.  Raises InputError naming a pattern that does not compile.
         personal: what of persons is replaced besides; pictures: what becomes of lines with some.
         """
-        self._own = [_compiled(rule, "gitcp.redact") for rule in rules]
-        self._allow = [_compiled(rule, "gitcp.redact-allow") for rule in allow]
+        self._own = [compile_option("gitcp.redact", rule) for rule in rules]
+        self._allow = [compile_option("gitcp.redact-allow", rule) for rule in allow]
         self._personal, self._pictures = personal, pictures
         self._detector = Detector()
         self._clean: set[bytes] = set()  # digests of blocks in which nothing was found
 
-    def of_session(self, session: str) -> Redactor:
+    def bind_session(self, session: str) -> Redactor:
         """The same, telling persons apart within a session."""
         if not self._personal:
             return self
         other = Redactor.__new__(Redactor)
         other.__dict__.update(self.__dict__)
-        other._personal = self._personal.of_session(session)
+        other._personal = self._personal.bind_session(session)
         return other
 
-    def text(self, data: bytes) -> bytes:
+    def redact_text(self, data: bytes) -> bytes:
         """Plain text, redacted: a prompt, a subject."""
-        return settled(data, self._in_text, self._replacement, bool(self._personal))
+        return replace_secrets(
+            data, self._find_in_text, self._choose_replacement, bool(self._personal)
+        )
 
-    def jsonl(self, data: bytes) -> bytes:
+    def redact_jsonl(self, data: bytes) -> bytes:
         """A transcript, redacted line by line, and only in the strings of each: where a transcript
         grows, what stood before stays the same."""
         data = self._pictures(data) if self._pictures else data
         pieces: list[bytes] = []
         at = 0
-        for start, end in self._suspects(data, persons=bool(self._personal)):
-            pieces += (data[at:start], self._document(data[start:end]))
+        for start, end in self._find_suspect_lines(data, persons=bool(self._personal)):
+            pieces += (data[at:start], self._redact_json(data[start:end]))
             at = end
         return b"".join((*pieces, data[at:]))
 
-    def document(self, data: bytes) -> bytes:
+    def redact_document(self, data: bytes) -> bytes:
         """One JSON text of any number of lines, redacted; what is no JSON is plain text."""
-        return self._document(self._pictures(data) if self._pictures else data)
+        return self._redact_json(self._pictures(data) if self._pictures else data)
 
-    def _document(self, data: bytes) -> bytes:
-        find = self._in_json if json_strings.well_formed(data) else self._in_text
-        return settled(data, find, self._replacement, bool(self._personal))
+    def _redact_json(self, data: bytes) -> bytes:
+        find = self._find_in_json if json_strings.is_well_formed(data) else self._find_in_text
+        return replace_secrets(data, find, self._choose_replacement, bool(self._personal))
 
-    def _replacement(self, rule: str, data: bytes) -> bytes:
-        return self._personal.token(rule, data) if self._personal and ":" in rule else REDACTED
+    def _choose_replacement(self, rule: str, data: bytes) -> bytes:
+        return self._personal.make_token(rule, data) if self._personal and ":" in rule else REDACTED
 
     def find(self, data: bytes, kind: str = "text") -> list[Secret]:
         """The (rule, start, end) of secrets that would be redacted, sorted; kind: text, jsonl,
@@ -91,49 +92,57 @@ class Redactor:
         if kind == "jsonl":
             return [
                 (rule, start + a, start + b)
-                for start, end in self._suspects(data, self._clean)
+                for start, end in self._find_suspect_lines(data, self._clean)
                 for rule, a, b in self.find(data[start:end], "document")
             ]
-        if kind == "document" and json_strings.well_formed(data):
-            return self._in_json(data)
-        return self._in_text(data)
+        if kind == "document" and json_strings.is_well_formed(data):
+            return self._find_in_json(data)
+        return self._find_in_text(data)
 
-    def suspects(self, texts: Sequence[bytes]) -> list[int]:
+    def find_suspects(self, texts: Sequence[bytes]) -> list[int]:
         """The numbers of the texts in which find() may find something; in the others it finds
         nothing.  Many small texts are searched at once."""
-        return list(range(len(texts))) if self._own else line_search.suspects(texts, self._detector)
+        return (
+            list(range(len(texts)))
+            if self._own
+            else line_search.find_suspects(texts, self._detector)
+        )
 
-    def _in_text(self, text: bytes, persons: bool = False) -> list[Secret]:
+    def _find_in_text(self, text: bytes, persons: bool = False) -> list[Secret]:
         flat = flatten(text)
-        secrets = (*self._detector.find(flat), *self._custom(text), *self._persons(flat, persons))
+        secrets = (
+            *self._detector.find(flat),
+            *self._find_custom(text),
+            *self._find_persons(flat, persons),
+        )
         return self._drop_allowed(text, secrets)
 
-    def _in_names(self, text: bytes, persons: bool = False) -> list[Secret]:
+    def _find_in_names(self, text: bytes, persons: bool = False) -> list[Secret]:
         flat = flatten(text)
-        secrets = (*self._detector.formats(flat), *self._persons(flat, persons))
+        secrets = (*self._detector.find_formats(flat), *self._find_persons(flat, persons))
         return self._drop_allowed(text, secrets)
 
-    def _persons(self, flat: bytes, wanted: bool) -> Iterable[Secret]:
+    def _find_persons(self, flat: bytes, wanted: bool) -> Iterable[Secret]:
         return self._personal.find(flat) if wanted and self._personal else ()
 
     def _drop_allowed(self, text: bytes, secrets: Iterable[Secret]) -> list[Secret]:
-        return merged(
+        return merge_secrets(
             item
             for item in secrets
             if not any(pattern.search(text[item[1] : item[2]]) for pattern in self._allow)
         )
 
-    def _in_json(self, data: bytes, persons: bool = False) -> list[Secret]:
-        values, names, documents = json_strings.values(data)
-        text, parts = json_strings.joined(data, values)
-        out = _placed(self._in_text(text, persons), parts)
-        text, parts = json_strings.joined(data, names)
-        out += _placed(self._in_names(text, persons), parts)
-        encoded = self._detector.encoded
+    def _find_in_json(self, data: bytes, persons: bool = False) -> list[Secret]:
+        values, names, documents = json_strings.list_values(data)
+        text, parts = json_strings.join_values(data, values)
+        out = _map_to_values(self._find_in_text(text, persons), parts)
+        text, parts = json_strings.join_values(data, names)
+        out += _map_to_values(self._find_in_names(text, persons), parts)
+        encoded = self._detector.is_encoded_secret
         out += [("encoded", a, b) for a, b, _ in documents if b > a and encoded(data[a:b])]
         return sorted(out, key=lambda item: item[1:])
 
-    def _custom(self, text: bytes) -> Iterator[Secret]:
+    def _find_custom(self, text: bytes) -> Iterator[Secret]:
         done = [match.span() for match in _DONE.finditer(text)] if self._own else []
         for pattern in self._own:
             group = min(1, pattern.groups)
@@ -142,7 +151,7 @@ class Redactor:
                 if start < end and not any(a <= start and end <= b for a, b in done):
                     yield "custom", start, end
 
-    def _suspects(
+    def _find_suspect_lines(
         self, data: bytes, clean: set[bytes] | None = None, persons: bool = False
     ) -> Iterator[tuple[int, int]]:
         """Yield the [start, end) of each line, its newline excluded, that is to be taken apart.
@@ -150,12 +159,12 @@ class Redactor:
         clean: what begins like a transcript searched before, as all of a session do, is
         passed over so far.
         """
-        for start, end in line_search.blocks(data):
+        for start, end in line_search.split_blocks(data):
             block = data[start:end]
-            digest = b"" if clean is None else line_search.digest(block)
+            digest = b"" if clean is None else sha256(block).digest()
             if clean and digest in clean:
                 continue
-            places = self._places(block, persons)
+            places = self._find_offsets(block, persons)
             if clean is not None and not places:
                 clean.add(digest)
             done = -1
@@ -165,14 +174,14 @@ class Redactor:
                     done = len(block) if done < 0 else done
                     yield start + block.rfind(b"\n", 0, place) + 1, start + done
 
-    def _places(self, block: bytes, persons: bool) -> list[int]:
+    def _find_offsets(self, block: bytes, persons: bool) -> list[int]:
         if self._own or (persons and self._personal and self._personal.hides and b"\\u" in block):
-            return line_search.starts(block)
-        persons_at = (start for _, start, _ in self._persons(flatten(block), persons))
-        return sorted([*line_search.places(block, self._detector), *persons_at])
+            return line_search.list_line_starts(block)
+        persons_at = (start for _, start, _ in self._find_persons(flatten(block), persons))
+        return sorted([*line_search.find_offsets(block, self._detector), *persons_at])
 
 
-def _placed(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:
+def _map_to_values(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:
     """What was found in a joined text, as stretches of the values it was made of."""
     out: list[Secret] = []
     first = 0
@@ -182,12 +191,5 @@ def _placed(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:
         for rule, a, b in secrets[first:]:
             if a >= end:
                 break
-            out.append((rule, *value.span(max(a, start) - start, min(b, end) - start)))
+            out.append((rule, *value.find_raw_span(max(a, start) - start, min(b, end) - start)))
     return out
-
-
-def _compiled(pattern: str, option: str) -> stdlib.re.Pattern[bytes]:
-    try:
-        return stdlib.re.compile(pattern.encode("utf-8", "surrogateescape"), stdlib.re.MULTILINE)
-    except (stdlib.re.error, RecursionError, OverflowError) as error:
-        raise errors.InputError(f"{option} '{pattern}': {error}") from None

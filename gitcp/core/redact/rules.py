@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 
 from gitcp.core import json
-from gitcp.core.redact.patterns import compiled
+from gitcp.core.redact.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,17 +38,17 @@ RUN = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/+_=-"
 SHORTEST = 20
 _MARK = bytes(97 if byte in RUN else 32 for byte in range(256))
 # A literal, not `a{20,}`: `re` looks for literals many times faster.
-_LONG = compiled(b"a" * SHORTEST + b"a*+")
+_LONG = load_pattern(b"a" * SHORTEST + b"a*+")
 # What the keywords of many rules have and few long runs do: base64 has neither.
 _MARKS = (b"_", b"-", b"")
 
 
-def runs(flat: bytes) -> list[tuple[int, int]]:
+def find_runs(flat: bytes) -> list[tuple[int, int]]:
     """The [start, end) of every run of at least SHORTEST bytes, in order."""
     return [match.span() for match in _LONG.finditer(flat.translate(_MARK))]
 
 
-def rules() -> list[Rule]:
+def read_rules() -> list[Rule]:
     """The rules of secrets.json, in its order."""
     with open(os.path.join(os.path.dirname(__file__), "secrets.json"), "rb") as file:
         table: list[Rule] = json.loads(file.read())["rules"]
@@ -60,51 +60,52 @@ class Formats:
 
     def __init__(self) -> None:
         table = [
-            (rule["name"], rule["pattern"].encode(), _keys(rule), rule["in"]) for rule in rules()
+            (rule["name"], rule["pattern"].encode(), _encode_keywords(rule), rule["in"])
+            for rule in read_rules()
         ]
-        self._of_words = [(_mark(rule[2]), *rule[:3]) for rule in table if rule[3] == "run"]
+        self._of_words = [(_choose_mark(rule[2]), *rule[:3]) for rule in table if rule[3] == "run"]
         self._of_text = [rule for rule in table if rule[3] != "run"]
         self._compiled: dict[str, re.Pattern[bytes]] = {}
 
-    def in_words(self, words: Iterable[bytes]) -> Iterator[tuple[bytes, Secret]]:
+    def find_in_words(self, words: Iterable[bytes]) -> Iterator[tuple[bytes, Secret]]:
         """Yield (word, (rule, start, end)): what the rules find that look at runs alone."""
         marked = {mark: [word for word in words if mark in word] for mark in _MARKS}
         blobs = {mark: b"\n".join(marked[mark]) for mark in _MARKS}
         for mark, name, source, keys in self._of_words:
             blob = blobs[mark]
-            if _any(keys, blob) and (pattern := self._pattern(name, source)).search(blob):
+            if _has_any(keys, blob) and (pattern := self._get_pattern(name, source)).search(blob):
                 for word in marked[mark]:
-                    yield from ((word, secret) for secret in _matches(name, pattern, word))
+                    yield from ((word, secret) for secret in _find_matches(name, pattern, word))
 
-    def in_text(self, flat: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[Secret]:
+    def find_in_text(self, flat: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[Secret]:
         """Yield (rule, start, end): what the other rules find; spans are the runs of flat."""
         blob = b"\n".join(
             {flat[start:end] for start, end in spans}
             | {flat[max(0, a - 24) : b] for a, b in spans if a and flat[a - 1] in b".:"}
         )
         for name, source, keys, where in self._of_text:
-            if _any(keys, blob if where == "near" else flat):
-                yield from _matches(name, self._pattern(name, source), flat)
+            if _has_any(keys, blob if where == "near" else flat):
+                yield from _find_matches(name, self._get_pattern(name, source), flat)
 
-    def _pattern(self, name: str, source: bytes) -> re.Pattern[bytes]:
+    def _get_pattern(self, name: str, source: bytes) -> re.Pattern[bytes]:
         if name not in self._compiled:
-            self._compiled[name] = compiled(source)
+            self._compiled[name] = load_pattern(source)
         return self._compiled[name]
 
 
-def _mark(keys: tuple[bytes, ...]) -> bytes:
+def _choose_mark(keys: tuple[bytes, ...]) -> bytes:
     """The first of _MARKS that all keys have."""
     return next(mark for mark in _MARKS if all(mark in key for key in keys))
 
 
-def _any(keys: tuple[bytes, ...], text: bytes) -> bool:
+def _has_any(keys: tuple[bytes, ...], text: bytes) -> bool:
     return any(map(text.__contains__, keys))
 
 
-def _matches(name: str, pattern: re.Pattern[bytes], text: bytes) -> Iterator[Secret]:
+def _find_matches(name: str, pattern: re.Pattern[bytes], text: bytes) -> Iterator[Secret]:
     group = min(1, pattern.groups)
     return ((name, *match.span(group)) for match in pattern.finditer(text))
 
 
-def _keys(rule: Rule) -> tuple[bytes, ...]:
+def _encode_keywords(rule: Rule) -> tuple[bytes, ...]:
     return tuple(keyword.encode() for keyword in rule["keywords"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitcp.core.redact.entropy import natural
-from gitcp.core.redact.patterns import compiled
+from gitcp.core.redact.entropy import compute_natural_share
+from gitcp.core.redact.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,36 +23,36 @@ _WORDS = (
     *(b"pass(?:word|wd|phrase|wort)?", b"pwd", b"secret", b"token"),
     *(b"key(?:_base)?", b"credentials?", b"_auth"),
 )
-_ENDINGS = [compiled(b"(" + word + b")" + _SEPARATOR + _VALUE) for word in _WORDS]
+_ENDINGS = [load_pattern(b"(" + word + b")" + _SEPARATOR + _VALUE) for word in _WORDS]
 # In JSON: a value that is a list, or stands on another line; and such a name before it.
-_APART = compiled(rb":[ \t]*[\[\r\n]")
-_NAME = compiled(rb"(?i:" + b"|".join(_WORDS) + rb')"\s*$')
-_KEY = compiled(
+_APART = load_pattern(rb":[ \t]*[\[\r\n]")
+_NAME = load_pattern(rb"(?i:" + b"|".join(_WORDS) + rb')"\s*$')
+_KEY = load_pattern(
     rb"(?:api|access|secret|private|auth|encryption|signing|account|master|shared|client|app|service|webhook|deploy)"
     rb"[_.-]?key(?:_base)?$"
 )
-_PASS = compiled(rb"(?:pass(?:word|wd|phrase|wort)?|pwd)$")
-_PLACEHOLDER = compiled(
+_PASS = load_pattern(rb"(?:pass(?:word|wd|phrase|wort)?|pwd)$")
+_PLACEHOLDER = load_pattern(
     rb"[$%<{@*]|(?i:your|my[_-]|null|none|true|false|undefined|nil\b|string|optional|required|hidden|redacted"
     rb"|change[_-]?me|placeholder|https?:|file:|arn:|[.~]{0,2}/|\\)|(.)\1*$"
 )
-_INSIDE = compiled(
+_INSIDE = load_pattern(
     rb"(?i)[$]\{|\{\{|%\(|xxxx|\*\*\*|[.]{3}|_here$|[.](?:pem|key|crt|json|ya?ml|toml|txt|env|md|py|[jt]sx?|go|rs|rb)$"
 )
-_OPTION = compiled(rb"""(?:^|[\s"'`\0])--[a-z-]*pass(?:word|wd|phrase)?$""")
-_PROSE = compiled(rb"[.,:]? [a-z]|[.,:]$")  # a sentence goes on: the option is only spoken of
-_STEM = compiled(rb"(?i)pass|pwd|token|secret|key|cred|auth|value|param|input|field")
-_CODE = compiled(rb"[A-Za-z_][0-9A-Za-z_]*(?:(?:[.]|->|::)[A-Za-z_][0-9A-Za-z_]*)+[:]?$")
-_HEX = compiled(rb"[0-9A-Fa-f-]+$")
-_IDENTIFIER = compiled(rb"[A-Za-z_-]+[0-9]?[.:!?]?$")
-_SCOPED = compiled(rb"::\w*$")
-_DASHES = compiled(rb"""(?:^|[\s"'`\0])--[a-z-]*$""")
-_VARIABLE = compiled(rb"(?:^|[^0-9A-Za-z_.])[A-Z][A-Z0-9_]*$")
-_DIGIT, _LETTER = compiled(rb"[0-9]"), compiled(rb"[A-Za-z]")
-_SIGN = compiled(rb"[!#%^*?~@]")
+_OPTION = load_pattern(rb"""(?:^|[\s"'`\0])--[a-z-]*pass(?:word|wd|phrase)?$""")
+_PROSE = load_pattern(rb"[.,:]? [a-z]|[.,:]$")  # a sentence goes on: the option is only spoken of
+_STEM = load_pattern(rb"(?i)pass|pwd|token|secret|key|cred|auth|value|param|input|field")
+_CODE = load_pattern(rb"[A-Za-z_][0-9A-Za-z_]*(?:(?:[.]|->|::)[A-Za-z_][0-9A-Za-z_]*)+[:]?$")
+_HEX = load_pattern(rb"[0-9A-Fa-f-]+$")
+_IDENTIFIER = load_pattern(rb"[A-Za-z_-]+[0-9]?[.:!?]?$")
+_SCOPED = load_pattern(rb"::\w*$")
+_DASHES = load_pattern(rb"""(?:^|[\s"'`\0])--[a-z-]*$""")
+_VARIABLE = load_pattern(rb"(?:^|[^0-9A-Za-z_.])[A-Z][A-Z0-9_]*$")
+_DIGIT, _LETTER = load_pattern(rb"[0-9]"), load_pattern(rb"[A-Za-z]")
+_SIGN = load_pattern(rb"[!#%^*?~@]")
 
 
-def assigned(flat: bytes) -> Iterator[tuple[int, int]]:
+def find_assigned(flat: bytes) -> Iterator[tuple[int, int]]:
     """Yield the [start, end) of values that are given to names such as `password` in flat."""
     low = flat.lower()
     for ending in _ENDINGS:
@@ -61,9 +61,9 @@ def assigned(flat: bytes) -> Iterator[tuple[int, int]]:
                 yield match.span(3 if match[3] else 4)
 
 
-def apart(raw: bytes) -> Iterator[int]:
+def find_separated(raw: bytes) -> Iterator[int]:
     """Yield where in raw JSON such a name stands before a list, or at the end of its line:
-    assigned() sees it beside its values only once they are taken out."""
+    find_assigned() sees it beside its values only once they are taken out."""
     for match in _APART.finditer(raw):
         if _NAME.search(raw, max(0, match.start() - 24), match.start()):
             yield match.start()
@@ -84,10 +84,10 @@ def _is_assigned(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
     option = bool(_OPTION.search(head)) and (gap == b"=" or not _PROSE.match(low, match.end()))
     # NAME=value without spaces is a shell's or a .env file's.
     bare = gap == b"=" and _VARIABLE.search(flat[at - len(head) : at])
-    return sensible(value, bool(_PASS.search(head)), quoted, bool(bare) or option)
+    return may_be_secret(value, bool(_PASS.search(head)), quoted, bool(bare) or option)
 
 
-def sensible(value: bytes, password: bool, quoted: bool, bare: bool) -> bool:
+def may_be_secret(value: bytes, password: bool, quoted: bool, bare: bool) -> bool:
     """Whether value may be a secret, not a placeholder, a type, a path or a piece of code.
 
     password: the name asks for a password, which may be a word; quoted: it stood in quotes;
@@ -107,6 +107,10 @@ def sensible(value: bytes, password: bool, quoted: bool, bare: bool) -> bool:
         if stem and not marked and _IDENTIFIER.match(value):
             return False
         return bool(marked or digit or _SIGN.search(value))
-    if not marked and not _HEX.match(value) and (b"$" in value or natural(value) > 0.6):
+    if (
+        not marked
+        and not _HEX.match(value)
+        and (b"$" in value or compute_natural_share(value) > 0.6)
+    ):
         return False
     return len(value) >= 8 and bool(digit and _LETTER.search(value))

@@ -18,27 +18,27 @@ _QUOTE = '"'
 _CLOSE = 0.7  # how alike two names are of which one may be meant by the other
 
 
-def complaints(
+def list_complaints(
     values: Mapping[str, Sequence[str]], events: Iterable[str] = tuple(pipelines.DEFAULT)
 ) -> list[Bad]:
     """What is wrong with the values of a configuration (key -> its values, the strongest last),
     sorted by key.  events: those that may have a pipeline."""
     bad: list[Bad] = []
     for key in sorted(values):
-        about = table(key, events)
+        about = find_key(key, events)
         if about:
             many = about.get("many")
             for text in values[key] if many else values[key][-1:]:
-                if why := config_table.complaint(about, text) or _bad_pipeline(about, text):
-                    bad.append((key, text, f"{why}; {_instead(about)}"))
-        elif meant := suggestion(key, events):
+                if why := config_table.complaint(about, text) or _check_pipeline(about, text):
+                    bad.append((key, text, f"{why}; {_describe_default(about)}"))
+        elif meant := suggest_key(key, events):
             bad.append((key, values[key][-1], f"no such key: did you mean '{meant}'?"))
         elif key.startswith("gitcp."):
             bad.append((key, values[key][-1], "no such key"))
     return bad
 
 
-def table(key: str, events: Iterable[str]) -> config_table.Key | None:
+def find_key(key: str, events: Iterable[str]) -> config_table.Key | None:
     """The entry of a key as git names it; None for none."""
     if key in config_table.KEYS:
         return config_table.KEYS[key]
@@ -48,24 +48,24 @@ def table(key: str, events: Iterable[str]) -> config_table.Key | None:
     return config_table.PIPELINE if known else None
 
 
-def suggestion(key: str, events: Iterable[str]) -> str:
+def suggest_key(key: str, events: Iterable[str]) -> str:
     """The key that a name may stand for that is none, '' where nothing is like it: a name of
     another section counts only where its own part is one of ours."""
     section, _, name = key.rpartition(".")
     if section in _GITS:
         return ""
     every = [*config_table.KEYS, *(f"gitcp.{event}.pipeline" for event in events)]
-    plain = {_plain(one): one for one in every}
-    if same := plain.get(_plain(key)) or plain.get(_plain(f"gitcp.{key}")):
+    plain = {_normalise(one): one for one in every}
+    if same := plain.get(_normalise(key)) or plain.get(_normalise(f"gitcp.{key}")):
         return same
     if section != "gitcp" and not section.startswith("gitcp."):
-        ours = f"gitcp.{name}" in config_table.KEYS and _alike(section, "gitcp") >= _CLOSE
+        ours = f"gitcp.{name}" in config_table.KEYS and _compare_names(section, "gitcp") >= _CLOSE
         return f"gitcp.{name}" if ours else ""
-    best = max(every, key=lambda word: _alike(_plain(key), _plain(word)))
-    return best if _alike(_plain(key), _plain(best)) >= _CLOSE else ""
+    best = max(every, key=lambda word: _compare_names(_normalise(key), _normalise(word)))
+    return best if _compare_names(_normalise(key), _normalise(best)) >= _CLOSE else ""
 
 
-def line_of(text: str, key: str, value: str) -> int:
+def find_line(text: str, key: str, value: str) -> int:
     """The number of the line of a configuration file that sets a key to a value, 0 where none
     is seen to: the last one, for it counts."""
     section, last = "", 0
@@ -82,7 +82,7 @@ def line_of(text: str, key: str, value: str) -> int:
     return last
 
 
-def _instead(about: config_table.Key) -> str:
+def _describe_default(about: config_table.Key) -> str:
     if about["kind"] == "pattern":
         return about["without"]
     if about["kind"] == "pipeline":
@@ -90,7 +90,7 @@ def _instead(about: config_table.Key) -> str:
     return f"the default holds{': ' + about['default'] if about['default'] else ''}"
 
 
-def _bad_pipeline(about: config_table.Key, text: str) -> str:
+def _check_pipeline(about: config_table.Key, text: str) -> str:
     if about["kind"] != "pipeline" or text.strip() in ("", "default"):
         return ""
     try:
@@ -100,10 +100,10 @@ def _bad_pipeline(about: config_table.Key, text: str) -> str:
     return ""
 
 
-def _plain(key: str) -> str:
+def _normalise(key: str) -> str:
     """A key without what people write in other ways."""
     return key.lower().replace("-", "").replace("_", "").replace(".", "")
 
 
-def _alike(word: str, other: str) -> float:
+def _compare_names(word: str, other: str) -> float:
     return stdlib.difflib.SequenceMatcher(None, word, other).ratio()

@@ -20,7 +20,7 @@ WARNING = "gitcp.enable-multisession-warning"
 OLD_WARNING = "disable-multisession-warning"
 
 
-def strategy(name: object) -> str | None:
+def find_strategy(name: object) -> str | None:
     """Our name of a strategy, given its name or its legacy one; None when it is neither."""
     return _STRATEGIES.get(name) if isinstance(name, str) else None
 
@@ -36,7 +36,7 @@ def translate(settings: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
     """git config key -> value, for what is not our default; and what to tell the person."""
     values, notes = {}, []
     if "strategy" in settings:
-        name = strategy(settings["strategy"])
+        name = find_strategy(settings["strategy"])
         if name is None:
             notes.append(f"strategy {settings['strategy']!a} of Entire is unknown")
         elif name != "manual-commit":
@@ -52,18 +52,18 @@ def translate(settings: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
     return values, notes
 
 
-def checkpoint_destination(settings: object, remotes: Collection[str], url: str) -> str:
+def choose_destination(settings: object, remotes: Collection[str], url: str) -> str:
     """The URL of the repository, else the remote, that Entire's settings name for checkpoints; ""
     for none, and for what is neither.  url: the code's, for whether git goes there by ssh."""
     options = settings.get("strategy_options") if isinstance(settings, dict) else None
     given = options if isinstance(options, dict) else {}
     remote, name = given.get("checkpoint_remote"), given.get("checkpoint_push_remote")
-    if isinstance(remote, dict) and (address := _address(remote, url)):
+    if isinstance(remote, dict) and (address := _build_url(remote, url)):
         return address
     return name if isinstance(name, str) and name in remotes else ""
 
 
-def _address(remote: Mapping[str, object], url: str) -> str:
+def _build_url(remote: Mapping[str, object], url: str) -> str:
     """The URL of a repository of a forge; "" where a part of it is missing or strange."""
     host, path = _HOSTS.get(str(remote.get("provider"))), str(remote.get("repo") or "")
     parts = path.removesuffix(".git").split("/")

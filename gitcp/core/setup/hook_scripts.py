@@ -47,7 +47,7 @@ command . "$work" # it sets begun; 'gitcp disable --uninstall' takes this hook o
 """
 
 
-def script(hook: str, py: str, entry: str, chain: Chain | None = None) -> str:
+def build_script(hook: str, py: str, entry: str, chain: Chain | None = None) -> str:
     """The text of a git hook; py, entry: absolute, the interpreter and gitcp/entry.py."""
     chain = chain or {"suffix": BACKUP, "shell": "", "lefthook": False}
     suffix, shell = chain["suffix"], chain["shell"]
@@ -57,13 +57,13 @@ def script(hook: str, py: str, entry: str, chain: Chain | None = None) -> str:
         lefthook=f" {LEFTHOOK}" if chain["lefthook"] else "",
         hook=hook,
         suffix=suffix,
-        py=quoted(py),
-        work=quoted(entry.rpartition("/")[0] + "/hooks.sh"),
+        py=quote_path(py),
+        work=quote_path(entry.rpartition("/")[0] + "/hooks.sh"),
         call=f'{shell} -c \'. "${{0%/*}}/{hook}{suffix}"\' "$0"' if shell else '"$next"',
     )
 
 
-def lines_to_add(hook: str) -> str:
+def build_line(hook: str) -> str:
     """The line that does our part in a hook script which is not ours to write: a verdict of
     ours ends that, our own failure does not."""
     stdin = "" if hook in ("post-rewrite", "pre-push") else " </dev/null"
@@ -71,6 +71,6 @@ def lines_to_add(hook: str) -> str:
     return f"! command -v gitcp-hook >/dev/null || {ours} || [ $? -ne 3 ] || exit 1"
 
 
-def quoted(path: str) -> str:
+def quote_path(path: str) -> str:
     """A path as one word of sh."""
     return "'" + path.replace("'", "'\\''") + "'"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gitcp.core.setup.hook_scripts import BACKUP, END, LEFTHOOK, MARKER, TOOLS, script
+from gitcp.core.setup.hook_scripts import BACKUP, END, LEFTHOOK, MARKER, TOOLS, build_script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _LIBRARY = re.compile(r"/lib/python(\d+\.\d+)/")
 _SHELL = re.compile(r"#! ?/(?:usr/)?bin/(?:env )?(\w*sh)\b")
 
 
-def chain_of(hook: str) -> Chain:
+def choose_chain(hook: str) -> Chain:
     """How to call a hook that is moved aside, by its text.
 
     A shell script that looks at its own name (husky) is sourced, so that it still finds it.
@@ -32,7 +32,7 @@ def chain_of(hook: str) -> Chain:
     shell = _SHELL.match(hook)
     named = "$0" in hook and any(sign in hook for sign in ("basename", "##*/", "husky", ")/h"))
     by = shell[1] if shell and named else ""
-    return {"suffix": BACKUP, "shell": by, "lefthook": tool(hook) == "lefthook"}
+    return {"suffix": BACKUP, "shell": by, "lefthook": find_tool(hook) == "lefthook"}
 
 
 def is_ours(text: str) -> bool:
@@ -45,19 +45,19 @@ def is_whole(text: str) -> bool:
     return is_ours(text) and END in text.splitlines()
 
 
-def is_entires(text: str) -> bool:
+def is_entire_hook(text: str) -> bool:
     """Whether a hook file is the original program's (doc/formats.md "The original program")."""
     return _ENTIRE_MARKER in text.splitlines()
 
 
-def tool(text: str) -> str:
+def find_tool(text: str) -> str:
     """The name of the tool that wrote a hook file; '' for none that is known."""
     names = ("pre-commit", "Entire", "lefthook", "husky")
     signs = (*TOOLS, _HUSKY)
     return next((name for name, sign in zip(names, signs, strict=True) if sign in text), "")
 
 
-def baked(text: str) -> tuple[str, str] | None:
+def parse_program(text: str) -> tuple[str, str] | None:
     """The interpreter and the entry that one of our scripts starts."""
     there = _BAKED.search(text) if is_ours(text) else None
     if there is None:
@@ -71,18 +71,18 @@ def is_long(text: str) -> bool:
     return is_ours(text) and "\nany() {" in text
 
 
-def upgraded(py: str, entry: str) -> bool:
+def is_upgraded(py: str, entry: str) -> bool:
     """Whether an interpreter, links followed, is of another version than the place of entry."""
     version, home = _VERSION.search(py), _LIBRARY.search(entry)
     return bool(version and home and version[1] != home[1])
 
 
-def same_tool(text: str, other: str) -> bool:
+def is_same_tool(text: str, other: str) -> bool:
     """Whether two hook files were written by the same tool, which keeps nobody's own work."""
-    return text == other or tool(text) == tool(other) != ""
+    return text == other or find_tool(text) == find_tool(other) != ""
 
 
-def place(hook: str, text: str) -> str:
+def choose_suffix(hook: str, text: str) -> str:
     """The suffix under which our script belongs, by what stands in the hook's place: '' mostly.
 
     pre-commit calls what it finds as `.legacy`, and overwrites that when it finds another's
@@ -91,24 +91,24 @@ def place(hook: str, text: str) -> str:
     return _LEGACY if TOOLS[0] in text and hook != "post-rewrite" else ""
 
 
-def calls(hook: str, text: str, suffix: str) -> bool:
+def is_called(hook: str, text: str, suffix: str) -> bool:
     """Whether a tool's hook calls the file beside it with that suffix."""
     return suffix != "" and (hook + suffix in text or (suffix == _LEGACY and TOOLS[0] in text))
 
 
-def calls_ours(hook: str, text: str, beside: dict[str, str]) -> bool:
+def is_ours_called(hook: str, text: str, beside: dict[str, str]) -> bool:
     """Whether our part of a hook runs: by our script, one that it calls, or the added line.
 
     beside: the files in the hooks directory that have the hook's name and a suffix, by suffix;
     under OWN what husky's hook calls.
     """
     called = [suffix for suffix in beside if suffix and hook + suffix in text]
-    texts = [text, *(beside.get(s, "") for s in [*called, place(hook, text), OWN])]
+    texts = [text, *(beside.get(s, "") for s in [*called, choose_suffix(hook, text), OWN])]
     lines = (f"gitcp-hook {hook}", f"gitcp hook {hook}")
     return any(is_whole(one) or any(line in one for line in lines) for one in texts)
 
 
-def read_chain(text: str) -> Chain | None:
+def parse_chain(text: str) -> Chain | None:
     """What one of our scripts chains; None when it is not as we write it."""
     next_hook, call = _NEXT.search(text), _CALL.search(text)
     if next_hook is None:
@@ -117,13 +117,13 @@ def read_chain(text: str) -> Chain | None:
     return {"suffix": next_hook[1], "shell": by, "lefthook": LEFTHOOK in text}
 
 
-def untouched(hook: str, text: str) -> bool:
+def is_untouched(hook: str, text: str) -> bool:
     """Whether one of our scripts is as this version writes it, whatever paths are baked in."""
-    program, chain = baked(text), read_chain(text)
-    return bool(program and chain and text == script(hook, *program, chain))
+    program, chain = parse_program(text), parse_chain(text)
+    return bool(program and chain and text == build_script(hook, *program, chain))
 
 
-def without_ours(hook: str, text: str, chained: bool) -> str | None:
+def remove_ours(hook: str, text: str, chained: bool) -> str | None:
     """A hook that somebody wrote into, without our lines; None when nothing else is in it.
 
     chained: what stood there before is still beside it, and goes on being called.
@@ -132,7 +132,7 @@ def without_ours(hook: str, text: str, chained: bool) -> str | None:
     _, end, after = rest.partition(END + "\n")
     if not start or not end:
         return text
-    chain = read_chain(text)
+    chain = parse_chain(text)
     if not (before + after).replace("#!/bin/sh", "").strip():
         return None
     line = ""

@@ -38,21 +38,21 @@ ENTIRE_SWITCH = "entire"  # the kind of the file that switches the original prog
 COMMENT = "# gitcp: files of this clone alone"
 
 
-def exclude(text: str, paths: Iterable[str]) -> tuple[str, list[str]]:
+def exclude_paths(text: str, paths: Iterable[str]) -> tuple[str, list[str]]:
     """An exclude file with paths (relative to the top, literal) added; the lines added."""
-    lines = ["/" + _literal(path) for path in paths]
+    lines = ["/" + _escape_pattern(path) for path in paths]
     if COMMENT not in text.splitlines():
         lines.insert(0, COMMENT)
     glue = "" if not text or text.endswith("\n") else "\n"
     return text + glue + "".join(f"{line}\n" for line in lines), lines
 
 
-def without_lines(text: str, lines: Iterable[str]) -> str:
+def remove_lines(text: str, lines: Iterable[str]) -> str:
     """The text without those lines, each wherever it stands."""
     gone = set(lines)
     return "".join(line for line in text.splitlines(True) if line.rstrip("\n") not in gone)
 
 
-def _literal(path: str) -> str:
+def _escape_pattern(path: str) -> str:
     escaped = "".join("\\" + c if c in "*?[\\" else c for c in path)
     return escaped[:-1] + "\\ " if escaped.endswith(" ") else escaped

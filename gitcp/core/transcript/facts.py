@@ -161,7 +161,7 @@ def join_texts(parts: object) -> str:
 
 def extract_prompt(content: object) -> str:
     """What the person typed in the content of a message; '' for what the client says itself."""
-    return prompts.typed(join_texts(content))
+    return prompts.extract_typed(join_texts(content))
 
 
 def extract_text(content: object) -> str:

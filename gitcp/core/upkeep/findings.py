@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
-def finding(code: str, subject: str, reason: str, old: bool = False, **facts: Any) -> Finding:
+def make_finding(code: str, subject: str, reason: str, old: bool = False, **facts: Any) -> Finding:
     """A record of type finding; the table of findings has its severity.  old: it concerns data from
     before the promise was kept, and is a note."""
     head = {"type": "finding", "kind": code, "severity": NOTE if old else ""}
     return {**head, "subject": subject, "reason": reason, **facts}
 
 
-def line(item: Finding) -> str:
+def format_line(item: Finding) -> str:
     """`<code> <severity> <subject>: <reason>`, and what a repair did."""
     words = f"{item['kind']} {item['severity']} {item['subject']}: {item['reason']}"
     return f"{words} ({item['repaired']})" if item.get("repaired") else words
 
 
-def counts(findings: Iterable[Finding]) -> int:
+def count_failures(findings: Iterable[Finding]) -> int:
     """How many are failures: neither notes nor repaired."""
     return sum(1 for one in findings if one["severity"] != NOTE and not one.get("repaired"))

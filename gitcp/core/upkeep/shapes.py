@@ -16,126 +16,133 @@ _ODD = frozenset("~^:?*[\\\x7f").union(map(chr, range(33)))  # in no name of a r
 _LARGEST = 1 << 63  # times in ns are below it too
 
 
-def count(value: object) -> bool:
+def is_count(value: object) -> bool:
     """A number of things."""
     return type(value) is int and 0 <= value < _LARGEST
 
 
-def object_name(value: object) -> bool:
+def is_object_name(value: object) -> bool:
     """An oid or the beginning of one; '' stands for none."""
     return isinstance(value, str) and len(value) <= 64 and _HEX.issuperset(value)
 
 
-def printable(value: object) -> bool:
+def is_printable(value: object) -> bool:
     """A text without control characters."""
     return isinstance(value, str) and value.isprintable()
 
 
-def short_id(value: object) -> bool:
+def is_short_id(value: object) -> bool:
     """The id of a stream, a turn or a checkpoint; '' stands for none."""
     return isinstance(value, str) and len(value) <= 12 and _HEX.issuperset(value)
 
 
-def ref(value: object) -> bool:
+def is_ref(value: object) -> bool:
     """A full ref name; '' stands for none."""
     if not isinstance(value, str) or not value:
         return value == ""
     return value.startswith("refs/") and _ODD.isdisjoint(value) and ".." not in value
 
 
-def mode(value: object) -> bool:
+def is_mode(value: object) -> bool:
     """The mode of a tree's entry."""
     return isinstance(value, str) and len(value) == 6 and value.isdecimal() and value.isascii()
 
 
-def path(value: object) -> bool:
+def is_path(value: object) -> bool:
     """A path inside the worktree."""
     if not isinstance(value, str) or not value or "\0" in value or value[0] == "/":
         return False
     return ".." not in value or ".." not in value.split("/")
 
 
-def files(value: object) -> bool:
+def is_files(value: object) -> bool:
     """An object of the files of a stream: path -> {oid, mode, turn_id}."""
-    if not isinstance(value, dict) or not all(map(path, value)):
+    if not isinstance(value, dict) or not all(map(is_path, value)):
         return False
-    complaints = (wrong(one, _FILE) for one in value.values())
+    complaints = (find_fault(one, _FILE) for one in value.values())
     return not any(complaints)
 
 
-def marked_files(value: object) -> bool:
+def is_marked_files(value: object) -> bool:
     """An object of the files of a stream: path -> [mode, oid]."""
-    if not isinstance(value, dict) or not all(map(path, value)):
+    if not isinstance(value, dict) or not all(map(is_path, value)):
         return False
-    return all(map(entry, value.values()))
+    return all(map(is_entry, value.values()))
 
 
-def entries(value: object) -> bool:
+def is_entries(value: object) -> bool:
     """An object of the entries of a worktree: path -> [mode, oid], null for what is gone."""
-    if not isinstance(value, dict) or not all(map(path, value)):
+    if not isinstance(value, dict) or not all(map(is_path, value)):
         return False
-    return marked_files({name: entry for name, entry in value.items() if entry is not None})
+    return is_marked_files({name: entry for name, entry in value.items() if entry is not None})
 
 
-def entry(value: object) -> bool:
+def is_entry(value: object) -> bool:
     """An entry, [mode, oid]."""
-    return isinstance(value, list) and len(value) == 2 and mode(value[0]) and object_name(value[1])
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and is_mode(value[0])
+        and is_object_name(value[1])
+    )
 
 
-def _chunk(value: object) -> bool:
+def is_chunk(value: object) -> bool:
     """A chunk of a transcript: its oid, its bytes, when it was seen in a pack."""
-    if not isinstance(value, list) or len(value) != 3 or not object_name(value[0]):
+    if not isinstance(value, list) or len(value) != 3 or not is_object_name(value[0]):
         return False
-    return count(value[1]) and type(value[2]) is int
+    return is_count(value[1]) and type(value[2]) is int
 
 
-def texts(value: object) -> bool:
+def is_texts(value: object) -> bool:
     """A text or a list of texts."""
-    return isinstance(value, str) or not wrong(value, [str])
+    return isinstance(value, str) or not find_fault(value, [str])
 
 
-def counts(value: object) -> bool:
+def is_counts(value: object) -> bool:
     """The four counts of tokens that a client reports, in their order."""
-    return isinstance(value, list) and len(value) == 4 and not wrong(value, [int])
+    return isinstance(value, list) and len(value) == 4 and not find_fault(value, [int])
 
 
-def _seconds(value: object) -> bool:
+def is_seconds(value: object) -> bool:
     """A time since 1970."""
     return type(value) in (int, float) and 0 <= value < _LARGEST  # type: ignore[operator]
 
 
-def _owner(value: object) -> bool:
+def is_owner(value: object) -> bool:
     """Whose workspace a commit speaks of; null where it speaks of none."""
     return value is None or isinstance(value, str)
 
 
 _USAGE: Shape = {}
 _USAGE["subagent_tokens?"] = _USAGE
-_FILE = {"oid": object_name, "mode": mode, "turn_id?": str}
-_PROCESS = {"pid": count, "start?": str, "boot_id?": str, "host?": str}
-_VERDICT = {"verdict": str, "ref?": ref, "tip?": object_name, "reason?": str}
+_FILE = {"oid": is_object_name, "mode": is_mode, "turn_id?": str}
+_PROCESS = {"pid": is_count, "start?": str, "boot_id?": str, "host?": str}
+_VERDICT = {"verdict": str, "ref?": is_ref, "tip?": is_object_name, "reason?": str}
 _TASK = dict.fromkeys("agent_id? transcript_path? subagent_type? description? turn?".split(), str)
 _TASKS = {None: _TASK}
-STATE_TURNS = {None: {"number?": count, "prompt": str}}
+STATE_TURNS = {None: {"number?": is_count, "prompt": str}}
 STATE = {
     "session_id": str,
-    "base_commit?": object_name,
-    "attribution_base_commit?": object_name,
-    **dict.fromkeys(("checkpoint_count?", "revision?", "checkpoint_transcript_start?"), count),
-    **dict.fromkeys(("transcript_lines_at_start?", "condensed_transcript_lines?"), count),
+    "base_commit?": is_object_name,
+    "attribution_base_commit?": is_object_name,
+    **dict.fromkeys(("checkpoint_count?", "revision?", "checkpoint_transcript_start?"), is_count),
+    **dict.fromkeys(("transcript_lines_at_start?", "condensed_transcript_lines?"), is_count),
     **dict.fromkeys("worktree_path? worktree_id? agent_type? cli_version?".split(), str),
     **dict.fromkeys("transcript_path? first_prompt? prompt_id? started_at?".split(), str),
     **dict.fromkeys(("ended_at?", "last_interaction_time?"), str),
     "transcript_identifier_at_start?": str,
-    "streams?": [{"id": short_id, "ref": ref, "base_commit?": object_name, "files?": files}],
+    "streams?": [
+        {"id": is_short_id, "ref": is_ref, "base_commit?": is_object_name, "files?": is_files}
+    ],
     **{key: [str] for key in ("files_touched?", "visits?")},
     "turn_id?": str,
     "turns?": STATE_TURNS,
-    "last_checkpoint_id?": short_id,
-    "turn_checkpoint_ids?": [short_id],
-    "pending_finalize?": {"ids": [short_id], "size?": int, "live?": [int]},
-    "shadow_ref?": ref,
-    "shadow_branch_suffix?": count,
+    "last_checkpoint_id?": is_short_id,
+    "turn_checkpoint_ids?": [is_short_id],
+    "pending_finalize?": {"ids": [is_short_id], "size?": int, "live?": [int]},
+    "shadow_ref?": is_ref,
+    "shadow_branch_suffix?": is_count,
     "verdict?": _VERDICT,
     "last_verdict?": _VERDICT,
     "agent_process?": _PROCESS,
@@ -146,87 +153,87 @@ STATE = {
 MARKER = {
     "session_id": str,
     **dict.fromkeys("agent_type worktree_path worktree_id phase".split(), str),
-    "base_commit": object_name,
+    "base_commit": is_object_name,
     "agent_process?": _PROCESS,
     "prompt?": str,
-    "count": count,
+    "count": is_count,
     "visits?": [str],
-    "streams": [{"id": short_id, "ref": ref}],
+    "streams": [{"id": is_short_id, "ref": is_ref}],
 }
 COMMIT_VERDICT = {
-    "id": short_id,
-    "head": object_name,
-    "parent": object_name,
-    "sessions": {None: {"how": str, "paths": [path], "reasons": {None: str}}},
-    "ids?": [short_id],
+    "id": is_short_id,
+    "head": is_object_name,
+    "parent": is_object_name,
+    "sessions": {None: {"how": str, "paths": [is_path], "reasons": {None: str}}},
+    "ids?": [is_short_id],
     **dict.fromkeys(("told?", "commented?"), bool),
     "maker?": _PROCESS,
-    "picked?": object_name,
+    "picked?": is_object_name,
 }
 
 
-def _agent(value: object) -> bool:
+def is_agent(value: object) -> bool:
     """A process; null where it could not be told."""
-    return value is None or not wrong(value, _PROCESS)
+    return value is None or not find_fault(value, _PROCESS)
 
 
-def _look(value: object) -> bool:
+def is_look(value: object) -> bool:
     """What a call began on; null where nobody looked."""
-    return value is None or not wrong(value, _STARTED)
+    return value is None or not find_fault(value, _STARTED)
 
 
-GUARD_HEAD = {"id": object_name, "keys": [str], "sessions": [str], "workspace": _owner}
-_STARTED = {"vcs": str, "name": str, "id": str, "sessions": [str], "workspace": _owner}
+GUARD_HEAD = {"id": is_object_name, "keys": [str], "sessions": [str], "workspace": is_owner}
+_STARTED = {"vcs": str, "name": str, "id": str, "sessions": [str], "workspace": is_owner}
 CLAIM = {
     **dict.fromkeys("key session_id agent_id tool_use_id tool transcript".split(), str),
     "paths": [str],
-    "created": _seconds,
-    "process": _agent,
-    "started": _look,
+    "created": is_seconds,
+    "process": is_agent,
+    "started": is_look,
 }
-LOOK = {"head": object_name, "at": count, "dirty": entries, "cost?": count}
+LOOK = {"head": is_object_name, "at": is_count, "dirty": is_entries, "cost?": is_count}
 # A line of the journal: an edit, a call's two ends, or what else is noted.
 JOURNAL_LINE = {
-    "path?": path,
-    **dict.fromkeys(("before?", "after?"), entry),
-    "base?": object_name,
-    **dict.fromkeys(("at?", "look?", "made?", "since?"), count),
+    "path?": is_path,
+    **dict.fromkeys(("before?", "after?"), is_entry),
+    "base?": is_object_name,
+    **dict.fromkeys(("at?", "look?", "made?", "since?"), is_count),
     **dict.fromkeys(("open?", "close?", "session?", "turn?", "how?", "goes_on?", "task?"), str),
     **{key: [str] for key in ("names?", "ignored?", "settled?", "cut?", "unseen?")},
-    **dict.fromkeys(("looked?", "files?"), entries),
-    "stream?": short_id,
-    "out?": {None: [path]},
+    **dict.fromkeys(("looked?", "files?"), is_entries),
+    "stream?": is_short_id,
+    "out?": {None: [is_path]},
     **{key: {None: list} for key in ("left?", "taken?")},
-    "transcripts?": {None: {"turn": str, "size": count}},
-    "had?": {None: [object_name]},
-    **{key: [object_name] for key in ("trees?", "stashes?")},
+    "transcripts?": {None: {"turn": str, "size": is_count}},
+    "had?": {None: [is_object_name]},
+    **{key: [is_object_name] for key in ("trees?", "stashes?")},
     "from?": [[str]],
 }
 _SCAN = {
-    **dict.fromkeys(("items", "bytes", "skipped"), count),
+    **dict.fromkeys(("items", "bytes", "skipped"), is_count),
     **{key: [str] for key in ("prompts", "written", "subagents")},
     "usage?": _USAGE,
     # What the readers of the clients go on from.
     "carry": {
-        "pending?": {None: texts},
-        "recent?": {None: counts},
+        "pending?": {None: is_texts},
+        "recent?": {None: is_counts},
         "spent?": {None: _USAGE},
-        "total?": counts,
+        "total?": is_counts,
         **dict.fromkeys(("cwd?", "began?"), str),
     },
 }
 TRANSCRIPT = {
-    **dict.fromkeys(("version", "size", "crc"), count),
-    **dict.fromkeys(("lines?", "parts?"), count),
-    "chunks?": [_chunk],
-    "live?": {None: count},
+    **dict.fromkeys(("version", "size", "crc"), is_count),
+    **dict.fromkeys(("lines?", "parts?"), is_count),
+    "chunks?": [is_chunk],
+    "live?": {None: is_count},
     "scan?": _SCAN,
     "document?": list,
 }
 BASELINE = {
-    "head": object_name,
-    "dirty": entries,
-    **dict.fromkeys(("time_ns", "at?", "offset?"), count),
+    "head": is_object_name,
+    "dirty": is_entries,
+    **dict.fromkeys(("time_ns", "at?", "offset?"), is_count),
     **dict.fromkeys(("turn?", "transcript?"), str),
 }
 # What enable wrote.
@@ -236,55 +243,57 @@ MANIFEST = {
             **dict.fromkeys(("path", "kind", "after"), str),
             **dict.fromkeys(("before?", "aside?", "agent?", "worktree?"), str),
             **{key: [str] for key in ("dirs?", "lines?")},
-            "mode?": count,
+            "mode?": is_count,
         }
     ]
 }
 
 
 _NAMES = {str: "text", int: "number", bool: "boolean", dict: "object", list: "list"}
-# The id of a shape -> the shape, which so lives on; and what _fields() returns.
+# The id of a shape -> the shape, which so lives on; and what _list_fields() returns.
 _FIELDS: dict[int, tuple[Shape, dict[str, Shape], frozenset[str]]] = memory.table("shapes")
 
 
-def wrong(value: object, shape: Shape, at: str = "") -> str:
+def find_fault(value: object, shape: Shape, at: str = "") -> str:
     """What is wrong with a value, '' for nothing: `'streams[0].files' is no object`."""
     if isinstance(shape, dict):
-        return _object(value, shape, at)
+        return _find_object_fault(value, shape, at)
     if isinstance(shape, list):
         if not isinstance(value, list):
-            return _no(at, "list")
+            return _format_fault(at, "list")
         for number, one in enumerate(value):
-            if wrong(one, shape[0]):  # where it stands is put into words for a mistake alone
-                return wrong(one, shape[0], f"{at}[{number}]")
+            if find_fault(one, shape[0]):  # where it stands is put into words for a mistake alone
+                return find_fault(one, shape[0], f"{at}[{number}]")
         return ""
     if isinstance(shape, type):
         fits = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
-        return "" if fits else _no(at, _NAMES[shape])
-    return "" if shape(value) else _no(at, shape.__name__.replace("_", " "))
+        return "" if fits else _format_fault(at, _NAMES[shape])
+    if shape(value):
+        return ""
+    return _format_fault(at, shape.__name__.removeprefix("is_").replace("_", " "))
 
 
-def _object(value: object, shape: Shape, at: str) -> str:
+def _find_object_fault(value: object, shape: Shape, at: str) -> str:
     if not isinstance(value, dict):
-        return _no(at, "object")
+        return _format_fault(at, "object")
     if None in shape:
         for key, one in value.items():
-            if wrong(one, shape[None]):
-                return wrong(one, shape[None], f"{at}[{key!a}]")
+            if find_fault(one, shape[None]):
+                return find_fault(one, shape[None], f"{at}[{key!a}]")
         return ""
-    fields, needed = _fields(shape)
+    fields, needed = _list_fields(shape)
     if missing := needed.difference(value):
-        return f"'{_below(at, min(missing))}' is missing"
+        return f"'{_join_key(at, min(missing))}' is missing"
     for key, one in value.items():
         inner = fields.get(key)
         if inner is None or type(one) is inner or (one is None and key not in needed):
             continue
-        if wrong(one, inner):
-            return wrong(one, inner, _below(at, key))
+        if find_fault(one, inner):
+            return find_fault(one, inner, _join_key(at, key))
     return ""
 
 
-def _fields(shape: dict[str, Shape]) -> tuple[dict[str, Shape], frozenset[str]]:
+def _list_fields(shape: dict[str, Shape]) -> tuple[dict[str, Shape], frozenset[str]]:
     """(the shape of each known key, those that must be there), worked out once for a shape."""
     if id(shape) not in _FIELDS:
         fields = {name.removesuffix("?"): inner for name, inner in shape.items()}
@@ -292,9 +301,9 @@ def _fields(shape: dict[str, Shape]) -> tuple[dict[str, Shape], frozenset[str]]:
     return _FIELDS[id(shape)][1:]
 
 
-def _below(at: str, key: str) -> str:
+def _join_key(at: str, key: str) -> str:
     return f"{at}.{key}" if at else key
 
 
-def _no(at: str, what: str) -> str:
+def _format_fault(at: str, what: str) -> str:
     return f"'{at}' is no {what}" if at else f"it is no {what}"

@@ -36,7 +36,7 @@ AGES = (*(name for name, _ in _AGES), "older")
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
-def totals(items: Iterable[Item], by: str, now: float) -> list[Sum]:
+def sum_items(items: Iterable[Item], by: str, now: float) -> list[Sum]:
     """Sums by 'kind' or 'age' in their order, by 'session' the largest first.
 
     What is of no session, or of no known time, has the name ''; where nothing is, no sum.
@@ -45,7 +45,7 @@ def totals(items: Iterable[Item], by: str, now: float) -> list[Sum]:
     for item in items:
         name = item["kind"] if by == "kind" else item["session_id"]
         if by == "age":
-            name = age(now - item["time"]) if item["time"] else ""
+            name = classify_age(now - item["time"]) if item["time"] else ""
         size, count = sum_of.get(name, (0, 0))
         sum_of[name] = (size + item["bytes"], count + 1)
     rows = [(name, *sums) for name, sums in sum_of.items()]
@@ -55,12 +55,12 @@ def totals(items: Iterable[Item], by: str, now: float) -> list[Sum]:
     return sorted(rows, key=lambda row: order.index(row[0]))
 
 
-def age(seconds: float) -> str:
+def classify_age(seconds: float) -> str:
     """The class of an age: made within a day, a week, a month, a year, or before."""
     return next((name for name, limit in _AGES if seconds < limit), "older")
 
 
-def human(count: int) -> str:
+def format_size(count: int) -> str:
     """A number of bytes in its largest unit: `512 B`, `1.4 MiB`."""
     value, unit = float(count), "B"
     for larger in _UNITS:

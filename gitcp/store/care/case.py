@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gitcp.core.upkeep.findings import ERROR, finding
+from gitcp.core.upkeep.findings import ERROR, make_finding
 from gitcp.errors import Error
 from gitcp.store.care.survey import Survey
 from gitcp.store.git.prefetch import Prefetched
@@ -122,5 +122,5 @@ def find(case: Case, rows: Iterable[Row]) -> Iterator[tuple[Row, Finding]]:
                     yield row, {**one, "severity": one["severity"] or row.severity}
         except Error as e:  # what one look stumbles over does not hide what others see
             blind = Row("not-looked", ERROR, look, BLIND)
-            what = finding(blind.code, case.repo.common, f"not all could be looked at: {e}")
+            what = make_finding(blind.code, case.repo.common, f"not all could be looked at: {e}")
             yield blind, {**what, "severity": ERROR}

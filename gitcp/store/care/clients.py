@@ -6,7 +6,7 @@ import os
 
 from gitcp.agents import adapter, list_names
 from gitcp.agents.install import json_text, own_files, settings
-from gitcp.core.upkeep.findings import WARNING, finding
+from gitcp.core.upkeep.findings import WARNING, make_finding
 from gitcp.errors import InputError
 from gitcp.process import files
 from gitcp.record import decode_name
@@ -41,7 +41,7 @@ def look(case: Case) -> Iterator[Finding]:
     names = enabled(repo)
     if not names:
         why = "no agent is recorded: none has hooks of ours"
-        yield finding("agent-hook", repo.common, why, remedy="gitcp enable")
+        yield make_finding("agent-hook", repo.common, why, remedy="gitcp enable")
     called = {str(one.get("agent_type")) for one in case.states}
     for name in [name for name in names if name in list_names()]:  # an adapter knows its own
         client = adapter(name)
@@ -56,7 +56,7 @@ def look(case: Case) -> Iterator[Finding]:
         if not heard.last(repo, name) and client.AGENT_TYPE not in called:
             hint = f"it {client.TRUST}; start it here" if client.TRUST else "start it here once"
             reason = f"enabled, but {name} has never called"
-            yield finding("silent-agent", name, reason, remedy=hint)
+            yield make_finding("silent-agent", name, reason, remedy=hint)
 
 
 def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
@@ -72,10 +72,10 @@ def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     theirs = [file for file in absent if texts[file]]
     for file in theirs:
         reason = f"{name} does not tell of all that it does: '{file}' is yours"
-        yield finding("own-hook", file, reason, remedy=own_files.spell_remedy(client, file))
+        yield make_finding("own-hook", file, reason, remedy=own_files.spell_remedy(client, file))
     if missing := [file for file in absent if file not in theirs]:
         reason = f"{name} does not tell of all that it does: '{missing[0]}' is gone"
-        yield finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+        yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
 
 
 def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
@@ -91,7 +91,7 @@ def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
         if value is not None:
             if value:
                 reason = f"'{client.NO_HOOKS}' in '{path}': {client.NAME} runs no hooks"
-                yield finding("no-hooks", path, reason, remedy="take it out to be recorded")
+                yield make_finding("no-hooks", path, reason, remedy="take it out to be recorded")
             return
 
 
@@ -101,7 +101,7 @@ def _below(repo: Repo, client: Client) -> Iterator[Finding]:
     if client.NAME.encode() not in (files.read_bytes(path) or b""):
         reason = f"{client.NAME} started in a subdirectory does not read the settings of the top"
         what = f"start it at the top, or 'gitcp enable --user --agent {client.NAME}'"
-        yield finding("subdirectory", os.getcwd(), reason, remedy=what)
+        yield make_finding("subdirectory", os.getcwd(), reason, remedy=what)
 
 
 def _settings(repo: Repo, client: Client) -> dict[str, str]:
@@ -124,7 +124,7 @@ def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
             commands = settings.commands(parsed, form)
         except (InputError, ValueError) as e:
             reason = f"{name} cannot read its settings '{path}': {e}"
-            yield finding("settings", path, reason, remedy="edit it")
+            yield make_finding("settings", path, reason, remedy="edit it")
             return
         for event, command in commands:
             if mine(command):
@@ -132,12 +132,12 @@ def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
                 programs.add(tuple(settings.programs(command)))
             elif settings.is_entires(command):
                 reason = f"'{path}' runs the original program at {event}"
-                yield finding("entire", path, reason, remedy=f"gitcp enable --agent {name}")
+                yield make_finding("entire", path, reason, remedy=f"gitcp enable --agent {name}")
     absent = [event for event, *_ in client.HOOKS if event not in events]
     if absent:
         which = "is not recorded" if not events else f"does not tell of {', '.join(absent)}"
         reason = f"{name} {which} in this worktree: its settings have no such hooks"
-        yield finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
+        yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
     for pair in sorted(pair for pair in programs if pair):
         yield from find_in_program(name, pair, f"the hooks of {name} start")
 

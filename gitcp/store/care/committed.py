@@ -7,7 +7,7 @@ import hashlib
 from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.core.transcript import chunks
-from gitcp.core.upkeep.findings import finding
+from gitcp.core.upkeep.findings import make_finding
 from gitcp.core.v1 import schema, summary
 from gitcp.errors import Error
 from gitcp.record import parse_json
@@ -70,7 +70,7 @@ def _checkpoints(
         return
     for ref in refs.listing(repo, place):
         if not ids.parse_checkpoint_ref(ref):
-            yield finding("stray", ref, "no name of a checkpoint")
+            yield make_finding("stray", ref, "no name of a checkpoint")
     with notice.Collected():  # a ref that cannot be read has a finding of its own
         yield from committed_list.trees(repo, objects, place, "")
 
@@ -81,18 +81,18 @@ def _on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Find
     objects.near(oid for mode, oid in entries.values() if mode == TREE)
     for shard, (mode, oid) in entries.items():
         if mode != TREE or len(shard) != 2 or not _HEX.issuperset(shard):
-            yield finding("stray", f"{ref}:{shard}", "part of no checkpoint")
+            yield make_finding("stray", f"{ref}:{shard}", "part of no checkpoint")
             continue
         try:
             below = read_tree(objects, oid)
         except Error as e:
-            yield finding("missing-object", f"{ref}:{shard}", str(e))
+            yield make_finding("missing-object", f"{ref}:{shard}", str(e))
             continue
         for name, (kind, tree) in below.items():
             if kind == TREE and ids.is_checkpoint_id(shard + name):
                 yield shard + name, tree
             else:
-                yield finding("stray", f"{ref}:{shard}/{name}", "part of no checkpoint")
+                yield make_finding("stray", f"{ref}:{shard}/{name}", "part of no checkpoint")
 
 
 def _several(
@@ -105,7 +105,7 @@ def _several(
         try:
             yield from _check_checkpoint(objects, hashes, checkpoint_id, tree, trees)
         except Error as e:  # what is missing does not hide the rest
-            yield finding("missing-object", checkpoint_id, str(e))
+            yield make_finding("missing-object", checkpoint_id, str(e))
     objects.forget()
 
 
@@ -122,14 +122,14 @@ def _check_checkpoint(
     parsed = {name: _json(objects, files) for name, files in folders.items()}
     old = not any((one or {}).get("cli_version") for one in (root, *parsed.values()))
     if root is None:
-        yield finding("bad-summary", cid, "metadata.json is missing or no JSON object")
+        yield make_finding("bad-summary", cid, "metadata.json is missing or no JSON object")
     else:
         yield from _wrong("bad-summary", cid, schema.root(root, cid), old)
         yield from _paths(cid, root, folders, old)
     for name, files in folders.items():
         where, metadata = f"{cid}/{name}", parsed[name]
         if metadata is None:
-            yield finding("bad-metadata", where, "metadata.json is missing or no JSON object")
+            yield make_finding("bad-metadata", where, "metadata.json is missing or no JSON object")
         else:
             yield from _wrong("bad-metadata", where, schema.session(metadata, cid), old)
         yield from _transcript(objects, hashes, where, metadata or {}, files, old)
@@ -144,7 +144,7 @@ def _wrong(code: str, where: str, complaints: schema.Complaints, old: bool) -> I
     for known in (False, True):
         words = [what for what, variation in complaints if variation is known]
         if words:
-            yield finding(code, where, "; ".join(words), old=known or old)
+            yield make_finding(code, where, "; ".join(words), old=known or old)
 
 
 def _paths(
@@ -160,18 +160,18 @@ def _paths(
                 continue
             folder, _, name = path.removeprefix(at).removeprefix("/").partition("/")
             if not path.startswith((at, f"/{folder}/")) or folder not in folders:
-                yield finding("bad-path", cid, f"sessions[{number}] names '{path}'", old)
+                yield make_finding("bad-path", cid, f"sessions[{number}] names '{path}'", old)
                 break
             if name not in folders[folder]:
                 # The original lists a transcript and a hash even where it wrote none.
                 gone = f"sessions[{number}] names '{path}', which is not there"
-                yield finding("bad-path", cid, gone, old or key != "metadata")
+                yield make_finding("bad-path", cid, gone, old or key != "metadata")
     if len(listed) != len(folders):
         more = f"it lists {len(listed)} sessions and has {len(folders)}"
-        yield finding("bad-path", cid, more, old)
+        yield make_finding("bad-path", cid, more, old)
     gaps = [name for n, name in enumerate(folders) if name != str(n)]
     if gaps:
-        yield finding("bad-number", cid, f"its directories are {' '.join(folders)}", old)
+        yield make_finding("bad-number", cid, f"its directories are {' '.join(folders)}", old)
 
 
 def _json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
@@ -221,33 +221,33 @@ def _transcript(
     stored = _content(objects, files)
     if not pieces:
         if stored:
-            yield finding("bad-hash", where, "there is a hash, and no transcript", old)
+            yield make_finding("bad-hash", where, "there is a hash, and no transcript", old)
         return
     if not stored:
         # The original's auto-commit never writes one.
         without = old or metadata.get("strategy") == "auto-commit"
-        yield finding("bad-hash", where, "there is no content_hash.txt", without)
+        yield make_finding("bad-hash", where, "there is no content_hash.txt", without)
         return
     session_id = str(metadata.get("session_id", where))
     actual = hashes.digest(objects, session_id, [oid for _, oid in sorted(pieces.items())])
     if stored != actual:
-        yield finding("bad-hash", where, f"it says '{stored[:80]}', and is '{actual}'", old)
+        yield make_finding("bad-hash", where, f"it says '{stored[:80]}', and is '{actual}'", old)
 
 
 def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Finding]:
     if numbers and numbers != list(range(len(numbers))):
         gone = next(n for n in range(numbers[-1]) if n not in numbers)
-        yield finding("bad-chunk", where, f"'{chunks.format_name(gone)}' is missing")
+        yield make_finding("bad-chunk", where, f"'{chunks.format_name(gone)}' is missing")
     if numbers and numbers[-1] > _LAST:
-        yield finding(
+        yield make_finding(
             "bad-chunk", where, f"'{chunks.format_name(numbers[-1])}' sorts before others"
         )
     for name in files:
         digits = name.removeprefix(chunks.NAME + ".")
         if digits != name and digits[:1].isdecimal() and len(digits) < 3:
-            yield finding("bad-chunk", where, f"'{name}' does not sort as a piece")
+            yield make_finding("bad-chunk", where, f"'{name}' does not sort as a piece")
     if chunks.NAME in files and chunks.LEGACY in files:
-        yield finding("bad-chunk", where, "there are two first pieces")
+        yield make_finding("bad-chunk", where, "there are two first pieces")
 
 
 def _content(objects: Prefetched, files: Tree) -> str:

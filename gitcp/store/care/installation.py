@@ -10,7 +10,7 @@ from shutil import which
 
 from gitcp import jj
 from gitcp.core.setup import hook_scripts, hook_text
-from gitcp.core.upkeep.findings import WARNING, finding
+from gitcp.core.upkeep.findings import WARNING, make_finding
 from gitcp.process.files import Damaged
 from gitcp.start import stdlib
 from gitcp.store.care.case import Row
@@ -65,20 +65,22 @@ def look_at_record(case: Case) -> Iterator[Finding]:
     folder, remedy = repo.shared(), "gitcp enable"
     for path in install.find_no_directories(repo):
         reason = f"'{path}' is no directory, so nothing is recorded"
-        yield finding("manifest", path, reason, remedy=remedy)
+        yield make_finding("manifest", path, reason, remedy=remedy)
     if not os.path.isdir(folder) and os.path.lexists(folder):
         return
     for e in _manifests(repo)[1]:
-        yield finding("manifest", e.path, str(e), remedy=remedy)
+        yield make_finding("manifest", e.path, str(e), remedy=remedy)
     if state(repo) != ABSENT:
         return
     if any(git_hooks.calls_ours(git_hooks.folder(repo), hook) for hook in hook_scripts.HOOKS):
         reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
-        yield finding("manifest", folder, reason, remedy=remedy)
+        yield make_finding("manifest", folder, reason, remedy=remedy)
     elif names := enabled(repo):
         who = ", ".join(names)
         reason = f"{who} is recorded by your own settings, and git has no hooks of gitcp here"
-        yield finding("own-settings", folder, f"{reason}: commits are linked late", remedy=remedy)
+        yield make_finding(
+            "own-settings", folder, f"{reason}: commits are linked late", remedy=remedy
+        )
 
 
 def look_at_settings(case: Case) -> Iterator[Finding]:
@@ -100,25 +102,25 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
     where = git_hooks.folder(repo)
     if os.path.lexists(where) and not os.path.isdir(where):
         reason = f"git runs no hooks here: '{where}' is not a directory"
-        yield finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
+        yield make_finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
         return
     every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
     missing = [hook for hook in every if not git_hooks.calls_ours(where, hook)]
     if missing:
-        tools = {hook_text.tool(every[hook][""]) for hook in missing} - {""}
+        tools = {hook_text.find_tool(every[hook][""]) for hook in missing} - {""}
         who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
         do_not = "does not" if len(missing) == 1 else "do not"
         reason = f"{', '.join(missing)} in '{where}' {do_not} call gitcp{who}"
         inside = any(exclude.inside(where, home) for home in (repo.common, repo.top) if home)
         remedy = "gitcp enable" if inside else "gitcp enable --force"
-        yield finding("git-hook", where, reason, remedy=remedy)
-    if any(hook_text.is_entires(texts[""]) for texts in every.values()):
+        yield make_finding("git-hook", where, reason, remedy=remedy)
+    if any(hook_text.is_entire_hook(texts[""]) for texts in every.values()):
         reason = "the original program's hooks are back: two programs record the same work"
-        yield finding("entire", where, reason, remedy="gitcp enable")
+        yield make_finding("entire", where, reason, remedy="gitcp enable")
     for path in git_hooks.forgotten([where]):
         remedy = "call it from there, or remove it"
-        yield finding("kept-hook", path, f"'{path}' {git_hooks.FORGOTTEN}", remedy=remedy)
-    baked = {hook_text.baked(t) for texts in every.values() for t in texts.values()}
+        yield make_finding("kept-hook", path, f"'{path}' {git_hooks.FORGOTTEN}", remedy=remedy)
+    baked = {hook_text.parse_program(t) for texts in every.values() for t in texts.values()}
     for pair in sorted(pair for pair in baked if pair):
         yield from find_in_program(where, pair, "git's hooks start")
 
@@ -132,7 +134,7 @@ def look_at_age(case: Case) -> Iterator[Finding]:
     old = [h for h, texts in every.items() if any(map(hook_text.is_long, texts.values()))]
     if old:
         reason = f"{', '.join(old)} in '{where}' is what a former gitcp wrote"
-        yield finding("old-hook", where, reason, remedy="gitcp enable")
+        yield make_finding("old-hook", where, reason, remedy="gitcp enable")
 
 
 def find_in_program(subject: str, pair: Iterable[str], who: str) -> Iterator[Finding]:
@@ -143,13 +145,13 @@ def find_in_program(subject: str, pair: Iterable[str], who: str) -> Iterator[Fin
         other = which("gitcp-hook")
         now = f"; '{other}' stands in for it, more slowly" if other else ""
         reason = f"{who} '{gone[0]}', which is gone{now}"
-        yield finding("program", subject, reason, remedy="gitcp enable")
-    elif hook_text.upgraded(os.path.realpath(py), entry):
+        yield make_finding("program", subject, reason, remedy="gitcp enable")
+    elif hook_text.is_upgraded(os.path.realpath(py), entry):
         reason = f"{who} '{py}', which is another Python than gitcp was installed for"
-        yield finding("program", subject, reason, remedy="install gitcp again")
+        yield make_finding("program", subject, reason, remedy="install gitcp again")
     elif not _begins(py):
         reason = f"{who} '{py}', which cannot run"
-        yield finding("program", subject, reason, remedy="install gitcp again")
+        yield make_finding("program", subject, reason, remedy="install gitcp again")
 
 
 def _begins(py: str) -> bool:
@@ -179,7 +181,7 @@ def look_at_failures(case: Case) -> Iterator[Finding]:
         remedy = "it is named until that hook runs well"
         if all(_LATE.search(message) for message in every):
             remedy = "find what is slow here, or raise gitcp.hook-timeout and gitcp.git-timeout"
-        yield finding("warning", case.repo.common, reason, remedy=remedy)
+        yield make_finding("warning", case.repo.common, reason, remedy=remedy)
 
 
 def enable(case: Case, item: Finding) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.console import notice
 from gitcp.core.message import links
 from gitcp.core.render.spans import many
-from gitcp.core.upkeep.findings import finding
+from gitcp.core.upkeep.findings import make_finding
 from gitcp.errors import Error
 from gitcp.record import parse_json
 from gitcp.store.care import committed
@@ -39,7 +39,7 @@ def look(case: Case) -> Iterator[Finding]:
     try:
         commits = commit_list.commits(survey.repo, (), find_commits.CARRYING)
     except Error as e:
-        yield finding("missing-object", "history", str(e))
+        yield make_finding("missing-object", "history", str(e))
         return
     named = [
         (commit["oid"], link["checkpoint_id"])
@@ -52,11 +52,11 @@ def look(case: Case) -> Iterator[Finding]:
     if lost and not stored:
         verb = "names a checkpoint" if len(lost) == 1 else "name checkpoints"
         reason = f"{many(len(lost), 'commit')} {verb}, and none is stored here"
-        yield finding("no-store", "refs/heads/entire/checkpoints/v1", reason)
+        yield make_finding("no-store", "refs/heads/entire/checkpoints/v1", reason)
     else:
         for oid, name in lost:
             reason = f"names '{name}', which is not stored"
-            yield finding("dangling-trailer", oid, reason, checkpoint_id=name)
+            yield make_finding("dangling-trailer", oid, reason, checkpoint_id=name)
     yield from _left_out(survey, stored)
     yield from _notes(survey, stored, named)
 
@@ -66,7 +66,7 @@ def _left_out(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
     for oid, name, session in unhooked.list_left_out(survey.repo, survey.objects, states):
         if name in stored:
             reason = f"'{name}' has no part of session '{session}', whose work is in it"
-            yield finding("left-out", oid, reason, checkpoint_id=name)
+            yield make_finding("left-out", oid, reason, checkpoint_id=name)
 
 
 def _empty(
@@ -81,7 +81,7 @@ def _empty(
     for empty in spread(survey.objects, windows(there, _WINDOW), begin):
         for oid, name in empty:
             reason = f"has nothing of '{name}', which it is linked to"
-            yield finding("empty-link", oid, reason, checkpoint_id=name)
+            yield make_finding("empty-link", oid, reason, checkpoint_id=name)
 
 
 def _without(
@@ -115,14 +115,14 @@ def _notes(
     try:
         every = list(notes.every(survey.objects))
     except Error as e:
-        yield finding("missing-object", notes.REF, str(e))
+        yield make_finding("missing-object", notes.REF, str(e))
         return
     survey.objects.fetch(oid for oid, _ in every)
     for oid, names in every:
         for name in names:
             if name not in stored:
                 reason = f"its note names '{name}', which is not stored"
-                yield finding("dangling-note", oid, reason, checkpoint_id=name)
+                yield make_finding("dangling-note", oid, reason, checkpoint_id=name)
     carriers: dict[str, list[str]] = {}
     for oid, name in noted:
         carriers.setdefault(name, []).append(oid)
@@ -133,7 +133,7 @@ def _notes(
             if home:
                 wrong.add((oid, name))
                 reason = f"its note links it to '{name}', whose work is in {home[:12]} alone"
-                yield finding("wrong-note", oid, reason, checkpoint_id=name)
+                yield make_finding("wrong-note", oid, reason, checkpoint_id=name)
     survey.objects.forget()
     pairs = [(oid, name) for oid, names in every for name in names if (oid, name) not in wrong]
     yield from _empty(survey, pairs, stored)
@@ -144,7 +144,7 @@ def _home(survey: Survey, oid: str, name: str, carriers: list[str]) -> str:
     commit, which has nothing of its work; '' where the note may be right, or a person's."""
     commit = read_commit(survey.objects, oid)
     note = notes.text_on(survey.objects, oid) or b""
-    if commit is None or oid in carriers or name in links.by_hand(note):
+    if commit is None or oid in carriers or name in links.list_by_hand(note):
         return ""
     # What a merge has of the work, where both sides changed a file, must be in none of them.
     sides = commit_changes.against_parents(survey.objects, commit)

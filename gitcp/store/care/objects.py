@@ -6,7 +6,7 @@ import re
 
 from gitcp.console import progress
 from gitcp.core.git.ids import CHECKPOINTS, parse_checkpoint_ref
-from gitcp.core.upkeep.findings import finding
+from gitcp.core.upkeep.findings import make_finding
 from gitcp.errors import GitError
 from gitcp.record import decode_lines, decode_name, encode_lines
 from gitcp.store.git import partial
@@ -46,17 +46,17 @@ def look(case: Case) -> Iterator[Finding]:
         for ref in sorted(names, key=_turn):
             if (code := _code(ref)) and (gone := lacking(case.repo, ref)):
                 lame[ref] = code
-                yield finding(code, ref, f"{len(gone)} objects that it needs are missing")
+                yield make_finding(code, ref, f"{len(gone)} objects that it needs are missing")
         survey.objects.forget()
         survey.renew()
         names = [ref for ref in survey.refs if ref not in lame]
         missing = _missing(survey, [*names, *extra])
     yield from _refs(survey, names)
     if missing is None:
-        yield finding("missing-object", "history", "a commit of it is missing")
+        yield make_finding("missing-object", "history", "a commit of it is missing")
         return
     for oid in missing:
-        yield finding("missing-object", oid, "a ref of ours needs it", oid=oid)
+        yield make_finding("missing-object", oid, "a ref of ours needs it", oid=oid)
     if case.secrets:
         yield from _secrets(survey, [*names, *extra])
 
@@ -80,9 +80,9 @@ def _refs(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
         oid = survey.refs[ref]
         answer = survey.objects.read(oid)
         if answer is None:
-            yield finding("bad-ref", ref, f"its commit '{oid}' is missing", oid=oid)
+            yield make_finding("bad-ref", ref, f"its commit '{oid}' is missing", oid=oid)
         elif answer[1] != "commit":
-            yield finding("bad-ref", ref, f"it is at a {answer[1]}", oid=oid)
+            yield make_finding("bad-ref", ref, f"it is at a {answer[1]}", oid=oid)
 
 
 def _missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
@@ -120,4 +120,4 @@ def _secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
         rules = [rule for rule, _, _ in redactor.find(data, kind)]
         if rules:
             what = f"{len(rules)} found by {', '.join(sorted(set(rules)))}"
-            yield finding("secret", path, f"{what} in blob '{oid}'", oid=oid)
+            yield make_finding("secret", path, f"{what} in blob '{oid}'", oid=oid)

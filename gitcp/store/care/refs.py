@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.upkeep.findings import finding
+from gitcp.core.upkeep.findings import make_finding
 from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.store.care.survey import OURS
@@ -29,16 +29,16 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
         for path in _below(os.path.join(logs, start)):
             ref = os.path.relpath(path, logs)
             if ref not in survey.refs and not os.path.lexists(os.path.join(common, ref)):
-                yield finding("bad-ref", ref, "it is gone, and its reflog is there")
+                yield make_finding("bad-ref", ref, "it is gone, and its reflog is there")
                 survey.renew()
         for path in _below(os.path.join(common, start)):
             ref = os.path.relpath(path, common)
             if not path.endswith(".lock"):
                 if ref not in survey.refs:
-                    yield finding("bad-ref", ref, "git cannot read it")
+                    yield make_finding("bad-ref", ref, "git cannot read it")
                     survey.renew()  # whoever took the finding may have repaired it
             elif files.is_older(path, LOCK_AGE):
-                yield finding("lock", path, "nobody has let go of it for a minute")
+                yield make_finding("lock", path, "nobody has let go of it for a minute")
 
 
 def _below(path: str) -> Iterator[str]:
@@ -51,7 +51,7 @@ def _below(path: str) -> Iterator[str]:
 def look_at_scratch(case: Case) -> Iterator[Finding]:
     """Scratch files, and directories of such, that no process can still be writing."""
     for path in leftovers(case.survey):
-        yield finding("leftover", path, "nothing has touched it for an hour")
+        yield make_finding("leftover", path, "nothing has touched it for an hour")
 
 
 def leftovers(survey: Survey) -> Iterator[str]:
@@ -69,11 +69,11 @@ def look_at_installed(case: Case) -> Iterator[Finding]:
     try:
         known = manifest.load(repo)
     except Error as e:
-        yield finding("changed-hook", repo.shared("installed"), str(e))
+        yield make_finding("changed-hook", repo.shared("installed"), str(e))
         return
     if not known.entries:
         if any(markers.unsettled(state) for state in survey.states):
-            yield finding(
+            yield make_finding(
                 "no-hook", repo.common, "sessions are open; 'gitcp enable' installs hooks"
             )
         return
@@ -86,8 +86,8 @@ def look_at_installed(case: Case) -> Iterator[Finding]:
                 raise
             continue  # the settings of another person, who shares the repository
         if data is None:
-            yield finding("no-hook", path, "it is gone; 'gitcp enable' writes it again")
+            yield make_finding("no-hook", path, "it is gone; 'gitcp enable' writes it again")
         elif entry["kind"] == "hook" and not os.access(path, os.X_OK):
-            yield finding("changed-hook", path, "git cannot run it; 'gitcp enable' mends that")
+            yield make_finding("changed-hook", path, "git cannot run it; 'gitcp enable' mends that")
         elif entry["kind"] == "hook" and files.hash_bytes(data) != entry["after"]:
-            yield finding("changed-hook", path, "it was changed since 'gitcp enable' wrote it")
+            yield make_finding("changed-hook", path, "it was changed since 'gitcp enable' wrote it")

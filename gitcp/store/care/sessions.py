@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from gitcp.core.upkeep.findings import finding
+from gitcp.core.upkeep.findings import make_finding
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.process import files
@@ -41,7 +41,9 @@ def look_at_processes(case: Case) -> Iterator[Finding]:
     """Whether the system tells of processes."""
     if not process.visible():
         reason = "no process can be seen here: who is at work is told by the time alone"
-        yield finding("unseen-processes", "ps", reason, remedy="let gitcp read /proc or run ps")
+        yield make_finding(
+            "unseen-processes", "ps", reason, remedy="let gitcp read /proc or run ps"
+        )
 
 
 def look_at_sessions(case: Case) -> Iterator[Finding]:
@@ -55,17 +57,19 @@ def _session(repo: Repo, state: State) -> Iterator[Finding]:
     name = state["session_id"]
     if why := transcript.unreadable(repo, state.get("transcript_path")):
         reason = f"nothing new is stored of what session '{name}' says: {why}"
-        yield finding("unread-transcript", name, reason, remedy="let its owner read it")
+        yield make_finding("unread-transcript", name, reason, remedy="let its owner read it")
     active = state.get("phase") == "active"
     here = (state.get("worktree_id") or "") == repo.worktree_id
     if active and (why := _left(state)):
         place = "" if here else f"run this in '{state.get('worktree_path')}'"
-        one = finding("dead-session", name, f"session '{name}' is {why}", remedy=place or "end it")
+        one = make_finding(
+            "dead-session", name, f"session '{name}' is {why}", remedy=place or "end it"
+        )
         yield one if here else {**one, "fix": ""}
     elif not active and state.get("turn_checkpoint_ids"):
         count = len(state["turn_checkpoint_ids"])
         reason = f"{count} checkpoints of session '{name}' have an incomplete transcript"
-        one = finding("provisional", name, reason, remedy="complete them")
+        one = make_finding("provisional", name, reason, remedy="complete them")
         yield one if here else {**one, "fix": ""}
 
 
@@ -86,7 +90,7 @@ def look_at_claims(case: Case) -> Iterator[Finding]:
     names = set(files.list_names(repo.own("claims")))
     for key in sorted(names - {claim["key"] for claim in claims.listing(repo)}):
         reason = f"a claim is held for nobody: '{key}'"
-        yield finding("dead-claim", key, reason, remedy="let go of it")
+        yield make_finding("dead-claim", key, reason, remedy="let go of it")
 
 
 def look_at_locks(case: Case) -> Iterator[Finding]:
@@ -101,7 +105,7 @@ def look_at_locks(case: Case) -> Iterator[Finding]:
             continue
         if old:
             reason = f"'{path}' was left behind, and git writes nothing while it is there"
-            yield finding("git-lock", path, reason, remedy="remove it if no git runs")
+            yield make_finding("git-lock", path, reason, remedy="remove it if no git runs")
 
 
 def look_at_links(case: Case) -> Iterator[Finding]:
@@ -110,7 +114,7 @@ def look_at_links(case: Case) -> Iterator[Finding]:
         commit, checkpoint = one["commit"], one["checkpoint_id"]
         reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
         remedy = "link it by a note"
-        yield finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
+        yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
 
 
 def release(case: Case, item: Finding) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.git import ids
-from gitcp.core.upkeep.findings import finding
+from gitcp.core.upkeep.findings import make_finding
 from gitcp.errors import Error
 from gitcp.store.journal import journal
 from gitcp.store.repair import sessions as damaged
@@ -28,17 +28,17 @@ def look(case: Case) -> Iterator[Finding]:
         if state.get("unreadable") == session_read.ANOTHERS:
             continue
         if complaint := _wrong(state):
-            yield finding("bad-state", state["session_id"], complaint)
+            yield make_finding("bad-state", state["session_id"], complaint)
             continue
         yield from _streams(survey, state, known)
         if tip := newer(survey, state):
             reason = f"the copy on '{tip['ref']}' is newer"
-            yield finding("old-state", state["session_id"], reason, ref=tip["ref"])
+            yield make_finding("old-state", state["session_id"], reason, ref=tip["ref"])
         yield from _marker(survey, state)
     names = {state["session_id"] for state in survey.states}
     for name in survey.markers:
         if name not in names:
-            yield finding("lost-state", name, "a marker says it is open, and it has no state")
+            yield make_finding("lost-state", name, "a marker says it is open, and it has no state")
     yield from _orphans(survey)
 
 
@@ -47,7 +47,7 @@ def look_at_journal(case: Case) -> Iterator[Finding]:
     path = case.repo.own(journal.NAME)
     if count := damaged.count_lines(path):
         what = f"{count} of its lines cannot be read" if count > 0 else "it is no file of text"
-        yield finding("bad-journal", path, what)
+        yield make_finding("bad-journal", path, what)
 
 
 def _wrong(state: State) -> str:
@@ -74,7 +74,7 @@ def _streams(survey: Survey, state: State, sessions: set[str]) -> Iterator[Findi
             what = f"stream '{stream['id']}' of {len(stream['files'])} files, which no ref has"
             oids = [file["oid"] for file in stream["files"].values() if file["oid"]]
             there = all(survey.objects.read(oid) for oid in oids)
-            yield finding("lost-stream", state["session_id"], f"names {what}", there)
+            yield make_finding("lost-stream", state["session_id"], f"names {what}", there)
 
 
 def newer(survey: Survey, state: State) -> Tip | None:
@@ -100,11 +100,11 @@ def _marker(survey: Survey, state: State) -> Iterator[Finding]:
     name = state["session_id"]
     if name in survey.markers:
         if not markers.unsettled(state):
-            yield finding("bad-marker", name, "all of it is settled, and its marker is there")
+            yield make_finding("bad-marker", name, "all of it is settled, and its marker is there")
         elif survey.markers[name] != markers.marker(state):
-            yield finding("bad-marker", name, "its marker does not tell what its state does")
+            yield make_finding("bad-marker", name, "its marker does not tell what its state does")
     elif markers.unsettled(state):
-        yield finding("no-marker", name, "not all of it is settled, and it has no marker")
+        yield make_finding("no-marker", name, "not all of it is settled, and it has no marker")
 
 
 def _orphans(survey: Survey) -> Iterator[Finding]:
@@ -114,6 +114,6 @@ def _orphans(survey: Survey) -> Iterator[Finding]:
         if survey.orphaned(tip) and not survey.settled(tip):
             wrote = f"session '{tip['session_id']}' wrote it last"
             reason = f"no state names it; {wrote}: it may be all that is left of it"
-            yield finding("orphan-stream", tip["ref"], reason, oid=tip["oid"])
+            yield make_finding("orphan-stream", tip["ref"], reason, oid=tip["oid"])
     for ref in survey.strangers:
-        yield finding("not-a-stream", ref, "it is not a stream of checkpoints: never touched")
+        yield make_finding("not-a-stream", ref, "it is not a stream of checkpoints: never touched")

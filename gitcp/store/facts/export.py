@@ -64,13 +64,13 @@ def repository(repo: Repo) -> str:
     """The name of a repository by the address of the usual remote; without one its directory."""
     remote = destination.usual(repo)
     url = repo.config.get(f"remote.{remote}.url") if remote else ""
-    return rows.repository_name(url or repo.top or repo.common)
+    return rows.derive_repository_name(url or repo.top or repo.common)
 
 
 def _plan(
     repo: Repo, chosen: Sequence[str], tips: Sequence[str], seen: Set[str]
 ) -> tuple[int, dict[str, str]]:
-    """How many commits are not seen, and rows.changes() of them all."""
+    """How many commits are not seen, and rows.find_changes() of them all."""
     form = "--no-show-signature", "--format=%H %P"
     log = repo.git.stream_records("log", "-z", *form, "--end-of-options", *chosen, "--")
     try:
@@ -78,7 +78,7 @@ def _plan(
     except GitError as e:
         raise e.plain() from None
     new = sum(row[0] not in seen for row in graph)
-    return new, rows.changes(graph, tips[0]) if tips and new else {}
+    return new, rows.find_changes(graph, tips[0]) if tips and new else {}
 
 
 def _ends(repo: Repo, chosen: Sequence[str]) -> list[str]:
@@ -89,9 +89,9 @@ def _add(
     batch: Batch, teams: Teams, came: dict[str, str], light: bool, commit: Commit, more: Rows
 ) -> None:
     oid = commit["oid"]
-    every = rows.commit_rows(commit, teams, came.get(oid, oid), light)
+    every = rows.make_commit_rows(commit, teams, came.get(oid, oid), light)
     every["sessions"] = [prices.with_price(row, commit) for row in every["sessions"]]
-    batch.add(rows.lead(batch.repository, commit), {**every, **more})
+    batch.add(rows.make_lead_columns(batch.repository, commit), {**every, **more})
 
 
 def _tell(
@@ -115,9 +115,9 @@ def _tell(
             time = int(commit["author"].rpartition(" ")[2])
             lived = []
             if replay:
-                replay.survival.born = rows.day(time)
+                replay.survival.born = rows.round_to_day(time)
                 replay.take(commit)
-                lived = rows.survival_rows(replay.survival.events(), time)
+                lived = rows.make_survival_rows(replay.survival.events(), time)
             if spoken is not None:
                 add(commit, {**spoken, "survival": lived})
     gc.enable()
@@ -135,6 +135,6 @@ def _read(seen: Set[str], prompts: bool, evidence: Evidence, change: Change) -> 
         except Error:
             data = {}
         transcript = items(data.get(record["session_id"], b""))
-        for table, every in rows.spoken_rows(record, transcript, prompts).items():
+        for table, every in rows.make_spoken_rows(record, transcript, prompts).items():
             spoken[table] += every
     return commit, spoken

@@ -98,7 +98,7 @@ def _try_one(source: Source, directory: str, light: bool) -> Record:
 
 
 def _about(source: Source) -> Record:
-    return {"type": "exported", "repository": rows.repository_name(source[0])}
+    return {"type": "exported", "repository": rows.derive_repository_name(source[0])}
 
 
 def export_one(source: Source, directory: str, light: bool) -> Record:

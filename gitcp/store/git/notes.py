@@ -27,13 +27,15 @@ AI = "refs/notes/ai"  # of Git AI and whoever writes its format
 def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
     """Note on commit (full oid) that it belongs to checkpoint_id; known already: nothing."""
     one = ids.checkpoint_id(checkpoint_id)
-    change(repo, objects, commit, lambda note: links.added(note or b"", one))
+    change(repo, objects, commit, lambda note: links.add_link(note or b"", one))
 
 
 def take_away(repo: Repo, objects: Objects, commit: str, checkpoint_id: str, reason: str) -> None:
     """Note on commit (full oid) that it does not belong to checkpoint_id, whatever its message
     says."""
-    change(repo, objects, commit, lambda note: links.taken_away(note or b"", checkpoint_id, reason))
+    change(
+        repo, objects, commit, lambda note: links.remove_link(note or b"", checkpoint_id, reason)
+    )
 
 
 def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
@@ -117,7 +119,7 @@ def every(objects: Objects) -> Iterator[tuple[str, list[str]]]:
 
 def parse(note: bytes) -> list[str]:
     """The checkpoint ids of a note's text."""
-    return list(links.carried(b"", note))
+    return list(links.list_carried(b"", note))
 
 
 def place(

@@ -14,7 +14,7 @@ from binascii import crc32
 from gitcp import trace
 from gitcp.console import notice
 from gitcp.core.json import loads
-from gitcp.core.upkeep.shapes import wrong
+from gitcp.core.upkeep.shapes import find_fault
 from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.process.files import LARGEST, Damaged, move_aside, open_file, put_file, read_file
@@ -53,7 +53,7 @@ def checked(path: str, data: bytes, shape: Shape) -> Any:
         value = loads(data)
     except (ValueError, RecursionError) as e:
         raise Damaged(path, str(e)) from None
-    if why := wrong(value, shape):
+    if why := find_fault(value, shape):
         raise Damaged(path, why)
     return value
 

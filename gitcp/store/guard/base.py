@@ -67,7 +67,7 @@ def is_jj(repo: Repo) -> bool:
 
 def _change(repo: Repo, change: Change) -> Look:
     name = change["change"]
-    return verdict.look("jj", name, name, change["message"], keys(repo))
+    return verdict.make_look("jj", name, name, change["message"], keys(repo))
 
 
 def _branch(repo: Repo) -> str:
@@ -85,7 +85,7 @@ def _branch(repo: Repo) -> str:
 
 def _commit(repo: Repo, name: str, oid: str | None) -> Look:
     if oid is None:
-        return verdict.look("git", name, _UNBORN, b"", ())
+        return verdict.make_look("git", name, _UNBORN, b"", ())
     wanted = keys(repo)
     known = _remembered(repo)
     if known.get("id") != oid or known.get("keys") != list(wanted):
@@ -98,8 +98,8 @@ def _commit(repo: Repo, name: str, oid: str | None) -> Look:
 def _read(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
     message = Objects.shared(repo).need(oid, "commit").partition(b"\n\n")[2]
     return {
-        "sessions": verdict.sessions_named(message, wanted),
-        "workspace": verdict.workspace_owner(message),
+        "sessions": verdict.read_sessions(message, wanted),
+        "workspace": verdict.find_workspace_owner(message),
     }
 
 

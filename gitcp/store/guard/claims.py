@@ -71,7 +71,7 @@ def take(
     while True:
         with _locked(repo):
             held = _living(repo)
-            other = claim_rules.in_the_way(mine, held)
+            other = claim_rules.find_blocking_claim(mine, held)
             if other and ended(other[0]):
                 _remove(repo, other[0]["key"])
                 continue
@@ -91,7 +91,7 @@ def put(repo: Repo, mine: Claim) -> tuple[Claim, str] | None:
     """Claim paths whoever holds them; who that is, and which of them."""
     with _locked(repo):
         held = _living(repo)
-        other = claim_rules.in_the_way(mine, held)
+        other = claim_rules.find_blocking_claim(mine, held)
         if other and ended(other[0]):
             _remove(repo, other[0]["key"])
             other = None
@@ -125,7 +125,7 @@ def ended(claim: Claim) -> bool:
     data = files.peek(claim["transcript"], -_TAIL)
     seconds, rest = divmod(int(claim["created"] * 1000), 1000)
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
-    return claim_rules.ended(data, claim["tool_use_id"], since)
+    return claim_rules.has_ended(data, claim["tool_use_id"], since)
 
 
 def _locked(repo: Repo) -> exclusive:
@@ -163,7 +163,7 @@ def _stands(repo: Repo, claim: Claim) -> bool:
 def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
     """Forget the same agent's earlier writes that are over: without ids, all of them are."""
     for claim in held:
-        earlier = claim["key"] != mine["key"] and claim_rules.same_agent(mine, claim)
+        earlier = claim["key"] != mine["key"] and claim_rules.is_same_agent(mine, claim)
         if earlier and claim["paths"] and (not claim["tool_use_id"] or ended(claim)):
             _remove(repo, claim["key"])
 

@@ -66,7 +66,7 @@ def _start(
 ) -> str:
     """What speaks against a call in one working copy; pausing: None where nothing is denied."""
     now, session_id, objection = base.now(repo), event["session_id"], ""
-    judged = verdict.at_start(now, session_id, _live(repo, now))
+    judged = verdict.judge_start(now, session_id, _live(repo, now))
     if judged["verdict"] != "allow" and not _only_moves(event):
         _note(judged)
         objection = _words(judged, session_id)
@@ -84,7 +84,7 @@ def _start(
     else:
         held = claims.take(repo, mine, _wait(repo), pausing)
     if held:
-        judged = verdict.editing(now, {**held[0], "path": held[1]})
+        judged = verdict.judge_editing(now, {**held[0], "path": held[1]})
         _note(judged)
         editing = _words(judged, session_id, age=_age(held[0]))
         objection = f"{objection}\n\n{editing}" if objection else editing
@@ -95,7 +95,7 @@ def _only_moves(event: Record) -> bool:
     command = str((event.get("tool") or {}).get("command") or "")
     if not command:
         return False
-    return late.discards.only_moves(command)
+    return late.discards.has_only_moves(command)
 
 
 def _discards(repo: Repo, event: Record, now: Look) -> list[Verdict]:
@@ -109,7 +109,7 @@ def _discards(repo: Repo, event: Record, now: Look) -> list[Verdict]:
     if not losses:
         return []
     lost = late.open_elsewhere.find_lost(repo, event["session_id"], losses)
-    return [verdict.discarding(now, other, paths) for other, paths in lost.items()]
+    return [verdict.judge_discard(now, other, paths) for other, paths in lost.items()]
 
 
 def end(repo: Repo, event: Record) -> tuple[str, bool]:
@@ -153,7 +153,7 @@ def _end(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
         return None
     now, session_id = base.now(repo), claim["session_id"]
     original = now if started["name"] == now["name"] else base.look_again(repo, started)
-    judged = verdict.at_end(started, original, now, session_id, _live(repo, now, original))
+    judged = verdict.judge_end(started, original, now, session_id, _live(repo, now, original))
     # A command may move HEAD: that is what it was for.
     if judged["verdict"] == "allow" or (judged["verdict"] == "moved" and not claim["paths"]):
         return None
@@ -164,7 +164,7 @@ def _end(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
 def greet(repo: Repo, event: Record) -> str:
     """At a prompt: what would speak against its first edit, and who else is at work here."""
     now, session_id = base.now(repo), event["session_id"]
-    judged = verdict.at_start(now, session_id, _live(repo, now))
+    judged = verdict.judge_start(now, session_id, _live(repo, now))
     lines = []
     if judged["verdict"] != "allow":
         _note(judged)
@@ -187,7 +187,7 @@ def _company(repo: Repo, session_ids: list[str]) -> str:
 
 
 def _words(judged: Verdict, session_id: str, path: str = "", age: str = "") -> str:
-    return late.messages.text(judged, session_id, path, age)
+    return late.messages.format_refusal(judged, session_id, path, age)
 
 
 def _live(repo: Repo, *seen: Look | None) -> set[str]:

@@ -226,7 +226,9 @@ class Planner:
         """Whether somebody has linked a commit, or refused to have it linked by an import."""
         message, note = find_commits.texts(self._contents, oid)
         mine = import_id(oid)
-        return bool(set(links.linked(message, note)) - {mine}) or mine in links.removed(note)
+        return bool(set(links.list_links(message, note)) - {mine}) or mine in links.list_removed(
+            note
+        )
 
     def _is_ancestor(self, old: str, new: str) -> bool:
         if (old, new) not in self._ancestors:

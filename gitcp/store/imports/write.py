@@ -157,7 +157,7 @@ def _link(repo: Repo, objects: Objects, wanted: Sequence[Link]) -> list[Effect]:
 
 
 def _noted(link: Link, note: bytes | None) -> bytes:
-    edit = links.made_by_hand if link["by_hand"] else links.added
+    edit = links.add_link_by_hand if link["by_hand"] else links.add_link
     return edit(note or b"", link["checkpoint_id"])
 
 

@@ -14,7 +14,7 @@ import os
 
 from gitcp import trace
 from gitcp.core.decide.difference import ABSENT
-from gitcp.core.upkeep.shapes import object_name
+from gitcp.core.upkeep.shapes import is_object_name
 from gitcp.start import late
 from gitcp.store.git import commit_changes, private, reflog
 from gitcp.store.git.commit import need_commit, read_commit, rev_list
@@ -50,7 +50,7 @@ def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
 def find(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     """The commits with an id that HEAD, at head, has lost, oldest first, as they were listed or a
     reset since has left them."""
-    listed = private.words(repo.own("taken-back"), object_name)
+    listed = private.words(repo.own("taken-back"), is_object_name)
     lost = [*listed, *_reset(repo, objects, head)]
     if not lost:
         return []
@@ -123,7 +123,7 @@ def add(repo: Repo, commits: Iterable[str]) -> None:
     """Content of these commits may be committed again: it is looked for."""
     path = repo.own("taken-back")
     private.write_words(
-        repo, path, list(dict.fromkeys([*private.words(path, object_name), *commits]))
+        repo, path, list(dict.fromkeys([*private.words(path, is_object_name), *commits]))
     )
 
 
@@ -154,7 +154,7 @@ def _looked(repo: Repo) -> bool:
 
 def look_again(repo: Repo, head: str) -> None:
     """Where HEAD is what ORIG_HEAD names, a reset from there leaves that file: look at it then."""
-    if private.words(_at(repo), object_name) == [head]:
+    if private.words(_at(repo), is_object_name) == [head]:
         private.remove(repo, repo.own("orig-head"))
 
 
@@ -174,7 +174,7 @@ def _look(repo: Repo, *, seen: bool) -> None:
 def _reset(repo: Repo, objects: Objects, head: str) -> list[str]:
     """The commits that only ORIG_HEAD has, oldest first; looked at once.  One whose ids are on
     commits that took its place, as after a rebase, is not lost."""
-    orig = "".join(private.words(_at(repo), object_name))
+    orig = "".join(private.words(_at(repo), is_object_name))
     # At HEAD nothing is taken back yet, but it may be, and git leave the file that says so.
     if not orig or (orig != head and _looked(repo)):
         return []

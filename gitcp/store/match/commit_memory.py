@@ -22,7 +22,7 @@ _MOST = 200  # commits remembered
 
 def read_judged(repo: Repo) -> list[str]:
     """The oids of the commits judged in this worktree, oldest first."""
-    return private.words(repo.own("judged"), shapes.object_name)
+    return private.words(repo.own("judged"), shapes.is_object_name)
 
 
 def add_judged(repo: Repo, commit: str, parent: str) -> None:
@@ -35,7 +35,7 @@ def add_judged(repo: Repo, commit: str, parent: str) -> None:
 
 def read_looked(repo: Repo) -> str:
     """Where HEAD was when no commit here was left to be judged, '' when that is not known."""
-    return "".join(private.words(repo.own("looked"), shapes.object_name))
+    return "".join(private.words(repo.own("looked"), shapes.is_object_name))
 
 
 def write_looked(repo: Repo, head: str) -> None:
@@ -50,7 +50,7 @@ def is_unseen(repo: Repo, head: str) -> bool:
 
 def read_refused(repo: Repo) -> set[str]:
     """The ids that a person refused in this repository: nothing but `gitcp link` links them."""
-    return set(private.words(repo.shared("dismissed"), shapes.short_id))
+    return set(private.words(repo.shared("dismissed"), shapes.is_short_id))
 
 
 def write_refused(repo: Repo, ids: Iterable[str], allowed: str = "") -> None:

@@ -106,7 +106,7 @@ def evident(repo: Repo, objects: Objects, ids: Collection[str], changes: Changes
 
 
 def _ids_in(repo: Repo, name: str) -> list[str]:
-    return trailers.anywhere(encode_name(_text(repo, name)))
+    return trailers.find_anywhere(encode_name(_text(repo, name)))
 
 
 def _text(repo: Repo, name: str) -> str:

@@ -40,7 +40,9 @@ def link(ctx: Context, commit: Commit, name: str) -> str:
         raise Error(f"no such checkpoint or session: '{name}'")
     kind, key = meant
     checkpoint_id = key if kind == "checkpoint" else _of_session(ctx, commit, key)
-    _note(ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.made_by_hand, checkpoint_id)
+    _note(
+        ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.add_link_by_hand, checkpoint_id
+    )
     commit_memory.write_refused(ctx.repo, (), allowed=checkpoint_id)
     return checkpoint_id
 
@@ -57,7 +59,7 @@ def unlink(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
         raise Error(f"'{commit['oid'][:12]}' is not linked to {what}")
     reason = redaction.text(ctx.repo, reason)
     for one in gone:
-        _note(ctx.repo, ctx.objects, commit, "unlink", one, links.taken_away, one, reason)
+        _note(ctx.repo, ctx.objects, commit, "unlink", one, links.remove_link, one, reason)
     commit_memory.write_refused(ctx.repo, gone)
     return gone
 
@@ -69,7 +71,7 @@ def take_back(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str
     if commit is None or checkpoint_id not in notes.parse(notes.text_on(objects, oid) or b""):
         return ""
     why = "no work of it"
-    _note(repo, objects, commit, "fsck", checkpoint_id, links.taken_away, checkpoint_id, why)
+    _note(repo, objects, commit, "fsck", checkpoint_id, links.remove_link, checkpoint_id, why)
     return "took the link away; 'gitcp undo' brings it back"
 
 

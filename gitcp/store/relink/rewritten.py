@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp import jj, trace
-from gitcp.core.upkeep.shapes import object_name
+from gitcp.core.upkeep.shapes import is_object_name
 from gitcp.errors import Error
 from gitcp.store.git import private, reflog
 from gitcp.store.git.commit import read_commit, rev_list
@@ -73,7 +73,7 @@ def _replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[st
 def _noted(repo: Repo, name: str) -> str:
     """What git has noted of a rebase that is under way, '' where it has not."""
     folders = (os.path.join(repo.git_dir, way) for way in ("rebase-merge", "rebase-apply"))
-    words = (private.words(os.path.join(folder, name), object_name) for folder in folders)
+    words = (private.words(os.path.join(folder, name), is_object_name) for folder in folders)
     return next((one[0] for one in words if one), "")
 
 

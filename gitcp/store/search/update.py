@@ -240,7 +240,7 @@ def _stamp(state: State) -> str:
 
 
 def _live_turns(repo: Repo, state: State) -> list[Turn]:
-    data = redaction.redactor(repo, state["session_id"]).jsonl(conversation.live(state))
+    data = redaction.redactor(repo, state["session_id"]).redact_jsonl(conversation.live(state))
     return list(cut_turns(data, _start(state)))
 
 
@@ -362,7 +362,7 @@ def _linked(repo: Repo, objects: Objects) -> Iterator[Commit]:
     args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%an%n%ct%n%s%n%B")
     for item in repo.git.stream_records(*args, *find_commits.CARRYING):
         oid, author, seconds, subject, message = decode_name(item).split("\n", 4)
-        for checkpoint in links.linked(encode_name(message), reader.text(oid) or b""):
+        for checkpoint in links.list_links(encode_name(message), reader.text(oid) or b""):
             yield oid, author, int(seconds or 0), subject, checkpoint, message
     for oid, names in notes.every(objects):
         commit = read_commit(objects, oid)

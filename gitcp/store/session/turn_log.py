@@ -95,7 +95,7 @@ def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) ->
 
 def middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
     """What reach_middle() kept in this turn; None when nothing was."""
-    entries = private.cached(repo.own("turn", f"{session_id}.middle"), shapes.entries)
+    entries = private.cached(repo.own("turn", f"{session_id}.middle"), shapes.is_entries)
     return None if entries is None else _tuples(entries)
 
 

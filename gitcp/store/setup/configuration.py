@@ -7,7 +7,7 @@ import os
 from gitcp import pipelines
 from gitcp.core import config_table
 from gitcp.core.setup import config_check
-from gitcp.core.upkeep.findings import finding
+from gitcp.core.upkeep.findings import make_finding
 from gitcp.store.setup import strategy
 
 TYPE_CHECKING = False
@@ -27,13 +27,13 @@ def findings(repo: Repo) -> list[Finding]:
     """A record of type finding for each value or name that is wrong, without asking git anew
     where nothing is."""
     every = []
-    for key, value, why in config_check.complaints(repo.config.values()):
+    for key, value, why in config_check.list_complaints(repo.config.values()):
         reason = f"'{key} = {value}' in {place(origin(repo, key, value))}: {why}"
         remedy = f"set it anew, or 'git config --unset {key}'"
-        every.append(finding("config", key, reason, remedy=remedy))
+        every.append(make_finding("config", key, reason, remedy=remedy))
     if repo.jj and strategy.configured(repo) == strategy.AUTO:
         reason = "gitcp.strategy = auto-commit does not hold in jj: turns end with a checkpoint"
-        every.append(finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
+        every.append(make_finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
     return every
 
 
@@ -69,7 +69,7 @@ def place(where: Origin) -> str:
 def _line(file: str, key: str, value: str) -> int:
     try:
         with open(file, encoding="utf-8", errors="surrogateescape") as f:
-            return config_check.line_of(f.read(), key, value)
+            return config_check.find_line(f.read(), key, value)
     except OSError:
         return 0
 
@@ -81,12 +81,12 @@ def settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
     value: what holds; text: what is set, '' for nothing; origin: where; complaint: what is wrong.
     """
     values = repo.config.values()
-    wrong = {(key, text): why for key, text, why in config_check.complaints(values)}
+    wrong = {(key, text): why for key, text, why in config_check.list_complaints(values)}
     pipes = {key for key in values if key.startswith("gitcp.") and key.endswith(".pipeline")}
     besides = sorted(pipes | {key for key, _ in wrong})
     records: list[Record] = []
     for key in keys or dict.fromkeys([*config_table.KEYS, *besides]):
-        about = config_check.table(key, pipelines.DEFAULT)
+        about = config_check.find_key(key, pipelines.DEFAULT)
         texts = values.get(key, [])
         if about and not about.get("many"):
             texts = texts[-1:]

@@ -90,7 +90,7 @@ def _copy_template(repo: Repo, own: str) -> None:
 def _hooks(own: str, baked: tuple[str, str]) -> Iterator[Write]:
     for hook in hook_scripts.HOOKS:
         path = os.path.join(own, "hooks", hook)
-        data = hook_scripts.script(hook, *baked).encode("utf-8", "surrogateescape")
+        data = hook_scripts.build_script(hook, *baked).encode("utf-8", "surrogateescape")
         if git_hooks.read_texts(os.path.dirname(path), hook)[""].encode() != data:
             note = f"wrote '{path}', for new repositories"
             yield {"path": path, "kind": "hook", "data": data, "note": note, "user": True}

@@ -40,7 +40,7 @@ def carried(repo: Repo, paths: Iterable[str]) -> list[str]:
 def plan(repo: Repo, paths: list[str]) -> Write:
     """What keeps names, relative to the top, out of commits of this clone."""
     path = os.path.join(repo.common, "info", "exclude")
-    after, lines = installation.exclude(decode_name(files.read_bytes(path) or b""), paths)
+    after, lines = installation.exclude_paths(decode_name(files.read_bytes(path) or b""), paths)
     note = f"wrote '{path}', to keep {', '.join(paths)} out of commits"
     return {
         "path": path,

@@ -44,13 +44,13 @@ def calls_ours(where: str, hook: str) -> bool:
     if not os.access(os.path.join(where, hook), os.X_OK):
         return False
     texts = read_texts(where, hook)
-    return hook_text.calls_ours(hook, texts[""], texts)
+    return hook_text.is_ours_called(hook, texts[""], texts)
 
 
 def read_texts(where: str, hook: str) -> dict[str, str]:
     """suffix -> text of the files of a hook; under OWN that of the file which husky's calls."""
     texts = Beside(where, hook).texts
-    if is_huskys(where) and hook_text.tool(texts[""]) == "husky":
+    if is_huskys(where) and hook_text.find_tool(texts[""]) == "husky":
         own = files.peek(os.path.join(os.path.dirname(where), hook))
         return {**texts, hook_text.OWN: decode_name(own)} if own else texts
     return texts
@@ -72,14 +72,14 @@ def plan(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -> Plan
     refused = []
     for hook in hook_scripts.HOOKS:
         beside = Beside(where, hook)
-        if hook in closed and hook_text.calls_ours(hook, beside.texts[""], beside.texts):
+        if hook in closed and hook_text.is_ours_called(hook, beside.texts[""], beside.texts):
             continue
         if is_huskys(where):
             above = _plan_for_husky(beside, hook, (py, entry), force)
             if above is not None:
                 writes += above
                 continue
-        moves = beside.plan(hook_text.place(hook, beside.texts[""]))
+        moves = beside.plan(hook_text.choose_suffix(hook, beside.texts[""]))
         answer = _plan_one(beside, hook, record, (py, entry), force)
         if isinstance(answer, str):
             notes.append(answer)
@@ -104,7 +104,7 @@ def _plan_for_husky(
     `npm install`; None where a file of theirs is there and nothing was asked for."""
     above = os.path.dirname(os.path.dirname(beside.path))
     own = Beside(above, hook)
-    old, line = own.texts[""], hook_scripts.lines_to_add(hook)
+    old, line = own.texts[""], hook_scripts.build_line(hook)
     if old and not hook_text.is_ours(old) and line not in old and not force:
         return None
     moves = beside.plan()
@@ -113,7 +113,7 @@ def _plan_for_husky(
     moves += own.plan()
     write: Write = {"path": own.path, "kind": "hook", "data": b"", "note": "", "alone": True}
     if not old or hook_text.is_ours(old):
-        write["data"] = encode_name(hook_scripts.script(hook, *baked))
+        write["data"] = encode_name(hook_scripts.build_script(hook, *baked))
         write["note"] = f"wrote '{own.path}', which husky calls"
     elif line not in old:
         glue = "" if old.endswith("\n") else "\n"
@@ -144,7 +144,7 @@ def _moved_here(record: Manifest, entry: Entry) -> bool:
     if entry["kind"] != "hook" or record.intact(entry):
         return False
     hook, old = os.path.basename(path).partition(".")[0], decode_name(files.read_bytes(path) or b"")
-    return hook_text.is_ours(old) and hook_text.untouched(hook, old)
+    return hook_text.is_ours(old) and hook_text.is_untouched(hook, old)
 
 
 def forgotten(folders: Iterable[str]) -> list[str]:
@@ -162,31 +162,31 @@ def _plan_one(
     beside: Beside, hook: str, record: Manifest, baked: tuple[str, str], force: bool
 ) -> Write | str | None:
     """What to write, or what to say, or neither: it is there."""
-    place = hook_text.place(hook, beside.texts[""])
+    place = hook_text.choose_suffix(hook, beside.texts[""])
     path, old = beside.path + place, beside.texts.get(place, "")
     chain: Chain | None = None
     new: Write = {
         "path": path, "kind": "hook", "data": b"", "note": f"wrote '{path}'", "alone": True,
     }  # fmt: skip
     if hook_text.is_ours(old):
-        mine = record.wrote(encode_name(old)) or hook_text.untouched(hook, old)
+        mine = record.wrote(encode_name(old)) or hook_text.is_untouched(hook, old)
         if hook_text.is_whole(old) and not (mine or force):
             return _EDITED.format(path)
-        chain = hook_text.read_chain(old)
+        chain = hook_text.parse_chain(old)
         if not record.find(path):
             new["adopted"] = True
             if chain and chain["suffix"] in beside.texts:
                 new["aside"] = chain["suffix"]
-    elif hook_text.is_entires(old):
+    elif hook_text.is_entire_hook(old):
         if hook_text.ENTIRE_BACKUP in beside.texts:
-            chain = hook_text.chain_of(beside.texts[hook_text.ENTIRE_BACKUP])
+            chain = hook_text.choose_chain(beside.texts[hook_text.ENTIRE_BACKUP])
             chain["suffix"] = hook_text.ENTIRE_BACKUP
         new["note"], new["aside"] = f"took over '{path}' from Entire", ""
     elif os.path.lexists(path):
-        chain, new["aside"] = hook_text.chain_of(old), hook_scripts.BACKUP
+        chain, new["aside"] = hook_text.choose_chain(old), hook_scripts.BACKUP
         chain["suffix"] = place + hook_scripts.BACKUP
         new["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
-    new["data"] = encode_name(hook_scripts.script(hook, *baked, chain))
+    new["data"] = encode_name(hook_scripts.build_script(hook, *baked, chain))
     there = decode_name(new["data"]) == old and os.access(path, os.X_OK)
     return None if there and record.find(path) else new
 
@@ -206,13 +206,13 @@ def without_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
     """Somebody's hook without our part; None when that was all of it."""
     aside = entry["aside"]
     chained = bool(aside) and os.path.lexists(path + aside)
-    left = hook_text.without_ours(os.path.basename(path), decode_name(data), chained)
+    left = hook_text.remove_ours(os.path.basename(path), decode_name(data), chained)
     return None if left is None else encode_name(left)
 
 
 def _refusal(where: str, outside: bool, hooks: Iterable[str]) -> str:
     why = "is outside the repository" if outside else "has hooks that are tracked"
-    lines = [f"    {where}/{hook}: {hook_scripts.lines_to_add(hook)}" for hook in hooks]
+    lines = [f"    {where}/{hook}: {hook_scripts.build_line(hook)}" for hook in hooks]
     what = f"'{where}' {why}: nothing is written there without --force; lines to add:"
     return "\n".join([what, *lines])
 
@@ -237,13 +237,13 @@ class Beside:
 
     def chain(self, suffix: str) -> Chain | None:
         """What one of our scripts calls that is not ours, None when there is nothing."""
-        chain = hook_text.read_chain(self.texts[suffix])
+        chain = hook_text.parse_chain(self.texts[suffix])
         for _ in range(_CHAIN_LIMIT):
             if chain is None or chain["suffix"] not in self.texts:
                 return None
             if not hook_text.is_ours(self.texts[chain["suffix"]]):
                 return chain
-            chain = hook_text.read_chain(self.texts[chain["suffix"]])
+            chain = hook_text.parse_chain(self.texts[chain["suffix"]])
         return None
 
     def plan(self, place: str = "", record: Container[str] = ()) -> list[Write]:
@@ -271,7 +271,7 @@ class Beside:
         any more and is of a tool that has another one beside it."""
         called, main = self._asides(), self.texts[""]
         copies = called if main and not hook_text.is_ours(main) else set[str]()
-        again = [s for s in copies if hook_text.same_tool(self.texts[s], main)]
+        again = [s for s in copies if hook_text.is_same_tool(self.texts[s], main)]
         return [*again, *(s for s in self.forgotten() if self.stands(s))]
 
     def _asides(self) -> set[str]:
@@ -291,15 +291,15 @@ class Beside:
 
     def stands(self, suffix: str) -> bool:
         """Whether a tool wrote this file, and another one that was not kept aside."""
-        tool = hook_text.tool(self.texts[suffix])
+        tool = hook_text.find_tool(self.texts[suffix])
         standing = (
             t for s, t in self.texts.items() if s != suffix and hook_scripts.BACKUP not in s
         )
-        return tool != "" and any(hook_text.tool(t) == tool for t in standing)
+        return tool != "" and any(hook_text.find_tool(t) == tool for t in standing)
 
     def _runs(self, suffix: str) -> bool:
         """Whether the hook itself, a tool's, calls what is there."""
-        return hook_text.calls(os.path.basename(self.path), self.texts[""], suffix)
+        return hook_text.is_called(os.path.basename(self.path), self.texts[""], suffix)
 
     def plan_main(self) -> Write:
         """What puts the hook of ours itself out of the way."""
@@ -309,10 +309,10 @@ class Beside:
     def _called(self, place: str) -> set[str]:
         """The suffixes our hook calls on the way to what is not ours."""
         called: set[str] = set()
-        chain = hook_text.read_chain(self.texts[place])
+        chain = hook_text.parse_chain(self.texts[place])
         while chain and chain["suffix"] not in called:
             called.add(chain["suffix"])
-            chain = hook_text.read_chain(self.texts.get(chain["suffix"], ""))
+            chain = hook_text.parse_chain(self.texts.get(chain["suffix"], ""))
         return called
 
     def _gone(self, suffix: str) -> Write:

@@ -137,7 +137,7 @@ def plan(repo: Repo, options: Options, record: Manifest) -> Plan:
         at = manifest.load_person() if options.scope == "user" else record
         asked_for = plan_skills(repo, at, options.scope, options.force)
         writes, notes = writes + asked_for[0], notes + asked_for[1]
-    strategy = entire_settings.strategy(options.strategy)
+    strategy = entire_settings.find_strategy(options.strategy)
     asked = {
         "gitcp.strategy": strategy,
         "gitcp.guard": options.guard,
@@ -238,7 +238,7 @@ def stripper(repo: Repo, record: Manifest) -> Strip:
             return takeover.without_values(repo, entry, data)
         if entry["kind"] == adapters.KIND:
             return None
-        left = encode_name(installation.without_lines(decode_name(data), entry["lines"]))
+        left = encode_name(installation.remove_lines(decode_name(data), entry["lines"]))
         return left if left or entry["before"] else None
 
     return strip

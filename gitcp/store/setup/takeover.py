@@ -282,7 +282,7 @@ def read(repo: Repo) -> tuple[str, str, bool]:
             given = json.loads(files.read_bytes(os.path.join(repo.worktree, name)) or b"{}")
         except ValueError:
             continue
-        named = entire_settings.checkpoint_destination(given, remotes, url)
+        named = entire_settings.choose_destination(given, remotes, url)
         if named:
             tracked = decode_name(repo.git.run("ls-files", "--", name)[1])
             return named, name, bool(tracked)
@@ -302,7 +302,7 @@ def answer(repo: Repo, choice: str) -> None:
 
 
 def _answers(repo: Repo) -> list[str]:
-    return private.words(_path(repo), shapes.printable)
+    return private.words(_path(repo), shapes.is_printable)
 
 
 def _path(repo: Repo) -> str:

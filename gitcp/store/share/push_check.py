@@ -129,7 +129,7 @@ def _pieces(files: Iterable[File]) -> Iterator[list[File]]:
 
 
 def _suspects(redactor: Redactor, piece: list[File]) -> list[File]:
-    return [piece[number] for number in redactor.suspects([data for _, data in piece])]
+    return [piece[number] for number in redactor.find_suspects([data for _, data in piece])]
 
 
 def _secrets(redactor: Redactor, files: Iterable[File]) -> Iterator[tuple[str, str]]:

@@ -77,7 +77,7 @@ def send(repo: Repo, name: str, timeout: float, leave: Container[str]) -> None:
 def say_once(repo: Repo, what: str) -> bool:
     """Whether something is to be said: only the first time, until forget_words()."""
     path, word = repo.shared("push-said"), "%20".join(what.split())
-    earlier = private.words(path, shapes.printable)
+    earlier = private.words(path, shapes.is_printable)
     if word not in earlier:
         private.write_words(repo, path, [*earlier[-_MOST:], word])
     return word not in earlier

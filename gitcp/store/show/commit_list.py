@@ -104,7 +104,7 @@ def _commit(head: bytes, message: bytes, note: bytes) -> Record:
     commit: Record = {"type": "commit", **dict(zip(_KEYS, fields, strict=True))}
     commit["parents"] = commit["parents"].split()
     commit["time"] = int(commit["time"] or 0)
-    linked = links.linked(message, note)  # by its text: if it is stored
+    linked = links.list_links(message, note)  # by its text: if it is stored
     commit["checkpoints"] = [{"checkpoint_id": i, "linked": how} for i, how in linked.items()]
     return commit
 

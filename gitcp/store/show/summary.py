@@ -58,7 +58,7 @@ def write_prose(repo: Repo, asked: str) -> str:
 
 def _redacted(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
     """A model repeats what it was given, and may put pieces of a secret together."""
-    data = redaction.redactor(repo).document(json.dumps(summary).encode())
+    data = redaction.redactor(repo).redact_document(json.dumps(summary).encode())
     whole: dict[str, object] = json.loads(data)
     return whole
 

@@ -87,6 +87,10 @@ def _metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, Entry]:
     redactor, entries = redaction.Lazy(repo, str(record.get("session_id"))), {}
     for name, text in given.items():
         data = text.encode("utf-8", "surrogateescape")
-        clean = redactor.jsonl(data) if name.startswith("full.jsonl") else redactor.text(data)
+        clean = (
+            redactor.redact_jsonl(data)
+            if name.startswith("full.redact_jsonl")
+            else redactor.redact_text(data)
+        )
         entries[repo_path(name)] = (FILE, objects.write("blob", clean))
     return entries

@@ -49,7 +49,7 @@ def home(repo: Repo) -> str:
 def read_foreign(repo: Repo) -> frozenset[str]:
     """The branches of the person's that are named like streams, and left alone."""
     if repo.common not in _FOREIGN:
-        _FOREIGN[repo.common] = frozenset(private.words(repo.shared("foreign"), shapes.ref))
+        _FOREIGN[repo.common] = frozenset(private.words(repo.shared("foreign"), shapes.is_ref))
     return _FOREIGN[repo.common]
 
 

@@ -49,7 +49,7 @@ def begin_turn(
         state["prompt_id"] = event["turn"]
     prompt = redaction.text(repo, prompts.clean(event.get("prompt") or ""), event["session_id"])
     if prompt and not state.get("first_prompt"):
-        state["first_prompt"] = prompts.first_prompt(prompt)
+        state["first_prompt"] = prompts.shorten_prompt(prompt)
     turns = state.setdefault("turns", {})
     turns[state["turn_id"]] = {"number": len(turns) + 1, "prompt": prompt[:_PROMPT]}
     if event.get("model"):

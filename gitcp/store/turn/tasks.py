@@ -80,7 +80,7 @@ def step(
     ended[task_id] = {**details, "agent_id": agent_id or ""}
     if event.get("agent_transcript_path"):
         ended[task_id]["transcript_path"] = event["agent_transcript_path"]
-    subject = prompts.task_subject(True, task_id, kind, about)
+    subject = prompts.make_task_subject(True, task_id, kind, about)
     below = _files(repo, objects, state, task_id)
     return {"tool_use_id": task_id, "subject": subject, "files": below}
 
@@ -161,7 +161,7 @@ def _todo(
     given = json.dumps(tool.get("todos") or []).encode()
     readable = redaction.readable(repo)
     todos = (
-        json.loads(redaction.redactor(repo, state["session_id"]).document(given))
+        json.loads(redaction.redactor(repo, state["session_id"]).redact_document(given))
         if readable
         else []
     )
@@ -173,7 +173,7 @@ def _todo(
     }
     return {
         "tool_use_id": task_id,
-        "subject": prompts.todo_subject(todos, number, task_id),
+        "subject": prompts.make_todo_subject(todos, number, task_id),
         "files": {f"tasks/{inside}{number:03d}-{task_id}.json": _json(details)},
     }
 

@@ -149,7 +149,7 @@ def _task_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
 def subject(state: State) -> str:
     """The subject of a turn's commit, from its prompt, which is redacted."""
     prompt = state.get("turns", {}).get(state.get("turn_id", ""), {}).get("prompt", "")
-    return prompts.subject(prompt, state.get("agent_type") or "Claude Code")
+    return prompts.make_subject(prompt, state.get("agent_type") or "Claude Code")
 
 
 def _committed(objects: Objects, old: str, new: str) -> set[str]:
@@ -165,7 +165,7 @@ def metadata(
     """The files of the session's metadata directory on its stream: path -> entry."""
     words = now.stored.scan["prompts"] if now.stored and now.stored.scan else []
     prompt = state.get("turns", {}).get(state.get("turn_id", ""), {}).get("prompt", "")
-    asked = prompts.prompt_txt(prompts.of_turn(words, prompt))
+    asked = prompts.join_prompts(prompts.list_turn_prompts(words, prompt))
     files = {"prompt.txt": asked.encode("utf-8", "surrogateescape")}
     files |= step["files"] if step else {}
     if now.scan.omitted:

@@ -10,7 +10,7 @@ import os
 from gitcp.core import config_table
 from gitcp.core.decide import destination as rules
 from gitcp.core.git.ids import parse_checkpoint_ref
-from gitcp.core.upkeep.shapes import object_name, ref
+from gitcp.core.upkeep.shapes import is_object_name, is_ref
 from gitcp.errors import Error, InputError
 from gitcp.process import files
 from gitcp.record import decode_lines, decode_name, encode_name
@@ -207,7 +207,7 @@ def _read(path: str, head: str) -> Tips:
     if head and lines[:1] != [head]:
         return {}
     pairs = [line.split() for line in lines[bool(head) :]]
-    fits = all(len(pair) == 2 and object_name(pair[0]) and ref(pair[1]) for pair in pairs)
+    fits = all(len(pair) == 2 and is_object_name(pair[0]) and is_ref(pair[1]) for pair in pairs)
     return {pair[1]: pair[0] for pair in pairs} if fits else {}
 
 

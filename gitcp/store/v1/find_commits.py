@@ -46,7 +46,7 @@ def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[
     reader = notes.Reader(objects)
     for oid, message in _grep(repo, carriers):
         note = reader.text(oid) or b""
-        for checkpoint_id in links.linked(message, note):
+        for checkpoint_id in links.list_links(message, note):
             if checkpoint_id in carriers:
                 carriers[checkpoint_id].append(oid)
     for oid, checkpoint_id in _noted(objects, carriers):
@@ -105,14 +105,14 @@ def find_ids(message: bytes, note: bytes, places: Places) -> list[str]:
 def linked(objects: Objects, commit: str) -> list[str]:
     """The checkpoint ids that one commit (full oid) is linked to: its last trailer block, then
     its note, without what the note takes away."""
-    return list(links.carried(*texts(objects, commit)))
+    return list(links.list_carried(*texts(objects, commit)))
 
 
 def refused(objects: Objects, commits: Iterable[str]) -> dict[str, str]:
     """id -> reason, of what persons took off some commits (full oids) and none of them has."""
     each = [texts(objects, oid) for oid in commits]
-    has = {one for text in each for one in links.carried(*text)}
-    gone = {one: why for _, note in each for one, why in links.removed(note).items()}
+    has = {one for text in each for one in links.list_carried(*text)}
+    gone = {one: why for _, note in each for one, why in links.list_removed(note).items()}
     return {one: why for one, why in gone.items() if one not in has}
 
 

@@ -44,7 +44,7 @@ def redactor(repo: Repo, session: str = "") -> Redactor:
             extra, allowed, _personal(repo), _pictures(repo)
         )
         save_patterns()
-    return _OF_REPOSITORY[repo.common].of_session(session)
+    return _OF_REPOSITORY[repo.common].bind_session(session)
 
 
 def _pictures(repo: Repo) -> Callable[[bytes], bytes] | None:
@@ -114,14 +114,14 @@ class Lazy:
     def __init__(self, repo: Repo, session: str) -> None:
         self._repo, self._session = repo, session
 
-    def text(self, data: bytes) -> bytes:
-        return redactor(self._repo, self._session).text(data) if data else data
+    def redact_text(self, data: bytes) -> bytes:
+        return redactor(self._repo, self._session).redact_text(data) if data else data
 
-    def jsonl(self, data: bytes) -> bytes:
-        return redactor(self._repo, self._session).jsonl(data) if data else data
+    def redact_jsonl(self, data: bytes) -> bytes:
+        return redactor(self._repo, self._session).redact_jsonl(data) if data else data
 
-    def document(self, data: bytes) -> bytes:
-        return redactor(self._repo, self._session).document(data) if data else data
+    def redact_document(self, data: bytes) -> bytes:
+        return redactor(self._repo, self._session).redact_document(data) if data else data
 
 
 def text(repo: Repo, value: str, session: str = "") -> str:
@@ -130,7 +130,7 @@ def text(repo: Repo, value: str, session: str = "") -> str:
         return WITHHELD
     data = value.encode("utf-8", "surrogatepass")
     if not words_only(data) or repo.config.all("gitcp.redact") or _looks_for_persons(repo):
-        data = redactor(repo, session).text(data)
+        data = redactor(repo, session).redact_text(data)
     return data.decode("utf-8", "replace")
 
 
@@ -158,8 +158,8 @@ def save_patterns() -> None:
     """Keep every pattern, where one had to be compiled."""
     if not patterns.COMPILED:
         return
-    for rule in late.rules.rules():
-        patterns.compiled(rule["pattern"].encode())
+    for rule in late.rules.read_rules():
+        patterns.load_pattern(rule["pattern"].encode())
     patterns.COMPILED.clear()
     data = marshal.dumps(patterns.READY)
     cpython.write(locate_patterns(), lambda: _mark_patterns(data) + data)

@@ -40,7 +40,7 @@ def write(
     about: the session that it is of.  Once that failed its commits are unsigned, and it is said.
     """
     path = repo.shared("unsigned")
-    failed = private.words(path, shapes.printable)
+    failed = private.words(path, shapes.is_printable)
     if is_wanted(repo) and (about or "-") not in failed:
         try:
             return _signed(repo, tree, parents, message)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     class Redactor(Protocol):
         """What this needs of core.redact: lines stay lines, a document a document."""
 
-        def jsonl(self, data: bytes) -> bytes: ...
-        def document(self, data: bytes) -> bytes: ...
+        def redact_jsonl(self, data: bytes) -> bytes: ...
+        def redact_document(self, data: bytes) -> bytes: ...
 
     Scanner = Callable[..., Any]  # scan of an agent: (data, previous) -> Scan
 
@@ -69,7 +69,7 @@ class Reader:
     def _take(self, new: bytes, there: set[bytes] | None) -> None:
         """Redact lines, add them to the copy, settle their chunks and scan them; there: the
         lines that are not to be taken twice."""
-        red = self._redactor.jsonl(new)
+        red = self._redactor.redact_jsonl(new)
         if there is not None:
             red = b"".join(
                 line + b"\n" for line in red.split(b"\n") if line and _sign(line) not in there
@@ -98,7 +98,7 @@ class Reader:
             data = stretches.read_line(_reading(live), 0, st.st_size)
         else:
             data = read(live, 0, st.st_size)
-        red = chunks.merge_documents(copy.read(), self._redactor.document(data))
+        red = chunks.merge_documents(copy.read(), self._redactor.redact_document(data))
         self.scan = self._scanner(red, None) if self._scanner else None
         copy.known = {"document": sign, "scan": self.scan, "lines": 1}
         copy.known["chunks"] = []
@@ -151,7 +151,7 @@ class Reader:
         return scan or (self._scanner and self._scanner(b"", None))
 
     def _last(self, tail: bytes) -> bytes:
-        red = self._redactor.jsonl(tail)
+        red = self._redactor.redact_jsonl(tail)
         if self._scanner:
             goes_on = self.scan and self.scan["bytes"]
             given = red if goes_on else self._copy.read() + red

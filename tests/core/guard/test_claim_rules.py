@@ -9,7 +9,7 @@ import pytest
 
 from gitcp.core.guard import claim_rules
 from gitcp.core.upkeep import shapes
-from gitcp.core.upkeep.shapes import wrong
+from gitcp.core.upkeep.shapes import find_fault
 
 if TYPE_CHECKING:
     from gitcp.core.guard.claim_rules import Claim
@@ -50,12 +50,12 @@ MINE = claim("a", "x", "y", key="mine")
 def test_only_somebody_elses_claim_on_the_same_path_is_in_the_way(
     held: list[Claim], want: str | None
 ) -> None:
-    other = claim_rules.in_the_way(MINE, held)
+    other = claim_rules.find_blocking_claim(MINE, held)
     assert (other[1] if other else None) == want
 
 
 def test_a_shell_call_is_in_nobodys_way_and_nobody_in_its() -> None:
-    assert claim_rules.in_the_way(claim("a"), [claim("b", "x"), claim("c")]) is None
+    assert claim_rules.find_blocking_claim(claim("a"), [claim("b", "x"), claim("c")]) is None
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_a_shell_call_is_in_nobodys_way_and_nobody_in_its() -> None:
     ],
 )
 def test_what_is_no_claim_counts_as_absent(change: dict[str, Any], want: bool) -> None:
-    assert (not wrong({**MINE, **change}, shapes.CLAIM)) is want
+    assert (not find_fault({**MINE, **change}, shapes.CLAIM)) is want
 
 
 @pytest.mark.parametrize("value", [None, [], "claim", {}, 7])
 def test_other_json_is_no_claim(value: object) -> None:
-    assert wrong(value, shapes.CLAIM)
+    assert find_fault(value, shapes.CLAIM)
 
 
 def user(block: dict[str, Any], at: str = "2026-11-21T12:00:05.000Z") -> dict[str, Any]:
@@ -133,17 +133,17 @@ SINCE = "2026-11-21T12:00:00.000Z"
 )
 def test_a_result_or_an_interruption_ends_a_call(lines: list[dict[str, Any]], want: bool) -> None:
     data = b"\n".join(json.dumps(line).encode() for line in lines)
-    assert claim_rules.ended(data, "toolu_1", SINCE) is want
-    assert claim_rules.ended(data + b'\n{"cut toolu_1', "toolu_1", SINCE) is want
+    assert claim_rules.has_ended(data, "toolu_1", SINCE) is want
+    assert claim_rules.has_ended(data + b'\n{"cut toolu_1', "toolu_1", SINCE) is want
 
 
 def test_without_an_id_only_an_interruption_can_tell() -> None:
     data = b"\n".join(json.dumps(line).encode() for line in (USE, RESULT))
-    assert not claim_rules.ended(data, "", SINCE)
-    assert claim_rules.ended(data + b"\n" + json.dumps(ESC).encode(), "", SINCE)
+    assert not claim_rules.has_ended(data, "", SINCE)
+    assert claim_rules.has_ended(data + b"\n" + json.dumps(ESC).encode(), "", SINCE)
 
 
 @pytest.mark.parametrize("odd", [b"null", b"[]", b'"nterrupt"', b"[" * 9000, b'{"payload": 3}'])
 def test_odd_lines_say_nothing(odd: bytes) -> None:
-    assert not claim_rules.ended(odd + b' "toolu_1" nterrupt', "toolu_1", SINCE)
-    assert not claim_rules.ended(odd, "toolu_1", SINCE)
+    assert not claim_rules.has_ended(odd + b' "toolu_1" nterrupt', "toolu_1", SINCE)
+    assert not claim_rules.has_ended(odd, "toolu_1", SINCE)

@@ -140,7 +140,7 @@ def test_which_paths_are_among_them(command: str, path: str, tracked: bool, want
     ],
 )
 def test_moving_and_reading_is_the_way_back(command: str, want: bool) -> None:
-    assert discards.only_moves(command) is want
+    assert discards.has_only_moves(command) is want
 
 
 @pytest.mark.parametrize(

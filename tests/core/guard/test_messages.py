@@ -74,7 +74,7 @@ This session:   def45678"""
 
 
 def seen(vcs: str, message: str, name: str = "refs/heads/main") -> Look:
-    return verdict.look(
+    return verdict.make_look(
         vcs, CHANGE if vcs == "jj" else name, CHANGE, message.encode(), verdict.KEYS
     )
 
@@ -84,7 +84,7 @@ TEMPORARY = f"[Claude Workspace] Temporary workspace for session {OTHER}\n"
 
 
 def start(look: Look) -> str:
-    return messages.text(verdict.at_start(look, ME, {OTHER}), ME)
+    return messages.format_refusal(verdict.judge_start(look, ME, {OTHER}), ME)
 
 
 def test_the_words_of_the_seed_for_another_sessions_change() -> None:
@@ -114,32 +114,32 @@ def test_a_detached_temporary_workspace_leaves_nothing_to_delete() -> None:
 def test_a_tool_end_speaks_of_the_stored_original() -> None:
     for message in (CARRIES, TEMPORARY):
         now = seen("jj", message)
-        judged = verdict.at_end(seen("jj", "mine"), now, now, ME, set())
+        judged = verdict.judge_end(seen("jj", "mine"), now, now, ME, set())
         want = start(now).replace("The working copy is", "The stored original working copy is")
-        assert messages.text(judged, ME) == want
+        assert messages.format_refusal(judged, ME) == want
 
 
 def test_another_session_is_editing() -> None:
     claim: dict[str, Any] = {"session_id": OTHER, "path": "src/app.py", "process": {"pid": 4711}}
-    judged = verdict.editing(seen("git", "mine"), claim)
-    assert messages.text(judged, ME, age="7 s") == EDITING
+    judged = verdict.judge_editing(seen("git", "mine"), claim)
+    assert messages.format_refusal(judged, ME, age="7 s") == EDITING
     claim["process"] = None
-    assert "\nClaimed:        7 s ago\n" in messages.text(judged, ME, age="7 s")
+    assert "\nClaimed:        7 s ago\n" in messages.format_refusal(judged, ME, age="7 s")
 
 
 def test_the_base_moved() -> None:
     was, now = seen("git", "mine"), seen("git", "mine", "refs/heads/side")
-    judged = verdict.at_end(was, was, now, ME, set())
-    assert messages.text(judged, ME, path="src/app.py") == MOVED
+    judged = verdict.judge_end(was, was, now, ME, set())
+    assert messages.format_refusal(judged, ME, path="src/app.py") == MOVED
 
 
 def test_the_way_back_is_named_as_where_it_leads() -> None:
     detached, now = seen("git", "x", "HEAD"), seen("git", "x")
-    judged = verdict.at_end(detached, detached, now, ME, set())
-    assert "`git switch --detach abc123456789`" in messages.text(judged, ME)
-    was, now = seen("jj", "x"), verdict.look("jj", "zz", "zz", b"", verdict.KEYS)
-    judged = verdict.at_end(was, was, now, ME, set())
-    assert "`jj edit abc123456789`" in messages.text(judged, ME)
+    judged = verdict.judge_end(detached, detached, now, ME, set())
+    assert "`git switch --detach abc123456789`" in messages.format_refusal(judged, ME)
+    was, now = seen("jj", "x"), verdict.make_look("jj", "zz", "zz", b"", verdict.KEYS)
+    judged = verdict.judge_end(was, was, now, ME, set())
+    assert "`jj edit abc123456789`" in messages.format_refusal(judged, ME)
     here = seen("git", "x")
-    judged = verdict.at_end({**here, "id": "old"}, here, here, ME, set())
-    assert "2. Go on from here\n" in messages.text(judged, ME)
+    judged = verdict.judge_end({**here, "id": "old"}, here, here, ME, set())
+    assert "2. Go on from here\n" in messages.format_refusal(judged, ME)

@@ -39,15 +39,18 @@ def test_all_the_links_are_those_that_are_carried_and_then_those_in_the_text() -
     glances = 0
     for head, body, end, note in product(HEADS, BODIES, ENDS, NOTES):
         message, noted = (head + body + end).encode(), note.encode()
-        carried, (known, further) = links.carried(message, noted), links.find_ids(message, noted)
+        carried, (known, further) = (
+            links.list_carried(message, noted),
+            links.find_ids(message, noted),
+        )
         assert list(carried) == known
-        assert links.linked(message, noted) == carried | dict.fromkeys(further, "text"), message
-        glances += trailers.only(message) == [ONE]
+        assert links.list_links(message, noted) == carried | dict.fromkeys(further, "text"), message
+        glances += trailers.read_simple(message) == [ONE]
     assert glances > 10
 
 
 @pytest.mark.parametrize("end", ["", LINE[:-1], LINE + "text\n", LINE.replace("01", "0X")])
 def test_a_glance_says_only_what_it_can_see(end: str) -> None:
     message = f"Subject\n\nEntire-Checkpoint: {OTHER}\n\n{end}".encode()
-    assert trailers.only(message) is None
-    assert trailers.only(b"Subject\n\nbody\n") == []
+    assert trailers.read_simple(message) is None
+    assert trailers.read_simple(b"Subject\n\nbody\n") == []

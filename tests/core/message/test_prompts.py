@@ -71,7 +71,7 @@ def test_a_notification_of_the_client_is_no_prompt(prompt: str, expected: bool) 
 def test_the_subject_of_a_checkpoint_is_what_was_asked_for(
     prompt: str | None, expected: str
 ) -> None:
-    assert prompts.subject(prompt, "Codex") == expected
+    assert prompts.make_subject(prompt, "Codex") == expected
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_subject_of_a_checkpoint_is_what_was_asked_for(
     ],
 )
 def test_the_first_prompt_is_kept_on_one_line_of_100_characters(prompt: str, expected: str) -> None:
-    assert prompts.first_prompt(prompt) == expected
+    assert prompts.shorten_prompt(prompt) == expected
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_first_prompt_is_kept_on_one_line_of_100_characters(prompt: str, exp
     ],
 )
 def test_the_prompts_of_a_turn_begin_with_its_own(prompt: str, expected: list[str]) -> None:
-    assert prompts.of_turn(["one", "two", "and more"], prompt) == expected
+    assert prompts.list_turn_prompts(["one", "two", "and more"], prompt) == expected
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_prompts_of_a_turn_begin_with_its_own(prompt: str, expected: list[st
     [([], ""), (["a"], "a"), (["a", "b\nc"], "a\n\n---\n\nb\nc")],
 )
 def test_prompt_txt_holds_all_prompts(arguments: list[str], expected: str) -> None:
-    assert prompts.prompt_txt(arguments) == expected
+    assert prompts.join_prompts(arguments) == expected
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ def test_prompt_txt_holds_all_prompts(arguments: list[str], expected: str) -> No
     ],
 )
 def test_a_task_is_named_by_its_agent_and_its_call(arguments: Any, expected: str) -> None:
-    assert prompts.task_subject(*arguments) == f"{expected} (toolu_01TASK)"
+    assert prompts.make_task_subject(*arguments) == f"{expected} (toolu_01TASK)"
 
 
 def test_a_task_that_says_nothing_is_named_by_its_call() -> None:
-    assert prompts.task_subject(True, "toolu_01TASKmanual") == "Task: toolu_01TASK"
+    assert prompts.make_task_subject(True, "toolu_01TASKmanual") == "Task: toolu_01TASK"
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,4 @@ def test_a_task_that_says_nothing_is_named_by_its_call() -> None:
     ],
 )
 def test_a_step_of_a_task_is_named_by_what_was_completed(todos: Any, expected: str) -> None:
-    assert prompts.todo_subject(todos, 3, "toolu_01TASKmanual") == expected
+    assert prompts.make_todo_subject(todos, 3, "toolu_01TASKmanual") == expected

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitcp.core.message import trailers
-from gitcp.core.message.trailers import cut, split
+from gitcp.core.message.trailers import find_cut, split
 
 A, B, C = "a1b2c3d4e5f6", "0123456789ab", "fedcba987654"
 LINE = f"Entire-Checkpoint: {A}\n".encode()
@@ -117,7 +117,7 @@ def test_any_message_that_begins_with_text_is_extended_as_by_git(
 def cleaned(message: bytes) -> bytes:
     """The message of the commit: as git cleans up what comes back from the editor."""
     lines = split(message)
-    kept = [line.rstrip() for line in lines[: cut(lines, b"#")] if not line.startswith(b"#")]
+    kept = [line.rstrip() for line in lines[: find_cut(lines, b"#")] if not line.startswith(b"#")]
     return re.sub(rb"\n{3,}", b"\n\n", b"\n".join(kept)).strip(b"\n") + b"\n"
 
 
@@ -266,10 +266,10 @@ REBASE = (
 
 
 def test_ids_are_found_anywhere_once() -> None:
-    assert trailers.anywhere(SQUASH_MSG) == [A, B]
-    assert trailers.anywhere(REBASE + LINE) == [A, B, C]
+    assert trailers.find_anywhere(SQUASH_MSG) == [A, B]
+    assert trailers.find_anywhere(REBASE + LINE) == [A, B, C]
     prose = b"subject\n\nsee Entire-Checkpoint: a1b2c3d4e5f6 for more\nEntire-Checkpoint: x\n"
-    assert trailers.anywhere(prose) == []
+    assert trailers.find_anywhere(prose) == []
 
 
 def test_the_ids_of_squashed_messages_move_into_the_last_block() -> None:
@@ -349,17 +349,17 @@ ONLY = [
 
 @pytest.mark.parametrize(("message", "want"), ONLY)
 def test_a_message_with_nothing_but_the_trailer_is_known(message: bytes, want: bool) -> None:
-    assert trailers.only_trailers(message) is want
+    assert trailers.has_only_trailers(message) is want
 
 
 def test_a_template_left_as_it_was_is_no_message() -> None:
     template = b"Why:\n\nHow:\n# a hint\n"
     left = trailers.add(template + EDITOR, [A])
-    assert trailers.only_trailers(left, template=template)
-    assert not trailers.only_trailers(left.replace(b"Why:", b"Why: so"), template=template)
-    assert not trailers.only_trailers(left)
+    assert trailers.has_only_trailers(left, template=template)
+    assert not trailers.has_only_trailers(left.replace(b"Why:", b"Why: so"), template=template)
+    assert not trailers.has_only_trailers(left)
 
 
 def test_text_is_not_a_comment_when_there_are_no_comments() -> None:
-    assert trailers.only_trailers(b"#12\n\n" + LINE)
-    assert not trailers.only_trailers(b"#12\n\n" + LINE, comment=b"")
+    assert trailers.has_only_trailers(b"#12\n\n" + LINE)
+    assert not trailers.has_only_trailers(b"#12\n\n" + LINE, comment=b"")

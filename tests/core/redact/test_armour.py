@@ -32,9 +32,9 @@ ENCRYPTED = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF\n\n"
 )
 def test_a_private_key_goes_whole_or_as_far_as_it_is_there(label: str, head: str, cut: int) -> None:
     key = armour(label, head)[: -cut or None]
-    assert PLAIN.text(f"a {key} b".encode()).startswith(b"a REDACTED")
-    assert len(PLAIN.text(key.encode())) < 20
-    assert b"REDACTED" in PLAIN.jsonl(dumped({"text": f"a {key} b"}) + b"\n")
+    assert PLAIN.redact_text(f"a {key} b".encode()).startswith(b"a REDACTED")
+    assert len(PLAIN.redact_text(key.encode())) < 20
+    assert b"REDACTED" in PLAIN.redact_jsonl(dumped({"text": f"a {key} b"}) + b"\n")
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_a_private_key_goes_whole_or_as_far_as_it_is_there(label: str, head: str
 )
 def test_what_is_published_in_armour_stays(label: str) -> None:
     text = armour(label)
-    assert PLAIN.text(text.encode()) == text.encode()
+    assert PLAIN.redact_text(text.encode()) == text.encode()
     line = dumped({"text": text}) + b"\n"
-    assert PLAIN.jsonl(line) == line
+    assert PLAIN.redact_jsonl(line) == line
 
 
 def test_no_pattern_repeats_a_group_possessively() -> None:
-    sources = [rule["pattern"] for rule in rules.rules()]
+    sources = [rule["pattern"] for rule in rules.read_rules()]
     sources += [p.read_text() for p in (paths.TOP / "gitcp/core/redact").glob("*.py")]
     assert not [s for s in sources if re.search(r"\)(?:[*+?]|\{[0-9,]+\})\+", s)]

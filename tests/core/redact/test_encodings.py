@@ -37,8 +37,8 @@ def encode(text: str) -> str:
     ],
 )
 def test_a_secret_that_is_encoded_is_redacted(text: str, redacted: str) -> None:
-    assert PLAIN.text(text.encode()) == redacted.encode()
-    assert PLAIN.jsonl(dumped({"text": text})) == dumped({"text": redacted})
+    assert PLAIN.redact_text(text.encode()) == redacted.encode()
+    assert PLAIN.redact_jsonl(dumped({"text": text})) == dumped({"text": redacted})
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_secret_that_is_encoded_is_redacted(text: str, redacted: str) -> None:
 )
 def test_what_is_encoded_and_no_secret_stays(text: str) -> None:
     assert PLAIN.find(text.encode()) == []
-    assert PLAIN.jsonl(dumped({"text": text})) == dumped({"text": text})
+    assert PLAIN.redact_jsonl(dumped({"text": text})) == dumped({"text": text})
 
 
 def test_what_is_no_secret_stays_none_where_a_url_escapes_it() -> None:
@@ -70,14 +70,14 @@ def test_a_document_with_a_secret_is_redacted_and_any_other_stays(kind: str) -> 
         source = {"type": "base64", "media_type": kind, "data": encode(text)}
         for value in (source, dict(reversed(source.items()))):
             line = dumped({"type": "document", "source": value})
-            stored = json.loads(PLAIN.jsonl(line))["source"]["data"]
+            stored = json.loads(PLAIN.redact_jsonl(line))["source"]["data"]
             assert stored == ("REDACTED" if redacted else encode(text))
 
 
 def test_a_signature_is_searched_where_it_is_too_short_for_a_models() -> None:
-    assert PLAIN.jsonl(dumped({"signature": GITHUB})) == dumped({"signature": "REDACTED"})
+    assert PLAIN.redact_jsonl(dumped({"signature": GITHUB})) == dumped({"signature": "REDACTED"})
     for stays in ({"signature": RANDOM}, {"signature": GITHUB * 3}):
-        assert PLAIN.jsonl(dumped(stays)) == dumped(stays)
+        assert PLAIN.redact_jsonl(dumped(stays)) == dumped(stays)
 
 
 def test_what_is_no_text_is_not_decoded() -> None:

@@ -34,7 +34,7 @@ TEXTS = st.lists(
 def test_no_text_with_a_secret_is_passed_over(texts: list[str]) -> None:
     data = [text.encode() for text in texts]
     hits = {n for n, one in enumerate(data) if REDACTOR.find(one) or REDACTOR.find(one, "document")}
-    assert hits <= set(REDACTOR.suspects(data))
+    assert hits <= set(REDACTOR.find_suspects(data))
 
 
 def test_texts_without_a_secret_are_not_taken_apart() -> None:
@@ -44,18 +44,18 @@ def test_texts_without_a_secret_are_not_taken_apart() -> None:
         "tools": {"toolu_01AbCdEfGhIjKlMnOpQrStUv": {"model": "claude-opus-4"}},
     }
     texts = [json.dumps(stored, indent=2).encode(), b"Please fix the bug", b""] * 20
-    assert REDACTOR.suspects([*texts, f"use {TOKEN}".encode(), *texts]) == [60]
+    assert REDACTOR.find_suspects([*texts, f"use {TOKEN}".encode(), *texts]) == [60]
 
 
 def test_every_text_counts_where_a_person_has_rules_of_their_own() -> None:
-    assert Redactor(rules=["^x$"]).suspects([b"a", b"b"]) == [0, 1]
+    assert Redactor(rules=["^x$"]).find_suspects([b"a", b"b"]) == [0, 1]
 
 
 @pytest.mark.parametrize("value", ['["swordfish17"]', ' [ ["swordfish17"] ]', '\t["swordfish17"]'])
 def test_a_list_of_secrets_is_redacted_in_a_transcript_as_in_a_document(value: str) -> None:
     line = ('{"a": 1, "db_Password":' + value + "}\n").encode()
-    assert REDACTOR.jsonl(line) == REDACTOR.document(line)
-    assert b"REDACTED" in REDACTOR.jsonl(line)
+    assert REDACTOR.redact_jsonl(line) == REDACTOR.redact_document(line)
+    assert b"REDACTED" in REDACTOR.redact_jsonl(line)
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_a_list_of_secrets_is_redacted_in_a_transcript_as_in_a_document(value: s
 )
 def test_a_value_on_another_line_than_its_name_is_seen(text: str) -> None:
     assert REDACTOR.find(text.encode(), "document")
-    assert REDACTOR.suspects([b"", text.encode()]) == [1]
+    assert REDACTOR.find_suspects([b"", text.encode()]) == [1]

@@ -51,12 +51,12 @@ STAYS = [
 def test_what_tells_of_a_person_is_replaced_by_its_kind(label: str, text: str) -> None:
     for before, after in (("", ""), ("see ", ", or"), ("(", ")."), ("to: ", "\nnext")):
         given = f"{before}{text}{after}"
-        done = PERSONS.text(given.encode())
+        done = PERSONS.redact_text(given.encode())
         pattern = rf"{re.escape(before)}\[REDACTED_{label}_[0-9a-f]{{2}}\]{re.escape(after)}"
         assert re.fullmatch(pattern, done.decode()), (given, done)
-        assert PERSONS.text(done) == done
+        assert PERSONS.redact_text(done) == done
         line = json.dumps({"text": given, "user_id": text}).encode() + b"\n"
-        clean = json.loads(PERSONS.jsonl(line))
+        clean = json.loads(PERSONS.redact_jsonl(line))
         assert clean["text"] == done.decode()
         assert clean["user_id"] == done.decode()[len(before) : len(done.decode()) - len(after)]
 
@@ -64,24 +64,24 @@ def test_what_tells_of_a_person_is_replaced_by_its_kind(label: str, text: str) -
 @pytest.mark.parametrize("text", STAYS)
 def test_what_only_looks_like_a_person_stays(text: str) -> None:
     for given in (text, f"see {text} there", f"- {text}\n"):
-        assert PERSONS.text(given.encode()).decode() == given
+        assert PERSONS.redact_text(given.encode()).decode() == given
         line = json.dumps({"text": given}, ensure_ascii=False).encode()
-        assert PERSONS.jsonl(line) == line
+        assert PERSONS.redact_jsonl(line) == line
 
 
 def test_a_person_has_one_suffix_in_a_session_and_another_elsewhere() -> None:
-    here, there = PERSONS.of_session("one"), PERSONS.of_session("two")
-    same = {here.text(text.encode()) for text in ("ada@acme.com", "Ada@ACME.com")}
-    assert len(same) == 1 and here.text(b"bob@acme.com") not in same
+    here, there = PERSONS.bind_session("one"), PERSONS.bind_session("two")
+    same = {here.redact_text(text.encode()) for text in ("ada@acme.com", "Ada@ACME.com")}
+    assert len(same) == 1 and here.redact_text(b"bob@acme.com") not in same
     people = [f"p{n}@acme.com".encode() for n in range(9)]
-    assert [here.text(one) for one in people] != [there.text(one) for one in people]
+    assert [here.redact_text(one) for one in people] != [there.redact_text(one) for one in people]
 
 
 def test_a_longer_transcript_has_the_same_beginning() -> None:
     lines = [json.dumps({"text": text}).encode() + b"\n" for _, text in HITS]
-    every = PERSONS.jsonl(b"".join(lines))
-    assert every.startswith(PERSONS.jsonl(b"".join(lines[:20])))
-    assert every == b"".join(PERSONS.jsonl(line) for line in lines)
+    every = PERSONS.redact_jsonl(b"".join(lines))
+    assert every.startswith(PERSONS.redact_jsonl(b"".join(lines[:20])))
+    assert every == b"".join(PERSONS.redact_jsonl(line) for line in lines)
 
 
 def test_secrets_keep_a_push_back_and_persons_do_not() -> None:

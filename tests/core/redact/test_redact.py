@@ -63,14 +63,14 @@ def expected(text: str) -> bytes:
 
 @pytest.mark.parametrize(("rule", "text"), SECRETS)
 def test_a_secret_is_replaced_and_nothing_else(rule: str, text: str) -> None:
-    assert PLAIN.text(bare(text)) == expected(text)
+    assert PLAIN.redact_text(bare(text)) == expected(text)
     assert rule in {found[0] for found in Detector().find(flatten(bare(text)))}
 
 
 @pytest.mark.parametrize(("rule", "text"), SECRETS)
 def test_a_secret_in_a_transcript_line_is_replaced_in_its_string(rule: str, text: str) -> None:
     line = dumped({"type": "user", "message": {"content": [{"text": bare(text).decode()}]}})
-    content = json.loads(PLAIN.jsonl(line))["message"]["content"]
+    content = json.loads(PLAIN.redact_jsonl(line))["message"]["content"]
     assert content == [{"text": expected(text).decode()}]
 
 
@@ -78,7 +78,7 @@ def test_a_secret_in_a_transcript_line_is_replaced_in_its_string(rule: str, text
 def test_a_secret_in_json_within_json_is_found(rule: str, text: str) -> None:
     secrets = re.findall("<<(.*?)>>", text, re.S)
     line = dumped({"content": json.dumps({"output": "x\n" + bare(text).decode() + "\n"})})
-    stored = PLAIN.jsonl(line).decode()
+    stored = PLAIN.redact_jsonl(line).decode()
     for secret in secrets:
         for piece in re.findall(r"[0-9A-Za-z+/]{16,}", secret) or [secret]:
             assert piece not in stored
@@ -88,12 +88,12 @@ def test_a_secret_in_json_within_json_is_found(rule: str, text: str) -> None:
 def test_what_is_no_secret_stays(text: str) -> None:
     assert PLAIN.find(text.encode()) == []
     line = dumped({"text": f"first\n\t{text}\nlast"})
-    assert PLAIN.jsonl(line) == line
+    assert PLAIN.redact_jsonl(line) == line
 
 
 def test_every_rule_is_complete_and_has_an_example() -> None:
     examples = {rule for rule, _ in SECRETS}
-    for rule in rules.rules():
+    for rule in rules.read_rules():
         assert rule["name"] in examples
         assert rule["source"].startswith("https://")
         assert rule["about"] and rule["keywords"]
@@ -129,7 +129,7 @@ def test_an_escape_before_a_token_neither_hides_it_nor_goes_with_it(
 ) -> None:
     text = f"{before}{secret}{before}"
     line = json.dumps({"text": text}, ensure_ascii=ascii_only).encode()
-    stored = json.loads(PLAIN.jsonl(line))["text"]
+    stored = json.loads(PLAIN.redact_jsonl(line))["text"]
     assert secret not in stored
     if before not in ("/", "="):  # letters of a run: they may belong to the secret
         assert stored == f"{before}REDACTED{before}"
@@ -137,16 +137,19 @@ def test_an_escape_before_a_token_neither_hides_it_nor_goes_with_it(
 
 def test_a_token_written_in_escapes_is_found() -> None:
     escaped = "".join(f"\\u{ord(char):04x}" for char in GITHUB)
-    assert PLAIN.jsonl(f'{{"a": "x {escaped} y"}}'.encode()) == b'{"a": "x REDACTED y"}'
+    assert PLAIN.redact_jsonl(f'{{"a": "x {escaped} y"}}'.encode()) == b'{"a": "x REDACTED y"}'
     slashed = '{"a": "https:\\/\\/bob:hunter22@example.com\\/x\\u0041"}'
-    assert PLAIN.jsonl(slashed.encode()) == (
+    assert PLAIN.redact_jsonl(slashed.encode()) == (
         b'{"a": "https:\\/\\/bob:REDACTED@example.com\\/x\\u0041"}'
     )
 
 
 def test_escaped_slashes_do_not_cut_a_secret() -> None:
     secret = spelled("{u18}/{u18}/{u18}")
-    assert PLAIN.jsonl(b'{"a": "%b"}' % secret.replace("/", "\\/").encode()) == b'{"a": "REDACTED"}'
+    assert (
+        PLAIN.redact_jsonl(b'{"a": "%b"}' % secret.replace("/", "\\/").encode())
+        == b'{"a": "REDACTED"}'
+    )
 
 
 def test_a_key_over_several_strings_is_found_around_what_is_exempt() -> None:
@@ -157,13 +160,15 @@ def test_a_key_over_several_strings_is_found_around_what_is_exempt() -> None:
         body,
         "-----END EC PRIVATE KEY-----",
     ]
-    stored = json.loads(PLAIN.jsonl(dumped({"rows": value})))["rows"]
+    stored = json.loads(PLAIN.redact_jsonl(dumped({"rows": value})))["rows"]
     assert stored == ["REDACTED", {"id": "-----"}, "REDACTED", "REDACTED"]
 
 
 def test_the_name_of_a_value_counts_across_json_structure() -> None:
     line = b'{"config" : {"password" :\t"opensesame", "user":"opensesame"}}'
-    assert PLAIN.jsonl(line) == b'{"config" : {"password" :\t"REDACTED", "user":"opensesame"}}'
+    assert (
+        PLAIN.redact_jsonl(line) == b'{"config" : {"password" :\t"REDACTED", "user":"opensesame"}}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,48 +189,48 @@ def test_the_name_of_a_value_counts_across_json_structure() -> None:
 )
 def test_ids_signatures_images_and_keys_stay(value: Any) -> None:
     line = dumped({"a": value})
-    assert PLAIN.jsonl(line) == line
-    assert PLAIN.document(line) == line
+    assert PLAIN.redact_jsonl(line) == line
+    assert PLAIN.redact_document(line) == line
 
 
 def test_an_id_or_a_name_with_the_format_of_a_secret_is_redacted() -> None:
     value = {"AWS_ACCESS_KEY_ID": GITHUB, "ids": [RANDOM, GITHUB], "env": {GITHUB: RANDOM}}
     kept = {"AWS_ACCESS_KEY_ID": "REDACTED", "ids": [RANDOM, "REDACTED"]}
-    stored = json.loads(PLAIN.jsonl(dumped(value)))
+    stored = json.loads(PLAIN.redact_jsonl(dumped(value)))
     assert stored == {**kept, "env": {"REDACTED": "REDACTED"}}
 
 
 def test_what_stands_beside_something_exempt_is_redacted() -> None:
     value = {"id": RANDOM, "text": RANDOM, "images": [{"type": "image", "data": RANDOM}, RANDOM]}
-    stored = json.loads(PLAIN.jsonl(dumped(value)))
+    stored = json.loads(PLAIN.redact_jsonl(dumped(value)))
     assert stored == {
         "id": RANDOM,
         "text": "REDACTED",
         "images": [{"type": "image", "data": RANDOM}, "REDACTED"],
     }
-    nested = PLAIN.jsonl(dumped({"grid": {"cell": RANDOM}, "text": '{"id": "x"}'}))
+    nested = PLAIN.redact_jsonl(dumped({"grid": {"cell": RANDOM}, "text": '{"id": "x"}'}))
     assert json.loads(nested)["grid"] == {"cell": "REDACTED"}
 
 
 def test_the_format_of_a_line_is_kept() -> None:
     line = f'{{ "b":1.50,"a" : "é\\u00e9 {GITHUB}\\t\\u003c" ,"c":[ ] }}\r\n'.encode()
-    assert PLAIN.jsonl(line) == line.replace(GITHUB.encode(), b"REDACTED")
+    assert PLAIN.redact_jsonl(line) == line.replace(GITHUB.encode(), b"REDACTED")
 
 
 def test_a_line_that_is_no_json_is_plain_text() -> None:
     line = f'{{"id": "{GITHUB}", cut off'.encode()
-    assert PLAIN.jsonl(line) == b'{"id": "REDACTED", cut off'
-    assert PLAIN.jsonl(b"[" * 100_000 + GITHUB.encode()) == b"[" * 100_000 + b"REDACTED"
+    assert PLAIN.redact_jsonl(line) == b'{"id": "REDACTED", cut off'
+    assert PLAIN.redact_jsonl(b"[" * 100_000 + GITHUB.encode()) == b"[" * 100_000 + b"REDACTED"
 
 
 def test_bytes_that_are_not_utf8_are_kept() -> None:
     line = b'{"id": "%b", "a": "\xff\xfe %b \xc3"}' % (RANDOM.encode(), GITHUB.encode())
-    assert PLAIN.jsonl(line) == line.replace(GITHUB.encode(), b"REDACTED")
+    assert PLAIN.redact_jsonl(line) == line.replace(GITHUB.encode(), b"REDACTED")
 
 
 def test_a_document_of_many_lines_keeps_its_ids() -> None:
     value = {"sessionId": RANDOM, "messages": [{"id": RANDOM, "content": f"it is {GITHUB}"}]}
-    stored = PLAIN.document(json.dumps(value, indent=2).encode())
+    stored = PLAIN.redact_document(json.dumps(value, indent=2).encode())
     value["messages"] = [{"id": RANDOM, "content": "it is REDACTED"}]
     assert stored == json.dumps(value, indent=2).encode()
 
@@ -233,7 +238,7 @@ def test_a_document_of_many_lines_keeps_its_ids() -> None:
 def test_rules_of_the_user_are_applied_to_what_the_strings_say() -> None:
     own = Redactor(rules=[r'name="(\w+)"', r"^top.*$", "é+"])
     line = dumped({"top": "x", "a": 'name="bob" é', "b": "x\ntop secret\ny", "id": "top"})
-    assert json.loads(own.jsonl(line)) == {
+    assert json.loads(own.redact_jsonl(line)) == {
         "top": "x",
         "a": 'name="REDACTED" REDACTED',
         "b": "x\nREDACTED\ny",
@@ -244,15 +249,15 @@ def test_rules_of_the_user_are_applied_to_what_the_strings_say() -> None:
 
 def test_a_rule_that_matches_the_replacement_does_not_grow_it() -> None:
     own = Redactor(rules=["[A-Z]", "RED"])
-    assert own.text(b"a B RED c") == b"a REDACTED REDACTED c"
-    assert own.text(own.text(b"a B RED c")) == own.text(b"a B RED c")
+    assert own.redact_text(b"a B RED c") == b"a REDACTED REDACTED c"
+    assert own.redact_text(own.redact_text(b"a B RED c")) == own.redact_text(b"a B RED c")
 
 
 def test_what_is_allowed_stays() -> None:
     some = Redactor(allow=[re.escape(GITHUB), "^hunter"])
     text = f"{GITHUB} password=hunter22 {RANDOM}".encode()
-    assert some.text(text) == text.replace(RANDOM.encode(), b"REDACTED")
-    assert some.jsonl(dumped({"a": GITHUB})) == dumped({"a": GITHUB})
+    assert some.redact_text(text) == text.replace(RANDOM.encode(), b"REDACTED")
+    assert some.redact_jsonl(dumped({"a": GITHUB})) == dumped({"a": GITHUB})
 
 
 @pytest.mark.parametrize("name", ["rules", "allow"])
@@ -309,23 +314,23 @@ def test_a_line_stays_valid_and_of_the_same_structure(line: bytes) -> None:
         before = json.loads(line)
     except ValueError:
         return
-    assert shape(json.loads(PLAIN.jsonl(line))) == shape(before)
+    assert shape(json.loads(PLAIN.redact_jsonl(line))) == shape(before)
 
 
 @settings(max_examples=200, deadline=None)
 @given(LINES)
 def test_the_fast_search_overlooks_nothing_the_slow_one_finds(line: bytes) -> None:
-    assert PLAIN.jsonl(line) == PLAIN.document(line)
+    assert PLAIN.redact_jsonl(line) == PLAIN.redact_document(line)
 
 
 @settings(max_examples=200, deadline=None)
 @given(LINES, TEXTS)
 def test_redacting_again_changes_nothing_and_finds_nothing(line: bytes, text: str) -> None:
-    once = PLAIN.jsonl(line)
-    assert PLAIN.jsonl(once) == once
+    once = PLAIN.redact_jsonl(line)
+    assert PLAIN.redact_jsonl(once) == once
     assert PLAIN.find(once, "jsonl") == []
-    plain = PLAIN.text(text.encode())
-    assert PLAIN.text(plain) == plain
+    plain = PLAIN.redact_text(text.encode())
+    assert PLAIN.redact_text(plain) == plain
 
 
 @settings(max_examples=100, deadline=None)
@@ -334,19 +339,19 @@ def test_a_longer_transcript_has_the_same_beginning(
     lines: list[bytes], end: bool, more: list[bytes]
 ) -> None:
     data = b"\n".join(lines) + (b"\n" if end else b"")
-    stored = PLAIN.jsonl(data)
-    assert stored == b"\n".join(map(Redactor().jsonl, data.split(b"\n")))
+    stored = PLAIN.redact_jsonl(data)
+    assert stored == b"\n".join(map(Redactor().redact_jsonl, data.split(b"\n")))
     assert stored.count(b"\n") == data.count(b"\n")
-    longer = PLAIN.jsonl(b"\n".join([data.removesuffix(b"\n"), *more]))
+    longer = PLAIN.redact_jsonl(b"\n".join([data.removesuffix(b"\n"), *more]))
     assert longer.startswith(stored.removesuffix(b"\n"))
 
 
 def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [dumped({"id": RANDOM, "a": bare(text).decode()}) for _, text in SECRETS]
     data = b"\n\n".join(lines) + b"\n"
-    whole = PLAIN.jsonl(data)
+    whole = PLAIN.redact_jsonl(data)
     monkeypatch.setattr("gitcp.core.redact.line_search.BLOCK", 100)
-    assert PLAIN.jsonl(data) == whole
+    assert PLAIN.redact_jsonl(data) == whole
 
 
 NASTY = [
@@ -374,9 +379,9 @@ NASTY = [
 def test_a_long_line_of_the_worst_kind_is_read_in_linear_time(piece: str) -> None:
     # Anything quadratic takes a minute here.
     text = (piece * (100_000 // len(piece)) + " T3BlbkFJ eyJ").encode()
-    PLAIN.text(text)
-    PLAIN.jsonl(b'{"a": "' + text)
-    PLAIN.jsonl(dumped({"a": text.decode()}))
+    PLAIN.redact_text(text)
+    PLAIN.redact_jsonl(b'{"a": "' + text)
+    PLAIN.redact_jsonl(dumped({"a": text.decode()}))
 
 
 RECORDED = sorted(DATA.parent.glob("recordings/**/transcript*.jsonl"))
@@ -385,4 +390,4 @@ RECORDED = sorted(DATA.parent.glob("recordings/**/transcript*.jsonl"))
 def test_nothing_is_taken_for_a_secret_in_recorded_transcripts() -> None:
     assert RECORDED
     for path in RECORDED:
-        assert PLAIN.jsonl(path.read_bytes()) == path.read_bytes()
+        assert PLAIN.redact_jsonl(path.read_bytes()) == path.read_bytes()

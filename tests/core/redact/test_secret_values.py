@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.redact.secret_values import assigned, sensible
+from gitcp.core.redact.secret_values import find_assigned, may_be_secret
 
 # Eight characters of letters and digits: no word, no type, no piece of code.
 VALUE = "zk4w7b2x"
@@ -13,7 +13,7 @@ VALUE = "zk4w7b2x"
 def values(text: str) -> list[str]:
     """What is taken for a secret in a text."""
     data = text.encode()
-    return [data[start:end].decode() for start, end in assigned(data)]
+    return [data[start:end].decode() for start, end in find_assigned(data)]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ CODE = "conf.zk4w7.b2x9q"  # attributes of attributes, yet random enough for a t
 def test_a_token_is_random_quoted_or_a_value_of_a_file_of_settings(
     value: str, quoted: bool, bare: bool, secret: bool
 ) -> None:
-    assert sensible(value.encode(), False, quoted, bare) is secret
+    assert may_be_secret(value.encode(), False, quoted, bare) is secret
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_token_is_random_quoted_or_a_value_of_a_file_of_settings(
 def test_a_password_may_be_a_word_where_it_is_quoted(
     value: str, quoted: bool, secret: bool
 ) -> None:
-    assert sensible(value.encode(), True, quoted, False) is secret
+    assert may_be_secret(value.encode(), True, quoted, False) is secret
 
 
 def test_a_value_in_capitals_is_one_of_a_file_of_settings() -> None:

@@ -31,17 +31,17 @@ HUSKY = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'
 def test_every_script_is_sh_and_is_known_again(
     hook: str, baked: tuple[str, str], chain: Chain | None
 ) -> None:
-    text = hook_scripts.script(hook, *baked, chain)
+    text = hook_scripts.build_script(hook, *baked, chain)
     checked = subprocess.run(["sh", "-n"], input=text.encode(), capture_output=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, b"")
-    assert hook_text.is_ours(text) and not hook_text.is_entires(text)
-    assert hook_text.untouched(hook, text) and hook_text.baked(text) == baked
-    assert hook_text.read_chain(text) == chain or chain is None
-    assert hook_text.without_ours(hook, text, chained=False) is None
+    assert hook_text.is_ours(text) and not hook_text.is_entire_hook(text)
+    assert hook_text.is_untouched(hook, text) and hook_text.parse_program(text) == baked
+    assert hook_text.parse_chain(text) == chain or chain is None
+    assert hook_text.remove_ours(hook, text, chained=False) is None
 
 
 def test_the_paths_are_data_to_the_shell(tmp_path: Path) -> None:
-    text = hook_scripts.script("post-commit", *PATHS[1])
+    text = hook_scripts.build_script("post-commit", *PATHS[1])
     shown = text.partition("theirs()")[0] + 'printf "%s|%s" "$py" "${work%/*}/entry.py"\n'
     out = subprocess.run(["sh", "-c", shown], capture_output=True, check=True, cwd=tmp_path)
     assert tuple(out.stdout.decode().split("|")) == PATHS[1]
@@ -55,8 +55,8 @@ def test_the_file_that_hooks_source_knows_the_signs_of_tools() -> None:
 
 
 def test_an_edited_script_is_seen_to_be_edited() -> None:
-    text = hook_scripts.script("post-commit", *PATHS[0]).replace("py=", "py='' py=")
-    assert hook_text.is_ours(text) and not hook_text.untouched("post-commit", text)
+    text = hook_scripts.build_script("post-commit", *PATHS[0]).replace("py=", "py='' py=")
+    assert hook_text.is_ours(text) and not hook_text.is_untouched("post-commit", text)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_edited_script_is_seen_to_be_edited() -> None:
     ],
 )
 def test_a_shell_script_that_looks_at_its_name_is_sourced(hook: str, shell: str) -> None:
-    assert hook_text.chain_of(hook) == {
+    assert hook_text.choose_chain(hook) == {
         "suffix": ".before-gitcp",
         "shell": shell,
         "lefthook": False,
@@ -81,21 +81,25 @@ def test_a_shell_script_that_looks_at_its_name_is_sourced(hook: str, shell: str)
 
 @pytest.mark.parametrize("chained", [True, False])
 def test_lines_that_somebody_wrote_round_ours_stay(chained: bool) -> None:
-    text = "#!/bin/sh\necho before\n" + hook_scripts.script("pre-push", *PATHS[0])[10:] + "after\n"
-    left = hook_text.without_ours("pre-push", text, chained)
+    text = (
+        "#!/bin/sh\necho before\n"
+        + hook_scripts.build_script("pre-push", *PATHS[0])[10:]
+        + "after\n"
+    )
+    left = hook_text.remove_ours("pre-push", text, chained)
     assert left is not None and not hook_text.is_ours(left)
     assert left.startswith("#!/bin/sh\necho before\n") and left.endswith("after\n")
     assert ("before-gitcp" in left) == chained
 
 
 def test_a_hook_of_somebody_else_has_nothing_of_ours() -> None:
-    assert hook_text.without_ours("pre-push", HUSKY, chained=True) == HUSKY
-    assert hook_text.is_entires("#!/bin/sh\n# Entire CLI hooks\nentire hooks git post-commit\n")
+    assert hook_text.remove_ours("pre-push", HUSKY, chained=True) == HUSKY
+    assert hook_text.is_entire_hook("#!/bin/sh\n# Entire CLI hooks\nentire hooks git post-commit\n")
 
 
 @pytest.mark.parametrize("hook", hook_scripts.HOOKS)
 def test_the_line_to_add_fails_nothing_where_gitcp_is_missing(hook: str, tmp_path: Path) -> None:
-    line = hook_scripts.lines_to_add(hook)
+    line = hook_scripts.build_line(hook)
     done = subprocess.run(
         ["/bin/sh", "-eu", "-c", line], env={"PATH": str(tmp_path)}, capture_output=True, check=True
     )
@@ -108,7 +112,7 @@ def test_the_line_to_add_hands_on_what_git_says_and_stops_at_a_verdict(
     hook: str, status: int, tmp_path: Path
 ) -> None:
     write(tmp_path / "gitcp-hook", f'#!/bin/sh\necho "$@"; cat\nexit {status}\n')
-    script = f"{hook_scripts.lines_to_add(hook)}\necho after\n"
+    script = f"{hook_scripts.build_line(hook)}\necho after\n"
     argv = ["/bin/sh", "-eu", "-c", script, "hook", "argument"]
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     done = subprocess.run(argv, env=env, input="refs\n", capture_output=True, text=True)

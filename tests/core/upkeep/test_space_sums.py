@@ -36,7 +36,7 @@ ITEMS = [
     ],
 )
 def test_sums_stand_in_their_order(by: str, sums: list[tuple[str, int, int]]) -> None:
-    assert space_sums.totals(ITEMS, by, NOW) == sums
+    assert space_sums.sum_items(ITEMS, by, NOW) == sums
     assert sum(size for _, size, _ in sums) == 4321
 
 
@@ -52,7 +52,7 @@ def test_sums_stand_in_their_order(by: str, sums: list[tuple[str, int, int]]) ->
     ],
 )
 def test_an_age_belongs_to_the_class_below_its_limit(days: float, name: str) -> None:
-    assert space_sums.age(days * DAY) == name
+    assert space_sums.classify_age(days * DAY) == name
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_an_age_belongs_to_the_class_below_its_limit(days: float, name: str) -> 
     ],
 )
 def test_bytes_are_shown_in_the_largest_unit(count: int, shown: str) -> None:
-    assert space_sums.human(count) == shown
+    assert space_sums.format_size(count) == shown
