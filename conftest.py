@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -30,20 +31,41 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what needs Linux where this is none, or looks like none."""
-    if os.path.exists("/proc/self/stat"):
-        return
-    away = [item for item in items if item.get_closest_marker("linux")]
-    config.hook.pytest_deselected(items=away)
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leave out what needs Linux where this is none, or looks like none; and cases, if a run of
+    all tests was not asked for all cases."""
+    away: set[pytest.Item] = set()
+    if not os.path.exists("/proc/self/stat"):
+        away.update(item for item in items if item.get_closest_marker("linux"))
+    if _is_of_all_tests(session) and not (os.environ.get("CI") or os.environ.get("LONG")):
+        away.update(_choose_cases_to_leave_out(items))
+    config.hook.pytest_deselected(items=[item for item in items if item in away])
     items[:] = [item for item in items if item not in away]
+
+
+def _choose_cases_to_leave_out(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Two of three cases of a test that has more than three and runs git in each of them."""
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and "template" in item.fixturenames:
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in tests.values():
+        # Diagonally: where there are three ways of each form, not the same way of each.
+        left_out = (case for n, case in enumerate(cases) if (n + n // 3) % 3)
+        yield from left_out if len(cases) > 3 else ()
+
+
+def _is_of_all_tests(session: pytest.Session) -> bool:
+    return session.config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
 def pytest_collection(session: pytest.Session) -> None:
     """Have each worker import the tests from another place on: what pytest makes of a file is
     written down by the first who imports it, and takes longer than all else before a run."""
     worker = getattr(session.config, "workerinput", None)
-    if worker is None or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+    if worker is None or not _is_of_all_tests(session):
         return
     names = [".".join(path.parts) for path in _modules(session.config.rootpath)]
     begin = len(names) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]

@@ -11,7 +11,6 @@ import pytest
 from tests.agents.conftest import Plays
 from tests.support.paths import TOP
 from tests.support.recorded import V1, Played, Recorded
-from tests.support.variants import some
 
 PHASES = {"UserPromptSubmit": "active", "Stop": "idle", "SessionEnd": "ended"}
 
@@ -22,7 +21,7 @@ def unpack(play: Played) -> tuple[Recorded, str]:
 
 @pytest.mark.parametrize(
     ("scenario", "checkpoints"),
-    some([("basic", 0), ("resume", 1), ("parallel", 1), ("fail", 2), ("tui", 0), ("compact", 0)]),
+    [("basic", 0), ("resume", 1), ("parallel", 1), ("fail", 2), ("tui", 0), ("compact", 0)],
 )
 def test_each_turn_that_left_changes_has_a_checkpoint_of_the_whole_worktree(
     played: Plays, scenario: str, checkpoints: int

@@ -19,7 +19,6 @@ from tests.support.clients import spelling
 from tests.support.recorded import Recorded
 from tests.support.recording import SCENARIOS
 from tests.support.replay import Replay, plan
-from tests.support.variants import some
 
 # agent/scenario: prompts, what it left uncommitted, (input, output) tokens of its transcript
 SESSIONS: dict[str, tuple[list[str], list[str], tuple[int, int] | None]] = {
@@ -81,7 +80,7 @@ def stored(repo: Recorded, commit: str = "HEAD") -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", some(SESSIONS))
+@pytest.mark.parametrize("name", SESSIONS)
 def test_what_a_session_left_has_a_checkpoint_and_a_commit_of_it_names_the_session(
     name: str, played: Plays
 ) -> None:
@@ -153,7 +152,7 @@ def left_out() -> list[tuple[str, int, str]]:
     ]
 
 
-@pytest.mark.parametrize(("name", "number", "event"), some(left_out()))
+@pytest.mark.parametrize(("name", "number", "event"), left_out())
 def test_with_an_event_left_out_nothing_is_lost_and_nothing_wrongly_linked(
     name: str, number: int, event: str, tmp_path: Path
 ) -> None:

@@ -22,7 +22,6 @@ from tests.support.checkpoints import git
 from tests.support.copies import plant
 from tests.support.paths import BIN
 from tests.support.sealed import environment
-from tests.support.variants import some
 
 A, B = "a1b2c3d4e5f6", "0f1e2d3c4b5a"
 SESSION = "1f0c5d6e-0000-4000-8000-000000000001"
@@ -99,7 +98,7 @@ def grow(repo: Path) -> None:
     (repo / ".revs").write_text(f"{head} {ignored}\n{ignored}\n")
 
 
-@pytest.mark.parametrize("options", some(OPTIONS))
+@pytest.mark.parametrize("options", OPTIONS)
 def test_without_a_session_every_byte_is_gits(history: Path, options: str) -> None:
     argv = [*options.split(), "a.txt"]
     theirs, ours = tool("git", "blame", *argv), tool("blame", *argv)

@@ -10,7 +10,6 @@ import pytest
 from tests.guard.working_copies import Copy
 from tests.support import warm
 from tests.support.harness import Agent
-from tests.support.variants import some
 
 NewCopy = Callable[[str], Copy]
 
@@ -66,7 +65,7 @@ def work(copy: Copy, agent: Agent, name: str, *files: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "steps"),
-    some([*(("colocated", one) for one in REWRITES), *(("non-colocated", one) for one in APART)]),
+    [*(("colocated", one) for one in REWRITES), *(("non-colocated", one) for one in APART)],
     ids=lambda value: value if isinstance(value, str) else ", ".join(value),
 )
 def test_links_follow_what_jj_rewrites(

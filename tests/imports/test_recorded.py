@@ -11,7 +11,6 @@ import pytest
 from tests.imports.truth import Told, clone
 from tests.support import warm
 from tests.support.recorded import Recorded
-from tests.support.variants import some
 
 RECORDINGS = """claude-code/subagent claude-code/fork codex/basic
 claude-code/basic gemini-cli/resume qwen-code/basic-resume copilot/basic-resume
@@ -30,7 +29,7 @@ def _move_conversations(home: Path, repo: Path) -> None:
             (home / old).rename(home / new)
 
 
-@pytest.mark.parametrize("name", some(RECORDINGS))
+@pytest.mark.parametrize("name", RECORDINGS)
 def test_an_import_says_nothing_that_was_not_recorded(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,6 @@ from tests.journal.lines import text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, sessions, sound
-from tests.support.variants import some
 
 LONG = bool(os.environ.get("LONG"))
 WRITERS = ["the person's", "a colleague's session's"]
@@ -78,7 +77,7 @@ WHOLE = {
 
 @pytest.mark.parametrize("moved", [False, True] if LONG else [True])
 @pytest.mark.parametrize("writer", WRITERS if LONG else WRITERS[1:])
-@pytest.mark.parametrize("command", some(WHOLE))
+@pytest.mark.parametrize("command", WHOLE)
 def test_lines_that_an_agents_command_brings_from_a_branch_keep_their_authors(
     world: World, a: Agent, command: str, writer: str, moved: bool
 ) -> None:
@@ -191,7 +190,7 @@ HERE: dict[str, tuple[Callable[[World], None], str]] = {
 
 
 @pytest.mark.parametrize("looked", [True, False] if LONG else [False])
-@pytest.mark.parametrize("what", some(HERE))
+@pytest.mark.parametrize("what", HERE)
 def test_lines_that_an_agents_command_brings_back_are_not_the_agents(
     world: World, what: str, looked: bool
 ) -> None:

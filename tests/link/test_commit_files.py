@@ -14,7 +14,6 @@ from tests.git import traced
 from tests.support.clients import calls
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, linked, sessions, settled, shell, sound
-from tests.support.variants import some
 
 CODE = "def add(a, b):\n    return a + b\n"
 
@@ -98,7 +97,7 @@ KINDS: dict[str, tuple[str, Callable[[Path], None], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", some(KINDS))
+@pytest.mark.parametrize("name", KINDS)
 def test_each_kind_of_change_is_linked(world: World, a: Agent, name: str) -> None:
     before, act, want = KINDS[name]
     shell(world, f"{before}; git add -A; git commit -q --allow-empty -m before")

@@ -7,7 +7,6 @@ import pytest
 from tests.support.commit_forms import ALL, BOTH, left
 from tests.support.harness import World
 from tests.support.linking import KEY, editor, ids, linked, noted, shell, sound, types, v1
-from tests.support.variants import some
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ EDITED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", some(EDITED))
+@pytest.mark.parametrize("name", EDITED)
 def test_the_message_is_the_persons_and_our_line(world: World, name: str) -> None:
     config, args, typed, want = EDITED[name]
     base = world.head
@@ -94,7 +93,7 @@ ABORTED = {
 }
 
 
-@pytest.mark.parametrize("name", some(ABORTED))
+@pytest.mark.parametrize("name", ABORTED)
 def test_a_commit_that_is_aborted_leaves_everything_as_it_was(world: World, name: str) -> None:
     hook, command, script = ABORTED[name]
     world.write("../template", "the template\n")

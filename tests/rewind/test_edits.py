@@ -13,7 +13,6 @@ from gitcp.core.credit import cutting
 from tests.rewind.going import Files, done, files, plan, points, run
 from tests.support.clients import calls
 from tests.support.harness import Agent, World
-from tests.support.variants import some
 
 LINES = [f"line {n} of the file\n" for n in range(12)]
 
@@ -245,7 +244,7 @@ EVERY = list(product(COMMANDS, WHOSE, WAYS))
 CASES = EVERY if LONG else list(zip(COMMANDS, cycle(WHOSE), cycle(WAYS), strict=False))
 
 
-@pytest.mark.parametrize("command, whose, way", some(CASES))
+@pytest.mark.parametrize("command, whose, way", CASES)
 def test_what_a_shell_call_threw_away_comes_back(
     world: World, command: str, whose: str, way: str
 ) -> None:

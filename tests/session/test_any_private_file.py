@@ -217,11 +217,7 @@ def damaged(work: Path, tmp_path: Path) -> Iterator[World]:
     world.close()
 
 
-# Each file in every way, or in every third: files of one kind follow each other, and have them all.
-ROUNDS = range(0, len(DAMAGES), 1 if os.environ.get("LONG") else 3)
-
-
-@pytest.mark.parametrize("first", ROUNDS)
+@pytest.mark.parametrize("first", range(len(DAMAGES)))
 def test_all_private_files_damaged_at_once_stop_nothing(damaged: World, first: int) -> None:
     """Each file in another way."""
     for number, name in enumerate(list_files(damaged), first):

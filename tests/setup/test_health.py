@@ -18,7 +18,6 @@ from tests.support import warm
 from tests.support.harness import Agent, World
 from tests.support.installed import HOOKS, write
 from tests.support.paths import TOP
-from tests.support.variants import some
 
 Json = dict[str, object]
 
@@ -76,18 +75,16 @@ def interrupt_enable(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("break_it", "kind", "words"),
-    some(
-        [
-            (interrupt_enable, "agent-hook", "no agent is recorded"),
-            (lambda w: (w.path / ".git/hooks/post-commit").unlink(), "git-hook", "post-commit in"),
-            (lambda w: (w.path / ".git/hooks/pre-push").chmod(0o644), "git-hook", "pre-push in"),
-            (lambda w: hook_tools.entire(w.path), "entire", "original program's hooks are back"),
-            (lambda w: w.git("clean", "-q", "-fdx"), "agent-hook", "claude-code is not recorded"),
-            (lambda w: hook_tools.husky(w.path), "git-hook", "(they are husky's)"),
-            (lambda w: hook_tools.lefthook(w.path), "git-hook", "(they are lefthook's)"),
-            (lambda w: drop_event(w, "Stop"), "agent-hook", "does not tell of Stop"),
-        ]
-    ),
+    [
+        (interrupt_enable, "agent-hook", "no agent is recorded"),
+        (lambda w: (w.path / ".git/hooks/post-commit").unlink(), "git-hook", "post-commit in"),
+        (lambda w: (w.path / ".git/hooks/pre-push").chmod(0o644), "git-hook", "pre-push in"),
+        (lambda w: hook_tools.entire(w.path), "entire", "original program's hooks are back"),
+        (lambda w: w.git("clean", "-q", "-fdx"), "agent-hook", "claude-code is not recorded"),
+        (lambda w: hook_tools.husky(w.path), "git-hook", "(they are husky's)"),
+        (lambda w: hook_tools.lefthook(w.path), "git-hook", "(they are lefthook's)"),
+        (lambda w: drop_event(w, "Stop"), "agent-hook", "does not tell of Stop"),
+    ],
 )
 def test_what_broke_is_said_and_mended_by_the_doctor(
     enabled: World, break_it: object, kind: str, words: str

@@ -14,7 +14,6 @@ from tests.setup.hook_tools import LONG, Tool, commit, install, person
 from tests.support.harness import World
 from tests.support.installed import git, write
 from tests.support.paths import TOP
-from tests.support.variants import some
 
 
 def links(world: World, name: str) -> bool:
@@ -66,7 +65,7 @@ def test_a_tool_that_moved_our_hook_aside_calls_every_link_once(
     world.close()
 
 
-@pytest.mark.parametrize(("tool", "order", "theirs"), some(MENDED))
+@pytest.mark.parametrize(("tool", "order", "theirs"), MENDED)
 def test_enable_mends_what_another_tool_did_and_uninstalls_without_a_trace(
     repo: Path, tool: Tool, order: str, theirs: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,6 @@ from tests.support import warm
 from tests.support.harness import World
 from tests.support.installed import git, write
 from tests.support.paths import TOP
-from tests.support.variants import some
 
 Break = Callable[[World], object]
 MANIFEST = ".git/gitcp/installed/manifest.json"
@@ -136,7 +135,7 @@ MENDED: dict[str, tuple[Break, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", some(MENDED))
+@pytest.mark.parametrize("what", MENDED)
 def test_what_is_broken_is_named_and_mended(enabled: World, what: str) -> None:
     broken, words = MENDED[what]
     broken(enabled)

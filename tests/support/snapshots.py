@@ -15,15 +15,13 @@ from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.snapshot import blobs, index, snapshot
 from gitcp.store.snapshot.snapshot import Scan
-from tests.support.variants import some
 
 Listing = dict[str, tuple[str, str]]
 
 
 def both_ways(cases: Iterable[str]) -> pytest.MarkDecorator:
-    """Each case with an index of ours that was kept, and with a new one; of either a third, not
-    the same, where not all are asked for."""
-    pairs = [*((case, True) for case in some(cases)), *((case, False) for case in some(cases, 1))]
+    """Each case with an index of ours that was kept, and with a new one."""
+    pairs = [(case, seeded) for seeded in (True, False) for case in cases]
     ids = [f"{case}-index {'kept' if seeded else 'new'}" for case, seeded in pairs]
     return pytest.mark.parametrize(("case", "seeded"), pairs, ids=ids)
 

@@ -23,7 +23,6 @@ from tests.support import warm
 from tests.support.checkpoints import V1, forget, git, loose, loosened, session
 from tests.support.copies import plant
 from tests.support.sealed import environment
-from tests.support.variants import some
 
 FIRST, SECOND, THIRD = (f"{n}a{n}b00000000" for n in (1, 2, 3))
 AT = f"{SECOND[:2]}/{SECOND[2:]}"
@@ -128,7 +127,7 @@ WITHOUT = {
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda args: args[0])
-@pytest.mark.parametrize("what", some(ODD))
+@pytest.mark.parametrize("what", ODD)
 def test_one_absent_or_odd_entry_hides_nothing_else(
     stored: Repo, what: str, reader: list[str]
 ) -> None:
@@ -143,7 +142,7 @@ def test_one_absent_or_odd_entry_hides_nothing_else(
         assert FIRST in found and THIRD in found
 
 
-@pytest.mark.parametrize("what", some(ODD))
+@pytest.mark.parametrize("what", ODD)
 def test_fsck_names_it_and_checks_the_rest(stored: Repo, what: str) -> None:
     ODD[what](stored)
     status, records, said = run("check-store", "--json")
