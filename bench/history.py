@@ -105,15 +105,15 @@ def _checkpoint(n: int, checkpoint: str, path: str, data: bytes, first: int) -> 
     told = [f"Please do change {m}" for m in range(n - n % SESSION, n + 1)]
     transcript = b"\n".join(_said(m) for m in range(n - n % SESSION, n + 1)) + b"\n"
     files = {
-        summary.LINES: summary.dump(lines),
-        summary.METADATA: summary.dump(_metadata(n, checkpoint, path, oid)),
+        summary.LINES: summary.dump_json(lines),
+        summary.METADATA: summary.dump_json(_metadata(n, checkpoint, path, oid)),
         summary.PROMPT: summary.SEPARATOR.join(told).encode(),
         summary.CONTEXT: f"# Session Context\n\n## User Prompts\n\n{asked}\n".encode(),
         summary.HASH: b"sha256:" + hashlib.sha256(transcript).hexdigest().encode(),
         chunks.NAME: transcript,
     }
-    session = summary.load(files[summary.METADATA]), files
-    root = summary.dump(summary.summarize(checkpoint, None, [session]))
+    session = summary.parse_json(files[summary.METADATA]), files
+    root = summary.dump_json(summary.summarize(checkpoint, None, [session]))
     return {summary.METADATA: root, **{f"0/{name}": content for name, content in files.items()}}
 
 

@@ -80,7 +80,7 @@ class Work:
         assert head_tree is not None
         tree = snapshot.tree(objects, head_tree[0], found)
         new = write_commit(objects, repo, tree, [tip[0]] if tip else [], "snap")
-        refs.update(repo, [(SNAP, new, tip[0] if tip else None)], "bench")
+        refs.update_refs(repo, [(SNAP, new, tip[0] if tip else None)], "bench")
 
     def copied_index(self) -> None:
         scratch = self.path / ".git" / "scratch-index"

@@ -50,7 +50,7 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
     """The events that the adapter of an agent on PATH makes of a payload."""
     start = os.getcwd()
     try:
-        client = late.adapters.find(Repo.here(), name)
+        client = late.adapters.find(Repo.find_here(), name)
     except NoRepository:
         return  # the agent is at work where nothing is recorded
     for event in client.events(hook, data):

@@ -51,16 +51,20 @@ _HARMLESS = (
 
 def recall_answers(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
     """{where, config} as git answered in this directory and would answer now, else None."""
-    top = _top(cwd)
-    if top is None or not _plain(env):
+    top = _find_top(cwd)
+    if top is None or not _is_plain(env):
         return None
     try:
-        kept = json.loads(read_file(_path(top), _LARGEST) or b"")
+        kept = json.loads(read_file(_build_path(top), _LARGEST) or b"")
     except (Error, ValueError, RecursionError):
         return None
-    if shapes.find_fault(kept, _SHAPE) or kept["key"] != _key(env) or kept["where"][-1:] != [top]:
+    if (
+        shapes.find_fault(kept, _SHAPE)
+        or kept["key"] != _compute_key(env)
+        or kept["where"][-1:] != [top]
+    ):
         return None
-    same = all(_stamp(file) == stamp for file, stamp in kept["files"].items())
+    same = all(_read_stamp(file) == stamp for file, stamp in kept["files"].items())
     return kept if same else None
 
 
@@ -77,30 +81,35 @@ def keep_answers(
     """
     git_dir, top = where[0], where[-1]
     included = any(key == "include.path" or key.startswith("includeif.") for key in config)
-    if _top(top) != top or git_dir != os.path.join(top, ".git") or included or not _plain(env):
+    if (
+        _find_top(top) != top
+        or git_dir != os.path.join(top, ".git")
+        or included
+        or not _is_plain(env)
+    ):
         return
     read = [os.path.join(top, origin) for origin in origins]
-    stamps = {file: _stamp(file) for file in [*read, *_sources(env, git_dir)]}
+    stamps = {file: _read_stamp(file) for file in [*read, *_list_sources(env, git_dir)]}
     if any(stamp and stamp[0] > began - _SLACK for stamp in stamps.values()):
         return
     if not all(stamps[file] for file in read):
         return
-    answers = {"key": _key(env), "where": where, "config": config, "files": stamps}
-    new = f"{_path(top)}.{os.getpid()}"
+    answers = {"key": _compute_key(env), "where": where, "config": config, "files": stamps}
+    new = f"{_build_path(top)}.{os.getpid()}"
     try:
         fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "wb") as f:
             f.write(json.dumps(answers).encode())
-        put_file(git_dir, new, _path(top))
+        put_file(git_dir, new, _build_path(top))
     except OSError:
         pass  # nothing of ours is here: not enabled
 
 
-def _path(top: str) -> str:
+def _build_path(top: str) -> str:
     return os.path.join(top, ".git", "gitcp", "asked")
 
 
-def _top(cwd: str) -> str | None:
+def _find_top(cwd: str) -> str | None:
     """The directory whose .git is nearest above cwd, where git could not see it otherwise."""
     folder, device = cwd, None
     while True:
@@ -120,31 +129,36 @@ def _top(cwd: str) -> str | None:
         folder = parent
 
 
-def _plain(env: Mapping[str, str]) -> bool:
+def _is_plain(env: Mapping[str, str]) -> bool:
     """Whether no variable makes git look elsewhere, or adds to its configuration."""
     ours = (name for name in env if name.startswith("GIT_"))
     return all(name in _SOURCES or name.startswith(_HARMLESS) for name in ours)
 
 
-def _key(env: Mapping[str, str]) -> dict[str, str]:
+def _compute_key(env: Mapping[str, str]) -> dict[str, str]:
     """What tells git where to look, and which git it is."""
     names = ("HOME", "XDG_CONFIG_HOME", *_SOURCES)
-    stamp = _stamp(_git(env)) or []  # not its inode: a hook's PATH begins with a twin of git
+    stamp = (
+        _read_stamp(_find_git(env)) or []
+    )  # not its inode: a hook's PATH begins with a twin of git
     return {**{name: env[name] for name in names if name in env}, "git": f"{stamp[1:3]}"}
 
 
-def _git(env: Mapping[str, str]) -> str:
+def _find_git(env: Mapping[str, str]) -> str:
     folders = env.get("PATH", os.defpath).split(os.pathsep)
     files = (os.path.join(folder or ".", "git") for folder in folders)
     return next((file for file in files if os.access(file, os.X_OK)), "")
 
 
-def _sources(env: Mapping[str, str], git_dir: str) -> list[str]:
+def _list_sources(env: Mapping[str, str], git_dir: str) -> list[str]:
     """Every file of configuration that git reads once it is there."""
     home = env.get("HOME", "")
     base = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     person = [os.path.join(base, "git", "config"), os.path.join(home, ".gitconfig")]
-    programs = _git(env), os.path.realpath(_git(env))  # a link may stand where its etc/ is
+    programs = (
+        _find_git(env),
+        os.path.realpath(_find_git(env)),
+    )  # a link may stand where its etc/ is
     parted = [
         (p, p.partition(part)[0]) for p in programs for part in ("/bin/", "/lib/", "/libexec/")
     ]
@@ -157,7 +171,7 @@ def _sources(env: Mapping[str, str], git_dir: str) -> list[str]:
     return [os.path.join(os.path.dirname(git_dir), file) for file in (*person, *system, *own)]
 
 
-def _stamp(file: str) -> Stamp:
+def _read_stamp(file: str) -> Stamp:
     try:
         st = os.stat(file)
     except OSError:
@@ -187,13 +201,13 @@ class Answers:
         self._where: list[str] = self._kept["where"] if self._kept else []
         self._asked = None if self._kept else (git.start(*_WHERE), git.start(*_CONFIG))
 
-    def where(self) -> list[str]:
+    def read_place(self) -> list[str]:
         """The git directory, the common one, the object format; and the top of a worktree."""
         if self._asked:
             self._where = read_place(self._asked[0])
         return self._where
 
-    def values(self) -> Values:
+    def read_config(self) -> Values:
         """The configuration; where() comes first."""
         if self._asked is None:
             return dict(self._kept["config"]) if self._kept else {}
@@ -204,7 +218,7 @@ class Answers:
         return values
 
 
-def ask_where(git: Git) -> list[str]:
+def ask_place(git: Git) -> list[str]:
     """As Answers.where(), asked of git now."""
     return read_place(git.start(*_WHERE))
 

@@ -49,7 +49,7 @@ class Context:
     """What is known of one repository in this process; of() finds it."""
 
     def __init__(self, repo: Repo) -> None:
-        self.repo, self.objects = repo, Objects.shared(repo)
+        self.repo, self.objects = repo, Objects.get_shared(repo)
         self._depth = 0
         self._locks: dict[str, exclusive] = {}
         self._states: dict[str, State | None] = {}
@@ -70,7 +70,7 @@ class Context:
     def head(self) -> str:
         """The oid of HEAD, zeros when unborn, as it was when first asked for."""
         if self._head is None:
-            self._head = refs.head(self.repo) or "0" * len(self.repo.empty_tree)
+            self._head = refs.read_head(self.repo) or "0" * len(self.repo.empty_tree)
         return self._head
 
     def state(self, session_id: str, rebuild: bool = True) -> State | None:
@@ -102,7 +102,7 @@ class Context:
         One that comes before a lock we hold makes us leave() first: states that were handed
         out before are then void.
         """
-        wanted = sorted({ids.session_id(one) for one in session_ids} - self._locks.keys())
+        wanted = sorted({ids.check_session_id(one) for one in session_ids} - self._locks.keys())
         if wanted and self._locks and wanted[0] < max(self._locks):
             self.leave()
         for one in wanted:
@@ -151,7 +151,7 @@ def open_context(repo: Repo) -> Context:
 
 def here() -> Context:
     """The context of the worktree around the current directory."""
-    return open_context(Repo.here())
+    return open_context(Repo.find_here())
 
 
 def leave_all() -> None:
@@ -172,7 +172,7 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
         if not place or not os.path.isdir(place):
             continue
         try:
-            repo = Repo.at(place)
+            repo = Repo.find_at(place)
         except Error as e:
             if isinstance(e, Late) or (isinstance(e, NoJj) and event["event"] == "session-start"):
                 raise
@@ -187,14 +187,14 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
         home = state.get("worktree_path")
         if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
             leave_all()
-            return home, Repo.at(home)
+            return home, Repo.find_at(home)
         return place, repo
     return None
 
 
 def is_off(repo: Repo) -> bool:
     """Whether nothing is to be done here: no worktree, or disabled."""
-    return repo.top is None or os.path.exists(repo.shared("off"))
+    return repo.top is None or os.path.exists(repo.join_shared("off"))
 
 
 _CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
@@ -211,7 +211,7 @@ def unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
     if not place or not os.path.isdir(place):
         return None
     try:
-        repo = Repo.at(place)
+        repo = Repo.find_at(place)
     except Error:
         return None
-    return (place, repo) if os.path.isdir(repo.shared()) else None
+    return (place, repo) if os.path.isdir(repo.join_shared()) else None

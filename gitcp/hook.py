@@ -66,14 +66,14 @@ def main() -> int:
 def _warn(message: str) -> None:
     _print(f"warning: {message}\n")
     try:
-        late.hook_warnings.failed(message)  # kept for `gitcp status`
+        late.hook_warnings.warn_here(message)  # kept for `gitcp status`
     except OSError:
         pass  # nothing can be opened any more
 
 
 def _git(event: str, args: Sequence[str]) -> int:
     stdin = decode_lines(sys.stdin.buffer.read()) if event in pipelines.WITH_STDIN else []
-    repo = Repo.here()
+    repo = Repo.find_here()
     if context.is_off(repo):
         return OK
     return run(repo, {"type": "event", "event": event, "args": list(args), "stdin": stdin})
@@ -90,12 +90,12 @@ def run(repo: Repo, first: Record) -> int:
     others have to say as one answer."""
     event: str = first["event"]
     deadline.begin(
-        repo.config.option("gitcp.hook-timeout"), repo.config.option("gitcp.git-timeout")
+        repo.config.get_option("gitcp.hook-timeout"), repo.config.get_option("gitcp.git-timeout")
     )
-    if repo.config.all("gitcp.hook-timeout"):
+    if repo.config.get_all("gitcp.hook-timeout"):
         deadline.set_bound(None)  # the person's own word
     resting = os.environ.get("GITCP_ACTIVE") == "configured"
-    if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.own("auto")):
+    if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.join_own("auto")):
         late.settling.left_over(context.open_context(repo))
     messages: dict[str, list[str]] = {"person": [], "agent": []}
     wrong, refusal = list[str](), None
@@ -127,8 +127,8 @@ def _settle(repo: Repo, event: str, wrong: Sequence[str]) -> None:
     """Warn of what went wrong; of a hook that ran well, what it failed at before is over."""
     for message in wrong:
         _warn(f"{event}: {message}")
-    if not wrong and os.path.exists(repo.shared("warnings")):
-        late.hook_warnings.settle(repo, event, " ".join(sys.argv[1:3]))
+    if not wrong and os.path.exists(repo.join_shared("warnings")):
+        late.hook_warnings.drop_warnings(repo, event, " ".join(sys.argv[1:3]))
 
 
 def _say(first: Record, message: str, more: str = "") -> None:
@@ -161,7 +161,7 @@ def _listing(argv: Sequence[str]) -> int:
             return OK
         if not args.list:
             args.error("no hook named")
-        print(*table(Repo.here()), sep="\n")
+        print(*table(Repo.find_here()), sep="\n")
         return OK
 
     return late.cli.guard(body)

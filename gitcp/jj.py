@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _UNBORN = "ref: refs/heads/@gitcp-unborn\n"
 
 
-def root_above(start: str, stop: str | None = None) -> str | None:
+def find_root(start: str, stop: str | None = None) -> str | None:
     """The nearest directory with a `.jj`, from start upwards and below stop; None without one."""
     folder = os.path.realpath(start)
     end = os.path.realpath(stop) if stop else None
@@ -55,13 +55,13 @@ def is_apart(repo: Repo) -> bool:
     return os.path.basename(repo.git_dir) == OWN
 
 
-def git_here(repo: Repo) -> Git:
+def choose_git(repo: Repo) -> Git:
     """git as a person runs it in the current directory; in a workspace that is no git worktree,
     git of its store."""
     return repo.git.copy_with(os.getcwd(), {}) if is_apart(repo) else Git()
 
 
-def opened(root: str, create: str | None = None) -> tuple[str, str, str]:
+def open_workspace(root: str, create: str | None = None) -> tuple[str, str, str]:
     """(git directory, common directory, name) of a workspace that is no git worktree; the name
     is '' for the default one.
 
@@ -69,33 +69,33 @@ def opened(root: str, create: str | None = None) -> tuple[str, str, str]:
     none yet, '' for the workspace itself; None: Error where gitcp is not enabled.
     """
     own = os.path.join(root, ".jj", OWN)
-    at = _asked(root, own)
+    at = _ask_here(root, own)
     if not os.path.isfile(os.path.join(own, "commondir")):
         own = os.path.join(create or root, ".jj", OWN)
-        _create(root, own, at, create is not None)
-    _move(root, own, at)
-    common = os.path.normpath(os.path.join(own, _line(own, "commondir")))
-    return own, common, _line(own, "workspace")
+        _create_own(root, own, at, create is not None)
+    _move_head(root, own, at)
+    common = os.path.normpath(os.path.join(own, _read_line(own, "commondir")))
+    return own, common, _read_line(own, "workspace")
 
 
-def _move(root: str, own: str, at: Change) -> None:
+def _move_head(root: str, own: str, at: Change) -> None:
     """Bring HEAD to `@-`; its reflog tells the commits made here, as jj does where git sees it."""
-    before, now = _line(own, "HEAD") + "\n", _base(at)
+    before, now = _read_line(own, "HEAD") + "\n", _format_head(at)
     if before == now:
         return
     old = before.strip() if before != _UNBORN else "0" * len(at["commit"])
     logs = os.path.join(own, "logs")
     os.makedirs(logs, exist_ok=True)
     with open(os.path.join(logs, "HEAD"), "a", encoding="utf-8") as f:
-        for oid in made_since(root, old):
+        for oid in list_made_since(root, old):
             f.write(f"{old} {oid} jj <> {int(time.time())} +0000\texport from jj\n")
             old = oid
-    _write(os.path.join(own, "HEAD"), now)
+    _write_file(os.path.join(own, "HEAD"), now)
 
 
-def _asked(root: str, own: str) -> Change:
+def _ask_here(root: str, own: str) -> Change:
     try:
-        return here(root)
+        return read_here(root)
     except NoJj as e:
         if not os.path.isdir(own):
             raise Error(f"cannot ask jj about '{root}': {e}") from None
@@ -104,34 +104,34 @@ def _asked(root: str, own: str) -> Change:
         raise Error(f"cannot ask jj about '{root}': {e}") from None
 
 
-def _create(root: str, own: str, at: Change, create: bool) -> None:
+def _create_own(root: str, own: str, at: Change, create: bool) -> None:
     store = ask(root, "git", "root")[1].decode("utf-8", "surrogateescape").rstrip("\n")
     if not create and not os.path.isdir(os.path.join(store, "gitcp")):
         raise Error(f"gitcp is not enabled in the jj repository '{root}'")
     os.makedirs(own, 0o750, exist_ok=True)
     ignore = os.path.join(os.path.dirname(own), ".gitignore")
     if not os.path.exists(ignore):
-        _write(ignore, "/*\n")  # as jj itself does where git shares the directory
+        _write_file(ignore, "/*\n")  # as jj itself does where git shares the directory
     name = at["workspaces"].partition("@")[0]
-    _write(os.path.join(own, "workspace"), "" if name in ("", "default") else f"jj-{name}")
-    _write(os.path.join(own, "HEAD"), _base(at))
-    _write(os.path.join(own, "jj"), program() + "\n")
+    _write_file(os.path.join(own, "workspace"), "" if name in ("", "default") else f"jj-{name}")
+    _write_file(os.path.join(own, "HEAD"), _format_head(at))
+    _write_file(os.path.join(own, "jj"), find_program() + "\n")
     # Relative, as a move of the whole must not matter; last, for with it the directory is whole.
-    _write(os.path.join(own, "commondir"), os.path.relpath(store, own) + "\n")
+    _write_file(os.path.join(own, "commondir"), os.path.relpath(store, own) + "\n")
 
 
-def _base(at: Change) -> str:
+def _format_head(at: Change) -> str:
     """HEAD for a change: its first parent, unborn when that is jj's root commit."""
     base = (at["parents"] or [""])[0]
     return base + "\n" if base.strip("0") else _UNBORN
 
 
-def _line(folder: str, name: str) -> str:
+def _read_line(folder: str, name: str) -> str:
     with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape") as f:
         return f.read().rstrip("\n")
 
 
-def _bytes(path: str) -> bytes | None:
+def _read_small_file(path: str) -> bytes | None:
     """What a small file of ours holds; None where there is none that can be read."""
     try:
         return read_file(path)
@@ -139,10 +139,10 @@ def _bytes(path: str) -> bytes | None:
         return None
 
 
-def _write(path: str, text: str | bytes) -> None:
+def _write_file(path: str, text: str | bytes) -> None:
     """Replace a small file, unless it says so already."""
     data = os.fsencode(text)
-    if _bytes(path) == data:
+    if _read_small_file(path) == data:
         return
     tmp = f"{path}.{os.getpid()}"
     with open(tmp, "wb") as f:
@@ -175,7 +175,7 @@ _MADE_OF = 'commit.commit_id() ++ " " ++ predecessors.map(|p| p.commit_id()).joi
 _ONE_BY_ONE = ("commit.commit_id()", "commit_id")  # as of 0.30, and before
 
 
-def program(recorded: str = "") -> str:
+def find_program(recorded: str = "") -> str:
     """The path of jj: on PATH, as recorded, or where package managers put it; else raise NoJj."""
     folders = [*os.get_exec_path(), os.path.dirname(recorded), *map(os.path.expanduser, _PLACES)]
     for path in (os.path.join(folder, "jj") for folder in folders if folder):
@@ -187,11 +187,11 @@ def program(recorded: str = "") -> str:
 def ask(root: str, *args: str, ok: tuple[int, ...] = (0,)) -> tuple[int, bytes]:
     """Run jj in a workspace; (status, stdout); GitError where it fails, NoJj without one."""
     env = {k: v for k, v in Git().env.items() if not k.startswith("GIT_")}
-    jj = program(recorded(root))
+    jj = find_program(read_recorded_program(root))
     return Running((jj, "-R", root, *_QUIET, *args), env, False).finish(ok=ok)
 
 
-def recorded(root: str) -> str:
+def read_recorded_program(root: str) -> str:
     """The path of jj when gitcp was enabled in a workspace, '' where none is written."""
     try:
         with open(os.path.join(root, ".jj", OWN, "jj"), errors="surrogateescape") as f:
@@ -200,32 +200,32 @@ def recorded(root: str) -> str:
         return ""
 
 
-def here(root: str) -> Change:
+def read_here(root: str) -> Change:
     """The change at `@` as of jj's last snapshot; jj is asked once for each of its operations.
     NoJj where there is none to ask at the next one."""
-    program(recorded(root))
-    at = _operation(root)
+    find_program(read_recorded_program(root))
+    at = _find_operation(root)
     if at and (answer := _read_kept(root, at)):
-        return _change(answer)
+        return _parse_change(answer)
     answer = ask(root, "log", "--no-graph", "-r", "@", "-T", _TEMPLATE)[1]
-    if at and at == _operation(root):
-        _keep(root, at + b"\0" + answer)
-    return _change(answer)
+    if at and at == _find_operation(root):
+        _keep_answer(root, at + b"\0" + answer)
+    return _parse_change(answer)
 
 
-def _operation(root: str) -> bytes:
+def _find_operation(root: str) -> bytes:
     """The id of jj's last operation; none where there are several, or jj keeps it elsewhere."""
     repo = os.path.join(root, ".jj", "repo")
     try:
         if os.path.isfile(repo):  # another workspace has it
-            repo = os.path.join(root, ".jj", _line(os.path.dirname(repo), "repo"))
+            repo = os.path.join(root, ".jj", _read_line(os.path.dirname(repo), "repo"))
         heads = os.listdir(os.path.join(repo, "op_heads", "heads"))
     except OSError:
         return b""
     return os.fsencode(heads[0]) if len(heads) == 1 else b""
 
 
-def _kept_in(root: str) -> str:
+def _find_folder(root: str) -> str:
     """The directory of ours for what jj said in a workspace; it is there where we are enabled."""
     own = os.path.join(root, ".jj", OWN)
     return own if os.path.isdir(own) else os.path.join(root, ".git", "gitcp")
@@ -233,34 +233,34 @@ def _kept_in(root: str) -> str:
 
 def _read_kept(root: str, operation: bytes) -> bytes:
     """What jj answered at this operation; nothing where that is not kept."""
-    content = _bytes(os.path.join(_kept_in(root), _KEPT)) or b""
+    content = _read_small_file(os.path.join(_find_folder(root), _KEPT)) or b""
     at, _, answer = content.partition(b"\0")
     return answer if at == operation and answer.count(b"\0") >= len(_FIELDS) - 1 else b""
 
 
-def _keep(root: str, answer: bytes) -> None:
+def _keep_answer(root: str, answer: bytes) -> None:
     try:
-        _write(os.path.join(_kept_in(root), _KEPT), answer)
+        _write_file(os.path.join(_find_folder(root), _KEPT), answer)
     except OSError:
         pass  # gitcp is not enabled here, or the disk is full: jj is asked again
 
 
-def change(root: str, name: str) -> Change | None:
+def find_change(root: str, name: str) -> Change | None:
     """The change that has an id now; None when it is gone or more than one has it."""
     if not name.isalpha():
         return None  # jj's ids are letters: anything else is not one, and no revset either
     argv = ("log", "--no-graph", "-r", f"change_id({name})", "-T", _TEMPLATE)
     status, out = ask(root, *argv, ok=(0, 1))
-    return _change(out) if status == 0 and out.count(b"\0") == len(_FIELDS) - 1 else None
+    return _parse_change(out) if status == 0 and out.count(b"\0") == len(_FIELDS) - 1 else None
 
 
-def operations(root: str) -> list[str]:
+def list_operations(root: str) -> list[str]:
     """What jj says of its last operations, the newest first."""
     argv = ("op", "log", "--no-graph", "--limit=50", "-T", 'description.first_line() ++ "\n"')
     return ask(root, *argv)[1].decode("utf-8", "replace").splitlines()
 
 
-def predecessors(root: str, commits: Iterable[str]) -> dict[str, list[str]]:
+def list_predecessors(root: str, commits: Iterable[str]) -> dict[str, list[str]]:
     """commit -> those that it was made of, for commits and all that is behind them.
 
     An older jj tells them of one commit at a time, and does not say which is made of which.
@@ -283,13 +283,13 @@ def predecessors(root: str, commits: Iterable[str]) -> dict[str, list[str]]:
     return sources
 
 
-def mail(root: str) -> str:
+def read_user_mail(root: str) -> str:
     """The address that jj gives to commits made now, '' where none is configured."""
     status, out = ask(root, "config", "get", "user.email", ok=(0, 1))
     return out.decode("utf-8", "surrogateescape").strip() if status == 0 else ""
 
 
-def _change(out: bytes) -> Change:
+def _parse_change(out: bytes) -> Change:
     change_id, commit, parents, workspaces, message = out.split(b"\0", 4)
     return {
         "change": change_id.decode(),
@@ -300,7 +300,7 @@ def _change(out: bytes) -> Change:
     }
 
 
-def made_since(root: str, old: str) -> list[str]:
+def list_made_since(root: str, old: str) -> list[str]:
     """The person's own commits from old to `@-`, oldest first; none when old is no longer known.
 
     What came from elsewhere, by a fetch, has another author.

@@ -53,7 +53,7 @@ class exclusive:
 
     def __init__(self, repo: Repo, name: str, timeout: float = 10.0) -> None:
         self._name, self._timeout, self._place = name, timeout, rank_lock(name)
-        self._path, self._repo = repo.shared("lock", name.replace("/", "%")), repo
+        self._path, self._repo = repo.join_shared("lock", name.replace("/", "%")), repo
         self._fd: int | None = None
         self._waited: Any = None  # filelock's own lock, where it was needed
 
@@ -87,7 +87,7 @@ class exclusive:
     def _make_file(self) -> None:
         self._repo.make_folder(os.path.dirname(self._path))
         os.close(open_file(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW))
-        self._repo.share(self._path)
+        self._repo.share_file(self._path)
 
     def _wait(self) -> None:
         import filelock

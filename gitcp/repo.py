@@ -6,9 +6,9 @@ import os
 import stat
 
 from gitcp import memory
-from gitcp.asked import Answers, ask_config, ask_where
+from gitcp.asked import Answers, ask_config, ask_place
 from gitcp.core import config_table
-from gitcp.core.git.ids import worktree_hash
+from gitcp.core.git.ids import hash_worktree
 from gitcp.errors import Error, NoRepository
 from gitcp.git import Git
 from gitcp.process.files import METHOD
@@ -36,27 +36,27 @@ class Config:
         self._git, self._answers = git, answers
         self._values: Values | None = None
 
-    def all(self, key: str) -> list[str]:
+    def get_all(self, key: str) -> list[str]:
         """Every value of key (section and name in lower case), the strongest last."""
         if self._values is None:
-            self._values = self._answers.values() if self._answers else ask_config(self._git)
+            self._values = self._answers.read_config() if self._answers else ask_config(self._git)
             METHOD["core.fsyncmethod"] = self.get("core.fsyncmethod")
         return self._values.get(key, [])
 
-    def values(self) -> Values:
+    def read_values(self) -> Values:
         """All that is set: key -> its values, the strongest last."""
-        self.all("")
+        self.get_all("")
         return self._values or {}
 
-    def keys(self, prefix: str, suffix: str) -> list[str]:
+    def list_keys(self, prefix: str, suffix: str) -> list[str]:
         """The names of all keys that are set, start with prefix and end in suffix."""
-        return [k for k in self.values() if k.startswith(prefix) and k.endswith(suffix)]
+        return [k for k in self.read_values() if k.startswith(prefix) and k.endswith(suffix)]
 
     def get(self, key: str, default: str = "") -> str:
-        values = self.all(key)
+        values = self.get_all(key)
         return values[-1] if values else default
 
-    def flag(self, key: str, default: bool = False) -> bool:
+    def get_flag(self, key: str, default: bool = False) -> bool:
         """A boolean as git reads it; raise Error naming the key when it is none."""
         value = self.get(key, str(default)).lower()
         if value in ("true", "yes", "on", "1"):
@@ -65,10 +65,10 @@ class Config:
             return False
         raise Error(f"bad boolean config value '{value}' for '{key}'")
 
-    def option(self, key: str) -> Any:
+    def get_option(self, key: str) -> Any:
         """The value of one of our keys, as the table of them has it: of its kind, its default
         where it is not set or holds what it cannot."""
-        return config_table.value(key, self.all(key))
+        return config_table.value(key, self.get_all(key))
 
 
 class Repo:
@@ -115,50 +115,50 @@ class Repo:
         init: where a jj workspace's own git directory is made if it has none, '' for in it.
         """
         base = Git(cwd, env)
-        at = cwd or _cwd()
+        at = cwd or _read_cwd()
         free = "GIT_DIR" not in base.env
-        if free and _is_jj_alone(at) and (repo := cls._jj(at, None, base, init)):
+        if free and _is_jj_alone(at) and (repo := cls._find_jj(at, None, base, init)):
             return repo
         answers = _EARLY.pop(at, None) if env is None else None
         if eager and answers is None:
             answers = Answers(base, at)
-        place = answers.where() if answers else ask_where(base)
+        place = answers.read_place() if answers else ask_place(base)
         top = place[3] if len(place) > 3 else None
         apart = free and (top or len(place) < 3) and at != top
-        if apart and (repo := cls._jj(at, top, base, init)):
+        if apart and (repo := cls._find_jj(at, top, base, init)):
             return repo
         if len(place) < 3:
             raise NoRepository(at)
         return cls(top, place[0], place[1], place[2], base, answers)
 
     @classmethod
-    def _jj(cls, at: str, stop: str | None, base: Git, init: str | None) -> Repo | None:
+    def _find_jj(cls, at: str, stop: str | None, base: Git, init: str | None) -> Repo | None:
         """The jj workspace around a directory, below stop; None without one."""
-        if not (root := late.jj.root_above(at, stop)):
+        if not (root := late.jj.find_root(at, stop)):
             return None
-        git_dir, common, name = late.jj.opened(root, init)
+        git_dir, common, name = late.jj.open_workspace(root, init)
         repo = cls(root, git_dir, common, "sha1", base)
         repo.algo = repo.config.get("extensions.objectformat", "sha1").lower()
         repo.workspace = name
         return repo
 
     @classmethod
-    def here(cls) -> Repo:
+    def find_here(cls) -> Repo:
         """The repository around the current directory, found once in a process."""
-        cwd = _cwd()
+        cwd = _read_cwd()
         if cwd not in _OPENED:
             _OPENED[cwd] = cls.find(eager=True)
         return _OPENED[cwd]
 
     @classmethod
-    def at(cls, place: str) -> Repo:
+    def find_at(cls, place: str) -> Repo:
         """The repository around a directory, found once in a process."""
         real = os.path.realpath(place)
         if real not in _OPENED:
             _OPENED[real] = cls.find(real, eager=True)
         return _OPENED[real]
 
-    def bound(self, env: Mapping[str, str | None]) -> Self:
+    def copy_with(self, env: Mapping[str, str | None]) -> Self:
         """The same repository, its git with env over the environment (None: without)."""
         other = type(self)(
             self.top, self.git_dir, self.common, self.algo, self.git.copy_with(None, env)
@@ -203,22 +203,22 @@ class Repo:
     @property
     def worktree_hash(self) -> str:
         """The first 6 hex digits of the SHA-256 of worktree_id."""
-        return worktree_hash(self.worktree_id)
+        return hash_worktree(self.worktree_id)
 
-    def own(self, *parts: str) -> str:
+    def join_own(self, *parts: str) -> str:
         """A path of ours in this worktree's git directory."""
         return os.path.join(self.git_dir, "gitcp", *parts)
 
-    def shared(self, *parts: str) -> str:
+    def join_shared(self, *parts: str) -> str:
         """A path of ours that all worktrees share."""
         return os.path.join(self.common, "gitcp", *parts)
 
-    def share(self, path: str) -> None:
+    def share_file(self, path: str) -> None:
         """Give a file or directory of ours to all who share the repository, as git does with its
         own (core.sharedRepository).  Raises OSError."""
         if setting := self.config.get("core.sharedrepository"):
             mode = os.stat(path).st_mode
-            if (wanted := late.sharing.shared_mode(setting, mode)) != stat.S_IMODE(mode):
+            if (wanted := late.sharing.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
                 os.chmod(path, wanted)
 
     def make_folder(self, path: str) -> None:
@@ -229,7 +229,7 @@ class Repo:
                 os.mkdir(path)
             except FileExistsError:
                 return
-            self.share(path)
+            self.share_file(path)
 
     @property
     def empty_tree(self) -> str:
@@ -249,7 +249,7 @@ def look_early() -> None:
     A hook calls this first and imports what it needs while git answers.
     """
     try:
-        here = _cwd()
+        here = _read_cwd()
     except Error:
         return  # an agent's event names the directory that counts
     git = Git()
@@ -269,7 +269,7 @@ def _is_jj_alone(folder: str) -> bool:
     return False
 
 
-def _cwd() -> str:
+def _read_cwd() -> str:
     try:
         return os.getcwd()
     except OSError:

@@ -38,8 +38,8 @@ def run(argv: Sequence[str]) -> int:
     if "reverse" in flags or ("s" in flags and not flags & {"json", "p", "line-porcelain"}):
         # No author is shown, or the commit is not the one that brought the line.
         os.execvp("git", ["git", "blame", *options["given"]])
-    here = jj.root_above(os.getcwd()) and Repo.find()
-    git = jj.git_here(here) if here else Git()
+    here = jj.find_root(os.getcwd()) and Repo.find()
+    git = jj.choose_git(here) if here else Git()
     blamed = asked.begun(git, options)  # git is at it while the rest is brought in
     from gitcp.store.blame import view
     from gitcp.store.git.prefetch import Prefetched

@@ -27,7 +27,7 @@ def run(argv: Sequence[str]) -> int:
         )
     count = len(committed_refs.tips(repo))
     print(f"{len(moved)} of {count} checkpoints moved; each has a ref of its own")
-    if refs.read(repo, committed_refs.REF):
+    if refs.read_ref(repo, committed_refs.REF):
         name = committed_refs.REF.removeprefix("refs/heads/")
         print(f"the branch stays as it is and is sent no more: 'git branch -D {name}' removes it")
     return OK

@@ -48,7 +48,7 @@ def silence(repo: Repo, dry_run: bool) -> None:
     from gitcp.process import files
     from gitcp.store.setup import install
 
-    off = repo.shared("off")
+    off = repo.join_shared("off")
     if os.path.exists(off):
         print("gitcp is disabled here already")
         return

@@ -63,7 +63,7 @@ def install_silently(args: Namespace, records: Iterable[Record]) -> Iterator[Rec
     from gitcp.store.setup import install
 
     yield from records
-    install.install(Repo.here(), _options(args))
+    install.install(Repo.find_here(), _options(args))
 
 
 STAGES = {"enable": (install_silently, *OPTIONS)}

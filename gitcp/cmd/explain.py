@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
 
     args = cli.parse("explain", OPTIONS, argv)
-    repo, name = Repo.here(), _name(args)
+    repo, name = Repo.find_here(), _name(args)
     if args.force and not args.generate:
         raise UsageError("--force is for --generate")
     if args.generate:

@@ -100,7 +100,7 @@ def _common(args: Namespace, program: str) -> dict[str, str]:
     from gitcp.agents import other
     from gitcp.core.git import ids
 
-    session = _fresh(program) if args.session is None else ids.session_id(args.session)
+    session = _fresh(program) if args.session is None else ids.check_session_id(args.session)
     agent = other.check_name(
         os.path.basename(program) or program if args.agent is None else args.agent
     )

@@ -48,7 +48,7 @@ def run(argv: Sequence[str]) -> int:
     end = argv.index("--") if "--" in argv else len(argv)
     negated = [word for word in argv[:end] if _negates(word)]
     args = cli.parse("search", OPTIONS, [w for w in argv[:end] if not _negates(w)])
-    repo = Repo.here()
+    repo = Repo.find_here()
     query = parse_query(" ".join([*args.word, *negated]))
     options = {key: getattr(args, key) or () for key in _FILTERS}
     paths = [_below(repo, path) for path in argv[end + 1 :]]

@@ -43,7 +43,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import on_demand
 
-    args, repo = cli.parse("show", OPTIONS, argv), Repo.here()
+    args, repo = cli.parse("show", OPTIONS, argv), Repo.find_here()
     on_demand.bring(repo, args.name, offline=args.offline)
     with Objects(repo) as objects:
         records = trees.show(repo, objects, args.name, lazy=not args.json)
@@ -162,6 +162,6 @@ def _settings() -> Callable[[str], str]:
     from gitcp.repo import Repo
 
     try:
-        return Repo.here().config.get
+        return Repo.find_here().config.get
     except Error:
         return lambda _: ""

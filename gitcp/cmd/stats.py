@@ -43,7 +43,7 @@ def run(argv: Sequence[str]) -> int:
         at = words.index("--")
         words, paths = words[:at], words[at + 1 :]
     args = cli.parse("stats", OPTIONS, words)
-    repo = Repo.here()
+    repo = Repo.find_here()
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
     prices = _load_prices(repo) if args.cost else None

@@ -38,7 +38,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("status", OPTIONS, argv)
     if args.watch and args.json:
         raise UsageError("'--watch' is for eyes: it writes no records")
-    repo = Repo.here()
+    repo = Repo.find_here()
     look_at_head(repo)
     guard_files.write_configured(repo)
     if args.watch:
@@ -172,7 +172,7 @@ def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Reco
         "worktree_id": repo.worktree_id,
         "worktree": repo.worktree_hash,
         "branch": session_metadata.read_branch(repo) or "",
-        "head": refs.head(repo) or "",
+        "head": refs.read_head(repo) or "",
         "settled": settled,
         "more_streams": more,
         **_destination(repo),

@@ -21,19 +21,19 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Show where lines come from; nothing is changed."""
-    from gitcp.jj import git_here
+    from gitcp.jj import choose_git
     from gitcp.repo import Repo
     from gitcp.store.blame import origin
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
 
     args = cli.parse("why", OPTIONS, argv)
-    repo = Repo.here()
+    repo = Repo.find_here()
     look_at_head(repo)
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
         records = list(
-            origin.origins(repo, git_here(repo), objects, evidence, args.lines, args.revision)
+            origin.origins(repo, choose_git(repo), objects, evidence, args.lines, args.revision)
         )
     if args.json:
         return cli.write_records(records)

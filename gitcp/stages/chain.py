@@ -23,7 +23,7 @@ def in_force(repo: Repo, event: str) -> list[Pipeline]:
     What is configured is still text: one that cannot be parsed must not stop the others.
     """
     built_in = _built_in(repo, event)
-    values = repo.config.all(f"gitcp.{event}.pipeline")
+    values = repo.config.get_all(f"gitcp.{event}.pipeline")
     if not values:
         return [built_in] if built_in else []
     configured = [value.strip() for value in values]
@@ -47,7 +47,7 @@ def begun(
 
 def _built_in(repo: Repo, event: str) -> Stages | None:
     stages = pipelines.DEFAULT.get(event)
-    if stages and repo.config.option("gitcp.guard") == "off":
+    if stages and repo.config.get_option("gitcp.guard") == "off":
         return [stage for stage in stages if stage[0] not in pipelines.GUARD]
     return stages
 
@@ -115,7 +115,8 @@ def keep_promise(repo: Repo, first: Record) -> None:
 def listed(repo: Repo) -> list[str]:
     """Every event that has a pipeline: the built-in ones, then others that are configured."""
     configured = [
-        key.split(".", 1)[1].rpartition(".")[0] for key in repo.config.keys("gitcp.", ".pipeline")
+        key.split(".", 1)[1].rpartition(".")[0]
+        for key in repo.config.list_keys("gitcp.", ".pipeline")
     ]
     more = {name for name in configured if name and name not in pipelines.DEFAULT}
     return [*pipelines.DEFAULT, *sorted(more)]
@@ -125,7 +126,7 @@ def table(repo: Repo) -> Iterator[str]:
     """A line for each pipeline in force: its event, where it comes from, its stages, and why
     one cannot run."""
     for event in listed(repo):
-        values = repo.config.all(f"gitcp.{event}.pipeline")
+        values = repo.config.get_all(f"gitcp.{event}.pipeline")
         for pipeline in in_force(repo, event):
             source = "configured" if isinstance(pipeline, str) else "built in"
             yield f"{event:20} {source:11} {words(pipeline)}{_unable(repo, pipeline)}"

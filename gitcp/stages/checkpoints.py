@@ -159,13 +159,13 @@ def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Reco
     with Objects(repo) as objects:
         items = []
         for record in given:
-            cid = ids.checkpoint_id(record.get("checkpoint_id", fresh))
+            cid = ids.check_checkpoint_id(record.get("checkpoint_id", fresh))
             items.append((cid, _data(repo, objects, record, cid)))
         tips = committed_write.write(repo, objects, items, subject=subject)
     stored = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
     for ref, oid in tips.items():
         own = ids.parse_checkpoint_ref(ref)
-        held = [own] if own else [i for i in stored if ids.checkpoint_ref(i) not in tips]
+        held = [own] if own else [i for i in stored if ids.build_checkpoint_ref(i) not in tips]
         yield {"type": "commit", "oid": oid, "ref": ref, "checkpoint_ids": held}
 
 
@@ -203,7 +203,7 @@ def _checked(repo: Repo, metadata: Record, session_id: str, checkpoint_id: str) 
     redacted = redaction.redactor(repo, session_id).redact_document(json.dumps(metadata).encode())
     clean: dict[str, Any] = json.loads(redacted)
     needed = {"checkpoint_id": checkpoint_id, "session_id": session_id, **_DEFAULT}
-    for what, variation in schema.session({**needed, **clean}, checkpoint_id):
+    for what, variation in schema.check_session({**needed, **clean}, checkpoint_id):
         if not variation:
             raise InputError(f"'metadata': {what}")
     return clean

@@ -68,8 +68,8 @@ def _write_ids(match: Record) -> None:
     from gitcp.repo import Repo
     from gitcp.store.link import commit_arguments, commit_verdict
 
-    repo = Repo.here()
-    if os.path.isdir(repo.shared("exports")):
+    repo = Repo.find_here()
+    if os.path.isdir(repo.join_shared("exports")):
         from gitcp.store.session import conversation_copy
 
         for session_id in match["sessions"]:
@@ -81,7 +81,7 @@ def _write_ids(match: Record) -> None:
     if edited or commit_arguments.cleanup(repo) == "strip":
         comment = trailers.choose_comment_char(before, repo.config.get("core.commentchar", "#"))
     _keep_template(repo, before if source == "template" else None)
-    by_note = repo.config.option("gitcp.link") == "note"
+    by_note = repo.config.get_option("gitcp.link") == "note"
     text, ids = _as_it_is_to_stay(match, before, comment, by_note)
     if ids and source == "message" and match["sessions"] and not _agreed(repo, match):
         ids = []
@@ -152,7 +152,7 @@ def _disclosed(
     """The message with its ids, and with what gitcp.disclose has it say of the sessions."""
     from gitcp.core.message import trailers
 
-    key = repo.config.option("gitcp.disclose")
+    key = repo.config.get_option("gitcp.disclose")
     if not key or not match["sessions"]:
         return trailers.add(text, ids, comment=comment, comments=about)
     from gitcp.store.link import disclosure
@@ -167,11 +167,11 @@ def _keep_template(repo: Repo, text: bytes | None) -> None:
     """Keep a template as git gave it: left so it is no message, which check-message tells."""
     from gitcp.store.git import private
 
-    path = repo.own("template")
+    path = repo.join_own("template")
     if text is None:
-        private.remove(repo, path)
+        private.remove_private(repo, path)
     else:
-        private.write(repo, path, text)
+        private.write_private(repo, path, text)
 
 
 def _reason(repo: Repo, match: Record) -> list[str]:
@@ -190,7 +190,7 @@ def _markers(repo: Repo, match: Record) -> list[Marker]:
 
 def _agreed(repo: Repo, match: Record) -> bool:
     """gitcp.link=ask: ask the person, where there is one; yes is the default."""
-    if repo.config.option("gitcp.link") != "ask":
+    if repo.config.get_option("gitcp.link") != "ask":
         return True
     if any(linked["how"] != "content" for linked in match["sessions"].values()):
         return True  # the agent commits by itself
@@ -214,7 +214,7 @@ def check_message(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
     for record in records:
         if record.get("event") == "commit-msg" and record["args"]:
-            _check(Repo.here(), record["args"][0])
+            _check(Repo.find_here(), record["args"][0])
         yield record
 
 
@@ -227,13 +227,13 @@ def _check(repo: Repo, path: str) -> None:
     with open(path, "rb") as f:
         text = f.read()
     comment = trailers.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
-    template = private.cached_bytes(repo.own("template"))
+    template = private.read_cache(repo.join_own("template"))
     way = commit_arguments.cleanup(repo)
     if way in _KEPT or (way != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # What looks like a comment stays, it is text; what is below the cut is not.
         text, template = _above(text, comment), _above(template, comment)
         comment = b""
-    key = repo.config.option("gitcp.disclose") or ""
+    key = repo.config.get_option("gitcp.disclose") or ""
     if trailers.has_only_trailers(text, comment=comment, template=template, disclosing=key):
         emptied = trailers.collect(trailers.remove_key(text, key), comment=comment)[1]
         files.replace_file(path, emptied, durable=False)
@@ -264,7 +264,7 @@ def _condense_commit(match: Record) -> None:
         for checkpoint_id in match.get("inherited", ()):
             from gitcp.store.git import notes
 
-            notes.add(ctx.repo, ctx.objects, match["commit"], checkpoint_id)
+            notes.add_link(ctx.repo, ctx.objects, match["commit"], checkpoint_id)
         if match["carried"]:
             from gitcp.store.lines import carried
             from gitcp.store.link import commit_sessions
@@ -272,7 +272,7 @@ def _condense_commit(match: Record) -> None:
             olds = commit_sessions.list_taken_back(ctx.repo, match["old"])
             replaced = {match["commit"]: olds if len(olds) < commit_sessions.MOST else ()}
             carried.follow(ctx.repo, ctx.objects, [match["commit"]], replaced)
-        if (match["id"] or match["carried"]) and reflog.stashes(ctx.repo):
+        if (match["id"] or match["carried"]) and reflog.list_stashes(ctx.repo):
             from gitcp.store.link import lost_commits
 
             lost_commits.add_stashed(ctx.repo, ctx.objects, match["commit"])
@@ -315,7 +315,7 @@ def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
         from gitcp.console import notice
 
         notice.warn(message)
-        hook_warnings.failed(message)
+        hook_warnings.warn_here(message)
     if failed:
         left = {one: why for one, why in match["sessions"].items() if one not in failed}
         match |= {"sessions": left, "left_out": sorted(failed)}

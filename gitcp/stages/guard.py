@@ -46,7 +46,7 @@ def _judge_start(event: Record) -> tuple[bool, str]:
     from gitcp.repo import Repo
     from gitcp.store.guard import claims, guard
 
-    repo, name = Repo.here(), event["event"]
+    repo, name = Repo.find_here(), event["event"]
     mode = guard.mode(repo)
     if mode == "off" or name not in ("tool-start", "turn-start"):
         return False, ""
@@ -67,7 +67,7 @@ def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record
         from gitcp.repo import Repo
         from gitcp.store.guard import roster
 
-        records = roster.release(Repo.here(), args.session)
+        records = roster.release(Repo.find_here(), args.session)
     for record in records:
         if record.get("type") == "event" and record.get("session_id"):
             yield from _released(record)
@@ -102,7 +102,7 @@ def _judge_end(event: Record) -> list[Record]:
     from gitcp.repo import Repo
     from gitcp.store.guard import guard
 
-    repo = Repo.here()
+    repo = Repo.find_here()
     mode = guard.mode(repo)
     if mode == "off":
         return []
@@ -120,7 +120,7 @@ def _record(event: Record) -> list[Record]:
     from gitcp.repo import Repo
     from gitcp.store.guard import guard
 
-    if guard.mode(Repo.here()) == "deny":
+    if guard.mode(Repo.find_here()) == "deny":
         from gitcp import context
         from gitcp.store.guard import session_change
 
@@ -136,11 +136,11 @@ def _let_go(event: Record) -> list[Record]:
     if event["event"] == "tool-end":
         from gitcp.store.guard import guard
 
-        guard.let_go(Repo.here(), event)
+        guard.let_go(Repo.find_here(), event)
     else:
         from gitcp.store.guard import claims
 
-        claims.leave(Repo.here(), event)
+        claims.leave(Repo.find_here(), event)
     return []
 
 
@@ -152,7 +152,7 @@ def list_claims(args: Namespace, _: object) -> Iterator[Record]:
     from gitcp.repo import Repo
     from gitcp.store.guard import roster
 
-    for record in roster.listing(Repo.here()):
+    for record in roster.listing(Repo.find_here()):
         if record["path"] or not args.held:
             yield record
 

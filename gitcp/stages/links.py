@@ -89,7 +89,7 @@ def _noted(links: Iterable[Record]) -> Iterator[Record]:
     for link in links:
         commits.append(link["commit"])
         yield link
-    ai_notes.keep(Repo.here(), commits)
+    ai_notes.keep(Repo.find_here(), commits)
 
 
 def _all(among: str, dry_run: bool) -> Iterator[Record]:

@@ -30,7 +30,7 @@ def read_event(args: Namespace, _: object) -> Iterator[Record]:
     from gitcp.core.v1 import summary
     from gitcp.errors import InputError
 
-    client, given = agents.adapter(args.agent), summary.load(sys.stdin.buffer.read())
+    client, given = agents.adapter(args.agent), summary.parse_json(sys.stdin.buffer.read())
     if given is None:
         raise InputError("the payload is not a JSON object")
     yield {**client.event(args.event, given)}
@@ -340,7 +340,7 @@ def list_sessions(args: Namespace, _: object) -> list[Record]:
     from gitcp.store.session import markers
     from gitcp.store.turn import session_list, session_read
 
-    repo = Repo.here()
+    repo = Repo.find_here()
     with Objects(repo) as objects:
         sessions = session_list.every(repo, objects, stored=not args.states)
     if args.stored:

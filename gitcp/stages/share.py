@@ -34,7 +34,7 @@ def _event(event: Record) -> Iterator[Record]:
     from gitcp.store.share import push_check, sending
     from gitcp.store.v1 import destination
 
-    repo, theirs = Repo.here(), push_check.updates(event.get("stdin") or ())
+    repo, theirs = Repo.find_here(), push_check.updates(event.get("stdin") or ())
     remote, url = [*(event.get("args") or ()), "", ""][:2]
     name = destination.effective(repo)
     there = bool(name) and destination.is_target(repo, name, remote, url)
@@ -43,7 +43,7 @@ def _event(event: Record) -> Iterator[Record]:
         yield verdict
         if verdict["type"] == "refuse":
             return
-    if not remote or not repo.config.option("gitcp.push"):
+    if not remote or not repo.config.get_option("gitcp.push"):
         return
     dry = _is_dry(repo)
     if dry is None:
@@ -75,7 +75,7 @@ def _is_dry(repo: Repo) -> bool | None:
 
 def timeout(repo: Repo, seconds: int | None = None) -> float:
     """How many seconds a conversation with a remote may take."""
-    return int(repo.config.option("gitcp.push-timeout")) if seconds is None else seconds
+    return int(repo.config.get_option("gitcp.push-timeout")) if seconds is None else seconds
 
 
 def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:

@@ -23,7 +23,7 @@ def list_streams(args: Namespace, _: object) -> list[Record]:
     from gitcp.store.stream import stream_list
     from gitcp.store.turn import session_read
 
-    repo = Repo.here()
+    repo = Repo.find_here()
     with Objects(repo) as objects:
         opened, _ = session_read.recent(repo, 0)  # only such a state names a stream
         streams = stream_list.listing(repo, objects, opened)
@@ -154,7 +154,7 @@ def _over_limit(state: State, sessions: set[str]) -> Iterator[Record]:
 
 def _commits(repo: Repo) -> bool:
     """Whether the strategy makes a real commit of a turn; asked without importing it."""
-    if repo.config.option("gitcp.strategy") == "manual-commit":
+    if repo.config.get_option("gitcp.strategy") == "manual-commit":
         return False
     from gitcp.store.setup import strategy
 
@@ -186,7 +186,7 @@ def _history(args: Namespace, name: str | None) -> Iterator[Record]:
     from gitcp.store.git.objects import Objects
     from gitcp.store.stream import stream_list
 
-    repo = Repo.here()
+    repo = Repo.find_here()
     with Objects(repo) as objects:
         name = _live(repo, objects, args) if name is None else name
         tip = stream_list.find(repo, objects, name)
@@ -204,13 +204,13 @@ def _live(repo: Repo, objects: Objects, args: Namespace) -> str:
 
     base = need_commit(objects, args.base)["oid"]
     worktree = repo.worktree_id if args.worktree is None else args.worktree
-    return shadow_refs.branch(repo, base, worktree=ids.worktree_hash(worktree))
+    return shadow_refs.branch(repo, base, worktree=ids.hash_worktree(worktree))
 
 
 def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Record:
     """What was asked for of the session's metadata in a checkpoint."""
     from gitcp.record import decode_name
-    from gitcp.store.git.tree import Lookup, walk
+    from gitcp.store.git.tree import Lookup, list_files
     from gitcp.store.stream import shadow_refs
     from gitcp.store.v1 import committed_read
 
@@ -218,9 +218,9 @@ def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Rec
     look = Lookup(objects, checkpoint["tree"])
     own = look(shadow_refs.METADATA + checkpoint["session_id"])
     if args.metadata:
-        more["metadata"] = {name: e[1] for name, e in walk(objects, own[1])} if own else {}
+        more["metadata"] = {name: e[1] for name, e in list_files(objects, own[1])} if own else {}
     if args.transcript:
-        files = look.folder(shadow_refs.METADATA + checkpoint["session_id"])
+        files = look.read_folder(shadow_refs.METADATA + checkpoint["session_id"])
         more["transcript"] = decode_name(b"\n".join(committed_read.pieces(objects, files)))
     return more
 

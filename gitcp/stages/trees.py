@@ -35,9 +35,12 @@ def list_changes(args: Namespace, _: object) -> Iterator[Record]:
     yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
     for path in sorted(scan.changes, key=encode_name):
         change = scan.changes[path]
-        yield {**tree_entries.changed(path, change.mode, change.oid, change.was), "type": "change"}
+        yield {
+            **tree_entries.build_change(path, change.mode, change.oid, change.was),
+            "type": "change",
+        }
     for item in scan.omitted:
-        yield dict(tree_entries.left_out(item["path"], item["reason"]))
+        yield dict(tree_entries.build_omission(item["path"], item["reason"]))
     yield {"type": "end"}
 
 
@@ -48,7 +51,7 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     path that is as in HEAD after all, or went away and is not in HEAD, is dropped.
     """
     from gitcp.core.git import tree_entries
-    from gitcp.core.git.ids import repo_path
+    from gitcp.core.git.ids import check_path
     from gitcp.core.git.porcelain import GONE
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -57,7 +60,7 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     repo = Repo.find()
     records, width = list(records), len(repo.empty_tree)
     asked = {
-        repo_path(r.get("path")): tree_entries.old(r, width)
+        check_path(r.get("path")): tree_entries.parse_old_entry(r, width)
         for r in records
         if r.get("type") == "change" and r.get("mode") != GONE
     }
@@ -71,10 +74,10 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
             continue
         was, entry = asked[path], entries.get(path)
         if path in reasons:
-            yield dict(tree_entries.left_out(path, reasons[path]))
+            yield dict(tree_entries.build_omission(path, reasons[path]))
         if entry != was and (entry or path not in reasons):
             mode, oid = entry or (GONE, None)
-            yield {**record, **tree_entries.changed(path, mode, oid, was)}
+            yield {**record, **tree_entries.build_change(path, mode, oid, was)}
 
 
 _OURS = ("tree", "change", "blob", "end")
@@ -108,7 +111,7 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
         elif record.get("status") == "!":
             omitted.append({"path": record.get("path"), "reason": record.get("omitted")})
         else:
-            path, entry = tree_entries.new(record, len(repo.empty_tree))
+            path, entry = tree_entries.parse_new_entry(record, len(repo.empty_tree))
             edits[path] = entry
     if not some:
         raise InputError("no records to build a tree from")
@@ -204,7 +207,7 @@ def _moved(repo: Repo, records: Iterable[Record], ref: str, old: str | None) -> 
         oid = record.get("oid")
         if not isinstance(oid, str) or len(oid) != len(repo.empty_tree):
             raise InputError("'oid' of a commit record is no object name")
-        refs.update(repo, [(ref, oid, old)], "gitcp-update-ref")
+        refs.update_refs(repo, [(ref, oid, old)], "gitcp-update-ref")
         kept = {"omitted": record["omitted"]} if "omitted" in record else {}
         yield {"type": "ref", "ref": ref, "oid": oid, "old": old, **kept}
         old = oid
@@ -215,10 +218,10 @@ def _old(repo: Repo, ref: str, spelled: str | None) -> str | None:
     from gitcp.store.git import refs
 
     if spelled is None:
-        return refs.read(repo, ref)
+        return refs.read_ref(repo, ref)
     if not spelled.strip("0"):
         return None
-    oid = refs.read(repo, spelled)
+    oid = refs.read_ref(repo, spelled)
     if oid is None:
         raise Error(f"not an object: '{spelled}'")
     return oid

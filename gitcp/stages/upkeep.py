@@ -56,7 +56,7 @@ def delete_refs(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
     doomed = [r for r in records if r.get("type") == "ref"]
     edits = [(ref, None, oid) for ref, oid in map(_deletion, doomed)]
-    refs.update(Repo.find(), edits, "gitcp: delete")
+    refs.update_refs(Repo.find(), edits, "gitcp: delete")
     yield from doomed
 
 

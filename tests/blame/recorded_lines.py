@@ -26,7 +26,7 @@ def linked(
 ) -> None:
     """Link HEAD to a checkpoint whose session recorded ranges for path; None: it touched path,
     and recorded no lines."""
-    at = Repo.here()
+    at = Repo.find_here()
     recording.begin(at)
     entry = [{"oid": git("rev-parse", f"HEAD:{path}"), "ranges": ranges}]
     metadata = {
@@ -43,7 +43,7 @@ def linked(
         data = checkpoints.session(session, kept, **metadata)
         tip = read_commit(objects, committed_write.write(at, objects, [(checkpoint, data)])[V1])
         assert tip
-        notes.add(at, objects, git("rev-parse", "HEAD"), checkpoint)
+        notes.add_link(at, objects, git("rev-parse", "HEAD"), checkpoint)
         if ranges is None:
             return
         directory = f"{checkpoint[:2]}/{checkpoint[2:]}"

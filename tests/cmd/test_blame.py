@@ -223,9 +223,9 @@ def test_a_rewritten_commit_keeps_the_authors_of_what_the_rewrite_left_alone(
     linked(A, SESSION, "a.txt", [[1, 1, "t1", None], [3, 3, "t1", None]])
     (history / "a.txt").write_text("zeroth\nfirst line\nthree\nthird line\nfourth line\nend")
     git("commit", "-qa", "--amend", "-m", "three again")
-    at = Repo.here()
+    at = Repo.find_here()
     with Objects(at) as objects:
-        notes.add(at, objects, git("rev-parse", "HEAD"), A)
+        notes.add_link(at, objects, git("rev-parse", "HEAD"), A)
     got = authors("a.txt")
     assert got[0] == "Claude Code 1f0c5d6e #3"
     assert got[2] == "?"

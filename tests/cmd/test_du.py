@@ -41,7 +41,9 @@ def stream(repo: Repo, ref: str, files: dict[str, bytes], session_id: str = "s-o
         entries = {path: ("100644", objects.write("blob", data)) for path, data in files.items()}
         tree = edit_tree(objects, git("rev-parse", "HEAD^{tree}", cwd=repo.top), entries)
         message = f"x\n\nEntire-Session: {session_id}\nBase-Commit: {head}"
-        refs.update(repo, [(ref, write_commit(objects, repo, tree, [], message), None)], "test")
+        refs.update_refs(
+            repo, [(ref, write_commit(objects, repo, tree, [], message), None)], "test"
+        )
 
 
 @pytest.mark.parametrize("by", ["kind", "session", "age"])

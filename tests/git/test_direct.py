@@ -31,11 +31,11 @@ def test_what_is_read_without_git_is_what_git_reads(repo: Path, packed: str) -> 
                 objects.write(kind, data)
         sh("git prune-packed")
         assert not (repo / ".git/objects" / read["HEAD"][0][:2] / read["HEAD"][0][2:]).exists()
-    assert {spec: direct.read(at, spec, {}) for spec in specs} == read
+    assert {spec: direct.read_object(at, spec, {}) for spec in specs} == read
 
 
 def test_a_ref_that_is_not_there_names_nothing(repo: Path) -> None:
-    assert direct.read(Repo.find(), "refs/heads/none", {}) is None
+    assert direct.read_object(Repo.find(), "refs/heads/none", {}) is None
 
 
 HEAD = 'f=.git/objects/$(git rev-parse HEAD | sed "s,..,&/,"); chmod +w "$f"; '
@@ -55,7 +55,7 @@ def test_what_is_not_plain_is_left_to_git(repo: Path, case: str) -> None:
     sh(LEFT_TO_GIT[case])
     spec = git("rev-parse", "HEAD:big").decode().strip() if case.startswith("larger") else "HEAD"
     with pytest.raises(direct.Unsure):
-        direct.read(Repo.find(), spec, {})
+        direct.read_object(Repo.find(), spec, {})
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_what_is_not_plain_is_left_to_git(repo: Path, case: str) -> None:
 )
 def test_a_name_that_takes_more_than_a_look_is_left_to_git(repo: Path, spec: str) -> None:
     with pytest.raises(direct.Unsure):
-        direct.read(Repo.find(), spec, {})
+        direct.read_object(Repo.find(), spec, {})

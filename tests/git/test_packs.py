@@ -169,7 +169,7 @@ def test_objects_on_another_disk_are_written_there(
     oids = [oid for n in range(LATER + 2) for oid in write(objects, f"{n}")]
     assert_readable(*oids)
     assert {path.suffix for path in PACKS.iterdir()} == {".keep", ".pack", ".idx"}
-    assert not os.listdir(objects._repo.shared("tmp"))
+    assert not os.listdir(objects._repo.join_shared("tmp"))
 
 
 def test_what_is_written_is_in_the_object_directory_that_the_environment_names(

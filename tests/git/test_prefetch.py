@@ -12,7 +12,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.git import prefetch
 from gitcp.store.git.objects import Objects
-from gitcp.store.git.prefetch import Prefetched, overlapped
+from gitcp.store.git.prefetch import Prefetched, run_tasks
 from tests.support.checkpoints import git, loosened
 from tests.support.paths import TOP
 
@@ -45,7 +45,7 @@ def test_results_come_in_order_however_many_steps_a_task_takes(
     lengths = [3, 0, 7, 1, 0, 2, 9, 1]
     with Prefetched(Repo.find()) as objects:
         tasks = [reading(objects, blobs[n : n + size]) for n, size in enumerate(lengths)]
-        results = list(overlapped(objects, tasks))
+        results = list(run_tasks(objects, tasks))
     assert results == [[b"%d" % (n + k) for k in range(size)] for n, size in enumerate(lengths)]
 
 
@@ -57,7 +57,7 @@ def test_the_first_result_is_there_before_a_second_task_is_begun(blobs: list[str
         return reading(objects, blobs[number : number + 2])
 
     with Prefetched(Repo.find()) as objects:
-        results = overlapped(objects, map(task, range(4)))
+        results = run_tasks(objects, map(task, range(4)))
         assert next(results) == [b"0", b"1"]
         assert begun == [0]
         assert list(results) == [[b"1", b"2"], [b"2", b"3"], [b"3", b"4"]]
@@ -69,7 +69,7 @@ def test_an_object_that_git_dies_of_is_missing_and_no_other_is(blobs: list[str])
     Path(broken).write_bytes(b"no object")
     with Prefetched(Repo.find()) as objects:
         tasks = [reading(objects, blobs[n : n + 3]) for n in range(0, 12, 3)]
-        results = [content for result in overlapped(objects, tasks) for content in result]
+        results = [content for result in run_tasks(objects, tasks) for content in result]
         assert objects.read(blobs[20]) == (blobs[20], "blob", b"20")
     assert results == [None if n == 5 else b"%d" % n for n in range(12)]
 
@@ -101,7 +101,7 @@ from gitcp.store.git.objects import Objects
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 with Objects(Repo.find()) as objects:
     commit = objects.read("HEAD")
-    git = objects._git()._run.pid
+    git = objects._get_batch()._run.pid
     os.kill(git, signal.SIGKILL)
     os.waitid(os.P_PID, git, os.WEXITED | os.WNOWAIT)
     print(objects.read("HEAD^{{tree}}")[1], objects.read("HEAD") == commit)

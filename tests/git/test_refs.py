@@ -28,13 +28,13 @@ def test_head_is_what_git_says(repo: Path, tmp_path: Path, way: str, packed: boo
     if packed:
         git("pack-refs", "--all")
     said = git("rev-parse", "-q", "--verify", "HEAD", cwd=at) if way != "unborn" else ""
-    assert refs.head(Repo.find(str(at))) == (said or None)
+    assert refs.read_head(Repo.find(str(at))) == (said or None)
 
 
 def test_a_loose_ref_stands_before_a_packed_one(repo: Path) -> None:
     git("pack-refs", "--all")
     git("commit", "-q", "--allow-empty", "-m", "newer")
-    assert refs.head(Repo.find()) == git("rev-parse", "HEAD")
+    assert refs.read_head(Repo.find()) == git("rev-parse", "HEAD")
 
 
 @pytest.mark.parametrize("how", ["move", "delete"])
@@ -44,6 +44,6 @@ def test_a_ref_that_is_symbolic_is_changed_itself_and_never_what_it_names(
     git("symbolic-ref", "refs/heads/entire/x", "refs/heads/main")
     before, other = git("rev-parse", "main"), git("rev-parse", "main~1")
     new = other if how == "move" else None
-    refs.update(Repo.find(), [("refs/heads/entire/x", new, before)], "test")
+    refs.update_refs(Repo.find(), [("refs/heads/entire/x", new, before)], "test")
     assert git("rev-parse", "main") == before
-    assert refs.read(Repo.find(), "refs/heads/entire/x") == new
+    assert refs.read_ref(Repo.find(), "refs/heads/entire/x") == new

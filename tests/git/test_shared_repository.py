@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.core.git.sharing import shared_mode
+from gitcp.core.git.sharing import compute_shared_mode
 from tests.support.checkpoints import git
 from tests.support.harness import Agent, World
 
@@ -32,11 +32,11 @@ PRIVATE = ("entire-sessions/*", "gitcp/transcript/*", "gitcp/turn/*", "gitcp/kep
     ],
 )
 def test_the_mode_is_what_git_makes_of_it(setting: str, file: int, folder: int) -> None:
-    assert shared_mode(setting, stat.S_IFREG | 0o600) == file
-    assert shared_mode(setting, stat.S_IFDIR | 0o700) == folder
-    assert shared_mode(setting, stat.S_IFREG | 0o400) == file & ~0o222
+    assert compute_shared_mode(setting, stat.S_IFREG | 0o600) == file
+    assert compute_shared_mode(setting, stat.S_IFDIR | 0o700) == folder
+    assert compute_shared_mode(setting, stat.S_IFREG | 0o400) == file & ~0o222
     program = (file | (file & 0o444) >> 2) & 0o777 | 0o100
-    assert shared_mode(setting, stat.S_IFREG | 0o700) == program
+    assert compute_shared_mode(setting, stat.S_IFREG | 0o700) == program
 
 
 def test_what_several_people_use_is_shared_and_what_a_person_said_is_not(tmp_path: Path) -> None:

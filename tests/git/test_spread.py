@@ -16,7 +16,7 @@ from gitcp.errors import Error
 from gitcp.git import add_pending
 from gitcp.repo import Repo
 from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.git.spread import spread
+from gitcp.store.git.spread import spread_batches
 from gitcp.store.lines import ranges
 from gitcp.store.show import commit_list
 from tests.blame.recorded_lines import linked
@@ -56,7 +56,7 @@ def test_results_come_in_order_and_from_several_processes(
     objects: Prefetched, forked: list[int], count: int
 ) -> None:
     batches = [[n, "\udcff", b"x" * n * 10_000] for n in range(count)]
-    done = list(spread(objects, batches, lambda _: lambda batch: (batch, os.getpid())))
+    done = list(spread_batches(objects, batches, lambda _: lambda batch: (batch, os.getpid())))
     assert [batch for batch, _ in done] == batches
     assert len({pid for _, pid in done}) == min(count, 4)
     assert len(forked) == (3 if count > 1 else 0)
@@ -65,7 +65,7 @@ def test_results_come_in_order_and_from_several_processes(
 
 def test_one_processor_does_it_alone(objects: Prefetched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
-    done = spread(objects, range(5), lambda _: lambda batch: (batch, os.getpid()))
+    done = spread_batches(objects, range(5), lambda _: lambda batch: (batch, os.getpid()))
     assert list(done) == [(n, os.getpid()) for n in range(5)]
 
 
@@ -73,7 +73,7 @@ def test_each_process_reads_with_a_git_of_its_own(objects: Prefetched) -> None:
     oid = git("rev-parse", "HEAD:README.md")
     first = objects.read(oid)
     assert first
-    read = list(spread(objects, range(9), lambda own: lambda _: own.read(oid)))
+    read = list(spread_batches(objects, range(9), lambda own: lambda _: own.read(oid)))
     assert read == [first] * 9
     assert objects.read(git("rev-parse", "HEAD")) is not None
 
@@ -86,7 +86,7 @@ def test_what_is_to_be_written_is_written_once_and_before(objects: Prefetched) -
     def begin(own: Prefetched) -> Callable[[int], tuple[object, ...]]:
         return lambda _: (own.read(oid) is not None, *writers)
 
-    seen = list(spread(objects, range(9), begin, 0))
+    seen = list(spread_batches(objects, range(9), begin, 0))
     assert seen == [(True, os.getpid())] * 9
 
 
@@ -98,11 +98,11 @@ def test_the_batch_of_a_worker_that_is_killed_is_done_here(objects: Prefetched) 
             os.kill(os.getpid(), signal.SIGKILL)
         return batch * 2
 
-    assert list(spread(objects, range(20), lambda _: work)) == [n * 2 for n in range(20)]
+    assert list(spread_batches(objects, range(20), lambda _: work)) == [n * 2 for n in range(20)]
 
 
 def test_what_cannot_be_sent_back_is_made_here(objects: Prefetched) -> None:
-    done = spread(objects, map(str, range(9)), lambda _: Path)
+    done = spread_batches(objects, map(str, range(9)), lambda _: Path)
     assert list(done) == [Path(str(n)) for n in range(9)]
 
 
@@ -112,7 +112,7 @@ def test_an_error_of_a_worker_is_met_here(objects: Prefetched, forked: list[int]
             raise Error("three is too many")
         return batch
 
-    results = spread(objects, range(9), lambda _: work)
+    results = spread_batches(objects, range(9), lambda _: work)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(Error, match="three is too many"):
         next(results)
@@ -123,14 +123,16 @@ def test_what_is_lacking_is_told_once_and_here(
     objects: Prefetched, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notice, "_PRINTED", {})
-    told = spread(objects, range(6), lambda _: lambda batch: notice.lack(f"part {batch % 2}"))
+    told = spread_batches(
+        objects, range(6), lambda _: lambda batch: notice.lack(f"part {batch % 2}")
+    )
     assert list(told) == [None] * 6
     assert capfd.readouterr().err == "warning: part 0\nwarning: part 1\n"
     assert notice.incomplete()
 
 
 def test_whoever_stops_early_leaves_no_process(objects: Prefetched, forked: list[int]) -> None:
-    results = spread(objects, iter(range(1000)), lambda _: lambda batch: b"x" * 1_000_000)
+    results = spread_batches(objects, iter(range(1000)), lambda _: lambda batch: b"x" * 1_000_000)
     for _ in range(5):
         next(results)
     results.close()  # type: ignore[attr-defined]
@@ -145,7 +147,7 @@ def test_what_nobody_waits_for_is_not_worked_on(objects: Prefetched, forked: lis
             os.kill(os.getpid(), signal.SIGSTOP)
         return batch
 
-    results = spread(objects, iter(range(9)), lambda _: work, 2)
+    results = spread_batches(objects, iter(range(9)), lambda _: work, 2)
     assert [next(results), next(results)] == [0, 1]
     results.close()  # type: ignore[attr-defined]
     none_left(forked)
@@ -160,7 +162,7 @@ def test_a_fork_that_fails_leaves_no_descriptor_and_one_does_it_alone(
     monkeypatch.setattr(os, "fork", refused)
     objects.read("HEAD")  # git is there
     before = os.listdir("/dev/fd")
-    done = spread(objects, range(5), lambda _: lambda batch: (batch, os.getpid()))
+    done = spread_batches(objects, range(5), lambda _: lambda batch: (batch, os.getpid()))
     assert list(done) == [(n, os.getpid()) for n in range(5)]
     assert os.listdir("/dev/fd") == before
 
@@ -177,7 +179,7 @@ def test_ctrl_c_ends_a_worker_unless_it_was_to_be_ignored(
         return os.getpid() == parent
 
     try:
-        done = list(spread(objects, range(4), lambda _: work))
+        done = list(spread_batches(objects, range(4), lambda _: work))
     finally:
         signal.signal(signal.SIGINT, before)
     assert done == [True, *[handler is not signal.SIG_IGN] * 3]

@@ -63,7 +63,7 @@ def test_a_git_that_complains_at_length_is_not_waited_for(
     monkeypatch.setattr(deadline, "_limits", {})
     deadline.begin(total=30)
     with Objects(Repo.find()) as objects:
-        assert objects.absent(oids) == {*oids}
+        assert objects.list_absent(oids) == {*oids}
     talk = "alias.talk=!seq 40000 >&2; echo said; exit 3"
     records = Git().stream_records("-c", talk, "talk", sep=b"\n")
     assert next(records) == b"said"

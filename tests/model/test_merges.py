@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import TREE, edit_tree, lookup
+from gitcp.store.git.tree import TREE, edit_tree, find_entry
 from gitcp.store.v1.committed_tree import Checkpoint
 from gitcp.store.v1.merge import notes as note_trees
 from gitcp.store.v1.merge.trees import Union
@@ -44,7 +44,7 @@ def written(objects: Objects, tree: str, writes: Writes) -> str:
     """tree after writes, as the writer of checkpoints makes it."""
     for cid, sid, lines, minute in writes:
         at = f"{cid[:2]}/{cid[2:]}"
-        old = lookup(objects, tree, at)
+        old = find_entry(objects, tree, at)
         checkpoint = Checkpoint(objects, cid, old[1] if old else None)
         files: dict[str, Entry] = {
             "full.jsonl": ("100644", objects.write("blob", b"{}\n" * lines)),
@@ -86,7 +86,7 @@ def test_any_order_of_merges_gives_the_same_tree(
         [tree] = trees
         for cid in {w[0] for w in everything}:
             want = {w[1] for w in everything if w[0] == cid}
-            found = lookup(objects, tree, f"{cid[:2]}/{cid[2:]}")
+            found = find_entry(objects, tree, f"{cid[:2]}/{cid[2:]}")
             assert found
             sessions = Checkpoint(objects, cid, found[1]).session_ids()
             assert sorted(sessions) == sorted(want)

@@ -38,7 +38,7 @@ def make_history(repo: Path) -> None:
 
 def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(repo: Path) -> None:
     make_history(repo)
-    at = Repo.here()
+    at = Repo.find_here()
     with Prefetched(at) as objects:
         records = gather.commits(at, objects, "main..side")
         ends = change.find_ends(at, records, "main..side")

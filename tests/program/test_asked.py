@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitcp import asked as asked_of_git
-from gitcp.asked import Answers, ask_config, ask_where
+from gitcp.asked import Answers, ask_config, ask_place
 from gitcp.git import Git
 from gitcp.process import files
 from gitcp.repo import Repo
@@ -45,10 +45,10 @@ def asked() -> bool:
     git = Git()
     answers = Answers(git, os.getcwd())
     try:
-        truth = ask_where(git), ask_config(git)
+        truth = ask_place(git), ask_config(git)
     except Exception:
         truth = [], {}
-    assert (answers.where(), answers.values()) == truth
+    assert (answers.read_place(), answers.read_config()) == truth
     return answers._asked is not None
 
 

@@ -65,7 +65,7 @@ def test_another_name_is_another_lock(here: Repo) -> None:
 def test_filelock_in_another_process_is_waited_for(here: Repo) -> None:
     with exclusive(here, "v1"):
         pass  # makes the folder
-    argv = [sys.executable, "-u", "-c", HOLD, here.shared("lock", "v1")]
+    argv = [sys.executable, "-u", "-c", HOLD, here.join_shared("lock", "v1")]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout and holder.stdin
         assert holder.stdout.readline() == b"\n"
@@ -79,11 +79,11 @@ def test_filelock_in_another_process_is_waited_for(here: Repo) -> None:
 
 def test_filelock_waits_for_us(here: Repo) -> None:
     with exclusive(here, "v1"), pytest.raises(filelock.Timeout):
-        filelock.FileLock(here.shared("lock", "v1"), timeout=0).acquire()
+        filelock.FileLock(here.join_shared("lock", "v1"), timeout=0).acquire()
 
 
 def test_a_lock_file_that_was_replaced_is_not_held(here: Repo) -> None:
-    path = Path(here.shared("lock", "v1"))
+    path = Path(here.join_shared("lock", "v1"))
     with exclusive(here, "v1"):
         path.unlink()
         with exclusive(here, "v1", timeout=0.0):
@@ -91,7 +91,7 @@ def test_a_lock_file_that_was_replaced_is_not_held(here: Repo) -> None:
 
 
 def test_a_link_in_its_place_is_not_followed(here: Repo) -> None:
-    path = Path(here.shared("lock", "v1"))
+    path = Path(here.join_shared("lock", "v1"))
     path.parent.mkdir(parents=True)
     path.symlink_to("/etc/passwd")
     with exclusive(here, "v1"):

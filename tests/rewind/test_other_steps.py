@@ -26,16 +26,16 @@ def repo(world: World) -> Repo:
 def linked(repo: Repo, world: World) -> None:
     """A note is made, as `gitcp link` makes one, while a session's lock is held."""
     with Objects(repo) as objects, held(repo, ["some-session"]):
-        notes.add(repo, objects, world.head, ID)
-        text = notes.text_on(objects, world.head)
-        new = objects.hash("blob", text or b"")
+        notes.add_link(repo, objects, world.head, ID)
+        text = notes.read_note(objects, world.head)
+        new = objects.hash_object("blob", text or b"")
         effect = {"note": world.head, "old": None, "new": new}
         undo_log.record(repo, objects, "link", "a commit", [effect])
 
 
 def noted(repo: Repo, world: World) -> list[str]:
     with Objects(repo) as objects:
-        return notes.parse(notes.text_on(objects, world.head) or b"")
+        return notes.parse_note(notes.read_note(objects, world.head) or b"")
 
 
 def test_a_note_is_taken_back_and_put_there_again(world: World, repo: Repo) -> None:
@@ -57,7 +57,7 @@ def test_a_note_that_somebody_changed_since_is_not_touched(world: World, repo: R
 
 def test_a_ref_goes_back_by_compare_and_swap(world: World, repo: Repo) -> None:
     old = world.git("rev-parse", "HEAD~1")
-    refs.update(repo, [("refs/gitcp/test", world.head, None)], "test")
+    refs.update_refs(repo, [("refs/gitcp/test", world.head, None)], "test")
     with Objects(repo) as objects:
         effect = {"ref": "refs/gitcp/test", "old": old, "new": world.head}
         undo_log.record(repo, objects, "repair", "a ref", [effect])
@@ -103,7 +103,7 @@ def test_a_step_that_is_only_half_possible_is_not_begun(
         },
         {"ref": "refs/gitcp/test", "old": None, "new": world.head},
     ]
-    refs.update(repo, [("refs/gitcp/test", world.head, None)], "test")
+    refs.update_refs(repo, [("refs/gitcp/test", world.head, None)], "test")
     with Objects(repo) as objects:
         undo_log.record(repo, objects, "repair", "both", wanted)
     assert "changed since by somebody else" in run(world, "undo").stderr

@@ -95,13 +95,13 @@ def test_a_hook_reads_none_that_it_is_not_about(
     repo, read = Repo.find(str(left.path)), list[str]()
     markers.list_ids(repo)
     markers._PARSED.clear()
-    load = private.load
+    load = private.load_json
 
     def noted(path: str, shape: dict[str, object]) -> object:
         read.append(os.path.basename(path))
         return load(path, shape)
 
-    monkeypatch.setattr(private, "load", noted)
+    monkeypatch.setattr(private, "load_json", noted)
     near = markers.concerned(repo)
     assert sorted(read) == [m["session_id"] for m in near] == markers.recent(repo)
     assert len(read) < 4
@@ -114,8 +114,10 @@ def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World)
     repo = Repo.find(str(left.path))
     folder = Path(markers.resting(repo))
     marker = json.loads((folder / "stale-001").read_text())
-    private.write(
-        repo, repo.shared("open", "stale-001"), json.dumps({**marker, "phase": "ended"}).encode()
+    private.write_private(
+        repo,
+        repo.join_shared("open", "stale-001"),
+        json.dumps({**marker, "phase": "ended"}).encode(),
     )
     assert [m["phase"] for m in markers.read(repo) if m["session_id"] == "stale-001"] == ["ended"]
     markers.forget(repo, "stale-001")
@@ -127,9 +129,13 @@ def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
     for n, phase in enumerate(["active", "idle", "idle"]):
         folder = Path(markers.resting(repo))
         marker = json.loads((folder / f"stale-{n:03d}").read_text()) | {"phase": phase}
-        private.write(repo, repo.shared("open", f"stale-{n:03d}"), json.dumps(marker).encode())
+        private.write_private(
+            repo, repo.join_shared("open", f"stale-{n:03d}"), json.dumps(marker).encode()
+        )
     for n in range(MANY):
-        private.write(repo, repo.shared("open", f"more-{n}"), _rename(marker, f"more-{n}"))
+        private.write_private(
+            repo, repo.join_shared("open", f"more-{n}"), _rename(marker, f"more-{n}")
+        )
     with states.held(repo, ["stale-001"]):
         markers.put_away(repo)
     assert {"stale-000", "stale-001"} <= set(markers.recent(repo))

@@ -149,10 +149,10 @@ def test_the_last_twenty_warnings_of_hooks_are_kept_with_their_time(world: World
     from gitcp.repo import Repo
 
     repo = Repo.find(str(world.path))
-    ((seconds, message),) = hook_warnings.warnings(repo)
+    ((seconds, message),) = hook_warnings.list_warnings(repo)
     assert seconds > 1.7e9 and "no such stage" in message
     for n in range(300):
-        hook_warnings.warn(repo, f"number {n}\n" + "x" * 100)
-    kept = hook_warnings.warnings(repo)
+        hook_warnings.keep_warning(repo, f"number {n}\n" + "x" * 100)
+    kept = hook_warnings.list_warnings(repo)
     assert len(kept) == 20 and kept[-1][1].startswith("number 299 x")
     assert (world.path / ".git/gitcp/warnings").stat().st_size < 20000

@@ -49,7 +49,7 @@ class Store:
             entry = None if data is None else ("100644", objects.write("blob", data))
             tree = edit_tree(objects, tip["tree"], {os.path.normpath(f"{self.at}/{name}"): entry})
             oid = write_commit(objects, self.repo, tree, [tip["oid"]], "break it")
-        refs.update(self.repo, [(V1, oid, tip["oid"])], "test")
+        refs.update_refs(self.repo, [(V1, oid, tip["oid"])], "test")
 
     def get(self, name: str) -> bytes:
         return blob(f"{V1}:{self.at}/{name}", self.path)
@@ -81,14 +81,14 @@ class Store:
 
 
 def branch(name: str) -> Broken:
-    return lambda s: refs.update(s.repo, [(name, refs.read(s.repo, "HEAD"), None)], "test")
+    return lambda s: refs.update_refs(s.repo, [(name, refs.read_ref(s.repo, "HEAD"), None)], "test")
 
 
 def note(commit: str, checkpoint: str) -> Broken:
     def broken(store: Store) -> None:
         with Objects(store.repo) as objects:
-            oid = commit if len(commit) == 40 else refs.read(store.repo, commit) or "1" * 40
-            notes.add(store.repo, objects, oid, checkpoint or store.cid)
+            oid = commit if len(commit) == 40 else refs.read_ref(store.repo, commit) or "1" * 40
+            notes.add_link(store.repo, objects, oid, checkpoint or store.cid)
 
     return broken
 
@@ -126,7 +126,7 @@ def renumber(store: Store) -> None:
 def delete(*patterns: str) -> Broken:
     def broken(store: Store) -> None:
         for name in patterns:
-            refs.update(store.repo, [(name, None, refs.read(store.repo, name))], "test")
+            refs.update_refs(store.repo, [(name, None, refs.read_ref(store.repo, name))], "test")
 
     return broken
 

@@ -62,7 +62,7 @@ class Place:
 
     @property
     def archive(self) -> str:
-        return next(ref for ref in refs.listing(self.repo, ARCHIVE))
+        return next(ref for ref in refs.list_refs(self.repo, ARCHIVE))
 
     def state(self, sid: str) -> Path:
         return self.git_dir / "entire-sessions" / f"{sid}.json"
@@ -96,7 +96,7 @@ class Place:
 
     def snapshot(self) -> dict[str, bytes]:
         """Refs and files of ours, but scratch and locks."""
-        found = {ref: oid.encode() for ref, oid in refs.listing(self.repo).items()}
+        found = {ref: oid.encode() for ref, oid in refs.list_refs(self.repo).items()}
         for top in ("entire-sessions", "gitcp"):
             for path in sorted((self.git_dir / top).rglob("*")):
                 if path.is_file() and path.parent.name != "lock":
@@ -144,7 +144,7 @@ def test_an_archive_that_expires_settles_what_was_in_it_alone(place: Place) -> N
     assert [(one["subject"], one["alone"]) for one in found] == [(archive, {"s-away": ["b.txt"]})]
     assert "settles b.txt of 's-away'" in found[0]["reason"]
     assert "expired-archive" in place.clean()
-    assert refs.read(place.repo, archive) is None
+    assert refs.read_ref(place.repo, archive) is None
     state = json.loads(place.state("s-away").read_text())
     assert state["streams"] == [] and state["revision"] == before + 1  # no copy is newer
     assert not (place.git_dir / "gitcp/open/s-away").exists()
@@ -154,12 +154,12 @@ def test_an_archive_that_expires_settles_what_was_in_it_alone(place: Place) -> N
 def test_what_another_ref_of_the_stream_has_stays_unsettled(place: Place) -> None:
     archive, place.later = place.archive, 31
     copy = archive.rpartition("/")[0] + "/2"
-    refs.update(place.repo, [(copy, refs.read(place.repo, archive), None)], "test")
+    refs.update_refs(place.repo, [(copy, refs.read_ref(place.repo, archive), None)], "test")
     place.age(copy, -2)
     assert [(one["subject"], one["alone"]) for one in archives(place.find())] == [(archive, {})]
     place.clean()
     assert list(session_read.read(place.repo, "s-away")["streams"][0]["files"]) == ["b.txt"]
-    assert list(refs.listing(place.repo, ARCHIVE)) == [copy]
+    assert list(refs.list_refs(place.repo, ARCHIVE)) == [copy]
 
 
 def test_an_archive_is_as_young_as_its_ref(place: Place) -> None:
@@ -242,7 +242,7 @@ def test_a_state_that_was_used_meanwhile_stays_with_its_files(place: Place) -> N
 def test_a_stream_without_a_state_is_told_at_once_and_kept_for_a_month(place: Place) -> None:
     place.state("s-live").unlink()
     (place.git_dir / "gitcp/open/s-live").unlink()
-    stream = next(ref for ref in refs.listing(place.repo, "refs/heads/entire") if ref != V1)
+    stream = next(ref for ref in refs.list_refs(place.repo, "refs/heads/entire") if ref != V1)
     assert kinds(place.find()) == [("orphan-stream", os.path.basename(stream), False)]
     assert place.clean() == []
     place.later = 31
@@ -251,7 +251,7 @@ def test_a_stream_without_a_state_is_told_at_once_and_kept_for_a_month(place: Pl
     assert kinds(place.find())[0][2] is False  # a person is on it
     git("checkout", "-q", "-f", "main", cwd=place.path)
     assert "orphan-stream" in place.clean()
-    assert refs.read(place.repo, stream) is None
+    assert refs.read_ref(place.repo, stream) is None
 
 
 def test_a_stream_that_commits_have_settled_is_no_finding_and_kept_for_a_week(place: Place) -> None:
@@ -263,7 +263,7 @@ def test_a_stream_that_commits_have_settled_is_no_finding_and_kept_for_a_week(pl
     place.later = 7.1
     assert ("settled-stream", "1", True) in kinds(place.find())
     assert "settled-stream" in place.clean()
-    assert refs.read(place.repo, archive) is None
+    assert refs.read_ref(place.repo, archive) is None
 
 
 def test_a_stream_of_a_session_that_began_anew_is_not_settled(place: Place) -> None:
@@ -275,13 +275,13 @@ def test_a_stream_of_a_session_that_began_anew_is_not_settled(place: Place) -> N
 def test_a_ref_that_moved_meanwhile_stays_and_the_others_go(place: Place) -> None:
     archive = place.archive
     second = archive.rpartition("/")[0] + "/2"
-    oid = refs.read(place.repo, archive)
-    refs.update(place.repo, [(second, oid, None)], "test")
+    oid = refs.read_ref(place.repo, archive)
+    refs.update_refs(place.repo, [(second, oid, None)], "test")
     found = place.find(0)
-    refs.update(place.repo, [(second, refs.read(place.repo, "HEAD"), oid)], "test")
+    refs.update_refs(place.repo, [(second, refs.read_ref(place.repo, "HEAD"), oid)], "test")
     done = cleaning.clean(place.repo, place.ages(0), found)
     assert archive in [one["subject"] for one in done if "ref" in one]
-    assert refs.read(place.repo, second) == refs.read(place.repo, "HEAD")
+    assert refs.read_ref(place.repo, second) == refs.read_ref(place.repo, "HEAD")
 
 
 FILES = [
@@ -316,15 +316,15 @@ def test_turn_files_of_linked_worktrees_are_seen(place: Place, tmp_path: Path) -
 
 
 def test_edits_of_a_session_without_a_state_go(place: Place) -> None:
-    head = refs.read(place.repo, "HEAD")
-    refs.update(place.repo, [("refs/gitcp/edits/gone", head, None)], "test")
+    head = refs.read_ref(place.repo, "HEAD")
+    refs.update_refs(place.repo, [("refs/gitcp/edits/gone", head, None)], "test")
     place.later = -365 * 30  # the fixture's commit is of a fixed date
     assert "orphan-edits" not in [one["kind"] for one in place.find()]
     place.later = 31
     told = [one["subject"] for one in place.find() if one["kind"] == "orphan-edits"]
     assert told == ["refs/gitcp/edits/gone", "refs/gitcp/edits/s-done"]
     assert "orphan-edits" in place.clean()
-    assert refs.read(place.repo, "refs/gitcp/edits/s-live")
+    assert refs.read_ref(place.repo, "refs/gitcp/edits/s-live")
 
 
 @pytest.mark.parametrize("key", ["gitcp.archive-expire", "gitcp.state-expire"])
@@ -337,10 +337,10 @@ def test_ages_are_configured(place: Place, key: str) -> None:
 
 
 def test_committed_checkpoints_are_never_touched(place: Place) -> None:
-    before = refs.read(place.repo, V1)
+    before = refs.read_ref(place.repo, V1)
     place.later = 400
     assert len(place.clean()) > 4
-    assert refs.read(place.repo, V1) == before
+    assert refs.read_ref(place.repo, V1) == before
 
 
 @pytest.mark.parametrize("make", ["sample", "empty", "bare"])

@@ -82,7 +82,7 @@ def put(repo: Repo, path: str, mode: str, oid: str) -> None:
         tip = need_commit(objects, V1)
         tree = edit_tree(objects, tip["tree"], {path: (mode, oid)})
         commit = write_commit(objects, repo, tree, [tip["oid"]], "by a stranger")
-        refs.update(repo, [(V1, commit, tip["oid"])], "test")
+        refs.update_refs(repo, [(V1, commit, tip["oid"])], "test")
 
 
 def gone(spec: str) -> Callable[[Repo], None]:

@@ -156,7 +156,7 @@ def test_a_tree_that_pretends_to_endless_files_ends(here: Repo, at: str) -> None
         )
         united = trees.Union(objects).stores(one, two)
         commit = write_commit(objects, here, united, [tip["oid"]], "Checkpoint: x")
-        refs.update(here, [(V1, commit, tip["oid"])], "test")
+        refs.update_refs(here, [(V1, commit, tip["oid"])], "test")
         assert "mine" in committed_read.session_ids(here, objects, CID)
     for name, *given in (["read-checkpoint", CID], ["show", CID], ["list-checkpoints"], ["fsck"]):
         argv = [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *given]
@@ -176,11 +176,11 @@ def test_directories_nested_without_end_do_not_stop_a_push(here: Repo) -> None:
 
 @pytest.mark.parametrize("data", [b'{"a":' * 990 + b"1" + b"}" * 990, b"[" * 10**6])
 def test_json_nested_deeper_than_any_program_does_it_is_no_json(data: bytes) -> None:
-    assert summary.load(b'{"x": %s}' % data) is None
+    assert summary.parse_json(b'{"x": %s}' % data) is None
 
 
 def test_brackets_in_a_text_are_no_nesting() -> None:
-    assert summary.load(json.dumps({"x": '{["\\' * 999}).encode())
+    assert summary.parse_json(json.dumps({"x": '{["\\' * 999}).encode())
 
 
 def test_what_is_no_note_is_left_out_and_endless_notes_end(repo: Path) -> None:

@@ -41,12 +41,12 @@ def store(repo: Repo, path: str, content: str) -> None:
 
 def store_all(repo: Repo, files: dict[str, str]) -> None:
     with Objects(repo) as objects:
-        tip = refs.read(repo, V1)
+        tip = refs.read_ref(repo, V1)
         before = objects.read(f"{tip}^{{tree}}") if tip else None
         blobs = {p: ("100644", objects.write("blob", s.encode())) for p, s in files.items()}
         tree = edit_tree(objects, before[0] if before else None, blobs)
         made = write_commit(objects, repo, tree, [tip] if tip else [], "Checkpoint: x")
-        refs.update(repo, [(V1, made, tip)], "test")
+        refs.update_refs(repo, [(V1, made, tip)], "test")
 
 
 def push(repo: Repo, remote: str = "origin", seconds: float = 30) -> None:
@@ -148,7 +148,7 @@ def test_a_note_of_what_was_searched_that_is_damaged_counts_for_nothing(
 ) -> None:
     store(here, "aa/0000000000/0/prompt.txt", "hello\n")
     push(here)
-    note = Path(here.shared("searched"))
+    note = Path(here.join_shared("searched"))
     first = note.read_bytes().splitlines(keepends=True)[0]
     note.write_bytes(first + b"\xff\xfe\n" + b"0" * 40 + b" " + V1.encode() + b"\n")
     store(here, "ab/0000000000/0/prompt.txt", f"use {TOKEN}\n")

@@ -24,7 +24,7 @@ def ids(at: Path | str | None) -> set[str]:
 
 
 def unpushed(repo: Repo) -> bool:
-    return Path(repo.shared("unpushed")).exists()
+    return Path(repo.join_shared("unpushed")).exists()
 
 
 @pytest.mark.parametrize(

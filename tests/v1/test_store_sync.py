@@ -26,7 +26,7 @@ def ids(at: Path | str | None) -> set[str]:
 
 
 def unpushed(repo: Repo) -> bool:
-    return Path(repo.shared("unpushed")).exists()
+    return Path(repo.join_shared("unpushed")).exists()
 
 
 def test_only_checkpoints_and_notes_are_sent(bare: Path) -> None:
@@ -35,7 +35,7 @@ def test_only_checkpoints_and_notes_are_sent(bare: Path) -> None:
     git("tag", "mine", cwd=r.top)
     write(r, A)
     with Objects(r) as objects:
-        notes.add(r, objects, git("rev-parse", "HEAD", cwd=r.top), A)
+        notes.add_link(r, objects, git("rev-parse", "HEAD", cwd=r.top), A)
     assert unpushed(r)
     push(r)
     assert not unpushed(r)
@@ -93,12 +93,12 @@ def test_notes_of_both_sides_stay_and_lead_to_the_commits(bare: Path) -> None:
         write(r, cid)
         with Objects(r) as objects:
             for _ in range(2):
-                notes.add(r, objects, head, cid)
+                notes.add_link(r, objects, head, cid)
         assert git("notes", "--ref=gitcp", "show", head, cwd=r.top).count(cid) == 1
         push(r)
     fetch(a)
     with Objects(a) as objects:
-        assert notes.parse(notes.text_on(objects, head) or b"") == [A, B]
+        assert notes.parse_note(notes.read_note(objects, head) or b"") == [A, B]
         assert find_commits.commits(a, objects, [A, B]) == {A: [head], B: [head]}
     shown = git("log", "-1", "--format=%N", "--notes=gitcp", cwd=a.top)
     assert shown == f"Entire-Checkpoint: {A}\nEntire-Checkpoint: {B}"
@@ -109,8 +109,8 @@ def test_a_note_of_gits_own_hand_is_read_and_kept(bare: Path) -> None:
     git("notes", "--ref=gitcp", "add", "-m", "a person's words", "HEAD", cwd=r.top)
     head = git("rev-parse", "HEAD", cwd=r.top)
     with Objects(r) as objects:
-        notes.add(r, objects, head, A)
-        assert notes.parse(notes.text_on(objects, head) or b"") == [A]
+        notes.add_link(r, objects, head, A)
+        assert notes.parse_note(notes.read_note(objects, head) or b"") == [A]
     shown = git("notes", "--ref=gitcp", "show", "HEAD", cwd=r.top)
     assert shown == f"a person's words\n\nEntire-Checkpoint: {A}"
 

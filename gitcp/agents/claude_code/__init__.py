@@ -111,7 +111,7 @@ def _tool(fields: dict[str, Any], cwd: str) -> Tool:
     response = fields.get("tool_response")
     if isinstance(response, dict):
         if tool["kind"] == "task" and response.get("agentId"):
-            tool["agent_id"] = ids.component(response["agentId"], "agentId")
+            tool["agent_id"] = ids.check_component(response["agentId"], "agentId")
         if response.get("backgroundTaskId"):  # also of a call the person sent there
             tool["background"] = True
             tool["background_id"] = payload.text(response, "backgroundTaskId")
@@ -181,7 +181,7 @@ def _runs(pid: int) -> bool:
 
 def subagent_transcript(transcript_path: str, agent_id: str) -> str:
     """Where the transcript of a subagent is, given its session's; it need not be there."""
-    name = f"agent-{ids.component(agent_id, 'agent_id')}.jsonl"
+    name = f"agent-{ids.check_component(agent_id, 'agent_id')}.jsonl"
     now = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
     before = os.path.join(os.path.dirname(transcript_path), name)  # older clients
     return before if not os.path.exists(now) and os.path.exists(before) else now

@@ -79,7 +79,7 @@ def _complete(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
         tool["description"] = payload.words(payload.mapping(fields, "tool_input"), "message")
         agent = (load(response.encode()) or {}).get("agent_id")
         if agent is not None:
-            tool["agent_id"] = ids.component(agent, "agent_id")
+            tool["agent_id"] = ids.check_component(agent, "agent_id")
 
 
 def _patched(fields: dict[str, Any], cwd: str) -> list[str]:

@@ -57,7 +57,7 @@ def event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         "type": "event",
         "event": name,
         "agent": agent,
-        "session_id": ids.session_id(payload.get("session_id")),
+        "session_id": ids.check_session_id(payload.get("session_id")),
         "cwd": directory(payload),
         "notification": False,
     }
@@ -67,7 +67,7 @@ def event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
         if payload.get(key):
             record["last_message"] = words(payload, key)
     if payload.get("agent_id") is not None:
-        record["agent_id"] = ids.component(payload["agent_id"], "agent_id")
+        record["agent_id"] = ids.check_component(payload["agent_id"], "agent_id")
     if name == "turn-start":
         prompt = words(payload, "prompt")
         record["prompt"] = prompts.clean(prompt)
@@ -92,7 +92,7 @@ def tool(
     key = payload.get("tool_use_id")
     call: Tool = {
         "name": name,
-        "id": "" if key is None else ids.tool_use_id(key),
+        "id": "" if key is None else ids.check_tool_use_id(key),
         "kind": kinds.get(name) or _unlisted(name, payload),
         "input_paths": [],
         "failed": False,

@@ -62,7 +62,7 @@ def call_id(fields: Mapping[str, Any]) -> str:
 
 def name_call(name: object, arguments: object) -> str:
     """The name of a call of a tool with this input, in a payload or in a transcript."""
-    digest = ids.sha256()
+    digest = ids.start_sha256()
     digest.update(json.dumps([name, arguments]).encode("utf-8", "surrogatepass"))
     return f"call-{digest.hexdigest()[:12]}"
 
@@ -97,7 +97,7 @@ def _slug(home: str, cwd: str) -> str | None:
     try:
         with open(os.path.join(home, ".gemini", "projects.json"), encoding="utf-8") as stream:
             slug = stdlib.json.load(stream)["projects"][cwd]
-        return ids.component(slug, "projects")
+        return ids.check_component(slug, "projects")
     except (OSError, ValueError, KeyError, TypeError, InputError):
         return None
 

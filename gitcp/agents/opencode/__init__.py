@@ -86,7 +86,7 @@ def event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
             payload.say_output(tool, output.get("output"))
             child = payload.mapping(output, "metadata").get("sessionId")
             if tool["kind"] == "task" and child is not None:
-                tool["agent_id"] = ids.component(child, "sessionId")
+                tool["agent_id"] = ids.check_component(child, "sessionId")
         record["event"] = payload.refined(ours, tool)
     return record
 
@@ -137,7 +137,7 @@ def export(record: Event, folder: str, name: str = NAME) -> None:
         path = subagent_transcript(os.path.join(folder, "x"), agent)
         if messages.append(database, agent, path):
             record["agent_transcript_path"] = path
-    path = os.path.join(folder, ids.session_id(record["session_id"]) + ".jsonl")
+    path = os.path.join(folder, ids.check_session_id(record["session_id"]) + ".jsonl")
     done = record["event"] in ("turn-end", "session-end")
     if messages.append(database, record["session_id"], path, done) or os.path.exists(path):
         record["transcript_path"] = path
@@ -156,12 +156,12 @@ def fetch(name: str, folder: str) -> str:
     from gitcp.agents.opencode import messages
 
     database, _, key = name.rpartition("#")
-    path = os.path.join(folder, ids.session_id(key) + ".jsonl")
+    path = os.path.join(folder, ids.check_session_id(key) + ".jsonl")
     messages.append(database, key, path)
     return path
 
 
 def subagent_transcript(transcript_path: str, agent_id: str) -> str:
     """Where the transcript of a subagent is, given its session's; it need not be there."""
-    name = ids.component(agent_id, "agent_id") + ".jsonl"
+    name = ids.check_component(agent_id, "agent_id") + ".jsonl"
     return os.path.join(os.path.dirname(transcript_path), name)

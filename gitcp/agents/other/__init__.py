@@ -44,14 +44,14 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
         "type": "event",
         "event": name,
         "agent": check_name(fields.get("agent")),
-        "session_id": ids.session_id(fields.get("session_id")),
+        "session_id": ids.check_session_id(fields.get("session_id")),
         "cwd": payload.directory({"cwd": fields.get("cwd") or cwd}),
         "notification": fields.get("notification") is True,
     }
     texts = {key: payload.words(fields, key) for key in _TEXTS}
     record.update({key: text for key, text in texts.items() if text})  # type: ignore[typeddict-item]
     if fields.get("agent_id") is not None:
-        record["agent_id"] = ids.component(fields["agent_id"], "agent_id")
+        record["agent_id"] = ids.check_component(fields["agent_id"], "agent_id")
     if name == "turn-start":
         record["prompt"] = prompts.clean(payload.words(fields, "prompt"))
     if fields.get("tool") is not None:

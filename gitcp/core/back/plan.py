@@ -6,7 +6,7 @@ data, to be shown, confirmed and applied (doc/behaviour.md "Going back").
 
 from __future__ import annotations
 
-from gitcp.core.git.ids import repo_path
+from gitcp.core.git.ids import check_path
 from gitcp.core.git.porcelain import COMMIT
 from gitcp.errors import InputError
 
@@ -152,7 +152,7 @@ def names_in_conflict(actions: Iterable[Action], fold: bool) -> list[Conflict]:
             continue
         path = each["path"]
         try:
-            repo_path(path)
+            check_path(path)
         except InputError as e:
             conflicts.append({"path": path, "reason": f"no name for a file here: {e}"})
         other = seen.setdefault(path.casefold(), path) if fold else path

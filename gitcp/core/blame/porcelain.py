@@ -58,7 +58,7 @@ def parse(output: bytes) -> tuple[list[Entry], bytes]:
             headers.append((key, value))
             at += 1
             if key == b"filename":
-                paths[oid] = patches.unquote(value).decode("utf-8", "surrogateescape")
+                paths[oid] = patches.unquote_name(value).decode("utf-8", "surrogateescape")
             if key in _LAST and lines[at] not in _LAST:
                 break
         content = lines[at][1:] if at < last and lines[at].startswith(b"\t") else None

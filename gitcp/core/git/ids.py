@@ -33,7 +33,7 @@ def _refuse(field: str, value: object, why: str) -> InputError:
     return InputError(f"'{field}' {why}: {escaped[:80]}")
 
 
-def component(value: object, field: str) -> str:
+def check_component(value: object, field: str) -> str:
     """Return a text that is safe as a file name, as a part of a ref and as an argument.
 
     InputError names the field and what is wrong with it.
@@ -57,14 +57,14 @@ def component(value: object, field: str) -> str:
     return value
 
 
-def session_id(value: object) -> str:
+def check_session_id(value: object) -> str:
     """Return an agent's session id if it is safe to use in names (`component`)."""
-    return component(value, "session_id")
+    return check_component(value, "session_id")
 
 
-def tool_use_id(value: object) -> str:
+def check_tool_use_id(value: object) -> str:
     """Return an agent's tool call id if it is safe to use in names (`component`)."""
-    return component(value, "tool_use_id")
+    return check_component(value, "tool_use_id")
 
 
 def is_checkpoint_id(value: object) -> bool:
@@ -88,14 +88,14 @@ def begins_checkpoint_id(prefix: str) -> bool:
     return as_hex or (len(prefix) <= 26 and _BASE32.issuperset(prefix))
 
 
-def checkpoint_id(value: object) -> str:
+def check_checkpoint_id(value: object) -> str:
     """Return a checkpoint id, or InputError."""
     if not isinstance(value, str) or not is_checkpoint_id(value):
         raise _refuse("checkpoint_id", value, "is neither 12 hex digits nor a ULID")
     return value
 
 
-def checkpoint_ref(checkpoint_id: str) -> str:
+def build_checkpoint_ref(checkpoint_id: str) -> str:
     """Return the ref that a checkpoint has where each has its own
     (doc/formats.md "Checkpoints as refs")."""
     return f"{CHECKPOINTS}/{checkpoint_id[-2:]}/{checkpoint_id}"
@@ -104,10 +104,10 @@ def checkpoint_ref(checkpoint_id: str) -> str:
 def parse_checkpoint_ref(ref: str) -> str:
     """Return the id in the name of a checkpoint's own ref; "" where it is none."""
     name = ref.rpartition("/")[2]
-    return name if is_checkpoint_id(name) and ref == checkpoint_ref(name) else ""
+    return name if is_checkpoint_id(name) and ref == build_checkpoint_ref(name) else ""
 
 
-def repo_path(value: object) -> str:
+def check_path(value: object) -> str:
     """Return a path inside the worktree as git would accept it into a tree, or InputError.
 
     Relative, no empty, '.', '..' or '.git' component, no NUL.  Any other byte may be there.
@@ -124,15 +124,15 @@ def repo_path(value: object) -> str:
     return value
 
 
-def worktree_hash(worktree_id: str) -> str:
+def hash_worktree(worktree_id: str) -> str:
     """Return the six hex digits that stand for a worktree in branch names
     (doc/formats.md "Identifiers")."""
     if not worktree_id:
         return MAIN_WORKTREE
-    return str(sha256(worktree_id.encode(errors="surrogateescape")).hexdigest()[:6])
+    return str(start_sha256(worktree_id.encode(errors="surrogateescape")).hexdigest()[:6])
 
 
-def sha256(data: bytes = b"") -> Any:
+def start_sha256(data: bytes = b"") -> Any:
     """hashlib.sha256(data) without hashlib, which costs 9 ms: slower where there is much."""
     try:
         from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]
@@ -141,7 +141,7 @@ def sha256(data: bytes = b"") -> Any:
     return sha256(data)
 
 
-def shadow_name(base: str, worktree: str, suffix: int | None = None, digits: int = 7) -> str:
+def format_stream_name(base: str, worktree: str, suffix: int | None = None, digits: int = 7) -> str:
     """Return the name of a stream, without its place: <base7>-<wt6>[-<n>].
 
     digits: more of the base where that name is taken by somebody else.
@@ -149,7 +149,7 @@ def shadow_name(base: str, worktree: str, suffix: int | None = None, digits: int
     return f"{base[:digits]}-{worktree}" + ("" if suffix is None else f"-{suffix}")
 
 
-def stream_name(ref: str) -> str:
+def parse_stream_name(ref: str) -> str:
     """Return a stream's name, without its place: of a branch, a hidden ref or an archive, with or
     without 'refs/heads/'; '' for any other ref."""
     for place in (BRANCHES, HIDDEN, "entire/"):
@@ -165,7 +165,7 @@ def parse_shadow(ref: str) -> Shadow | None:
     six hex digits after the dash are
     a worktree's hash, fewer digits a suffix.
     """
-    base, *rest = stream_name(ref).split("-")
+    base, *rest = parse_stream_name(ref).split("-")
     if len(base) < 7 or not _HEX.issuperset(base.lower()):
         return None
     worktree = None

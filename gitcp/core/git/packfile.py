@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Hasher = Callable[[bytes], Any]
 
 SMALL = 1 << 16  # deflated bytes of an object that is read without git
-LARGEST = 1 << 20  # bytes of one that inflate() gives
+LARGEST = 1 << 20  # bytes of one that unpack_deflated() gives
 START = 12  # bytes before the first object
 _KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 _INDEX = b"\xfftOc\0\0\0\2"
@@ -24,12 +24,12 @@ _FANOUT = len(_INDEX)
 HEAD = _OIDS = _FANOUT + 256 * 4
 
 
-def head(count: int) -> bytes:
+def build_head(count: int) -> bytes:
     """What a pack of so many objects begins with: START bytes."""
     return b"PACK\0\0\0\2" + count.to_bytes(4, "big")
 
 
-def object_head(kind: str, size: int) -> bytes:
+def build_object_head(kind: str, size: int) -> bytes:
     """What stands before the deflated bytes of an object; size: of what is deflated."""
     byte, size = _KINDS[kind] << 4 | size & 15, size >> 4
     parts = bytearray()
@@ -40,7 +40,7 @@ def object_head(kind: str, size: int) -> bytes:
     return bytes(parts)
 
 
-def index(entries: Mapping[str, Entry], trailer: bytes, hasher: Hasher) -> bytes:
+def build_index(entries: Mapping[str, Entry], trailer: bytes, hasher: Hasher) -> bytes:
     """The index of a pack that ends in trailer and is no larger than 2 GiB."""
     names = sorted(entries)
     counts = [0] * 256
@@ -57,8 +57,8 @@ def index(entries: Mapping[str, Entry], trailer: bytes, hasher: Hasher) -> bytes
     return data + bytes(hasher(data).digest())
 
 
-def parse(data: bytes, width: int) -> dict[str, Entry]:
-    """The entries of an index(), width bytes an oid; ValueError for another kind of file."""
+def parse_index(data: bytes, width: int) -> dict[str, Entry]:
+    """The entries of an build_index(), width bytes an oid; ValueError for another kind of file."""
     count = int.from_bytes(data[_OIDS - 4 : _OIDS], "big")
     crcs = _OIDS + count * width
     offsets = crcs + count * 4
@@ -72,7 +72,7 @@ def parse(data: bytes, width: int) -> dict[str, Entry]:
     return entries
 
 
-def bucket(head: bytes, oid: str) -> tuple[int, int]:
+def find_bucket(head: bytes, oid: str) -> tuple[int, int]:
     """Where the oids begin and end in an index that share the first byte of one; head: its first
     HEAD bytes."""
     width, at = len(oid) // 2, _FANOUT + 4 * int(oid[:2], 16)
@@ -80,7 +80,7 @@ def bucket(head: bytes, oid: str) -> tuple[int, int]:
     return _OIDS + low * width, _OIDS + int.from_bytes(head[at : at + 4], "big") * width
 
 
-def position(oids: bytes, oid: str) -> int:
+def find_position(oids: bytes, oid: str) -> int:
     """Which one an oid is of those of its bucket, -1 for none."""
     name = bytes.fromhex(oid)
     at = oids.find(name)
@@ -89,7 +89,7 @@ def position(oids: bytes, oid: str) -> int:
     return at // len(name)
 
 
-def offset_at(head: bytes, width: int, number: int) -> int:
+def locate_offset(head: bytes, width: int, number: int) -> int:
     """Where in an index the offset stands of the object that is number of all by its oid."""
     count = int.from_bytes(head[_OIDS - 4 : _OIDS], "big")
     return _OIDS + count * (width + 4) + number * 4
@@ -102,11 +102,11 @@ def parse_object(data: bytes) -> tuple[str, bytes] | None:
     start = 1
     while data[start - 1 : start] > b"\x7f":  # the bytes of its size
         start += 1
-    content = inflate(data[start:]) if kind else None
+    content = unpack_deflated(data[start:]) if kind else None
     return (kind, content) if kind and content is not None else None
 
 
-def inflate(data: bytes) -> bytes | None:
+def unpack_deflated(data: bytes) -> bytes | None:
     """The content of deflated bytes, with or without others behind; None where it is larger than
     LARGEST or not whole."""
     unpacker = zlib.decompressobj()

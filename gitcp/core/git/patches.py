@@ -55,7 +55,7 @@ _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _RANGE = re.compile(rb" [-+](\d+)(?:,(\d+))?")
 
 
-def commits(lines: Iterable[bytes]) -> Iterator[Change]:
+def parse_commits(lines: Iterable[bytes]) -> Iterator[Change]:
     """The commits of `git log -p -U0 --full-index` in FORMAT, as they come."""
     stream = iter(lines)
     change: Change | None = None
@@ -64,23 +64,23 @@ def commits(lines: Iterable[bytes]) -> Iterator[Change]:
         if line.startswith(_MARK):
             if change:
                 yield change
-            change = _commit(line, stream)
+            change = _parse_commit(line, stream)
             linked = _TRAILER in change["message"]
         elif change and line.startswith(b"diff --"):
-            change["patches"].append(_begun(line))
+            change["patches"].append(_start_patch(line))
             sides = None if linked else (set(), set())
         elif change and change["patches"] and not line.startswith(_SIDES):
-            _header(change["patches"][-1], line, stream, sides)
+            _parse_header(change["patches"][-1], line, stream, sides)
     if change:
         yield change
 
 
-def list_patches(lines: Iterable[bytes]) -> list[Patch]:
+def parse_patches(lines: Iterable[bytes]) -> list[Patch]:
     """The files of `git diff-tree -p -U0 --full-index` of two trees."""
-    return next(commits(chain((_MARK + b"\0" * _FIELDS,), lines)))["patches"]
+    return next(parse_commits(chain((_MARK + b"\0" * _FIELDS,), lines)))["patches"]
 
 
-def _commit(line: bytes, stream: Iterator[bytes]) -> Change:
+def _parse_commit(line: bytes, stream: Iterator[bytes]) -> Change:
     lines, ends = [line[1:]], line.count(b"\0")
     while ends < _FIELDS and (more := next(stream, None)) is not None:
         lines.append(more)
@@ -97,7 +97,7 @@ def _commit(line: bytes, stream: Iterator[bytes]) -> Change:
     }
 
 
-def _begun(line: bytes) -> Patch:
+def _start_patch(line: bytes) -> Patch:
     kind, _, name = line.removeprefix(b"diff --").partition(b" ")
     if kind == b"git":  # `a/<path> b/<path>`; where the two differ, other lines name them
         first, second = name[: len(name) // 2], name[len(name) // 2 + 1 :]
@@ -108,22 +108,22 @@ def _begun(line: bytes) -> Patch:
 
 
 def _decode_name(name: bytes) -> str:
-    return unquote(name).decode("utf-8", "surrogateescape")
+    return unquote_name(name).decode("utf-8", "surrogateescape")
 
 
-def _header(patch: Patch, line: bytes, stream: Iterator[bytes], sides: Sides | None) -> None:
+def _parse_header(patch: Patch, line: bytes, stream: Iterator[bytes], sides: Sides | None) -> None:
     key, _, value = line.partition(b" ")
     if key == b"@@" and (header := _HUNK.match(line)):
         start, removed, first, added = map(int, header.groups(b"1"))
         patch["hunks"].append((start, removed, first, added))
         if sides and not patch["alike"]:
-            patch["alike"] = _compare(stream, removed, added, sides)
+            patch["alike"] = _compare_hunk(stream, removed, added, sides)
         else:
-            _skip(stream, removed, added)
+            _skip_hunk(stream, removed, added)
     elif key == b"index":
         patch["oid"] = value.partition(b"..")[2].partition(b" ")[0].decode()
     elif key == b"@@@" or line.startswith(b"@@@@"):
-        patch["resolved"].append(_resolved(line, stream))
+        patch["resolved"].append(_parse_resolved(line, stream))
     elif line.startswith((b"rename from ", b"copy from ")):
         patch["old"] = _decode_name(line.partition(b" from ")[2])
     elif line.startswith((b"rename to ", b"copy to ")):
@@ -134,7 +134,7 @@ def _header(patch: Patch, line: bytes, stream: Iterator[bytes], sides: Sides | N
         patch["old"] = ""
 
 
-def _skip(stream: Iterator[bytes], removed: int, added: int) -> None:
+def _skip_hunk(stream: Iterator[bytes], removed: int, added: int) -> None:
     """Pass over the lines of a hunk: their number is told, so that none is taken for a header.
 
     `\\ No newline at end of file` stands behind the last line of a side, uncounted.
@@ -145,23 +145,23 @@ def _skip(stream: Iterator[bytes], removed: int, added: int) -> None:
     deque(islice(stream, added), maxlen=0)
 
 
-def _compare(stream: Iterator[bytes], removed: int, added: int, sides: Sides) -> bool:
-    """_skip(), and whether a line of the hunk reads like one that the patch has otherwise."""
+def _compare_hunk(stream: Iterator[bytes], removed: int, added: int, sides: Sides) -> bool:
+    """_skip_hunk(), and whether a line of the hunk reads like one that the patch has otherwise."""
     gone, come = sides
-    went = _keys(islice(stream, removed))
+    went = _build_keys(islice(stream, removed))
     first = next(stream, b"") if removed and added else b"\\"
-    came = _keys(islice(stream, added - (not first.startswith(b"\\")))) | _keys([first])
+    came = _build_keys(islice(stream, added - (not first.startswith(b"\\")))) | _build_keys([first])
     gone |= went
     come |= came
     return not (gone.isdisjoint(came) and come.isdisjoint(went))
 
 
-def _keys(lines: Iterable[bytes]) -> set[bytes]:
+def _build_keys(lines: Iterable[bytes]) -> set[bytes]:
     keys = (b"".join(line[1:].split()) for line in lines)
     return {key for key in keys if len(key) >= _SAYS}
 
 
-def _resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:
+def _parse_resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:
     """A hunk of a merge: `@@@ -a,b -c,d +e,f @@@`."""
     ranges = [(int(m[1]), 1 if m[2] is None else int(m[2])) for m in _RANGE.finditer(line)]
     parents, (_, left) = ranges[:-1], ranges[-1]
@@ -183,7 +183,7 @@ def _resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:
 _ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
-def unquote(name: bytes) -> bytes:
+def unquote_name(name: bytes) -> bytes:
     """The bytes that a quoted name stands for; one without quotes stands for itself."""
     if len(name) < 2 or not name.startswith(b'"') or not name.endswith(b'"'):
         return name

@@ -37,7 +37,7 @@ class Status:
         self.untracked: list[str] = []  # a nested repository ends in a slash
 
 
-def parse(out: bytes) -> Status:
+def parse_status(out: bytes) -> Status:
     """The status in git's words; raise ValueError on a line of another format."""
     status = Status()
     for line in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
@@ -51,13 +51,13 @@ def parse(out: bytes) -> Status:
             xy, *_, path = rest.split(" ", 9)
             status.rows.append(Row(path, xy, None))
         elif kind == "#":
-            _header(status, rest)
+            _parse_header(status, rest)
         elif kind != "!":
             raise ValueError(f"not a line of git status: {line!r}")
     return status
 
 
-def _header(status: Status, text: str) -> None:
+def _parse_header(status: Status, text: str) -> None:
     key, _, value = text.partition(" ")
     if key == "branch.oid":
         status.head = None if value == "(initial)" else value
@@ -65,14 +65,14 @@ def _header(status: Status, text: str) -> None:
         status.branch = None if value == "(detached)" else value
 
 
-def marked(listing: bytes) -> tuple[list[bytes], list[bytes]]:
+def parse_marked(listing: bytes) -> tuple[list[bytes], list[bytes]]:
     """(paths to assume unchanged, paths to skip) of what `git ls-files -v -z` says."""
     rows = [(line[:1], line[2:]) for line in listing.split(b"\0")[:-1]]
     assumed = [path for tag, path in rows if tag.islower()]
     return assumed, [path for tag, path in rows if tag in b"Ss"]
 
 
-def unreadable(warnings: bytes) -> Iterator[tuple[str, str]]:
+def list_unreadable(warnings: bytes) -> Iterator[tuple[str, str]]:
     """(what, path) of what git could not look into, from its standard error.
 
     `folder`: it cannot be listed, which hides what is untracked in it.  Of a tracked path that

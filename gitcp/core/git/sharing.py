@@ -11,7 +11,7 @@ _WORDS = {
 }
 
 
-def shared_mode(setting: str, mode: int) -> int:
+def compute_shared_mode(setting: str, mode: int) -> int:
     """The permissions of a file or directory in a repository with this core.sharedRepository;
     mode: its own, with its type."""
     word, old = setting.lower(), stat.S_IMODE(mode)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.git.ids import repo_path
+from gitcp.core.git.ids import check_path
 from gitcp.core.git.porcelain import COMMIT, EXECUTABLE, FILE, GONE, LINK
 from gitcp.errors import InputError
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _HEX = frozenset("0123456789abcdef")
 
 
-def changed(path: str, mode: str, oid: str | None, was: Entry | None) -> Changed:
+def build_change(path: str, mode: str, oid: str | None, was: Entry | None) -> Changed:
     """The record of a path that was in HEAD as was and now is (mode, oid)."""
     status = "A" if was is None else "D" if mode == GONE else "M"
     if was and status == "M" and was[0][:2] != mode[:2]:
@@ -49,31 +49,33 @@ def changed(path: str, mode: str, oid: str | None, was: Entry | None) -> Changed
     }
 
 
-def left_out(path: str, reason: str) -> Changed:
+def build_omission(path: str, reason: str) -> Changed:
     """The record of a path that a snapshot does not take."""
-    record = changed(path, GONE, None, None)
+    record = build_change(path, GONE, None, None)
     return {**record, "status": "!", "omitted": reason}
 
 
-def new(record: dict[str, Any], width: int) -> tuple[str, Entry | None]:
+def parse_new_entry(record: dict[str, Any], width: int) -> tuple[str, Entry | None]:
     """(path, entry) that a change or blob record asks for; None: remove the path.
 
     width: hex digits of an object name here.  InputError names what is wrong.
     """
-    path = repo_path(record.get("path"))
+    path = check_path(record.get("path"))
     mode = record.get("mode")
     if mode == GONE:
         return path, None
-    return path, _entry(path, mode, record.get("oid"), width)
+    return path, _check_entry(path, mode, record.get("oid"), width)
 
 
-def old(record: dict[str, Any], width: int) -> Entry | None:
+def parse_old_entry(record: dict[str, Any], width: int) -> Entry | None:
     """HEAD's entry that a change record names, None for an added path."""
     mode = record.get("old_mode", GONE)
-    return None if mode == GONE else _entry(record["path"], mode, record.get("old_oid"), width)
+    return (
+        None if mode == GONE else _check_entry(record["path"], mode, record.get("old_oid"), width)
+    )
 
 
-def _entry(path: str, mode: object, oid: object, width: int) -> Entry:
+def _check_entry(path: str, mode: object, oid: object, width: int) -> Entry:
     if not isinstance(mode, str) or mode not in (FILE, EXECUTABLE, LINK, COMMIT):
         raise InputError(f"'mode' of {path!a} is none of git's: {ascii(mode)[:40]}")
     if not isinstance(oid, str) or len(oid) != width or not _HEX.issuperset(oid):

@@ -4,7 +4,7 @@ lists, and whatever the repository's own labels match."""
 from __future__ import annotations
 
 from gitcp.core import json
-from gitcp.core.git.ids import sha256
+from gitcp.core.git.ids import start_sha256
 from gitcp.core.redact.patterns import compile_option, load_pattern
 from gitcp.start import stdlib
 
@@ -99,7 +99,7 @@ class Personal:
             except ValueError:
                 pass
         same = b"".join(data.lower().split())
-        suffix = sha256(b"%s\0%s\0%s" % (self._key, label.encode(), same)).hexdigest()[:2]
+        suffix = start_sha256(b"%s\0%s\0%s" % (self._key, label.encode(), same)).hexdigest()[:2]
         return f"[REDACTED_{label}_{suffix}]".encode()
 
 

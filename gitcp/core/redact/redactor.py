@@ -6,7 +6,7 @@ an escape might hide something, its JSON is taken apart to place it, and what is
 
 from __future__ import annotations
 
-from gitcp.core.git.ids import sha256
+from gitcp.core.git.ids import start_sha256
 from gitcp.core.redact import json_strings, line_search
 from gitcp.core.redact.detect import REDACTED, Detector, flatten, merge_secrets, replace_secrets
 from gitcp.core.redact.patterns import compile_option, load_pattern
@@ -161,7 +161,7 @@ class Redactor:
         """
         for start, end in line_search.split_blocks(data):
             block = data[start:end]
-            digest = b"" if clean is None else sha256(block).digest()
+            digest = b"" if clean is None else start_sha256(block).digest()
             if clean and digest in clean:
                 continue
             places = self._find_offsets(block, persons)

@@ -27,7 +27,7 @@ _MOST = 120_000  # characters of a transcript: its beginning and its end
 _LISTS = ("friction", "open_items")
 
 
-def request(files: Iterable[str], entries: Iterable[tuple[str, str]]) -> str:
+def build_request(files: Iterable[str], entries: Iterable[tuple[str, str]]) -> str:
     """What the model is asked, redacted like its parts.  entries: (role, text) of what was said."""
     dialogue = "\n".join(f"[{role}] {text}" for role, text in entries)
     if len(dialogue) > _MOST:
@@ -36,21 +36,21 @@ def request(files: Iterable[str], entries: Iterable[tuple[str, str]]) -> str:
     return f"{_TASK}\n<files>\n{named}\n</files>\n<transcript>\n{dialogue}\n</transcript>\n"
 
 
-def answer(printed: str) -> dict[str, Any]:
+def parse_summary(printed: str) -> dict[str, Any]:
     """The summary in what a client printed: its JSON, or the answer in it under `result`.
 
     Raises InputError where there is none.
     """
-    given = _object(printed)
+    given = _parse_object(printed)
     if isinstance(given, dict) and isinstance(given.get("result"), str):
         if given.get("is_error"):
             raise InputError(f"the model did not answer: {given['result'][:200]}")
-        given = _object(given["result"])
+        given = _parse_object(given["result"])
     if not isinstance(given, dict) or not isinstance(given.get("intent"), str):
         raise InputError(f"no summary in the model's answer: {printed.strip()[:200]!r}")
     learned = given.get("learnings")
     of = learned if isinstance(learned, dict) else {}
-    learnings: dict[str, Any] = {key: _texts(of.get(key)) for key in ("repo", "workflow")}
+    learnings: dict[str, Any] = {key: _list_texts(of.get(key)) for key in ("repo", "workflow")}
     code = of.get("code")
     learnings["code"] = [x for x in code if isinstance(x, dict)] if isinstance(code, list) else []
     outcome = given.get("outcome")
@@ -58,16 +58,16 @@ def answer(printed: str) -> dict[str, Any]:
         "intent": given["intent"],
         "outcome": outcome if isinstance(outcome, str) else "",
         "learnings": {key: learnings[key] for key in ("repo", "code", "workflow")},
-        **{key: _texts(given.get(key)) for key in _LISTS},
+        **{key: _list_texts(given.get(key)) for key in _LISTS},
     }
 
 
-def prose(printed: str) -> str:
+def parse_prose(printed: str) -> str:
     """The text that a client printed, or the answer under `result` of its JSON.
 
     Raises InputError where the model did not answer.
     """
-    given = _object(printed) if printed.lstrip()[:1] in ("{", "[") else None
+    given = _parse_object(printed) if printed.lstrip()[:1] in ("{", "[") else None
     if not isinstance(given, dict) or not isinstance(given.get("result"), str):
         return printed
     if given.get("is_error"):
@@ -75,7 +75,7 @@ def prose(printed: str) -> str:
     return str(given["result"])
 
 
-def _object(text: str) -> object:
+def _parse_object(text: str) -> object:
     """The JSON object in a text, fenced or with words around it; the last of a list of events."""
     for start, end in (("", ""), ("{", "}")):
         first, last = text.find(start), text.rfind(end) + len(end)
@@ -87,5 +87,5 @@ def _object(text: str) -> object:
     return None
 
 
-def _texts(value: object) -> list[str]:
+def _list_texts(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -44,75 +44,77 @@ TRAILER = "Gitcp-Forgets"  # of a commit: the root of a history that is to go
 _KEPT = ("cli_version", "checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent")
 
 
-def merge(a: Directory, b: Directory, size: Size, pick: Pick) -> Directory:
+def merge_directories(a: Directory, b: Directory, size: Size, pick: Pick) -> Directory:
     """Everything that a or b has.  The caller renews the root by summarize()."""
-    mine, theirs = _keyed(a["sessions"]), _keyed(b["sessions"])
+    mine, theirs = _key_sessions(a["sessions"]), _key_sessions(b["sessions"])
     sessions = [
-        _session(mine[key], theirs[key], size, pick)
+        _merge_sessions(mine[key], theirs[key], size, pick)
         if key in mine and key in theirs
         else mine.get(key) or theirs[key]
         for key in {**mine, **theirs}
     ]
-    root = _both(a["root"], b["root"])
-    files = unite(a["files"], b["files"], pick)
-    if sessions and all(is_one(session["metadata"]) for session in sessions):
+    root = _join_optional(a["root"], b["root"])
+    files = unite_files(a["files"], b["files"], pick)
+    if sessions and all(is_forgotten(session["metadata"]) for session in sessions):
         root, files = None, {}
-    return {"root": root, "sessions": sorted(sessions, key=_place), "files": files}
+    return {"root": root, "sessions": sorted(sessions, key=_compute_order), "files": files}
 
 
-def _keyed(sessions: list[Session]) -> dict[tuple[str, int, str], Session]:
+def _key_sessions(sessions: list[Session]) -> dict[tuple[str, int, str], Session]:
     """Sessions by (id, its how-manieth directory); one without an id by what it holds."""
     keyed: dict[tuple[str, int, str], Session] = {}
     counts: dict[str, int] = {}
     for session in sessions:
         sid = (session["metadata"] or {}).get("session_id")
         if not isinstance(sid, str) or not sid:
-            keyed["", 0, _canonical([session["metadata"], sorted(session["files"].items())])] = (
-                session
-            )
+            keyed[
+                "", 0, _format_canonical([session["metadata"], sorted(session["files"].items())])
+            ] = session
             continue
         counts[sid] = counts.get(sid, 0) + 1
         keyed[sid, counts[sid], ""] = session
     return keyed
 
 
-def _place(session: Session) -> tuple[tuple[int, str], str, str]:
+def _compute_order(session: Session) -> tuple[tuple[int, str], str, str]:
     metadata = session["metadata"] or {}
     created = metadata.get("created_at")
-    rest = _canonical([metadata, sorted(session["files"].items())])
+    rest = _format_canonical([metadata, sorted(session["files"].items())])
     return (
-        instant(created if isinstance(created, str) else ""),
+        parse_time(created if isinstance(created, str) else ""),
         str(metadata.get("session_id")),
         rest,
     )
 
 
-def _session(a: Session, b: Session, size: Size, pick: Pick) -> Session:
-    gone = [one for one in (a, b) if is_one(one["metadata"])]
+def _merge_sessions(a: Session, b: Session, size: Size, pick: Pick) -> Session:
+    gone = [one for one in (a, b) if is_forgotten(one["metadata"])]
     if gone:
-        metadata = gone[0]["metadata"] if len(gone) == 1 else _both(a["metadata"], b["metadata"])
+        metadata = (
+            gone[0]["metadata"] if len(gone) == 1 else _join_optional(a["metadata"], b["metadata"])
+        )
         return {"metadata": metadata, "files": {}}
-    metadata = _both(a["metadata"], b["metadata"])
-    mine, my_rest = _transcript(a["files"])
-    theirs, their_rest = _transcript(b["files"])
+    metadata = _join_optional(a["metadata"], b["metadata"])
+    mine, my_rest = _split_transcript(a["files"])
+    theirs, their_rest = _split_transcript(b["files"])
     if mine != theirs:
-        mine = max(mine, theirs, key=lambda t: (_bytes(t, size), sorted(t.items())))
-    return {"metadata": metadata, "files": unite(my_rest, their_rest, pick) | mine}
+        mine = max(mine, theirs, key=lambda t: (_count_bytes(t, size), sorted(t.items())))
+    return {"metadata": metadata, "files": unite_files(my_rest, their_rest, pick) | mine}
 
 
-def _transcript(files: Files) -> tuple[Files, Files]:
+def _split_transcript(files: Files) -> tuple[Files, Files]:
     """(the chunks and the hash over them, which belong together; all other files)."""
     own = {n for n in files if chunks.parse_number(n) is not None or n == summary.HASH}
     return {n: files[n] for n in own}, {n: e for n, e in files.items() if n not in own}
 
 
-def _bytes(files: Files, size: Size) -> int:
+def _count_bytes(files: Files, size: Size) -> int:
     return sum(
         size(oid) for name, (_, oid) in files.items() if chunks.parse_number(name) is not None
     )
 
 
-def unite(a: Files, b: Files, pick: Pick) -> Files:
+def unite_files(a: Files, b: Files, pick: Pick) -> Files:
     """What both sides have; of two under one name the one that pick makes of them."""
     united = {**a, **b}
     for name in a.keys() & b.keys():
@@ -121,13 +123,13 @@ def unite(a: Files, b: Files, pick: Pick) -> Files:
     return united
 
 
-def _both(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[str, Any] | None:
+def _join_optional(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[str, Any] | None:
     if a is None or b is None or json.dumps(a) == json.dumps(b):
         return b if a is None else a
-    return join(a, b)
+    return join_objects(a, b)
 
 
-def join(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
+def join_objects(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
     """Two JSON objects key by key; created_at is the earlier, as first written."""
     joined = {**a, **b}
     for key in a.keys() & b.keys():
@@ -135,28 +137,28 @@ def join(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
         if json.dumps(mine) == json.dumps(theirs):
             continue
         if key == "created_at" and isinstance(mine, str) and isinstance(theirs, str):
-            joined[key] = min(mine, theirs, key=lambda t: (instant(t), t))
+            joined[key] = min(mine, theirs, key=lambda t: (parse_time(t), t))
         elif key == "files_touched":
-            joined[key] = sorted({*summary.strings(mine), *summary.strings(theirs)})
+            joined[key] = sorted({*summary.list_strings(mine), *summary.list_strings(theirs)})
         elif isinstance(mine, dict) and isinstance(theirs, dict):
-            joined[key] = join(mine, theirs)
+            joined[key] = join_objects(mine, theirs)
         else:
-            joined[key] = max(mine, theirs, key=_rank)
+            joined[key] = max(mine, theirs, key=_rank_value)
     return {k: joined[k] for k in sorted(joined)}
 
 
-def _rank(value: Any) -> tuple[int, float, str, str]:
+def _rank_value(value: Any) -> tuple[int, float, str, str]:
     """A fixed order of all values: by kind, then by number or length, then by text."""
     kind = _KINDS[type(value)]
     weight = 0 if value is None else value if isinstance(value, (int, float)) else len(value)
-    return kind, weight, _canonical(value), json.dumps(value)
+    return kind, weight, _format_canonical(value), json.dumps(value)
 
 
-def _canonical(value: Any) -> str:
+def _format_canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def instant(created: str) -> tuple[int, str]:
+def parse_time(created: str) -> tuple[int, str]:
     """A time with an offset or Z: seconds in UTC since some day, digits after them
     (doc/formats.md "Accepted variations")."""
     match = _TIME.fullmatch(created)
@@ -171,7 +173,7 @@ def instant(created: str) -> tuple[int, str]:
     return ((days * 24 + hour) * 60 + minute - shift) * 60 + second, (match[7] or "").rstrip("0")
 
 
-def of_session(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
+def build_forgotten(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
     """The metadata that stays: whose it was, and when it was forgotten.  tasks: the ids of what is
     to go beside it."""
     kept = {key: metadata[key] for key in _KEPT if key in metadata}
@@ -179,18 +181,18 @@ def of_session(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
     return {**kept, "checkpoints_count": 0, "files_touched": [], **tasks, KEY: at}
 
 
-def is_one(metadata: Mapping[str, Any] | None) -> bool:
+def is_forgotten(metadata: Mapping[str, Any] | None) -> bool:
     """Whether a session's metadata say that its content was forgotten."""
     return bool(metadata and metadata.get(KEY))
 
 
-def message(count: int, roots: Iterable[str]) -> str:
+def format_message(count: int, roots: Iterable[str]) -> str:
     """The message of the commit that a store without the content begins with."""
     lines = [f"Forget {count} part{'s' if count != 1 else ''} of checkpoints", ""]
     return "\n".join([*lines, *(f"{TRAILER}: {root}" for root in sorted(set(roots)))])
 
 
-def roots(message: str) -> set[str]:
+def parse_roots(message: str) -> set[str]:
     """The roots of the histories that a commit says are to go."""
     start = f"{TRAILER}: "
     return {line[len(start) :] for line in message.split("\n") if line.startswith(start)}

@@ -53,9 +53,9 @@ LEGACY = {
 _FORMER = {now: before for before, now in LEGACY.items()}
 
 
-def root(summary: Mapping[str, Any], checkpoint_id: str) -> Complaints:
+def check_root(summary: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     """What is wrong with the summary of a checkpoint."""
-    complaints = _types(summary, ROOT, "root") + _same(summary, checkpoint_id)
+    complaints = _check_types(summary, ROOT, "root") + _check_id(summary, checkpoint_id)
     entries = summary.get("sessions")
     for n, entry in enumerate(entries if isinstance(entries, list) else ()):
         if not isinstance(entry, dict) or not isinstance(entry.get("metadata"), str):
@@ -63,9 +63,9 @@ def root(summary: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     return complaints
 
 
-def session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
+def check_session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     """What is wrong with the metadata of a session."""
-    complaints = _types(metadata, SESSION, "session") + _same(metadata, checkpoint_id)
+    complaints = _check_types(metadata, SESSION, "session") + _check_id(metadata, checkpoint_id)
     if metadata.get("session_id") == "":
         complaints.append(("'session_id' is empty", False))
     if isinstance(metadata.get("created_at"), str) and not _is_time(metadata["created_at"]):
@@ -79,7 +79,7 @@ def session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     return complaints
 
 
-def _types(fields: Mapping[str, Any], table: Mapping[str, type], kind: str) -> Complaints:
+def _check_types(fields: Mapping[str, Any], table: Mapping[str, type], kind: str) -> Complaints:
     needed, complaints = _NEEDED[kind], list[tuple[str, bool]]()
     # JSON has no subclasses, and a boolean is no number there
     odd = [
@@ -100,7 +100,7 @@ def _types(fields: Mapping[str, Any], table: Mapping[str, type], kind: str) -> C
     return complaints
 
 
-def _same(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
+def _check_id(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
     if (
         isinstance(metadata.get("checkpoint_id"), str)
         and metadata["checkpoint_id"] != checkpoint_id

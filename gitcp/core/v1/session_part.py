@@ -20,7 +20,7 @@ forgotten""".split()
 _INTERRUPTED = "[Request interrupted"
 
 
-def session(metadata: Record, prompts: Sequence[str] = ()) -> Record:
+def build_part(metadata: Record, prompts: Sequence[str] = ()) -> Record:
     """A session's part: session_id, agent, asked, files and what its metadata tells besides.
 
     prompts: its own up to then (prompt.txt).  asked: those that made the commit's files; where
@@ -28,22 +28,22 @@ def session(metadata: Record, prompts: Sequence[str] = ()) -> Record:
     any given, prompt.txt has no more to say.  files: path -> {turn_id, prompt}.
     """
     given = {path: mapping(f) for path, f in mapping(metadata.get("files")).items()}
-    touched = summary.strings(metadata.get("files_touched"))
-    files = {path: _cause(given.get(path, {})) for path in sorted({*touched, *given})}
+    touched = summary.list_strings(metadata.get("files_touched"))
+    files = {path: _build_cause(given.get(path, {})) for path in sorted({*touched, *given})}
     return {
         "session_id": metadata.get("session_id", ""),
         "agent": metadata.get("agent", ""),
-        "asked": asked([f["prompt"] for f in files.values()], prompts),
+        "asked": choose_prompts([f["prompt"] for f in files.values()], prompts),
         "files": files,
         **{k: fact for k, fact in metadata.items() if k in _FACTS and fact is not None},
     }
 
 
-def _cause(fact: Record) -> dict[str, str]:
+def _build_cause(fact: Record) -> dict[str, str]:
     return {"turn_id": str(fact.get("turn_id") or ""), "prompt": str(fact.get("prompt") or "")}
 
 
-def asked(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
+def choose_prompts(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
     """The prompts that made something, each once, in the order in which they were said."""
     causing = dict.fromkeys(p for p in causes if p)
     if len(causing) == 1:

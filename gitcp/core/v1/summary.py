@@ -37,7 +37,7 @@ NAME = "transcript.jsonl"
 _ROLES = ("user", "assistant")
 
 
-def dump(value: Mapping[str, Any]) -> bytes:
+def dump_json(value: Mapping[str, Any]) -> bytes:
     """JSON as the original writes it: indented by two, <, > and & escaped, a newline at the end."""
     document = json.dumps(value, indent=2, ensure_ascii=False).translate(_GO) + "\n"
     try:
@@ -47,13 +47,13 @@ def dump(value: Mapping[str, Any]) -> bytes:
         return safe.encode()
 
 
-def load(data: bytes | None, parse: Callable[[bytes], Any] = json.loads) -> Metadata | None:
+def parse_json(data: bytes | None, parse: Callable[[bytes], Any] = json.loads) -> Metadata | None:
     """The object in data, None where there is none; never an error.  parse: as json.loads() does.
 
     What is larger or nested deeper than any program writes it is none: whoever may push to a
     remote can put there what would keep every reader busy.
     """
-    if data and (len(data) > _LARGEST or _too_deep(data)):
+    if data and (len(data) > _LARGEST or _is_too_deep(data)):
         return None
     try:
         value = parse(data or b"")
@@ -62,7 +62,7 @@ def load(data: bytes | None, parse: Callable[[bytes], Any] = json.loads) -> Meta
     return value if isinstance(value, dict) else None
 
 
-def _too_deep(data: bytes) -> bool:
+def _is_too_deep(data: bytes) -> bool:
     """Whether objects and lists may be nested deeper than _DEEPEST."""
     if len(data.translate(None, _NO_BRACKETS)) <= 2 * _DEEPEST:  # each of them is closed
         return False
@@ -74,7 +74,7 @@ def _too_deep(data: bytes) -> bool:
     return False
 
 
-def modern(record: Metadata) -> Metadata:
+def modernise(record: Metadata) -> Metadata:
     """A session's metadata under its present keys, of the types a reader may rely on."""
     metadata = dict(record)
     if "checkpoints_count" not in metadata and isinstance(metadata.get("steps_count"), int):
@@ -87,14 +87,14 @@ def modern(record: Metadata) -> Metadata:
             metadata[new] = metadata[old]
     if "agent" not in metadata and isinstance(metadata.get("agents"), list) and metadata["agents"]:
         metadata["agent"] = metadata["agents"][0]
-    metadata["files_touched"] = strings(metadata.get("files_touched"))
+    metadata["files_touched"] = list_strings(metadata.get("files_touched"))
     for key in _TEXTS:
         if key in metadata and not isinstance(metadata[key], str):
             del metadata[key]
     return metadata
 
 
-def merged(old: Metadata | None, new: Metadata) -> Metadata:
+def merge_metadata(old: Metadata | None, new: Metadata) -> Metadata:
     """A session's metadata written again: new wins, what only old says stays.
 
     created_at and strategy are those it was first written with; files_touched and files are
@@ -110,16 +110,20 @@ def merged(old: Metadata | None, new: Metadata) -> Metadata:
         if old and isinstance(old.get(key), dict) and isinstance(new.get(key), dict):
             metadata[key] = {**old[key], **new[key]}
     if old and (old.get("tasks") or new.get("tasks")):
-        metadata["tasks"] = sorted({*strings(old.get("tasks")), *strings(new.get("tasks"))})
-    if old and (delta := _delta(old, new)):
+        metadata["tasks"] = sorted(
+            {*list_strings(old.get("tasks")), *list_strings(new.get("tasks"))}
+        )
+    if old and (delta := _add_deltas(old, new)):
         metadata["token_usage_delta"] = delta
-    touched = strings((old or {}).get("files_touched")) + strings(new.get("files_touched"))
+    touched = list_strings((old or {}).get("files_touched")) + list_strings(
+        new.get("files_touched")
+    )
     metadata["files_touched"] = sorted(set(touched))
     metadata.setdefault("checkpoints_count", 0)
-    return ordered({k: v for k, v in metadata.items() if v is not None}, SESSION_KEYS)
+    return order_keys({k: v for k, v in metadata.items() if v is not None}, SESSION_KEYS)
 
 
-def _delta(old: Metadata, new: Metadata) -> Metadata | None:
+def _add_deltas(old: Metadata, new: Metadata) -> Metadata | None:
     """What a checkpoint that is written again has cost: both parts, the same part once."""
     parts = [given.get("token_usage_delta") for given in (old, new)]
     if not all(isinstance(part, dict) for part in parts):
@@ -131,7 +135,7 @@ def _delta(old: Metadata, new: Metadata) -> Metadata | None:
 
 def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Session]) -> Metadata:
     """The summary over sessions, directory number = index; keys only old has are kept."""
-    known = [modern(m) if m else {} for m, _ in sessions]
+    known = [modernise(m) if m else {} for m, _ in sessions]
     metadata = dict(old or {})
     metadata["checkpoint_id"] = checkpoint_id
     for key in ("cli_version", "strategy", "branch"):
@@ -141,14 +145,16 @@ def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Sessi
     if counts or "checkpoints_count" not in metadata:
         metadata["checkpoints_count"] = sum(counts)
     touched = [path for m in known for path in m.get("files_touched", ())]
-    metadata["files_touched"] = sorted({*touched, *strings((old or {}).get("files_touched"))})
-    metadata["sessions"] = [paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)]
-    if usage := total(m.get("token_usage") for m in known):
+    metadata["files_touched"] = sorted({*touched, *list_strings((old or {}).get("files_touched"))})
+    metadata["sessions"] = [
+        build_paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)
+    ]
+    if usage := add_usages(m.get("token_usage") for m in known):
         metadata["token_usage"] = usage
-    return ordered(metadata, ROOT_KEYS)
+    return order_keys(metadata, ROOT_KEYS)
 
 
-def paths(checkpoint_id: str, number: int, files: Collection[str]) -> dict[str, str]:
+def build_paths(checkpoint_id: str, number: int, files: Collection[str]) -> dict[str, str]:
     """An entry of sessions[]: where the files of session number are, "" for what is absent."""
     at = f"/{checkpoint_id[:2]}/{checkpoint_id[2:]}/{number}/"
     legacy = "full.log" in files and "full.jsonl" not in files
@@ -163,7 +169,7 @@ def paths(checkpoint_id: str, number: int, files: Collection[str]) -> dict[str, 
     return {key: at + name if name in files else "" for key, name in named.items()}
 
 
-def total(usages: Iterable[Any]) -> dict[str, int] | None:
+def add_usages(usages: Iterable[Any]) -> dict[str, int] | None:
     """The sum of token usages, subagents' parts left out; None when there is none."""
     given = [u for u in usages if isinstance(u, dict)]
     if not given:
@@ -174,25 +180,25 @@ def total(usages: Iterable[Any]) -> dict[str, int] | None:
     }
 
 
-def text(metadata: Metadata, key: str) -> str:
+def get_text(metadata: Metadata, key: str) -> str:
     """The text under a key of metadata as it was read; '' for all else."""
     value = metadata.get(key)
     return value if isinstance(value, str) else ""
 
 
-def strings(value: Any) -> list[str]:
+def list_strings(value: Any) -> list[str]:
     """The strings of a list; [] for null and all else."""
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
 
 
-def ordered(value: Metadata, keys: Sequence[str]) -> Metadata:
+def order_keys(value: Metadata, keys: Sequence[str]) -> Metadata:
     """value with keys first, in that order."""
     return {k: value[k] for k in keys if k in value} | {
         k: v for k, v in value.items() if k not in keys
     }
 
 
-def context(prompts: Sequence[str]) -> str:
+def build_context(prompts: Sequence[str]) -> str:
     """context.md of a session: its prompts, each cut at 500 bytes."""
     parts = ["# Session Context\n\n## User Prompts"]
     for number, prompt in enumerate(prompts, 1):
@@ -202,13 +208,13 @@ def context(prompts: Sequence[str]) -> str:
     return "\n\n".join(parts)
 
 
-def expand(data: bytes) -> bytes:
+def expand_lines(data: bytes) -> bytes:
     """The lines as Claude Code writes them: what was said, and by whom; what is no such line is
     left out (doc/formats.md "Checkpoints as refs")."""
-    return b"".join(map(_line, data.split(b"\n")))
+    return b"".join(map(_expand_line, data.split(b"\n")))
 
 
-def _line(line: bytes) -> bytes:
+def _expand_line(line: bytes) -> bytes:
     try:
         given = json.loads(line) if line.strip() else None
     except (ValueError, RecursionError):

@@ -20,7 +20,7 @@ from gitcp.store.auto.index_files import Git
 from gitcp.store.auto.refusal import Refused
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit
-from gitcp.store.git.tree import Lookup, diff_trees
+from gitcp.store.git.tree import Lookup, compare_trees
 from gitcp.store.journal.journal import Journal, clock
 from gitcp.store.journal.known import Known
 from gitcp.store.session import intent
@@ -62,7 +62,7 @@ def make(repo: Repo, objects: Objects, about: Intent, message: str) -> list[str]
             put_back(repo, objects, about)
             note(repo, objects, before)
     tree = index_files.tree_of(index)
-    entries = {path: now for path, _, now in diff_trees(objects, about["tree"], tree)}
+    entries = {path: now for path, _, now in compare_trees(objects, about["tree"], tree)}
     if not entries:
         raise Refused("the hooks left nothing to commit")
     foreign = [path for path in entries if path in busy and path not in about["entries"]]
@@ -76,7 +76,7 @@ def make(repo: Repo, objects: Objects, about: Intent, message: str) -> list[str]
 
 def _judged(repo: Repo, index: str, message: str) -> str:
     """What the person's hooks make of the message; Refused when one of them says no."""
-    path = repo.own("auto", "message")
+    path = repo.join_own("auto", "message")
     with open(path, "wb") as f:
         f.write(encode_name(message))
     person_hooks.run(repo, "pre-commit", index=index)
@@ -93,7 +93,7 @@ def _object(repo: Repo, tree: str, parent: str, message: str) -> str:
     """The commit object, by the person, signed where they sign."""
     args = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree]
     args += ["-p", parent] if parent.strip("0") else []
-    args += ["-S"] if repo.config.flag("commit.gpgsign") else []
+    args += ["-S"] if repo.config.get_flag("commit.gpgsign") else []
     words = ("git", "-C", repo.worktree, *args)
     try:
         running = Running(words, person_hooks.environment(repo), True)
@@ -126,7 +126,7 @@ def _move_head(repo: Repo, about: Intent, message: str) -> None:
     try:
         Running(words, person_hooks.environment(repo), False).finish()
     except GitError as e:
-        now = refs.head(repo) or "0" * len(about["expected"])
+        now = refs.read_head(repo) or "0" * len(about["expected"])
         if now != about["expected"]:  # where git says so, it does in the person's language
             raise Moved("HEAD", about["expected"], now) from None
         raise Refused(refusal.reason(e)) from None
@@ -180,7 +180,7 @@ STASH = "refs/stash"
 
 def stash(repo: Repo) -> str:
     """What tells whether the person stashed something: the newest entry, '' for none."""
-    return refs.read(repo, STASH) or ""
+    return refs.read_ref(repo, STASH) or ""
 
 
 def still(

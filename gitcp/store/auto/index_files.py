@@ -32,7 +32,7 @@ class Git:
     """git on one index file of ours."""
 
     def __init__(self, repo: Repo, name: str) -> None:
-        self.repo, self.path = repo, repo.own("auto", name)
+        self.repo, self.path = repo, repo.join_own("auto", name)
 
     def run(self, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)) -> bytes:
         """What git prints of it; raises GitError."""
@@ -92,7 +92,7 @@ def prepared(repo: Repo, tree: str, after: Entries) -> Git:
     holds index.lock."""
     index = Git(repo, NEXT)
     _copy(_theirs(repo), index.path)
-    theirs, marked = staged(repo, tree, index.path), porcelain.marked(index.run(*_MARKS))
+    theirs, marked = staged(repo, tree, index.path), porcelain.parse_marked(index.run(*_MARKS))
     index.put({path: entry for path, entry in after.items() if path not in theirs})
     for option, paths in zip(("--assume-unchanged", "--skip-worktree"), marked, strict=True):
         again = b"".join(path + b"\0" for path in paths if after.get(decode_name(path)))
@@ -128,7 +128,7 @@ class Lock:
 
     def __init__(self, repo: Repo, mark: list[int] | None = None) -> None:
         self.path = os.path.join(repo.git_dir, "index.lock")
-        self._scratch = repo.own("auto", "lock")
+        self._scratch = repo.join_own("auto", "lock")
         self.mark = mark or []
 
     def prepare(self) -> list[int]:

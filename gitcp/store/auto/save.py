@@ -17,7 +17,7 @@ from gitcp.lock import exclusive
 from gitcp.store.auto import commit, index_files, person_hooks, refusal, settling
 from gitcp.store.auto.refusal import Refused
 from gitcp.store.git.commit import need_commit
-from gitcp.store.git.tree import TREE, Lookup, tree_of
+from gitcp.store.git.tree import TREE, Lookup, find_tree
 from gitcp.store.journal import journal
 from gitcp.store.lines import edit_lines
 from gitcp.store.link import disclosure
@@ -71,7 +71,7 @@ def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
     if oid is None:
         if not state["streams"]:
             return []
-        tree = tree_of(ctx.objects, ctx.head)
+        tree = find_tree(ctx.objects, ctx.head)
         tip = branches.current(ctx.repo, ctx.objects, state, ctx.head)
         seen = shadow_refs.recorded(ctx.objects, tip) if tip else {}
         mine = work(ctx.repo, ctx.objects, state, tree, seen)
@@ -119,8 +119,8 @@ def _commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
 
 def _message(repo: Repo, subject: str, checkpoint_id: str, session_id: str) -> str:
     """The message of an auto-commit, with the trailers that the configuration wants in it."""
-    key = repo.config.option("gitcp.disclose")
-    lines = [] if repo.config.option("gitcp.link") == "note" else [f"{KEY}: {checkpoint_id}"]
+    key = repo.config.get_option("gitcp.disclose")
+    lines = [] if repo.config.get_option("gitcp.link") == "note" else [f"{KEY}: {checkpoint_id}"]
     if key:
         lines += disclosure.lines(repo, key, [session_id])
     return "\n".join([subject, *([""] if lines else []), *lines]) + "\n"
@@ -135,7 +135,7 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     ctx.keep(state)
     tip = shadow_refs.read(objects, oid)
     seen = shadow_refs.recorded(objects, tip) if tip else {}
-    tree = tree_of(objects, head)
+    tree = find_tree(objects, head)
     mine = work(repo, objects, state, tree, seen)
     blocked = _blocked(repo, tree, mine)
     about = _intent(ctx, state, head, oid, seen, mine, blocked)
@@ -196,7 +196,7 @@ def _intent(
         "checkpoint_id": place.fresh_id(),
         "tool_use_id": tool.rpartition("/tasks/")[2],
         "expected": head,
-        "tree": tree_of(objects, head) or repo.empty_tree,
+        "tree": find_tree(objects, head) or repo.empty_tree,
         "tip": oid,
         "dirty": seen,
         "stash": "",

@@ -79,7 +79,7 @@ def _condense(ctx: Context, state: State, commit: Commit, about: Intent) -> None
         extra |= {"is_task": True, "tool_use_id": about["tool_use_id"]}
     phase.condenses(state, paths)
     if about["noted"]:
-        notes.add(repo, objects, commit["oid"], about["checkpoint_id"])
+        notes.add_link(repo, objects, commit["oid"], about["checkpoint_id"])
     pair = [(state, linked)]
     condense.condense_sessions(
         repo, objects, commit, about["checkpoint_id"], pair, about["noted"], extra=extra

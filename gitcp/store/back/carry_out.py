@@ -136,7 +136,7 @@ def _differ(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
 def _begin(repo: Repo, intent: Intent) -> None:
     """Write the record, durably."""
     data = json.dumps(intent).encode()
-    private.write(repo, _path(repo), data, durable=True)
+    private.write_private(repo, _path(repo), data, durable=True)
 
 
 def _end(repo: Repo) -> None:
@@ -184,7 +184,7 @@ def _recover(repo: Repo, objects: Objects, left: Intent) -> list[str]:
 
 
 def _logged(repo: Repo, commit: str) -> bool:
-    tip = refs.read(repo, undo_log.ref(repo))
+    tip = refs.read_ref(repo, undo_log.ref(repo))
     return tip is not None and any(s["commit"] == commit for s in undo_log.read(repo))
 
 
@@ -231,7 +231,7 @@ def _entries(action: Action) -> Action:
 
 
 def _path(repo: Repo) -> str:
-    return repo.own("rewind", "intent")
+    return repo.join_own("rewind", "intent")
 
 
 class Staging:
@@ -239,7 +239,7 @@ class Staging:
 
     def __init__(self, repo: Repo, name: str) -> None:
         self._repo = repo
-        self.place = repo.own("rewind", name)
+        self.place = repo.join_own("rewind", name)
         self.new, self.old = os.path.join(self.place, "new"), os.path.join(self.place, "old")
 
     def fill(self, wanted: Mapping[str, Entry], will: Callable[[str], Entry | None]) -> None:
@@ -284,7 +284,7 @@ class Staging:
 
 def abandoned(repo: Repo) -> list[str]:
     """The names of what stands there, which is nobody's while the caller holds the log's lock."""
-    return files.list_names(repo.own("rewind"))
+    return files.list_names(repo.join_own("rewind"))
 
 
 def _attributes(paths: Iterable[str]) -> set[str]:

@@ -101,7 +101,7 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
 
 def _place_at_end(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
     """Where a temporary checkpoint's conversation ends; None where it has none."""
-    files = Lookup(objects, point["tree"]).folder(point["metadata_dir"] or ".entire/none")
+    files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"] or ".entire/none")
     stored = b"\n".join(committed_read.pieces(objects, files))
     if not stored:
         return None
@@ -227,9 +227,9 @@ def read_temporary(objects: Objects, oid: str) -> Stored:
 
 
 def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
-    files = Lookup(objects, tree).folder(shadow_refs.METADATA + session_id)
+    files = Lookup(objects, tree).read_folder(shadow_refs.METADATA + session_id)
     copy = files.get("state.json")
-    state = summary.load(objects.need(copy[1], "blob")) or {} if copy else {}
+    state = summary.parse_json(objects.need(copy[1], "blob")) or {} if copy else {}
     transcript = b"\n".join(committed_read.pieces(objects, files))
     agent = str(state.get("agent_type") or _AGENT)
     return {"session_id": session_id, "agent": agent, "transcript": transcript}

@@ -15,7 +15,7 @@ from gitcp.errors import Busy, Error, Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
-from gitcp.store.git.tree import Lookup, edit_tree, tree_of
+from gitcp.store.git.tree import Lookup, edit_tree, find_tree
 from gitcp.store.journal import work as open_work
 from gitcp.store.journal.journal import Journal, clock, packed, read
 from gitcp.store.journal.known import Known
@@ -81,7 +81,7 @@ def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> l
     if not paths:
         return []
     there = blobs.at(repo, objects, paths, write=True)
-    head = Lookup(objects, tree_of(objects, refs.head(repo)))
+    head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
     notes = []
     for session_id in states.list_ids(repo):
         baseline = turn_log.baseline(repo, session_id)
@@ -150,7 +150,7 @@ def _follow_stream(
     for state in changed:
         state["revision"] = state.get("revision", 0) + 1
     oid = _commit(repo, objects, tip, edits, changed)
-    refs.update(repo, [(tip["ref"], oid, tip["oid"])], "gitcp: rewind")
+    refs.update_refs(repo, [(tip["ref"], oid, tip["oid"])], "gitcp: rewind")
     for state in changed:
         open_work.save(repo, state)
 

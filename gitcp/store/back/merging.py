@@ -24,7 +24,7 @@ def merge_blobs(
 
     With conflicts the blob has git's markers, each side labelled; of binary content ours stays.
     """
-    place = repo.shared("tmp", f"merge-{os.getpid()}-{os.urandom(4).hex()}")
+    place = repo.join_shared("tmp", f"merge-{os.getpid()}-{os.urandom(4).hex()}")
     repo.make_folder(os.path.dirname(place))
     os.mkdir(place)
     names = [os.path.join(place, name) for name in ("ours", "base", "theirs")]

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from gitcp.core.back import lineage
 from gitcp.core.credit import entries
-from gitcp.store.git.tree import Lookup, file_at, tree_of
+from gitcp.store.git.tree import Lookup, find_file, find_tree
 from gitcp.store.stream import shadow_refs, state_copy, stream_list
 from gitcp.store.turn import session_read
 
@@ -66,8 +66,8 @@ class Hands:
     def _at(self, commit: str, path: str) -> Version:
         if commit not in self._trees:
             objects = self._present.objects
-            self._trees[commit] = Lookup(objects, tree_of(objects, commit))
-        return file_at(self._trees[commit], path)
+            self._trees[commit] = Lookup(objects, find_tree(objects, commit))
+        return find_file(self._trees[commit], path)
 
 
 class Owners:

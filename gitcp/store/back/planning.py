@@ -17,7 +17,7 @@ from gitcp.store.back import raw_files
 from gitcp.store.back.merging import merge_blobs
 from gitcp.store.back.owners import Hands, Owners
 from gitcp.store.back.present import Present, find_other_names, signs
-from gitcp.store.git.tree import Lookup, diff_trees, edit_tree, file_at, tree_of
+from gitcp.store.git.tree import Lookup, compare_trees, edit_tree, find_file, find_tree
 from gitcp.store.snapshot import snapshot
 from gitcp.store.undo import undo_log
 
@@ -78,7 +78,7 @@ class Prepared:
         self.todo = plan.effective(self.plan["actions"])
         edits = {a["path"]: a["now"] for a in self.todo}
         self.tree = edit_tree(objects, self.present.tree, edits)
-        fold = repo.config.flag("core.ignorecase")
+        fold = repo.config.get_flag("core.ignorecase")
         self.plan["conflicts"] += plan.names_in_conflict(self.todo, fold)
         if fold:
             self.plan["conflicts"] += _twins(Lookup(objects, self.tree), self.todo)
@@ -160,7 +160,7 @@ def _twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
     for action in todo:
         parts = action["path"].split("/") if action["now"] else []
         for n, name in enumerate(parts):
-            folder = after.folder("/".join(parts[:n]))
+            folder = after.read_folder("/".join(parts[:n]))
             other = [x for x in folder if x != name and x.casefold() == name.casefold()]
             if other:
                 path = "/".join(parts[: n + 1])
@@ -190,8 +190,8 @@ def ask_facts(present: Present, base: str | None = None) -> Facts:
     before = Lookup(present.objects, base)
     hands = Hands(present)
     return {
-        "head": lambda path: file_at(head, path),
-        "base": lambda path: file_at(before, path),
+        "head": lambda path: find_file(head, path),
+        "base": lambda path: find_file(before, path),
         "owner": Owners(present).owner,
         "edited": lambda path, wanted: _tell_time(hands.find_edit(path, wanted)),
         "committed": hands.is_committed,
@@ -225,9 +225,9 @@ def to_point(point: Point, scopes: Iterable[str]) -> Wisher:
     def wish(present: Present) -> Wish:
         objects = present.objects
         refuse_unknown(wanted, present.look, Lookup(objects, point["tree"]))
-        changes = diff_trees(objects, present.tree, point["tree"])
+        changes = compare_trees(objects, present.tree, point["tree"])
         below = [change for change in changes if plan.below(change[0], wanted)]
-        base, left_out = tree_of(objects, point["base_commit"]), _left_out(objects, point)
+        base, left_out = find_tree(objects, point["base_commit"]), _left_out(objects, point)
         notes = [
             *_elsewhere(point, present),
             *filter(None, [describe_lacking(point["kind"], point["lacking"])]),

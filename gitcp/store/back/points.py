@@ -14,7 +14,7 @@ from gitcp.record import decode_name
 from gitcp.store.back import moments
 from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git import refs
-from gitcp.store.git.commit import read_commit, rev_list
+from gitcp.store.git.commit import list_commits, read_commit
 from gitcp.store.git.tree import Lookup, edit_tree, read_tree
 from gitcp.store.show import commit_list, lookup
 from gitcp.store.stream import expired, shadow_refs, stream_list
@@ -114,12 +114,12 @@ def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name:
     )
     mine = (p for p in points if p["kind"] == "committed" and p["session_id"] == session_id)
     commits = {point["id"] for point in mine}
-    since = rev_list(repo, "--reverse", f"^{base}", "HEAD") if base and commits else ()
+    since = list_commits(repo, "--reverse", f"^{base}", "HEAD") if base and commits else ()
     return next((oid for oid in since if oid in commits), None)
 
 
 def _temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
-    head = refs.head(repo) or shadow_refs.zeros(repo)
+    head = refs.read_head(repo) or shadow_refs.zeros(repo)
     tips = [t for t in shadow_refs.listing(repo, objects) if _here(repo, t, head, everywhere)]
     for ref, chain in stream_list.chains(repo, tips).items():
         kind = stream_list.place(ref)[0]
@@ -154,7 +154,7 @@ def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
     }
     try:
         root = read_tree(objects, point["tree"])
-        files = Lookup(objects, point["tree"]).folder(point["metadata_dir"])
+        files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"])
         point["content"] = _content(root)
         point["session_prompt"] = _prompt(objects, files)
         return point_list.lack(point, _list_omitted(objects, files))
@@ -202,7 +202,7 @@ def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
 
 def _committed(repo: Repo, depth: int) -> Iterator[Point]:
     """The commits of HEAD's history whose checkpoints are here: for their conversations."""
-    if refs.head(repo) is None:
+    if refs.read_head(repo) is None:
         return
     for commit in commit_list.listing(repo, [], [f"-n{depth}"]):
         for checkpoint in commit["checkpoints"]:
@@ -225,7 +225,7 @@ def _committed(repo: Repo, depth: int) -> Iterator[Point]:
 
 def _expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Point]:
     """What cleaning took away, so that nobody looks for it."""
-    head = refs.head(repo) or shadow_refs.zeros(repo)
+    head = refs.read_head(repo) or shadow_refs.zeros(repo)
     for one in expired.listed(repo):
         here = one["worktree"] in ("", repo.worktree_hash) and one["id"] not in ids
         base = one["base_commit"]

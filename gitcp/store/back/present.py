@@ -9,7 +9,7 @@ from functools import cached_property
 from gitcp.core.back import lineage
 from gitcp.core.credit import cutting, entries
 from gitcp.errors import Error
-from gitcp.store.git.tree import Lookup, file_at, tree_of
+from gitcp.store.git.tree import Lookup, find_file, find_tree
 from gitcp.store.journal import edits_ref, journal, look, turn_look
 from gitcp.store.snapshot import blobs, snapshot
 from gitcp.store.snapshot.worktree import Worktree
@@ -40,7 +40,7 @@ class Present:
         if self._seen:
             self._seen.scanned()
         self.worktree, self.head = scan.worktree, scan.head
-        self.head_tree = tree_of(objects, scan.head)
+        self.head_tree = find_tree(objects, scan.head)
         self.entries = blobs.resolve(objects, scan, write=True)
         self.tree = snapshot.tree(objects, self.head_tree, self.entries)
         self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
@@ -78,7 +78,7 @@ class Present:
 
     def file(self, path: str) -> Entry | None:
         """The tree's entry of a file; None also where a directory stands."""
-        return file_at(self.look, path)
+        return find_file(self.look, path)
 
 
 class KeptEdits:
@@ -144,7 +144,7 @@ def signs(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:
 
 def find_other_names(repo: Repo, paths: Iterable[str]) -> set[str]:
     """Of paths that differ in case only, those that lead to a file which is spelled as another."""
-    if not repo.config.flag("core.ignorecase"):
+    if not repo.config.get_flag("core.ignorecase"):
         return set()
     by_fold: dict[str, list[str]] = {}
     for path in paths:

@@ -8,7 +8,7 @@ from gitcp.errors import Busy, Changed, Moved
 from gitcp.store.back import carry_out, follow, planning, raw_files
 from gitcp.store.back.planning import Prepared, refuse
 from gitcp.store.back.present import Present
-from gitcp.store.git.tree import diff_trees
+from gitcp.store.git.tree import compare_trees
 from gitcp.store.undo import effects, undo_log
 
 TYPE_CHECKING = False
@@ -137,7 +137,7 @@ class Mover:
         edits: dict[str, list[tuple[Version, Version]]] = {}
         for target in targets:
             old, new = (undo_log.tree(objects, target["commit"], part) for part in parts)
-            for path, before, after in diff_trees(objects, new, old) if old and new else ():
+            for path, before, after in compare_trees(objects, new, old) if old and new else ():
                 if not path.startswith(plans.OURS):
                     edits.setdefault(path, []).append((before, after))
         raw: dict[str, tuple[Version, Raw]] = {}

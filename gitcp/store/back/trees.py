@@ -12,7 +12,7 @@ from gitcp.errors import Error
 from gitcp.store.back import carry_out, moments, points
 from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git.commit import need_commit
-from gitcp.store.git.tree import Lookup, diff_trees, edit_tree, walk
+from gitcp.store.git.tree import Lookup, compare_trees, edit_tree, list_files
 from gitcp.store.show import lookup, subject
 from gitcp.store.stream import shadow_refs, stream_list
 from gitcp.store.undo import undo_log
@@ -88,7 +88,7 @@ def show(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Re
         return subject.records(repo, objects, name, lazy)
     if point["kind"] == "safety":
         after = undo_log.tree(objects, point["id"], "after") or point["tree"]
-        changes = {p: (old, new) for p, old, new in diff_trees(objects, point["tree"], after)}
+        changes = {p: (old, new) for p, old, new in compare_trees(objects, point["tree"], after)}
     else:
         changes = moments.list_changes(KeptEdits(repo), point)
     files = {
@@ -128,7 +128,7 @@ def write_directory(
     except BaseException:
         shutil.rmtree(folder)
         raise
-    return many(sum(1 for _ in walk(objects, tree)), "file")
+    return many(sum(1 for _ in list_files(objects, tree)), "file")
 
 
 def _check_out(repo: Repo, tree: str, folder: str) -> None:

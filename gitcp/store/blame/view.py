@@ -110,8 +110,8 @@ def _table(
         return
     moved = _ready(repo, options, evidence, entries)
     config, flags = repo.config, set(options["flags"])
-    flags |= {"e"} if config.flag("blame.showemail") and "no-e" not in flags else set()
-    flags |= {"b"} if config.flag("blame.blankboundary") else set()
+    flags |= {"e"} if config.get_flag("blame.showemail") and "no-e" not in flags else set()
+    flags |= {"b"} if config.get_flag("blame.blankboundary") else set()
     mode = options["date"] or config.get("blame.date") or "iso"
     dated, width = display_commits(repo, entries, mode)
     dates = pad_dates(dated, width)
@@ -204,7 +204,7 @@ def may_read_otherwise(repo: Repo, options: Options) -> bool:
     """Whether git may show a line whose commit has it otherwise: by options, by a list of
     commits to pass over, or because it blames what a text conversion makes of the file."""
     config = repo.config
-    configured = config.get("blame.ignorerevsfile") or config.keys("diff.", ".textconv")
+    configured = config.get("blame.ignorerevsfile") or config.list_keys("diff.", ".textconv")
     return bool(configured) or arguments.moves(options)
 
 

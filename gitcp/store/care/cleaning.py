@@ -80,7 +80,7 @@ def _refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
     while doomed:
         try:
             edits = [(one["ref"], None, one["oid"]) for one in doomed]
-            refs.update(repo, edits, "gitcp: clean")
+            refs.update_refs(repo, edits, "gitcp: clean")
         except Moved as e:
             left = [one for one in doomed if one["ref"] != e.ref]
             if len(left) == len(doomed):

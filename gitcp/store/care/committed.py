@@ -12,8 +12,8 @@ from gitcp.core.v1 import schema, summary
 from gitcp.errors import Error
 from gitcp.record import parse_json
 from gitcp.store.git import refs
-from gitcp.store.git.prefetch import windows
-from gitcp.store.git.spread import spread
+from gitcp.store.git.prefetch import split_windows
+from gitcp.store.git.spread import spread_batches
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1 import committed_list
 from gitcp.store.v1.committed_tree import numbers
@@ -51,8 +51,8 @@ def look(case: Case) -> Iterator[Finding]:
 
     objects = case.objects
     for place in (ref for ref in case.sources if not ref.endswith("/entire/sessions")):
-        every = windows(_checkpoints(case.repo, objects, place), _WINDOW)
-        for findings in spread(objects, every, begin, _ALONE):
+        every = split_windows(_checkpoints(case.repo, objects, place), _WINDOW)
+        for findings in spread_batches(objects, every, begin, _ALONE):
             yield from findings
 
 
@@ -68,7 +68,7 @@ def _checkpoints(
     if place != ids.CHECKPOINTS:
         yield from _on_branch(objects, place)
         return
-    for ref in refs.listing(repo, place):
+    for ref in refs.list_refs(repo, place):
         if not ids.parse_checkpoint_ref(ref):
             yield make_finding("stray", ref, "no name of a checkpoint")
     with notice.Collected():  # a ref that cannot be read has a finding of its own
@@ -78,7 +78,7 @@ def _checkpoints(
 def _on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
     tip = objects.read(f"{ref}^{{tree}}")
     entries = read_tree(objects, tip[0]) if tip else {}
-    objects.near(oid for mode, oid in entries.values() if mode == TREE)
+    objects.read_ahead(oid for mode, oid in entries.values() if mode == TREE)
     for shard, (mode, oid) in entries.items():
         if mode != TREE or len(shard) != 2 or not _HEX.issuperset(shard):
             yield make_finding("stray", f"{ref}:{shard}", "part of no checkpoint")
@@ -124,14 +124,14 @@ def _check_checkpoint(
     if root is None:
         yield make_finding("bad-summary", cid, "metadata.json is missing or no JSON object")
     else:
-        yield from _wrong("bad-summary", cid, schema.root(root, cid), old)
+        yield from _wrong("bad-summary", cid, schema.check_root(root, cid), old)
         yield from _paths(cid, root, folders, old)
     for name, files in folders.items():
         where, metadata = f"{cid}/{name}", parsed[name]
         if metadata is None:
             yield make_finding("bad-metadata", where, "metadata.json is missing or no JSON object")
         else:
-            yield from _wrong("bad-metadata", where, schema.session(metadata, cid), old)
+            yield from _wrong("bad-metadata", where, schema.check_session(metadata, cid), old)
         yield from _transcript(objects, hashes, where, metadata or {}, files, old)
 
 
@@ -176,7 +176,7 @@ def _paths(
 
 def _json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
     entry = entries.get(summary.METADATA)
-    return summary.load(objects.need(entry[1], "blob"), parse_json) if entry else None
+    return summary.parse_json(objects.need(entry[1], "blob"), parse_json) if entry else None
 
 
 def read_trees(repo: Repo, objects: Prefetched, places: Iterable[str]) -> dict[str, str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def surplus(repo: Repo) -> list[str]:
     """The settled sessions whose edits are too much, the oldest first (gitcp.max-edits)."""
-    ceiling = repo.config.option("gitcp.max-edits")
+    ceiling = repo.config.get_option("gitcp.max-edits")
     if _pinned(repo) <= ceiling:
         return []
     sizes: dict[str, int] = {}
@@ -37,7 +37,7 @@ def surplus(repo: Repo) -> list[str]:
 
 def enforce(repo: Repo) -> None:
     """Let go of the edits of those sessions; one that is at work again stays."""
-    there = refs.listing(repo, edits_ref.PREFIX)
+    there = refs.list_refs(repo, edits_ref.PREFIX)
     known, gone = set(states.list_ids(repo)), list[str]()
     for session_id in surplus(repo):
         mine = [ref for ref in there if edits_ref.session_of(ref, known) == session_id]
@@ -45,7 +45,7 @@ def enforce(repo: Repo) -> None:
             with exclusive(repo, f"session-{session_id}", 0):
                 if is_settled(repo, session_id):
                     doomed = [(ref, None, there[ref]) for ref in mine]
-                    refs.update(repo, doomed, "gitcp: max-edits")
+                    refs.update_refs(repo, doomed, "gitcp: max-edits")
                     gone += [there[ref] for ref in mine]
         except Busy:
             continue

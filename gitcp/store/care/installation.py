@@ -33,7 +33,7 @@ ENABLE = "enable"  # the name of what mends an installation
 
 def state(repo: Repo) -> str:
     """Whether gitcp records here: ENABLED, DISABLED or ABSENT."""
-    if os.path.exists(repo.shared("off")):
+    if os.path.exists(repo.join_shared("off")):
         return DISABLED
     try:
         return ENABLED if manifest.load(repo).entries else ABSENT
@@ -62,7 +62,7 @@ def _manifests(repo: Repo) -> tuple[list[manifest.Manifest], list[Damaged]]:
 def look_at_record(case: Case) -> Iterator[Finding]:
     """The record of what enable wrote, and hooks of which it does not know."""
     repo = case.repo
-    folder, remedy = repo.shared(), "gitcp enable"
+    folder, remedy = repo.join_shared(), "gitcp enable"
     for path in install.find_no_directories(repo):
         reason = f"'{path}' is no directory, so nothing is recorded"
         yield make_finding("manifest", path, reason, remedy=remedy)
@@ -170,7 +170,7 @@ def look_at_failures(case: Case) -> Iterator[Finding]:
         return
     since = time.time() - WEEK
     messages: dict[str, list[str]] = {}
-    for seconds, message in hook_warnings.warnings(case.repo):
+    for seconds, message in hook_warnings.list_warnings(case.repo):
         if seconds > since:
             hook = message.partition(": ")[0]
             messages.setdefault(hook if len(hook.split()) < 3 else "", []).append(message)

@@ -11,8 +11,8 @@ from gitcp.record import parse_json
 from gitcp.store.care import committed
 from gitcp.store.git import commit_changes, notes
 from gitcp.store.git.commit import read_commit
-from gitcp.store.git.prefetch import windows
-from gitcp.store.git.spread import spread
+from gitcp.store.git.prefetch import split_windows
+from gitcp.store.git.spread import spread_batches
 from gitcp.store.link import unhooked
 from gitcp.store.match import candidates
 from gitcp.store.show import commit_list
@@ -78,7 +78,7 @@ def _empty(
         return lambda window: _without(survey.repo, objects, window, stored)
 
     there = (pair for pair in links if pair[1] in stored)
-    for empty in spread(survey.objects, windows(there, _WINDOW), begin):
+    for empty in spread_batches(survey.objects, split_windows(there, _WINDOW), begin):
         for oid, name in empty:
             reason = f"has nothing of '{name}', which it is linked to"
             yield make_finding("empty-link", oid, reason, checkpoint_id=name)
@@ -113,7 +113,7 @@ def _notes(
     if notes.REF not in survey.refs:
         return
     try:
-        every = list(notes.every(survey.objects))
+        every = list(notes.list_links(survey.objects))
     except Error as e:
         yield make_finding("missing-object", notes.REF, str(e))
         return
@@ -143,11 +143,11 @@ def _home(survey: Survey, oid: str, name: str, carriers: list[str]) -> str:
     """The commit on the same line of history whose message has an id that a note gives to this
     commit, which has nothing of its work; '' where the note may be right, or a person's."""
     commit = read_commit(survey.objects, oid)
-    note = notes.text_on(survey.objects, oid) or b""
+    note = notes.read_note(survey.objects, oid) or b""
     if commit is None or oid in carriers or name in links.list_by_hand(note):
         return ""
     # What a merge has of the work, where both sides changed a file, must be in none of them.
-    sides = commit_changes.against_parents(survey.objects, commit)
+    sides = commit_changes.compare_with_parents(survey.objects, commit)
     for other in (other for other in carriers if _in_line(survey.repo, oid, other)):
         home = read_commit(survey.objects, other)
         record = candidates.read_edits(survey.repo, survey.objects, name, home)

@@ -96,7 +96,7 @@ def _missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
     except GitError:
         return None
     missing = [line.removeprefix("?") for line in decode_lines(out)]
-    lost = partial.unpromised(survey.repo, there, set(missing))
+    lost = partial.list_unpromised(survey.repo, there, set(missing))
     return [oid for oid in missing if oid in lost]
 
 

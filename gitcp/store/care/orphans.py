@@ -15,7 +15,7 @@ from gitcp.store.care import edits
 from gitcp.store.care.case import Case, Row, find
 from gitcp.store.care.edits import last_seen
 from gitcp.store.care.refs import leftovers
-from gitcp.store.git.commit import read_commit, stamp
+from gitcp.store.git.commit import parse_ident, read_commit
 from gitcp.store.journal import edits_ref
 from gitcp.store.repair.leftovers import SCRATCH_AGE
 from gitcp.store.session.process import alive
@@ -37,8 +37,8 @@ LOG, STEPS, KEPT = "expired-undo", "expired-steps", "kept-file"
 def find_ages(repo: Repo, age: int | None = None, edits: bool = False) -> Ages:
     """The ages of this repository, or given days for all (gitcp.archive-expire,
     gitcp.state-expire); edits: those of settled sessions have none."""
-    archive = repo.config.option("gitcp.archive-expire")
-    state = repo.config.option("gitcp.state-expire")
+    archive = repo.config.get_option("gitcp.archive-expire")
+    state = repo.config.get_option("gitcp.state-expire")
     if age is not None:
         archive = state = age
     day = orphan_rules.DAY
@@ -85,7 +85,7 @@ def _edits(survey: Survey, ages: Ages, sessions: set[str]) -> Iterator[Finding]:
 def _time_of(survey: Survey, oid: str) -> float:
     """When a ref was last written, in seconds since 1970; 0 where nothing tells."""
     commit = read_commit(survey.objects, oid)
-    return float(stamp(commit["committer"])[1]) if commit else 0.0
+    return float(parse_ident(commit["committer"])[1]) if commit else 0.0
 
 
 def expired(state: State, ages: Ages) -> bool:
@@ -97,8 +97,8 @@ def expired(state: State, ages: Ages) -> bool:
 
 def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding]:
     repo = survey.repo
-    for name in files.list_names(repo.shared("transcript")):
-        path = repo.shared("transcript", name)
+    for name in files.list_names(repo.join_shared("transcript")):
+        path = repo.join_shared("transcript", name)
         if _unneeded(path, needed, gone):
             yield orphan("transcript-cache", path, "its session has no state that lasts")
     for folder in survey.folders():
@@ -106,9 +106,9 @@ def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding
             path = os.path.join(folder, "turn", name)
             if _unneeded(path, needed, gone):
                 yield orphan("turn-file", path, "its session has no state that lasts")
-    for name in files.list_names(repo.shared("lock")):
+    for name in files.list_names(repo.join_shared("lock")):
         kind, _, session_id = name.partition("-")
-        path = repo.shared("lock", name)
+        path = repo.join_shared("lock", name)
         if kind in ("session", "transcript") and _unneeded(path, needed, gone, {session_id}):
             yield orphan("session-lock", path, "its session has no state that lasts")
     for path in leftovers(survey):
@@ -243,8 +243,8 @@ def _undo_logs(survey: Survey, ages: Ages) -> Iterator[Finding]:
             count = f"{len(steps) - len(left)} of {len(steps)} steps are"
             reason = f"{count} older than {days(ages.archive)}"
             yield orphan(STEPS, ref, reason, oid=oid, before=int(before))
-    for name in files.list_names(repo.shared("kept")):
-        path = repo.shared("kept", name)
+    for name in files.list_names(repo.join_shared("kept")):
+        path = repo.join_shared("kept", name)
         if name not in needed and files.is_older(path, SCRATCH_AGE):
             yield orphan(KEPT, path, "no step of an undo log needs it")
 

@@ -56,7 +56,7 @@ def look_at_scratch(case: Case) -> Iterator[Finding]:
 
 def leftovers(survey: Survey) -> Iterator[str]:
     """Scratch files, and directories of such, that no process can still be writing."""
-    folder = survey.repo.shared("tmp")
+    folder = survey.repo.join_shared("tmp")
     for name in files.list_names(folder):
         path = os.path.join(folder, name)
         if files.is_older(path, SCRATCH_AGE):
@@ -69,7 +69,7 @@ def look_at_installed(case: Case) -> Iterator[Finding]:
     try:
         known = manifest.load(repo)
     except Error as e:
-        yield make_finding("changed-hook", repo.shared("installed"), str(e))
+        yield make_finding("changed-hook", repo.join_shared("installed"), str(e))
         return
     if not known.entries:
         if any(markers.unsettled(state) for state in survey.states):

@@ -87,7 +87,7 @@ def _left(state: State) -> str:
 def look_at_claims(case: Case) -> Iterator[Finding]:
     """Claims that are held for nobody."""
     repo = case.repo
-    names = set(files.list_names(repo.own("claims")))
+    names = set(files.list_names(repo.join_own("claims")))
     for key in sorted(names - {claim["key"] for claim in claims.listing(repo)}):
         reason = f"a claim is held for nobody: '{key}'"
         yield make_finding("dead-claim", key, reason, remedy="let go of it")
@@ -125,7 +125,7 @@ def release(case: Case, item: Finding) -> str:
 
 def link(case: Case, item: Finding) -> str:
     """Link a commit to the checkpoint that it lost, by a note."""
-    notes.add(case.repo, case.objects, item["subject"], item["checkpoint_id"])
+    notes.add_link(case.repo, case.objects, item["subject"], item["checkpoint_id"])
     return "linked"
 
 
@@ -201,7 +201,7 @@ def _discard(ctx: Context, session_id: str) -> None:
         tips = [tip for stream in state["streams"] if (tip := _alone(ctx, session_id, stream))]
         for tip in tips:
             edits = [place.archive(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
-            refs.update(ctx.repo, edits, "gitcp: doctor")
+            refs.update_refs(ctx.repo, edits, "gitcp: doctor")
     paths = {path for stream in state["streams"] for path in stream["files"]}
     open_edits.let_go(ctx.repo, session_id, paths)
     state["streams"], state["checkpoint_count"] = [], 0

@@ -194,7 +194,7 @@ def _files(repo: Repo) -> Iterator[Item]:
     for name in files.list_names(os.path.join(repo.common, "entire-sessions")):
         path = os.path.join(repo.common, "entire-sessions", name)
         yield from _file(path, "states", name.removesuffix(".json"))
-    folders = [repo.shared()]
+    folders = [repo.join_shared()]
     worktrees = os.path.join(repo.common, "worktrees")
     folders += [os.path.join(worktrees, name, "gitcp") for name in files.list_names(worktrees)]
     for top in folders:

@@ -44,7 +44,7 @@ def look(case: Case) -> Iterator[Finding]:
 
 def look_at_journal(case: Case) -> Iterator[Finding]:
     """The journal of this worktree: lines that cannot be read are left out by every reader."""
-    path = case.repo.own(journal.NAME)
+    path = case.repo.join_own(journal.NAME)
     if count := damaged.count_lines(path):
         what = f"{count} of its lines cannot be read" if count > 0 else "it is no file of text"
         yield make_finding("bad-journal", path, what)
@@ -54,7 +54,7 @@ def _wrong(state: State) -> str:
     if state.get("unreadable"):
         return str(state["unreadable"])
     try:
-        ids.session_id(state["session_id"])
+        ids.check_session_id(state["session_id"])
     except Error as e:
         return str(e)
     for key in ("base_commit", "worktree_path", "transcript_path", "agent_type"):
@@ -83,10 +83,13 @@ def newer(survey: Survey, state: State) -> Tip | None:
     We were killed between the ref and the state.  An archive, or the stream of another base,
     may carry what is left of an earlier session of that name.
     """
-    base, own = state.get("base_commit"), {ids.stream_name(s["ref"]) for s in state["streams"]}
-    own.add(ids.stream_name(state.get("shadow_ref", "")))
+    base, own = (
+        state.get("base_commit"),
+        {ids.parse_stream_name(s["ref"]) for s in state["streams"]},
+    )
+    own.add(ids.parse_stream_name(state.get("shadow_ref", "")))
     for tip in survey.tips:
-        near = tip["base"] == base or ids.stream_name(tip["ref"]) in own
+        near = tip["base"] == base or ids.parse_stream_name(tip["ref"]) in own
         if tip["ref"].startswith(shadow_refs.ARCHIVE) or not near:
             continue
         copy = survey.copy(tip, state["session_id"])

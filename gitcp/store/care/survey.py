@@ -150,7 +150,7 @@ class Survey:
 
 def _name(tip: Tip) -> str:
     """The name of a stream's branch; an archive has none."""
-    return "" if tip["ref"].startswith(shadow_refs.ARCHIVE) else ids.stream_name(tip["ref"])
+    return "" if tip["ref"].startswith(shadow_refs.ARCHIVE) else ids.parse_stream_name(tip["ref"])
 
 
 def _plain(state: State) -> tuple[str, ...]:
@@ -158,8 +158,8 @@ def _plain(state: State) -> tuple[str, ...]:
     base = str(state.get("base_commit") or "")
     if len(base) < 7 or "revision" in state:
         return ()
-    home = ids.worktree_hash(str(state.get("worktree_id") or ""))
-    return ids.shadow_name(base, home), base[:7]
+    home = ids.hash_worktree(str(state.get("worktree_id") or ""))
+    return ids.format_stream_name(base, home), base[:7]
 
 
 def _keys(state: State) -> set[str]:

@@ -56,7 +56,9 @@ class Choice:
         if self._session:
             return [self._session]
         known = {*states.list_ids(repo), *markers.list_ids(repo)}
-        known |= {edits_ref.session_of(ref, known) for ref in refs.listing(repo, edits_ref.PREFIX)}
+        known |= {
+            edits_ref.session_of(ref, known) for ref in refs.list_refs(repo, edits_ref.PREFIX)
+        }
         return sorted(name for name in known if not self._before or self._is_over(repo, name))
 
     def _is_over(self, repo: Repo, session_id: str) -> bool:
@@ -103,7 +105,7 @@ def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Edit], int]:
             committed_write.move_all(repo, edits, "gitcp: forget")
         return edits, count
 
-    return refs.again(repo, "v1", attempt)
+    return refs.retry_moved(repo, "v1", attempt)
 
 
 def _refuse_active(repo: Repo, sessions: Iterable[str]) -> None:
@@ -127,13 +129,13 @@ def _refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> lis
     """Delete the refs with content of sessions: streams, edits, and steps that can be undone,
     for these have whole worktrees."""
     gone: dict[str, str] = dict(streams)
-    for ref, oid in refs.listing(repo, edits_ref.PREFIX).items():
+    for ref, oid in refs.list_refs(repo, edits_ref.PREFIX).items():
         if edits_ref.session_of(ref, sessions) in sessions:
             gone[ref] = oid
     if sessions:
-        gone |= refs.listing(repo, undo_log.PREFIX)
+        gone |= refs.list_refs(repo, undo_log.PREFIX)
     edits: list[Edit] = [(ref, None, oid) for ref, oid in gone.items()]
-    refs.update(repo, edits, "gitcp: forget")
+    refs.update_refs(repo, edits, "gitcp: forget")
     return edits
 
 
@@ -154,10 +156,10 @@ def _forget_files(
             for name in files.list_names(os.path.join(top, folder)):
                 if orphan_rules.owners(name) & owners:
                     pictures.forget(repo, files.peek(os.path.join(top, folder, name)))
-                    private.remove(repo, os.path.join(top, folder, name))
+                    private.remove_private(repo, os.path.join(top, folder, name))
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_of(line, owners))
     if owners:
-        shutil.rmtree(repo.shared("kept"), ignore_errors=True)
+        shutil.rmtree(repo.join_shared("kept"), ignore_errors=True)
     expired.forget(repo, owners)
     database.remove(repo)
 
@@ -179,8 +181,8 @@ def _is_of(line: JournalLine, sessions: Collection[str]) -> bool:
 def _purge(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence[str]) -> None:
     """Take what nobody needs now out of reflogs and of packs of ours; where a session is at work,
     whose objects may be on their way to a ref, leave it to git to prune."""
-    tracking = refs.listing(repo, "refs/remotes/**/entire/checkpoints/v1")
-    refs.update(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
+    tracking = refs.list_refs(repo, "refs/remotes/**/entire/checkpoints/v1")
+    refs.update_refs(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
     dropping.forget_logs(repo, ids)
     every = (states.peek(repo, name) for name in states.list_ids(repo))
     if any(state and state.get("phase") == "active" for state in every):
@@ -200,12 +202,14 @@ def _find_used(repo: Repo, survey: Survey) -> list[str]:
         index = {"GIT_INDEX_FILE": os.path.join(top, "index")}
         listed = repo.git.run("ls-files", "-s", env=index)[1]
         named |= {line.split()[1] for line in decode_lines(listed)}
-    for name in files.list_names(repo.shared("transcript")):
+    for name in files.list_names(repo.join_shared("transcript")):
         if name.endswith(".json"):
-            known = private.cached(repo.shared("transcript", name), shapes.TRANSCRIPT) or {}
+            known = (
+                private.load_cache(repo.join_shared("transcript", name), shapes.TRANSCRIPT) or {}
+            )
             named |= {chunk[0] for chunk in known.get("chunks", ())}
     with Objects(repo) as objects:
-        return sorted(named - objects.absent(named))
+        return sorted(named - objects.list_absent(named))
 
 
 def in_packs_of_git(repo: Repo, moved: Sequence[Edit]) -> bool:

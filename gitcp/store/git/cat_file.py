@@ -57,31 +57,31 @@ class Batch:
         self._in = self._run.get_pipes()[0]
         self._output = io.BufferedReader(_Output(self._run), _PIPE)
 
-    def look(self, spec: str) -> tuple[str, int] | None:
+    def find_head(self, spec: str) -> tuple[str, int] | None:
         """(oid, bytes) of a name, without its content; None when it is missing or ambiguous."""
-        return next(self.look_all([spec]))
+        return next(self.find_heads([spec]))
 
-    def look_all(self, specs: Sequence[str]) -> Iterator[tuple[str, int] | None]:
+    def find_heads(self, specs: Sequence[str]) -> Iterator[tuple[str, int] | None]:
         """look() of as many names as a pipe holds, in their order."""
-        heads = self._all("info", specs, self._answer)
+        heads = self._ask_and_read("info", specs, self._read_head)
         return ((head[0], head[2]) if head else None for head in heads)
 
-    def ask(self, spec: str) -> Object | None:
+    def read_object(self, spec: str) -> Object | None:
         """The object of a name; None when it is missing or ambiguous."""
-        return next(self.ask_all([spec]))
+        return next(self.read_objects([spec]))
 
-    def ask_all(self, specs: Sequence[str]) -> Iterator[Object | None]:
+    def read_objects(self, specs: Sequence[str]) -> Iterator[Object | None]:
         """The objects of as many names as a pipe holds, in their order."""
-        return self._all("contents", specs, self._object)
+        return self._ask_and_read("contents", specs, self._read_content)
 
-    def _all(
+    def _ask_and_read(
         self, command: str, specs: Sequence[str], answer: Callable[[], Answer | None]
     ) -> Iterator[Answer | None]:
         """What answer() reads of each name, in their order; they are asked for at once."""
         self._ask(command, specs)
-        return self._answers(command, specs, answer)
+        return self._read_answers(command, specs, answer)
 
-    def _answers(
+    def _read_answers(
         self, command: str, specs: Sequence[str], answer: Callable[[], Answer | None]
     ) -> Iterator[Answer | None]:
         for count, spec in enumerate(specs, 1):
@@ -89,17 +89,19 @@ class Batch:
                 given = self._take_answer(spec, answer)
             except Ended:
                 # A signal ended it, not the object: that one is asked for once more.
-                given = self._again(command, spec, answer) if self._restart() < 0 else None
+                given = self._ask_again(command, spec, answer) if self._restart() < 0 else None
                 self._ask(command, specs[count:])
             yield given
 
     def _take_answer(self, spec: str, answer: Callable[[], Answer | None]) -> Answer | None:
         given = answer()
         if given is None:  # git says the name again
-            self._skip(spec.count("\n"))
+            self._skip_lines(spec.count("\n"))
         return given
 
-    def _again(self, command: str, spec: str, answer: Callable[[], Answer | None]) -> Answer | None:
+    def _ask_again(
+        self, command: str, spec: str, answer: Callable[[], Answer | None]
+    ) -> Answer | None:
         try:
             self._ask(command, [spec])
             return self._take_answer(spec, answer)
@@ -107,9 +109,9 @@ class Batch:
             self._restart()
             return None
 
-    def _skip(self, count: int) -> None:
+    def _skip_lines(self, count: int) -> None:
         for _ in range(count):
-            self._line()
+            self._read_line()
 
     def _ask(self, command: str, specs: Sequence[str]) -> None:
         asked = "".join([f"{command} {spec}\0" for spec in specs])
@@ -117,8 +119,8 @@ class Batch:
         while left:  # of a git that ended nothing is left: reading tells
             left = feed_pipe(self._in, left)
 
-    def _object(self) -> Object | None:
-        head = self._answer()
+    def _read_content(self) -> Object | None:
+        head = self._read_head()
         if head is None:
             return None
         oid, kind, size = head
@@ -133,16 +135,16 @@ class Batch:
         status, _ = self._run.finish(ok=_ANY)
         self._start()
         self._ask("info", [self._repo.empty_tree])  # git knows that one by heart
-        self._answer()
+        self._read_head()
         return status
 
-    def _answer(self) -> Head | None:
-        words = self._line().split(b" ")
+    def _read_head(self) -> Head | None:
+        words = self._read_line().split(b" ")
         if len(words) != 3 or b":" in words[0] or not words[2].isdigit():  # "<spec> missing"
             return None
         return words[0].decode(), words[1].decode(), int(words[2])
 
-    def _line(self) -> bytes:
+    def _read_line(self) -> bytes:
         line: bytes = self._output.readline()
         if line[-1:] != b"\n":
             raise Ended

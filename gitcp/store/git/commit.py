@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOBODY = ("Unknown", "unknown@local")  # without an identity nothing may be lost
 
 
-def ident(repo: Repo, role: str = "COMMITTER") -> str:
+def read_ident(repo: Repo, role: str = "COMMITTER") -> str:
     """`Name <mail> seconds zone` of the person, as git would write it for role now.
 
     role: AUTHOR or COMMITTER.  Environment, then configuration, then NOBODY.
@@ -31,16 +31,16 @@ def ident(repo: Repo, role: str = "COMMITTER") -> str:
     clean = str.maketrans("", "", "<>\n\0")
     name = (name or NOBODY[0]).translate(clean).strip() or NOBODY[0]
     mail = (mail or env.get("EMAIL") or NOBODY[1]).translate(clean).strip()
-    return f"{name} <{mail}> {now()}"
+    return f"{name} <{mail}> {format_now()}"
 
 
-def now() -> str:
+def format_now() -> str:
     """The time as a commit carries it: seconds and the local zone."""
     seconds = int(time.time())
     return f"{seconds} {time.strftime('%z', time.localtime(seconds))}"
 
 
-def stamp(ident: str) -> tuple[str, int]:
+def parse_ident(ident: str) -> tuple[str, int]:
     """(`Name <mail>`, seconds since 1970) of the author or committer of a commit; 0 where it does
     not say when."""
     name, _, rest = ident.rpartition("> ")
@@ -53,7 +53,7 @@ def write_commit(
 ) -> str:
     """Store a commit by the person, now; return its oid."""
     head = [f"tree {tree}", *(f"parent {p}" for p in parents)]
-    head += [f"author {ident(repo, 'AUTHOR')}", f"committer {ident(repo)}"]
+    head += [f"author {read_ident(repo, 'AUTHOR')}", f"committer {read_ident(repo)}"]
     return objects.write("commit", encode_name("\n".join([*head, "", message.rstrip("\n")]) + "\n"))
 
 
@@ -65,7 +65,7 @@ def read_commit(objects: Objects, spec: str) -> Commit | None:
     return parse_commit(obj[0], obj[2]) if obj and obj[1] == "commit" else None
 
 
-def rev_list(repo: Repo, *args: str, stdin: bytes = b"") -> list[str]:
+def list_commits(repo: Repo, *args: str, stdin: bytes = b"") -> list[str]:
     """The oids of the commits that git chooses by these arguments of rev-list, as it lists them."""
     return repo.git.run("rev-list", *args, stdin=stdin)[1].decode().split()
 

@@ -6,7 +6,7 @@ from gitcp.core.decide import difference, line_evidence
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_name, encode_lines
 from gitcp.start import stdlib
-from gitcp.store.git.tree import diff_trees, tree_of
+from gitcp.store.git.tree import compare_trees, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,27 +23,28 @@ if TYPE_CHECKING:
 _OURS = ".entire/"
 
 
-def staged(git: Git, parent: str) -> Changes:
+def read_staged(git: Git, parent: str) -> Changes:
     """What the index of this commit changes against the tree-ish parent."""
     args = "diff-index --cached --raw -z --no-renames --no-abbrev --ignore-submodules=none"
     out = git.read_records(*args.split(), parent)
     return {
-        decode_name(path): _staged(head) for head, path in zip(out[::2], out[1::2], strict=True)
+        decode_name(path): _parse_change(head)
+        for head, path in zip(out[::2], out[1::2], strict=True)
     }
 
 
-def _staged(raw: bytes) -> Staged:
+def _parse_change(raw: bytes) -> Staged:
     """What git says of a path: `:<mode> <mode> <oid> <oid> <status>`."""
     old_mode, mode, old, new, _ = raw[1:].decode().split(" ")
-    return old_mode, _oid(old), mode, _oid(new)
+    return old_mode, _drop_zeros(old), mode, _drop_zeros(new)
 
 
-def committed(objects: Objects, old: str | None, new: str) -> Changes:
+def read_tree_changes(objects: Objects, old: str | None, new: str) -> Changes:
     """The same for a commit that is made: tree new against tree old (None: no parent)."""
     none = (difference.ABSENT, None)
     return {
         path: (*(was or none), *(now or none))
-        for path, was, now in diff_trees(objects, old, new)
+        for path, was, now in compare_trees(objects, old, new)
         if not path.startswith(_OURS)
     }
 
@@ -54,13 +55,13 @@ def read_changes(objects: Objects, commit: Commit) -> tuple[str, Changes]:
     A merge changes what it has from neither side.
     """
     parent = (commit["parents"] or ["0" * len(commit["oid"])])[0]
-    return parent, against_parents(objects, commit)[0]
+    return parent, compare_with_parents(objects, commit)[0]
 
 
-def against_parents(objects: Objects, commit: Commit) -> list[Changes]:
+def compare_with_parents(objects: Objects, commit: Commit) -> list[Changes]:
     """What a commit that is made changes of each parent, of the paths that it has from none."""
-    trees = [tree_of(objects, parent) for parent in commit["parents"]] or [None]
-    each = [committed(objects, tree, commit["tree"]) for tree in trees]
+    trees = [find_tree(objects, parent) for parent in commit["parents"]] or [None]
+    each = [read_tree_changes(objects, tree, commit["tree"]) for tree in trees]
     own = set(each[0]).intersection(*each)
     return [{path: side[path] for path in side if path in own} for side in each]
 
@@ -71,14 +72,14 @@ def read_many_changes(
     """oid -> what a commit changes, of many at once; one that cannot be told is left out."""
     wanted = {commit["oid"]: commit for commit in commits}
     single = [oid for oid, commit in wanted.items() if len(commit["parents"]) < 2]
-    changes = _by_git(repo, single)
+    changes = _ask_changes(repo, single)
     for oid in wanted.keys() - changes.keys():
         with stdlib.contextlib.suppress(Error):
             changes[oid] = read_changes(objects, wanted[oid])[1]
     return changes
 
 
-def _by_git(repo: Repo, oids: list[str]) -> dict[str, Changes]:
+def _ask_changes(repo: Repo, oids: list[str]) -> dict[str, Changes]:
     args = "diff-tree --stdin --always --root -r -z --no-renames --no-abbrev"
     changes: dict[str, Changes] = {}
     try:
@@ -91,39 +92,39 @@ def _by_git(repo: Repo, oids: list[str]) -> dict[str, Changes]:
             of = field.decode()
             changes[of] = {}
         elif not (path := decode_name(next(fields))).startswith(_OURS):
-            changes[of][path] = _staged(field)
+            changes[of][path] = _parse_change(field)
     return changes
 
 
-def beyond(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Changes:
+def subtract_changes(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Changes:
     """Those of changes that none of the other commits makes, be it on other ground."""
     had = [read_changes(objects, other)[1] for other in commits]
     return {
         path: change
         for path, change in changes.items()
-        if not any(path in old and _same(objects, old[path], change) for old in had)
+        if not any(path in old and _is_same(objects, old[path], change) for old in had)
     }
 
 
-def _same(objects: Objects, entry: Staged, other: Staged) -> bool:
-    return entry[2:] == other[2:] or _added(objects, entry) == _added(objects, other)
+def _is_same(objects: Objects, entry: Staged, other: Staged) -> bool:
+    return entry[2:] == other[2:] or _list_added(objects, entry) == _list_added(objects, other)
 
 
-def _added(objects: Objects, change: Staged) -> set[bytes]:
+def _list_added(objects: Objects, change: Staged) -> set[bytes]:
     _, old, _, new = change
-    return line_evidence.added(content(objects, old), content(objects, new))
+    return line_evidence.added(read_content(objects, old), read_content(objects, new))
 
 
-def _oid(name: str) -> str | None:
+def _drop_zeros(name: str) -> str | None:
     return name if name.strip("0") else None
 
 
-def content(objects: Objects, oid: str | None) -> bytes | None:
+def read_content(objects: Objects, oid: str | None) -> bytes | None:
     """The bytes of a blob; None when there is none, as of a submodule."""
     obj = objects.read(oid) if oid else None
     return obj[2] if obj and obj[1] == "blob" else None
 
 
-def blobs_of(objects: Objects) -> difference.Blob:
-    """content() as match() asks for it."""
-    return lambda oid: content(objects, oid)
+def make_reader(objects: Objects) -> difference.Blob:
+    """read_content() as match() asks for it."""
+    return lambda oid: read_content(objects, oid)

@@ -25,14 +25,14 @@ class Unsure(Exception):
     """Git has to be asked."""
 
 
-def read(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None:
+def read_object(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None:
     """The object that a full oid, a full ref or HEAD names, or `^{tree}` of it; None where there
     is no such ref.  near: what is at hand, by its oid; a commit on the way to its tree is from
     now on.  Raises Unsure for all else."""
     name = spec.removesuffix(_TREE)
     if (oid := _resolve(repo, name)) is None:
         return None
-    obj = near.get(oid) or _read(repo, oid)
+    obj = near.get(oid) or _read_file(repo, oid)
     if name == spec or obj[1] == "tree":
         return obj
     if obj[1] != "commit":
@@ -41,14 +41,14 @@ def read(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None:
     tree = decode_name(obj[2].partition(b"\n")[0].removeprefix(b"tree "))
     if not _is_oid(repo, tree):
         raise Unsure
-    return near.get(tree) or _read(repo, tree)
+    return near.get(tree) or _read_file(repo, tree)
 
 
 def _resolve(repo: Repo, name: str) -> str | None:
     if name == "HEAD":
-        return refs.head(repo)
+        return refs.read_head(repo)
     if name.startswith("refs/") and not any(sign in name for sign in "^~:@"):
-        return refs.read(repo, name)
+        return refs.read_ref(repo, name)
     if _is_oid(repo, name):
         return name
     raise Unsure
@@ -58,14 +58,14 @@ def _is_oid(repo: Repo, name: str) -> bool:
     return len(name) == len(repo.empty_tree) and not name.strip("0123456789abcdef")
 
 
-def _read(repo: Repo, oid: str) -> Object:
+def _read_file(repo: Repo, oid: str) -> Object:
     ours = packs.get_packs(repo)
     if packed := ours.read(oid):
         return oid, *packed
     loose = os.path.join(os.path.dirname(ours.folder), oid[:2], oid[2:])
-    head, _, content = (packfile.inflate(files.peek(loose, most=packfile.SMALL)) or b"").partition(
-        b"\0"
-    )
+    head, _, content = (
+        packfile.unpack_deflated(files.peek(loose, most=packfile.SMALL)) or b""
+    ).partition(b"\0")
     kind, _, size = head.decode("ascii", "replace").partition(" ")
     if size != str(len(content)):
         raise Unsure

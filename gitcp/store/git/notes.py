@@ -7,7 +7,7 @@ from gitcp.core.git import ids
 from gitcp.core.message import links
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
-from gitcp.store.git.tree import TREE, edit_tree, read_tree, walk
+from gitcp.store.git.tree import TREE, edit_tree, list_files, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,21 +24,21 @@ REF = "refs/notes/gitcp"
 AI = "refs/notes/ai"  # of Git AI and whoever writes its format
 
 
-def add(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
+def add_link(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
     """Note on commit (full oid) that it belongs to checkpoint_id; known already: nothing."""
-    one = ids.checkpoint_id(checkpoint_id)
-    change(repo, objects, commit, lambda note: links.add_link(note or b"", one))
+    one = ids.check_checkpoint_id(checkpoint_id)
+    edit_note(repo, objects, commit, lambda note: links.add_link(note or b"", one))
 
 
-def take_away(repo: Repo, objects: Objects, commit: str, checkpoint_id: str, reason: str) -> None:
+def deny_link(repo: Repo, objects: Objects, commit: str, checkpoint_id: str, reason: str) -> None:
     """Note on commit (full oid) that it does not belong to checkpoint_id, whatever its message
     says."""
-    change(
+    edit_note(
         repo, objects, commit, lambda note: links.remove_link(note or b"", checkpoint_id, reason)
     )
 
 
-def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
+def edit_note(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
     """Let edit make a new note on commit (full oid) of the old one; None: there is none.
 
     `git notes append` has no compare and swap (doc/git.md "Notes"), so this goes by
@@ -46,18 +46,18 @@ def change(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
     is asked again where a stranger came between.
     """
 
-    change_all(repo, objects, {commit: edit})
+    edit_notes(repo, objects, {commit: edit})
 
 
-def change_all(repo: Repo, objects: Objects, edits: Mapping[str, Edit]) -> None:
-    """change() of the notes on many commits at once."""
+def edit_notes(repo: Repo, objects: Objects, edits: Mapping[str, Edit]) -> None:
+    """edit_note() of the notes on many commits at once."""
 
     def attempt() -> None:
         tip = read_commit(objects, REF)
         tree = tip["tree"] if tip else None
         changed: dict[str, Entry | None] = {}
         for commit, edit in edits.items():
-            path, entry = place(objects, tree, commit)
+            path, entry = find_place(objects, tree, commit)
             old = objects.need(entry[1], "blob") if entry else None
             new = edit(old)
             if new != old:
@@ -67,15 +67,15 @@ def change_all(repo: Repo, objects: Objects, edits: Mapping[str, Edit]) -> None:
         tree_after = edit_tree(objects, tree, changed)
         parents = [tip["oid"]] if tip else []
         oid = write_commit(objects, repo, tree_after, parents, "Notes added by gitcp")
-        refs.announce(repo)
-        refs.update(repo, [(REF, oid, tip["oid"] if tip else None)], "gitcp: note")
+        refs.set_markers(repo)
+        refs.update_refs(repo, [(REF, oid, tip["oid"] if tip else None)], "gitcp: note")
 
-    refs.again(repo, "notes", attempt)
+    refs.retry_moved(repo, "notes", attempt)
 
 
-def text_on(objects: Objects, commit: str) -> bytes | None:
+def read_note(objects: Objects, commit: str) -> bytes | None:
     """The whole note on a commit (full oid); None without one."""
-    return Reader(objects).text(commit)
+    return Reader(objects).read_note(commit)
 
 
 class Reader:
@@ -86,19 +86,19 @@ class Reader:
         self._tree: str | None = ""
         self._trees: dict[str, Tree] = {}
 
-    def oid(self, commit: str) -> str | None:
+    def find_oid(self, commit: str) -> str | None:
         """The blob of the note on a commit (full oid); None without one."""
         if self._tree == "":
             tip = read_commit(self._objects, self._ref)
             self._tree = tip["tree"] if tip else None
         if self._tree is None:
             return None
-        _, entry = place(self._objects, self._tree, commit, self._read)
+        _, entry = find_place(self._objects, self._tree, commit, self._read)
         return entry[1] if entry else None
 
-    def text(self, commit: str) -> bytes | None:
+    def read_note(self, commit: str) -> bytes | None:
         """The whole note on a commit (full oid); None without one."""
-        oid = self.oid(commit)
+        oid = self.find_oid(commit)
         return self._objects.need(oid, "blob") if oid else None
 
     def _read(self, objects: Objects, oid: str) -> Tree:
@@ -107,22 +107,22 @@ class Reader:
         return self._trees[oid]
 
 
-def every(objects: Objects) -> Iterator[tuple[str, list[str]]]:
+def list_links(objects: Objects) -> Iterator[tuple[str, list[str]]]:
     """(commit, ids) of every note, whatever its fan-out."""
     tip = read_commit(objects, REF)
-    for path, (_, oid) in walk(objects, tip["tree"]) if tip else ():
+    for path, (_, oid) in list_files(objects, tip["tree"]) if tip else ():
         blob = objects.read(oid)
-        names = parse(blob[2]) if blob and blob[1] == "blob" else []
+        names = parse_note(blob[2]) if blob and blob[1] == "blob" else []
         if names:
             yield path.replace("/", ""), names
 
 
-def parse(note: bytes) -> list[str]:
+def parse_note(note: bytes) -> list[str]:
     """The checkpoint ids of a note's text."""
     return list(links.list_carried(b"", note))
 
 
-def place(
+def find_place(
     objects: Objects, tree: str | None, commit: str, read: ReadTree = read_tree
 ) -> tuple[str, Entry | None]:
     """(path, entry) of the note on commit in a tree of notes, or where a new one goes.

@@ -50,11 +50,11 @@ class Objects:
             self.close()
 
     @classmethod
-    def shared(cls, repo: Repo) -> Objects:
+    def get_shared(cls, repo: Repo) -> Objects:
         """The process's one database of repo: to leave it as a context keeps it open."""
         return cls._shared.setdefault(repo.git_dir, cls(repo))
 
-    def anew(self) -> Self:
+    def reopen(self) -> Self:
         """Objects of the same repository for another process, which has a git of its own."""
         return type(self)(self._repo)
 
@@ -78,41 +78,43 @@ class Objects:
             return None
         if self._batch is None:
             try:
-                return self._note(late.direct.read(self._repo, spec, self._near))
+                return self._keep_near(late.direct.read_object(self._repo, spec, self._near))
             except late.direct.Unsure:
                 pass
         if len(spec) != len(self._repo.empty_tree) or spec.strip("0123456789abcdef"):
-            named = self._look(spec)
+            named = self._find_head(spec)
             if named is None or named[0] in self._near:
                 return self._near[named[0]] if named else None
             spec = named[0]
-        obj = self._git().ask(spec)
+        obj = self._get_batch().read_object(spec)
         if obj is None and git.settle_pending():
-            obj = self._git().ask(spec)
-        return self._note(obj)
+            obj = self._get_batch().read_object(spec)
+        return self._keep_near(obj)
 
-    def _note(self, obj: Object | None) -> Object | None:
+    def _keep_near(self, obj: Object | None) -> Object | None:
         """The same, at hand from now on."""
         if obj and obj[0] not in self._near:
             trace.note("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
             self._remember(obj)
         return obj
 
-    def near(self, oids: Iterable[str]) -> None:
+    def read_ahead(self, oids: Iterable[str]) -> None:
         """Have these at hand, as far as they are small; asked for at once."""
         git.settle_pending()
         wanted = [oid for oid in oids if oid not in self._near]
         for at in range(0, len(wanted), _AT_ONCE):
-            for obj in self._git().ask_all(wanted[at : at + _AT_ONCE]):
+            for obj in self._get_batch().read_objects(wanted[at : at + _AT_ONCE]):
                 if obj:
                     self._remember(obj)
 
-    def _look(self, spec: str) -> tuple[str, int] | None:
+    def _find_head(self, spec: str) -> tuple[str, int] | None:
         """As Batch.look(), of what was written just now, too."""
-        named = self._git().look(spec)
-        return self._git().look(spec) if named is None and git.settle_pending() else named
+        named = self._get_batch().find_head(spec)
+        return (
+            self._get_batch().find_head(spec) if named is None and git.settle_pending() else named
+        )
 
-    def _git(self) -> Batch:
+    def _get_batch(self) -> Batch:
         if self._batch is None:
             self._batch = late.cat_file.Batch(self._repo)
         return self._batch
@@ -127,13 +129,13 @@ class Objects:
         self._near[obj[0]] = obj
         self._bytes += size
 
-    def each(self, oids: Iterable[str]) -> Iterator[Object | None]:
+    def read_each(self, oids: Iterable[str]) -> Iterator[Object | None]:
         """The objects in their order, many asked for at once, none of which stays at hand: so
         memory holds one.  Ask for nothing else between."""
         names = iter(oids)
         git.settle_pending()
         while window := list(islice(names, _AT_ONCE)):
-            answers = self._git().ask_all(window)
+            answers = self._get_batch().read_objects(window)
             try:
                 for answer in answers:  # noqa: UP028  to take all of them where nobody goes on
                     yield answer
@@ -141,7 +143,7 @@ class Objects:
                 for _ in answers:
                     pass
 
-    def absent(self, oids: Iterable[str]) -> set[str]:
+    def list_absent(self, oids: Iterable[str]) -> set[str]:
         """Those of the oids that name nothing here, many asked for at once."""
         unsure = sorted({oid for oid in oids if oid not in self._near and not self.packs.has(oid)})
         if not unsure:
@@ -150,7 +152,7 @@ class Objects:
         gone: set[str] = set()
         for at in range(0, len(unsure), _AT_ONCE):
             window = unsure[at : at + _AT_ONCE]
-            heads = zip(window, self._git().look_all(window), strict=True)
+            heads = zip(window, self._get_batch().find_heads(window), strict=True)
             gone.update(oid for oid, head in heads if head is None)
         return gone
 
@@ -161,17 +163,17 @@ class Objects:
             raise Error(f"missing {kind} '{oid}'")
         return obj[2]
 
-    def size(self, oid: str) -> int:
+    def read_size(self, oid: str) -> int:
         """The bytes of an object, which is not read; raise Error when it is missing."""
         near = self._near.get(oid)
         if near:
             return len(near[2])
-        head = self._look(oid)
+        head = self._find_head(oid)
         if head is None:
             raise Error(f"missing object '{oid}'")
         return head[1]
 
-    def hash(self, kind: str, data: bytes) -> str:
+    def hash_object(self, kind: str, data: bytes) -> str:
         """The name data has as an object of that kind; nothing is written."""
         if self._hasher is None:
             self._hasher = late.kept.hasher(self._repo.algo)
@@ -180,7 +182,7 @@ class Objects:
     def write(self, kind: str, data: bytes) -> str:
         """Store an object; return its name.  git has it when it is started next, or at the
         latest when the context is left."""
-        oid = self.hash(kind, data)
+        oid = self.hash_object(kind, data)
         if (len(data) < _SMALL and self.packs.few()) or not self.packs.has(oid):
             self.packs.add(kind, oid, data)
         if oid not in self._near:

@@ -26,42 +26,42 @@ _FETCH = (
 )
 
 
-def remote(repo: Repo) -> str:
+def find_remote(repo: Repo) -> str:
     """The remote that has what this clone left out, '' where it is whole or must not fetch."""
-    return _promisor(repo) if git.is_fetch_allowed() else ""
+    return _find_promisor(repo) if git.is_fetch_allowed() else ""
 
 
-def _promisor(repo: Repo) -> str:
+def _find_promisor(repo: Repo) -> str:
     if name := repo.config.get("extensions.partialclone"):
         return name
-    for key in repo.config.keys("remote.", ".promisor"):
-        if repo.config.flag(key):
+    for key in repo.config.list_keys("remote.", ".promisor"):
+        if repo.config.get_flag(key):
             return key.removeprefix("remote.").removesuffix(".promisor")
     return ""
 
 
-def unpromised(repo: Repo, oids: Sequence[str], missing: set[str]) -> set[str]:
+def list_unpromised(repo: Repo, oids: Sequence[str], missing: set[str]) -> set[str]:
     """Those of the oids, missing of what the names need, that no remote has promised."""
-    if not missing or not _promisor(repo):
+    if not missing or not _find_promisor(repo):
         return missing
     _, out = repo.git.run(*_LOST.split(), *oids, ok=range(256))
     lost = (line.split() for line in out.decode(errors="replace").splitlines())
     return missing.intersection(words[-1] for words in lost if words[:1] == ["missing"])
 
 
-def stay_home(repo: Repo) -> None:
+def forbid_fetch(repo: Repo) -> None:
     """Fetch nothing any more in this process, though a person waits for it."""
     git.forbid_fetch()
     repo.git.env["GIT_NO_LAZY_FETCH"] = "1"
 
 
-def lacks(repo: Repo, oids: Sequence[str]) -> bool:
+def lacks_objects(repo: Repo, oids: Sequence[str]) -> bool:
     """Whether anything that these trees consist of is missing here."""
     _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
     return b"?" in out
 
 
-def bring(
+def fetch_missing(
     repo: Repo, name: str, oids: Sequence[str], within: float | None = None, walk: bool = False
 ) -> bool:
     """Fetch those of the objects that are missing; a remote that is away changes nothing.

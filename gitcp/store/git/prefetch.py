@@ -31,7 +31,7 @@ _SMALL = 1 << 16  # bytes of an object
 _PIPE = 1 << 15  # bytes: names are echoed where they are missing
 
 
-def windows(items: Iterable[Item], size: int, most: int = 0) -> Iterator[list[Item]]:
+def split_windows(items: Iterable[Item], size: int, most: int = 0) -> Iterator[list[Item]]:
     """The items, so many together; where most is given, twice as many each time, up to that."""
     every = iter(items)
     while window := list(islice(every, size)):
@@ -47,11 +47,11 @@ class Prefetched(Objects):
         self._got: dict[str, Object | None] = {}
         self._begun: list[str] = []  # what git is reading meanwhile
         self._answers: Iterator[Object | None] = iter(())
-        self._remote = partial.remote(repo)
+        self._remote = partial.find_remote(repo)
 
     def fetch(self, oids: Iterable[str]) -> None:
         """Have these objects at hand for read()."""
-        self._settle()
+        self._take_begun()
         self._fetch([oid for oid in dict.fromkeys(oids) if oid not in self._got])
 
     def hold(self, oid: str, kind: str, data: bytes) -> None:
@@ -60,12 +60,12 @@ class Prefetched(Objects):
 
     def begin(self, oids: Iterable[str]) -> None:
         """forget(), and have git read these meanwhile: the next read() has them at hand."""
-        self._settle()
+        self._take_begun()
         self.forget()
         self._begun = list(dict.fromkeys(oids))
         self._answers = self._ask(self._begun[:_WINDOW])
 
-    def _settle(self) -> None:
+    def _take_begun(self) -> None:
         begun, self._begun = self._begun, []
         self._got.update(zip(begun, self._answers, strict=False))
         self._fetch(begun[_WINDOW:])
@@ -79,18 +79,18 @@ class Prefetched(Objects):
         if not part:
             return iter(())
         if self._remote:
-            partial.bring(self._repo, self._remote, part)
-        return super()._git().ask_all(part)
+            partial.fetch_missing(self._repo, self._remote, part)
+        return super()._get_batch().read_objects(part)
 
-    def _git(self) -> Batch:
-        self._settle()
-        return super()._git()
+    def _get_batch(self) -> Batch:
+        self._take_begun()
+        return super()._get_batch()
 
     def fetch_small(self, oids: Iterable[str]) -> None:
         """The same for those that are small; read() asks for each of the others."""
         wanted = [oid for oid in dict.fromkeys(oids) if oid not in self._got]
         for at in range(0, len(wanted), _WINDOW):
-            heads = self._git().look_all(wanted[at : at + _WINDOW])
+            heads = self._get_batch().find_heads(wanted[at : at + _WINDOW])
             self.fetch([head[0] for head in heads if head and head[1] <= _SMALL])
 
     def resolve(self, specs: Iterable[str]) -> dict[str, str | None]:
@@ -101,7 +101,7 @@ class Prefetched(Objects):
         size = 0
         for spec in [*wanted, ""]:
             if not spec or size + len(encode_name(spec)) > _PIPE:
-                heads = self._git().look_all(window)
+                heads = self._get_batch().find_heads(window)
                 oids.update((n, head and head[0]) for n, head in zip(window, heads, strict=True))
                 window, size = [], 0
             window.append(spec)
@@ -114,11 +114,11 @@ class Prefetched(Objects):
 
     def read(self, spec: str) -> Object | None:
         if self._begun:
-            self._settle()
+            self._take_begun()
         return self._got[spec] if spec in self._got else super().read(spec)
 
 
-def finish(objects: Prefetched, steps: Steps[Result]) -> Result:
+def run_task(objects: Prefetched, steps: Steps[Result]) -> Result:
     """What one task returns; what it read stays at hand."""
     while True:
         try:
@@ -128,7 +128,7 @@ def finish(objects: Prefetched, steps: Steps[Result]) -> Result:
             return result
 
 
-def overlapped(objects: Prefetched, tasks: Iterable[Steps[Result]]) -> Iterator[Result]:
+def run_tasks(objects: Prefetched, tasks: Iterable[Steps[Result]]) -> Iterator[Result]:
     """What each task returns, in their order; nothing that was read stays at hand.
 
     The first task has git for itself, so that its result is there soon.
@@ -143,14 +143,14 @@ def overlapped(objects: Prefetched, tasks: Iterable[Steps[Result]]) -> Iterator[
         wanted: list[str] = []
         for steps, returned in running:
             if not returned:
-                wanted += _go_on(steps, returned)
+                wanted += _advance_task(steps, returned)
         objects.begin(wanted)
         while running and running[0][1]:
             yield from running.pop(0)[1]
             most = _AT_ONCE
 
 
-def _go_on(steps: Steps[Result], returned: list[Result]) -> Iterable[str]:
+def _advance_task(steps: Steps[Result], returned: list[Result]) -> Iterable[str]:
     try:
         return next(steps)
     except StopIteration as end:

@@ -35,17 +35,17 @@ _FOR_ALL = frozenset(
 _WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
-def load(path: str, shape: Shape) -> Any:
+def load_json(path: str, shape: Shape) -> Any:
     """The content of a file of JSON; None when there is none.
 
     Raises Damaged for one that is not of that shape, no regular file or far too large; Error
     when it cannot be read for another cause.
     """
     data = read_file(path)
-    return None if data is None else checked(path, data, shape)
+    return None if data is None else parse_checked(path, data, shape)
 
 
-def checked(path: str, data: bytes, shape: Shape) -> Any:
+def parse_checked(path: str, data: bytes, shape: Shape) -> Any:
     """What data says, of the file named path; raise Damaged where it is not of that shape."""
     if len(data) > LARGEST:
         raise Damaged(path, f"larger than {LARGEST} bytes")
@@ -58,16 +58,16 @@ def checked(path: str, data: bytes, shape: Shape) -> Any:
     return value
 
 
-def cached(path: str, shape: Shape) -> Any:
-    """load() of a cache: None also where it is damaged."""
+def load_cache(path: str, shape: Shape) -> Any:
+    """load_json() of a cache: None also where it is damaged."""
     try:
-        return load(path, shape)
+        return load_json(path, shape)
     except Error as e:
         trace.note("files", str(e))
         return None
 
 
-def cached_bytes(path: str, tail: int = 0) -> bytes:
+def read_cache(path: str, tail: int = 0) -> bytes:
     """The bytes of a cache, or its last tail bytes; none where it cannot be read."""
     try:
         return read_file(path, tail=tail) or b""
@@ -76,20 +76,20 @@ def cached_bytes(path: str, tail: int = 0) -> bytes:
         return b""
 
 
-def seal(version: int, value: Any) -> bytes:
-    """A value as marshal writes it, behind a line that unsealed() knows it by: marshal itself
+def seal_value(version: int, value: Any) -> bytes:
+    """A value as marshal writes it, behind a line that load_sealed() knows it by: marshal itself
     believes every byte it reads, and allocates by it."""
     data = marshal.dumps(value, 4)
     return b"gitcp %d %x\n" % (version, crc32(data)) + data
 
 
-def unsealed(path: str, version: int) -> Any:
-    """What seal() wrote under this version; None where the file is any other."""
-    mark, _, data = cached_bytes(path).partition(b"\n")
+def load_sealed(path: str, version: int) -> Any:
+    """What seal_value() wrote under this version; None where the file is any other."""
+    mark, _, data = read_cache(path).partition(b"\n")
     return marshal.loads(data) if mark == b"gitcp %d %x" % (version, crc32(data)) else None
 
 
-def kept_or_set_aside(repo: Repo, read: Callable[[], Any]) -> Any:
+def read_or_set_aside(repo: Repo, read: Callable[[], Any]) -> Any:
     """What read() returns; None where it raises Damaged, with that file set aside."""
     try:
         return read()
@@ -107,13 +107,13 @@ def set_aside(repo: Repo, error: Damaged) -> None:
     notice.warn(f"{error}; kept as '{place}'")
 
 
-def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
+def write_private(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
     """Replace a private file by data: whoever reads sees the old bytes or the new ones.
 
     durable: it has to outlive a power cut, as a state does; what is told anew need not.
     What else stands in its place is moved to <common>/gitcp/corrupt.
     """
-    tmp = repo.shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
+    tmp = repo.join_shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
     try:
         fd = os.open(tmp, _WRITES, 0o600)
     except FileNotFoundError:
@@ -122,7 +122,7 @@ def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
     try:
         files.fill_file(fd, data, durable)
         if _is_for_all(path):
-            repo.share(tmp)
+            repo.share_file(tmp)
         try:
             put_file(repo.common, tmp, path)
         except FileNotFoundError:
@@ -133,7 +133,7 @@ def write(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
         raise
 
 
-def opened(repo: Repo, path: str, flags: int) -> int:
+def open_private(repo: Repo, path: str, flags: int) -> int:
     """A descriptor of a private file that only grows; it is made where there is none.  What else
     stands in its place is set aside.  Raises OSError."""
     flags |= os.O_NOFOLLOW
@@ -145,7 +145,7 @@ def opened(repo: Repo, path: str, flags: int) -> int:
         set_aside(repo, e)
     fd = open_file(path, flags | os.O_CREAT)
     if _is_for_all(path):
-        repo.share(path)
+        repo.share_file(path)
     return fd
 
 
@@ -153,18 +153,18 @@ def _is_for_all(path: str) -> bool:
     return path.rpartition("/gitcp/")[2].partition("/")[0] in _FOR_ALL
 
 
-def touch(repo: Repo, path: str) -> None:
+def touch_private(repo: Repo, path: str) -> None:
     """Let there be a file whose existence, or time, says something; any kind of file does."""
     try:
         os.utime(path)
     except OSError:
         if os.path.islink(path):
             os.unlink(path)
-        os.close(opened(repo, path, os.O_WRONLY))
+        os.close(open_private(repo, path, os.O_WRONLY))
         os.utime(path)
 
 
-def remove(repo: Repo, path: str) -> None:
+def remove_private(repo: Repo, path: str) -> None:
     """Remove a private file; what else is there is moved to <common>/gitcp/corrupt."""
     try:
         files.remove_file(path)
@@ -174,18 +174,18 @@ def remove(repo: Repo, path: str) -> None:
         move_aside(repo.common, path)
 
 
-def file_name(remote: str) -> str:
+def escape_remote(remote: str) -> str:
     """The name of a file about a remote, which is known by its name or URL."""
     return remote.replace("%", "%25").replace("/", "%2F")[-200:]
 
 
-def words(path: str, fits: Callable[[object], bool]) -> list[str]:
+def read_words(path: str, fits: Callable[[object], bool]) -> list[str]:
     """The words of a cache, as write_words() left them; none where it cannot be read, or has a
     word that does not fit."""
-    each = cached_bytes(path).decode("utf-8", "replace").split()
+    each = read_cache(path).decode("utf-8", "replace").split()
     return each if all(map(fits, each)) else []
 
 
 def write_words(repo: Repo, path: str, each: Iterable[str]) -> None:
     """Replace a private file by these words, one a line."""
-    write(repo, path, "".join(f"{word}\n" for word in each).encode())
+    write_private(repo, path, "".join(f"{word}\n" for word in each).encode())

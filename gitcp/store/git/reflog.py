@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.process import files
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.tree import Lookup, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ _PARTS = ("^1", "", "^2", "^3")
 _AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
 
 
-def head(repo: Repo) -> list[Move]:
+def list_head_moves(repo: Repo) -> list[Move]:
     """The last entries of HEAD's reflog in this worktree, oldest first."""
-    return _entries(_of_head(repo))
+    return _read_entries(_find_head_log(repo))
 
 
-def committed_since(repo: Repo, old: str) -> str | None:
+def find_committed_head(repo: Repo, old: str) -> str | None:
     """HEAD, where commits made in this worktree, and they alone, lead to it from old."""
     newest: str | None = None
-    for before, after, reason in reversed(_entries(_of_head(repo), _TAIL)):
+    for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
         newest = newest or after
         if not reason.startswith(b"commit"):
             return None
@@ -44,10 +44,10 @@ def committed_since(repo: Repo, old: str) -> str | None:
     return None
 
 
-def leads(repo: Repo, old: str, new: str) -> bool:
+def leads_to(repo: Repo, old: str, new: str) -> bool:
     """Whether commits, pulls, merges and rewrites in this worktree brought HEAD from old to new:
     what was not committed stayed.  Places that HEAD went to and came back from do not count."""
-    for before, after, reason in reversed(_entries(_of_head(repo), _TAIL)):
+    for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
         if new == old:
             return True
         if after == new and reason.startswith(_CARRYING):
@@ -55,11 +55,11 @@ def leads(repo: Repo, old: str, new: str) -> bool:
     return new == old
 
 
-def reset_from(repo: Repo, to: str) -> list[str]:
+def list_reset_from(repo: Repo, to: str) -> list[str]:
     """Where HEAD was in this worktree before the resets that led it to a commit at last, newest
     first."""
     places: list[str] = []
-    for before, after, reason in reversed(_entries(_of_head(repo), _TAIL)):
+    for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
         if after == to and reason.startswith(b"reset:"):
             places.append(before)
             to = before
@@ -68,13 +68,13 @@ def reset_from(repo: Repo, to: str) -> list[str]:
     return places
 
 
-def stashes(repo: Repo) -> list[str]:
+def list_stashes(repo: Repo) -> list[str]:
     """The oids of the entries of `git stash`, newest first: stash@{0}, stash@{1}, ..."""
-    entries = _entries(os.path.join(repo.common, "logs", "refs", "stash"))
+    entries = _read_entries(os.path.join(repo.common, "logs", "refs", "stash"))
     return [new for _, new, _ in entries[: -_STASHES - 1 : -1]]
 
 
-def autostashes(repo: Repo) -> list[str]:
+def list_autostashes(repo: Repo) -> list[str]:
     """The oids of what a rebase or merge under way here has put away itself."""
     paths = (os.path.join(repo.git_dir, name) for name in _AUTOSTASHES)
     return [files.peek(path).decode("ascii", "replace").strip() for path in paths]
@@ -85,7 +85,7 @@ class Stashed:
 
     def __init__(self, objects: Objects, oid: str) -> None:
         self._base, *self._trees = (
-            Lookup(objects, tree_of(objects, f"{oid}{part}")) for part in _PARTS
+            Lookup(objects, find_tree(objects, f"{oid}{part}")) for part in _PARTS
         )
 
     def has(self, path: str, entry: Entry) -> bool:
@@ -97,7 +97,7 @@ class Stashed:
         work, _, untracked = self._trees
         return work(path) != self._base(path) or untracked(path) is not None
 
-    def steps(self, paths: Iterable[str]) -> Iterator[tuple[str, Version, Version]]:
+    def list_steps(self, paths: Iterable[str]) -> Iterator[tuple[str, Version, Version]]:
         """(path, what it was made on has there, what to apply it puts there) of these paths."""
         work, _, untracked = self._trees
         for path in paths:
@@ -112,31 +112,31 @@ class Stash:
         self._entries: list[Stashed] | None = None
         self._every: list[Stashed] | None = None
 
-    def entries(self) -> list[Stashed]:
+    def list_entries(self) -> list[Stashed]:
         if self._entries is None:
-            self._entries = [Stashed(self._objects, oid) for oid in stashes(self._repo)]
+            self._entries = [Stashed(self._objects, oid) for oid in list_stashes(self._repo)]
         return self._entries
 
-    def _with_autostash(self) -> list[Stashed]:
+    def _list_all(self) -> list[Stashed]:
         if self._every is None:
-            oids = filter(None, autostashes(self._repo))
-            self._every = [*self.entries(), *(Stashed(self._objects, oid) for oid in oids)]
+            oids = filter(None, list_autostashes(self._repo))
+            self._every = [*self.list_entries(), *(Stashed(self._objects, oid) for oid in oids)]
         return self._every
 
     def holds(self, path: str, entry: Entry) -> bool:
         """Whether one, or what git itself has stashed, has just this at a path."""
-        return any(one.has(path, entry) for one in self._with_autostash())
+        return any(one.has(path, entry) for one in self._list_all())
 
     def changes(self, path: str) -> bool:
         """Whether one, or what git itself has stashed, keeps work on a path."""
-        return any(one.changes(path) for one in self._with_autostash())
+        return any(one.changes(path) for one in self._list_all())
 
 
-def _of_head(repo: Repo) -> str:
+def _find_head_log(repo: Repo) -> str:
     return os.path.join(repo.git_dir, "logs", "HEAD")
 
 
-def _entries(path: str, most: int = _BYTES) -> list[Move]:
+def _read_entries(path: str, most: int = _BYTES) -> list[Move]:
     """Those of the last so many bytes that are whole: git may be at work on another."""
     data, entries = files.peek(path, -most - 1), []
     lines = data[: data.rfind(b"\n") + 1].splitlines()

@@ -38,13 +38,13 @@ _PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.table("packed refs"
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
 
 
-def announce(repo: Repo) -> None:
+def set_markers(repo: Repo) -> None:
     """Set the markers that there is data, and data not pushed, before a ref moves."""
     for name in ("linked", "unpushed"):
-        private.touch(repo, repo.shared(name))
+        private.touch_private(repo, repo.join_shared(name))
 
 
-def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
+def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
     """Apply edits in their order, all or none; reason goes into the reflog.
 
     (ref, new, old) moves, (ref, new, None) creates, (ref, None, old) deletes.  Raises Moved
@@ -74,7 +74,7 @@ def update(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
                 raise _explain(repo, e, edits) from None
 
 
-def again(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
+def retry_moved(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
     """What attempt() returns: it reads a ref, builds on it and moves it, all under our lock.
 
     Whoever of us moves the ref waits for that lock; where a stranger moved it meanwhile
@@ -99,15 +99,15 @@ def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
     if match and any(sign in message for sign in _RETRY):
         ref = match[1]
         old = next((old for name, _, old in edits if name == ref), None)
-        return Moved(ref, old, match[2] or read(repo, ref))
+        return Moved(ref, old, match[2] or read_ref(repo, ref))
     return e
 
 
-def read(repo: Repo, ref: str) -> str | None:
+def read_ref(repo: Repo, ref: str) -> str | None:
     """The oid of a full ref name, None when there is no such ref; read from the files where they
     tell it plainly."""
     if ref.startswith(_SHARED) and repo.config.get("extensions.refstorage", "files") == "files":
-        content = _stored(repo, encode_name(ref))
+        content = _read_stored(repo, encode_name(ref))
         if _is_oid(repo, content):
             return content.decode()
         if not content and not os.path.lexists(os.path.join(repo.common, ref)):
@@ -116,21 +116,21 @@ def read(repo: Repo, ref: str) -> str | None:
     return out.decode().strip() if status == 0 else None
 
 
-def head(repo: Repo) -> str | None:
+def read_head(repo: Repo) -> str | None:
     """The oid of HEAD, None when unborn; read from the files where they tell it plainly."""
     trace.note("head", "asked")
-    content = _content(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
+    content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
     if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
-        content = _stored(repo, content[5:])
+        content = _read_stored(repo, content[5:])
     if _is_oid(repo, content):
         return content.decode()
-    return read(repo, "HEAD")  # unborn, or another ref storage
+    return read_ref(repo, "HEAD")  # unborn, or another ref storage
 
 
-def _stored(repo: Repo, name: bytes) -> bytes:
+def _read_stored(repo: Repo, name: bytes) -> bytes:
     """What the file of a ref holds, else what packed-refs says of it; b"" for neither."""
     common = os.fsencode(repo.common)
-    content = _content(os.path.join(common, name))
+    content = _read_file(os.path.join(common, name))
     if not content:
         packed = _read_packed(common)
         before, entry, _ = packed.partition(b" " + name + b"\n")
@@ -155,7 +155,7 @@ def _is_oid(repo: Repo, content: bytes) -> bool:
     return len(content) == len(repo.empty_tree) and not content.strip(b"0123456789abcdef")
 
 
-def _content(path: bytes) -> bytes:
+def _read_file(path: bytes) -> bytes:
     data = files.peek(path)
     return data.removesuffix(b"\n") if data.count(b"\n") == 1 else data
 
@@ -169,7 +169,7 @@ def may_be_below(repo: Repo, prefix: str) -> bool:
     return b" " + encode_name(prefix) in _read_packed(os.fsencode(repo.common))
 
 
-def leave_out_empty(repo: Repo, patterns: Iterable[str]) -> list[str]:
+def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
     """The patterns of for-each-ref without those in whose folder there is no ref, by the files."""
 
     def find_folder(pattern: str) -> str:
@@ -179,9 +179,9 @@ def leave_out_empty(repo: Repo, patterns: Iterable[str]) -> list[str]:
     return [one for one in patterns if may_be_below(repo, find_folder(one))]
 
 
-def listing(repo: Repo, *patterns: str) -> dict[str, str]:
+def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
     """ref -> oid of every ref below the patterns."""
-    if patterns and not (patterns := tuple(leave_out_empty(repo, patterns))):
+    if patterns and not (patterns := tuple(drop_empty_patterns(repo, patterns))):
         return {}
     form = "--format=%(refname)%00%(objectname)"
     pairs = (
@@ -211,11 +211,11 @@ def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
 
 def _take_stale_lock(repo: Repo, path: str) -> bool:
     """Take away a lock file that is older than git waits for one; False when it is not."""
-    away = repo.shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
+    away = repo.join_shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
     try:
         seen = os.lstat(encode_name(path))
         repo.make_folder(os.path.dirname(away))
-        if _now(away) - seen.st_mtime < _STALE:
+        if _read_clock(away) - seen.st_mtime < _STALE:
             return False
         os.rename(encode_name(path), away)
         if (taken := os.lstat(away)).st_ino != seen.st_ino or taken.st_dev != seen.st_dev:
@@ -230,7 +230,7 @@ def _take_stale_lock(repo: Repo, path: str) -> bool:
     return True
 
 
-def _now(path: str) -> float:
+def _read_clock(path: str) -> float:
     """The time by the clock of the file system that holds path, which it creates."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

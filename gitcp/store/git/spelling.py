@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 _MOST = 64  # files below a directory whose spelling of it is asked for
 
 
-def relative(repo: Repo, path: str) -> str | None:
+def find_relative(repo: Repo, path: str) -> str | None:
     """An absolute path, relative to the worktree's root, as git spells it; None when it lies
     outside.  What is tracked is spelled as in the index, all else as in its directory; what is
     nowhere stays as it is."""
-    inside = _below(repo.worktree, path)
+    inside = _find_inside(repo.worktree, path)
     if inside is None:
         return None
-    ignores_case = repo.config.flag("core.ignorecase")
+    ignores_case = repo.config.get_flag("core.ignorecase")
     spelled = ""
     for name in inside.split("/"):
         folder = os.path.join(repo.worktree, spelled)
         spelled = os.path.join(spelled, _find_name(folder, name, ignores_case))
     spelled = normalize("NFC", spelled)
-    return _tracked(repo, spelled) if ignores_case else spelled
+    return _find_tracked(repo, spelled) if ignores_case else spelled
 
 
-def _below(top: str, path: str) -> str | None:
+def _find_inside(top: str, path: str) -> str | None:
     root, (folder, inside) = os.stat(top), os.path.split(path)
     while True:
         try:
@@ -60,7 +60,7 @@ def _fold(name: str, ignores_case: bool) -> str:
     return normalize("NFD", name).casefold() if ignores_case else normalize("NFD", name)
 
 
-def _tracked(repo: Repo, path: str) -> str:
+def _find_tracked(repo: Repo, path: str) -> str:
     """A path with so much of it as is tracked spelled as in the index."""
     git = repo.git.copy_with(None, {"GIT_LITERAL_PATHSPECS": "0"})
     begin, end = path, ""

@@ -33,7 +33,7 @@ _SIZE = 8  # bytes before a message, which say how long it is
 _OPEN = 1 << 16  # files that may be open here; some systems allow any number
 
 
-def spread(
+def spread_batches(
     objects: Database,
     batches: Iterable[Batch],
     begin: Callable[[Database], Work[Batch, Done]],
@@ -51,23 +51,23 @@ def spread(
     try:
         for number, batch in enumerate(batches):
             if number == alone:
-                workers += _started(objects, begin)
+                workers += _start_workers(objects, begin)
             if not workers:
                 yield here(batch)
                 continue
-            done = [workers[0].answer(here)] if workers[0].busy else []
-            workers[0].give(batch)
+            done = [workers[0].receive_answer(here)] if workers[0].busy else []
+            workers[0].send_batch(batch)
             workers.rotate(-1)
             yield from done
         for worker in workers:
             if worker.busy:
-                yield worker.answer(here)
+                yield worker.receive_answer(here)
     finally:
         for worker in workers:
             worker.close()
 
 
-def _started(objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> list[_Worker]:
+def _start_workers(objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> list[_Worker]:
     """A worker for each processor, as far as the system allows; none where there is but one."""
     here = getattr(os, "sched_getaffinity", None)
     count = len(here(0)) if here else os.cpu_count() or 1
@@ -102,17 +102,17 @@ class _Worker:
         os.close(answers)
         self._out = os.fdopen(out, "rb")
 
-    def give(self, batch: Any) -> None:
+    def send_batch(self, batch: Any) -> None:
         """Have it work on a batch."""
         self.busy, self._batch = True, batch
-        left = memoryview(_message(batch))
+        left = memoryview(_pack_message(batch))
         while left:
             left = feed_pipe(self._in, left)
 
-    def answer(self, work: Work[Any, Any]) -> Any:
+    def receive_answer(self, work: Work[Any, Any]) -> Any:
         """What it answers of the batch; where it has ended, what work() makes of it."""
         try:
-            done, lacks = _read(self._out)
+            done, lacks = _read_message(self._out)
         except EOFError:
             done, lacks = work(self._batch), ()
         self.busy = False
@@ -141,25 +141,25 @@ def _serve(
         os.dup2(descriptor, 0)
         os.dup2(answers, 1)
         os.closerange(3, _OPEN)
-        with objects.anew() as own, os.fdopen(0, "rb") as batches:
+        with objects.reopen() as own, os.fdopen(0, "rb") as batches:
             work = begin(own)
             while True:
-                batch = _read(batches)
+                batch = _read_message(batches)
                 with notice.Collected() as lacks:
                     done = work(batch)
-                left = memoryview(_message((done, lacks)))
+                left = memoryview(_pack_message((done, lacks)))
                 while left:
                     left = left[os.write(1, left) :]
     finally:
         os._exit(0)  # whatever went wrong goes wrong once more where the batch came from
 
 
-def _message(value: Any) -> bytes:
+def _pack_message(value: Any) -> bytes:
     data = marshal.dumps(value)
     return len(data).to_bytes(_SIZE, "big") + data
 
 
-def _read(stream: BinaryIO) -> Any:
+def _read_message(stream: BinaryIO) -> Any:
     """The next message; raise EOFError where none came, or a part of one."""
     size = int.from_bytes(stream.read(_SIZE), "big")
     data = stream.read(size)

@@ -37,13 +37,13 @@ def read_tree(objects: Objects, oid: str) -> Tree:
     return entries
 
 
-def file_at(look: Callable[[str], Entry | None], path: str) -> Entry | None:
+def find_file(look: Callable[[str], Entry | None], path: str) -> Entry | None:
     """The entry of a file by a Lookup; None also where a directory stands."""
     entry = look(path)
     return None if entry and entry[0] == TREE else entry
 
 
-def tree_of(objects: Objects, commit: str | None) -> str | None:
+def find_tree(objects: Objects, commit: str | None) -> str | None:
     """The tree of a commit, by any name; None for zeros, and for one that is not here."""
     named = objects.read(f"{commit}^{{tree}}") if commit and commit.strip("0") else None
     return named[0] if named else None
@@ -69,10 +69,12 @@ def edit_tree(objects: Objects, base: str | None, edits: Mapping[str, Entry | No
     below a file replaces the file; a file set over a directory replaces the directory.
     Directories that become empty go.
     """
-    return _edit(objects, base, edits) or objects.write("tree", b"")
+    return _edit_folder(objects, base, edits) or objects.write("tree", b"")
 
 
-def _edit(objects: Objects, base: str | None, edits: Mapping[str, Entry | None]) -> str | None:
+def _edit_folder(
+    objects: Objects, base: str | None, edits: Mapping[str, Entry | None]
+) -> str | None:
     tree = read_tree(objects, base) if base else {}
     before = dict(tree)
     below: dict[str, dict[str, Entry | None]] = {}
@@ -87,7 +89,7 @@ def _edit(objects: Objects, base: str | None, edits: Mapping[str, Entry | None])
         is_tree = mode == TREE
         if not is_tree and not any(inner.values()):
             continue  # nothing below a file to remove
-        subtree = _edit(objects, oid if is_tree else None, inner)
+        subtree = _edit_folder(objects, oid if is_tree else None, inner)
         if subtree:
             tree[name] = (TREE, subtree)
         else:
@@ -100,7 +102,7 @@ def _edit(objects: Objects, base: str | None, edits: Mapping[str, Entry | None])
     return write_tree(objects, tree) if tree else None
 
 
-def lookup(objects: Objects, tree: str, path: str) -> Entry | None:
+def find_entry(objects: Objects, tree: str, path: str) -> Entry | None:
     """The entry at path below tree, None when there is none."""
     entry: Entry | None = (TREE, tree)
     for name in path.split("/"):
@@ -111,7 +113,7 @@ def lookup(objects: Objects, tree: str, path: str) -> Entry | None:
 
 
 class Lookup:
-    """lookup() in one tree for many paths, each directory read once."""
+    """find_entry() in one tree for many paths, each directory read once."""
 
     def __init__(self, objects: Objects, tree: str | None) -> None:
         self._objects = objects
@@ -119,9 +121,9 @@ class Lookup:
 
     def __call__(self, path: str) -> Entry | None:
         folder, _, name = path.rpartition("/")
-        return self.folder(folder).get(name)
+        return self.read_folder(folder).get(name)
 
-    def folder(self, path: str) -> Tree:
+    def read_folder(self, path: str) -> Tree:
         """The entries of a directory, {} when it is none."""
         if path not in self._seen:
             entry = self(path)
@@ -130,16 +132,18 @@ class Lookup:
         return self._seen[path]
 
 
-def walk(objects: Objects, tree: str, most: int = _MOST) -> Iterator[tuple[str, Entry]]:
+def list_files(objects: Objects, tree: str, most: int = _MOST) -> Iterator[tuple[str, Entry]]:
     """Every path below tree that is not a directory.
 
     Raises Error for directories nested deeper than any of a person's, and for more than most
     entries: a tree that refers to another again and again may pretend to any number.
     """
-    yield from _walk(objects, tree, "", [most])
+    yield from _list_files(objects, tree, "", [most])
 
 
-def _walk(objects: Objects, tree: str, prefix: str, left: list[int]) -> Iterator[tuple[str, Entry]]:
+def _list_files(
+    objects: Objects, tree: str, prefix: str, left: list[int]
+) -> Iterator[tuple[str, Entry]]:
     if prefix.count("/") > _DEEPEST:
         raise Error(f"directories nested more than {_DEEPEST} deep: '{prefix[:60]}'")
     entries = read_tree(objects, tree)
@@ -148,12 +152,12 @@ def _walk(objects: Objects, tree: str, prefix: str, left: list[int]) -> Iterator
         raise Error(f"too many entries below '{tree}'")
     for name, (mode, oid) in entries.items():
         if mode == TREE:
-            yield from _walk(objects, oid, f"{prefix}{name}/", left)
+            yield from _list_files(objects, oid, f"{prefix}{name}/", left)
         else:
             yield prefix + name, (mode, oid)
 
 
-def diff_trees(
+def compare_trees(
     objects: Objects, old: str | None, new: str | None, prefix: str = ""
 ) -> Iterator[tuple[str, Entry | None, Entry | None]]:
     """(path, old entry, new entry) for every file that differs; equal subtrees are not read."""
@@ -168,7 +172,7 @@ def diff_trees(
         old_dir = was[1] if was and was[0] == TREE else None
         new_dir = now[1] if now and now[0] == TREE else None
         if old_dir or new_dir:
-            yield from diff_trees(objects, old_dir, new_dir, f"{prefix}{name}/")
+            yield from compare_trees(objects, old_dir, new_dir, f"{prefix}{name}/")
         was_file = None if old_dir else was
         now_file = None if new_dir else now
         if was_file != now_file:

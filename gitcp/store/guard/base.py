@@ -30,7 +30,7 @@ _UNBORN = "unborn"
 def keys(repo: Repo) -> tuple[str, ...]:
     """The trailer keys by which a commit names its session (gitcp.session-trailers)."""
     configured = [
-        word for value in repo.config.all("gitcp.session-trailers") for word in value.split()
+        word for value in repo.config.get_all("gitcp.session-trailers") for word in value.split()
     ]
     return tuple(configured) or verdict.KEYS
 
@@ -38,20 +38,22 @@ def keys(repo: Repo) -> tuple[str, ...]:
 def now(repo: Repo) -> Look:
     """HEAD of a worktree, or `@` of a jj workspace."""
     if is_jj(repo):
-        return _change(repo, late.jj.here(repo.worktree))
+        return _change(repo, late.jj.read_here(repo.worktree))
     name = _branch(repo)
-    return _commit(repo, name, refs.head(repo) if name == "HEAD" else refs.read(repo, name))
+    return _commit(
+        repo, name, refs.read_head(repo) if name == "HEAD" else refs.read_ref(repo, name)
+    )
 
 
 def look_again(repo: Repo, started: Look) -> Look | None:
     """What the name that was looked at holds now; None when it is gone."""
     if started["vcs"] == "jj":
-        change = late.jj.change(repo.worktree, started["name"])
+        change = late.jj.find_change(repo.worktree, started["name"])
         return _change(repo, change) if change else None
     name = started["name"]
     if name == "HEAD":
         return _commit(repo, name, started["id"])  # detached: the commit is all the name there is
-    oid = refs.read(repo, name)
+    oid = refs.read_ref(repo, name)
     return _commit(repo, name, oid) if oid else None
 
 
@@ -60,7 +62,7 @@ def is_jj(repo: Repo) -> bool:
     if not repo.jj:
         return False
     try:
-        return bool(late.jj.program(late.jj.recorded(repo.worktree)))
+        return bool(late.jj.find_program(late.jj.read_recorded_program(repo.worktree)))
     except NoJj:
         return False
 
@@ -96,7 +98,7 @@ def _commit(repo: Repo, name: str, oid: str | None) -> Look:
 
 
 def _read(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
-    message = Objects.shared(repo).need(oid, "commit").partition(b"\n\n")[2]
+    message = Objects.get_shared(repo).need(oid, "commit").partition(b"\n\n")[2]
     return {
         "sessions": verdict.read_sessions(message, wanted),
         "workspace": verdict.find_workspace_owner(message),
@@ -104,11 +106,11 @@ def _read(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _remembered(repo: Repo) -> dict[str, Any]:
-    return private.cached(repo.own("guard-head"), shapes.GUARD_HEAD) or {}
+    return private.load_cache(repo.join_own("guard-head"), shapes.GUARD_HEAD) or {}
 
 
 def _remember(repo: Repo, looks: dict[str, Any]) -> None:
     try:
-        private.write(repo, repo.own("guard-head"), json.dumps(looks).encode())
+        private.write_private(repo, repo.join_own("guard-head"), json.dumps(looks).encode())
     except OSError:
         pass  # asked again next time: a full disk must not decide about a tool call

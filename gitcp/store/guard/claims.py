@@ -135,9 +135,9 @@ def _locked(repo: Repo) -> exclusive:
 def _living(repo: Repo) -> list[Claim]:
     """The claims that an agent stands behind; the others go, and what is no claim is set aside."""
     living: list[Claim] = []
-    for name in files.list_names(repo.own("claims")):
+    for name in files.list_names(repo.join_own("claims")):
         try:
-            claim = private.load(repo.own("claims", name), shapes.CLAIM)
+            claim = private.load_json(repo.join_own("claims", name), shapes.CLAIM)
         except Damaged as e:
             private.set_aside(repo, e)
             continue
@@ -153,7 +153,7 @@ def _stands(repo: Repo, claim: Claim) -> bool:
     """Whether a claim's agent runs; one on another machine, or one whose process could not be
     told, counts for a while by the file system's clock."""
     try:
-        written = os.stat(repo.own("claims", claim["key"])).st_mtime
+        written = os.stat(repo.join_own("claims", claim["key"])).st_mtime
     except OSError:
         return False
     owner: Any = claim["process"]
@@ -171,19 +171,19 @@ def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
 def _read(repo: Repo) -> list[Claim]:
     """Every claim that can be read; nothing is changed."""
     claims: list[Claim] = []
-    for name in files.list_names(repo.own("claims")):
-        claim: Claim | None = private.cached(repo.own("claims", name), shapes.CLAIM)
+    for name in files.list_names(repo.join_own("claims")):
+        claim: Claim | None = private.load_cache(repo.join_own("claims", name), shapes.CLAIM)
         if claim and claim["key"] == name:
             claims.append(claim)
     return claims
 
 
 def _write(repo: Repo, claim: Claim) -> None:
-    private.write(repo, repo.own("claims", claim["key"]), json.dumps(claim).encode())
+    private.write_private(repo, repo.join_own("claims", claim["key"]), json.dumps(claim).encode())
 
 
 def _remove(repo: Repo, key: str) -> None:
-    private.remove(repo, repo.own("claims", key))
+    private.remove_private(repo, repo.join_own("claims", key))
 
 
 def leave(repo: Repo, event: Record) -> None:

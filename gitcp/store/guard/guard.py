@@ -32,7 +32,7 @@ _KINDS = ("write", "shell", "other")  # tools that may change the working copy
 
 def mode(repo: Repo) -> str:
     """gitcp.guard: off, warn or deny; by default warn in git, deny in jj."""
-    return repo.config.option("gitcp.guard") or ("deny" if repo.jj else "warn")
+    return repo.config.get_option("gitcp.guard") or ("deny" if repo.jj else "warn")
 
 
 def start(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
@@ -195,7 +195,7 @@ def _live(repo: Repo, *seen: Look | None) -> set[str]:
 
 
 def _wait(repo: Repo) -> int:
-    wait, left = int(repo.config.option("gitcp.guard-wait")), deadline.count_seconds_left()
+    wait, left = int(repo.config.get_option("gitcp.guard-wait")), deadline.count_seconds_left()
     return wait if left is None else min(wait, int(left / 2))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.guard.discards import covers
 from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import Lookup, file_at, tree_of
+from gitcp.store.git.tree import Lookup, find_file, find_tree
 from gitcp.store.guard import presence
 from gitcp.store.journal import journal
 from gitcp.store.journal.work import Work
@@ -23,12 +23,12 @@ def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[
     of sessions whose agent runs."""
     open_here = [m["session_id"] for m in markers.read_recent(repo) if presence.is_open(repo, m)]
     lines = journal.read(repo)
-    head = Lookup(Objects.shared(repo), tree_of(Objects.shared(repo), "HEAD"))
+    head = Lookup(Objects.get_shared(repo), find_tree(Objects.get_shared(repo), "HEAD"))
     lost: dict[str, list[str]] = {}
     for other in set(open_here) - {session_id}:
         work = Work(lines, other)
         for path in filter(work.present, work.paths()):
-            tracked = file_at(head, path) is not None
+            tracked = find_file(head, path) is not None
             if any(covers(discard, path, tracked) for discard in discards):
                 lost.setdefault(other, []).append(path)
     return lost

@@ -39,6 +39,6 @@ def company(repo: Repo, session_id: str) -> list[Marker]:
 
 def _marker(repo: Repo, name: str) -> Marker | None:
     try:
-        return markers.find(repo, ids.session_id(name))
+        return markers.find(repo, ids.check_session_id(name))
     except InputError:
         return None  # a trailer that a person wrote may name anything

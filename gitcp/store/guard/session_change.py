@@ -13,7 +13,7 @@ from gitcp.core.credit import entries
 from gitcp.store.back.merging import merge_blobs
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit
-from gitcp.store.git.tree import edit_tree, lookup
+from gitcp.store.git.tree import edit_tree, find_entry
 from gitcp.store.journal import edits_ref
 from gitcp.store.journal.journal import Journal
 
@@ -56,10 +56,10 @@ def record(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
 def newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
     """(ref of a session's last part, the tree of its change there, '' without one)."""
     first = edits_ref.PREFIX + session_id
-    parts = [ref for ref in refs.listing(repo, first, first + ".*") if edits_ref.part(ref, first)]
+    parts = [ref for ref in refs.list_refs(repo, first, first + ".*") if edits_ref.part(ref, first)]
     ref = max(parts, key=lambda name: edits_ref.part(name, first), default=first)
     tip = read_commit(objects, ref)
-    entry = lookup(objects, tip["tree"], "change") if tip else None
+    entry = find_entry(objects, tip["tree"], "change") if tip else None
     return ref, entry[1] if entry else ""
 
 
@@ -87,7 +87,7 @@ def _written(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]
 def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[str, bool]:
     """(the tree with the edits in it, whether all of them fit)."""
     for path, before, after in edits:
-        ours = lookup(objects, tree, path)
+        ours = find_entry(objects, tree, path)
         how = three_way.way(before, ours, after)
         if how == three_way.CONFLICT:
             return tree, False
@@ -103,7 +103,7 @@ def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[st
 
 def _begin(repo: Repo, objects: Objects, edits: list[Edit]) -> str:
     """The project as HEAD has it, the edited paths as the edits found them."""
-    head = refs.head(repo)
+    head = refs.read_head(repo)
     commit = read_commit(objects, head) if head else None
     before_edits: dict[str, Version] = {}
     for path, before, _ in edits:

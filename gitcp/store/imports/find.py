@@ -120,7 +120,7 @@ def open_file(
     if about["parent"]:  # a subagent's own session
         session, agent = about["parent"], session
     try:
-        ids.session_id(session)
+        ids.check_session_id(session)
     except InputError:
         return None
     if not any(cwd == one or cwd.startswith(one + os.sep) for one in places):

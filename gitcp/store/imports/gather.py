@@ -60,7 +60,7 @@ class Contents(Objects):
         """The blob that a content would be; '' for none."""
         if data is None:
             return ""
-        oid = self.hash("blob", data)
+        oid = self.hash_object("blob", data)
         if oid not in self._places:
             self._places[oid] = self._spool.put(data)
         return oid
@@ -93,7 +93,7 @@ class Session:
     def turn_id(self, number: int) -> str:
         """The id of a turn, the same wherever it is imported."""
         name = f"{self.session_id} {number}".encode()
-        return str(ids.sha256(name).hexdigest()[:12])
+        return str(ids.start_sha256(name).hexdigest()[:12])
 
     def number_at(self, at: int) -> int:
         """The number of the turn that was going on at a time."""

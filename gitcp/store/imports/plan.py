@@ -279,4 +279,4 @@ def _bare(session: str) -> Part:
 def import_id(name: str) -> str:
     """The id of the checkpoint that an import makes for a commit, or for a session without one,
     the same in every clone."""
-    return str(ids.sha256(f"gitcp import {name}".encode()).hexdigest()[:12])
+    return str(ids.start_sha256(f"gitcp import {name}".encode()).hexdigest()[:12])

@@ -129,5 +129,5 @@ class Calls:
 
     def _read(self, oid: str) -> Version | None:
         """A content by its blob, '' for no file; None for one that is not there."""
-        data = commit_changes.content(self._contents, oid) if oid else b""
+        data = commit_changes.read_content(self._contents, oid) if oid else b""
         return None if data is None else Version(oid, replay.split(oid, data))

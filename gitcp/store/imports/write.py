@@ -142,9 +142,9 @@ def _keep(
 def _link(repo: Repo, objects: Objects, wanted: Sequence[Link]) -> list[Effect]:
     """Note the checkpoints on the commits; what that changed."""
     to_note = {link["commit"]: link for link in wanted if link["commit"]}
-    old = {oid: notes.text_on(objects, oid) for oid in to_note}
+    old = {oid: notes.read_note(objects, oid) for oid in to_note}
     new = {oid: _noted(link, old[oid]) for oid, link in to_note.items()}
-    notes.change_all(repo, objects, {oid: partial(_noted, to_note[oid]) for oid in to_note})
+    notes.edit_notes(repo, objects, {oid: partial(_noted, to_note[oid]) for oid in to_note})
     return [
         {
             "note": oid,

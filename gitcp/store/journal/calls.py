@@ -83,7 +83,7 @@ def _open(
     if unseen:
         line["unseen"] = unseen
     if "stash" in words:
-        line["stashes"] = late.reflog.stashes(journal.repo)
+        line["stashes"] = late.reflog.list_stashes(journal.repo)
     if state.get("transcript_path"):
         line["transcript"] = state["transcript_path"]
     journal.append([line])

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from gitcp.core.credit import entries
 from gitcp.store.git import refs
-from gitcp.store.git.commit import read_commit, rev_list, write_commit
+from gitcp.store.git.commit import list_commits, read_commit, write_commit
 from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import TREE, edit_tree, lookup
+from gitcp.store.git.tree import TREE, edit_tree, find_entry
 from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ def keep(
     """
     edit = write(repo, objects, journal, session_id, subject, ref, change)
     if edit:
-        refs.update(repo, [edit], "gitcp: edits")
+        refs.update_refs(repo, [edit], "gitcp: edits")
         journal.append([{"held": edit[1]}])
 
 
@@ -67,7 +67,7 @@ def write(
         return None
     ref = ref or PREFIX + session_id
     tip = read_commit(objects, ref)
-    kept = lookup(objects, tip["tree"], "change") if tip and not change else None
+    kept = find_entry(objects, tip["tree"], "change") if tip and not change else None
     files = _files(objects, lines)
     if change or kept:
         files["change"] = kept or (TREE, change)
@@ -103,7 +103,7 @@ def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, s
         for entry in (entries.entry(line["before"]), entries.entry(line["after"])):
             if entry and entry[0] in _BLOBS and line.get("kept", True):
                 files[f"contents/{entry[1]}"] = ("100644", entry[1])
-    absent = objects.absent(entry[1] for entry in files.values() if entry)
+    absent = objects.list_absent(entry[1] for entry in files.values() if entry)
     return {name: entry for name, entry in files.items() if entry and entry[1] not in absent}
 
 
@@ -127,14 +127,14 @@ def united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
 def recorded(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
     """What the refs of one session, by default of all, hold of a worktree's edits and of what
     settled them, in the order of their times."""
-    objects = Objects.shared(repo)
+    objects = Objects.get_shared(repo)
     lines: dict[bytes, JournalLine] = {}
     home = f"\nGitcp-Worktree: {worktree_hash}\n"
     glob = f"--glob={PREFIX}{session_id}*"
-    for oid in rev_list(repo, "--first-parent", f"--max-count={_MOST}", glob):
+    for oid in list_commits(repo, "--first-parent", f"--max-count={_MOST}", glob):
         commit = read_commit(objects, oid)
         ours = commit is not None and home in commit["message"]
-        entry = lookup(objects, commit["tree"], "entries") if commit and ours else None
+        entry = find_entry(objects, commit["tree"], "entries") if commit and ours else None
         for line in entries.load(objects.need(entry[1], "blob")) if entry else ():
             lines.setdefault(entries.dump(line), line)
     return sorted(entries.lasting(lines.values()), key=lambda line: int(line["at"]))

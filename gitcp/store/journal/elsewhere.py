@@ -99,7 +99,7 @@ def _away(
     other = find(repo, name) if named and is_there else None
     if other:
         with Journal(other) as held:
-            look.paths(Objects.shared(other), held, named, clock(other))
+            look.paths(Objects.get_shared(other), held, named, clock(other))
             open_there = Work(held.lines, session_id)
     for path in named:
         yield from ((path, x) for x in open_there.stretches(path) if not (is_there and x.live))
@@ -110,7 +110,7 @@ def read_work(repo: Repo, name: str, session_id: str) -> Work:
     git_dir = journal.git_dir(repo, name)
     if os.path.isdir(git_dir):
         return Work(journal.read(repo, git_dir), session_id)
-    return Work(edits_ref.recorded(repo, ids.worktree_hash(name), session_id), session_id)
+    return Work(edits_ref.recorded(repo, ids.hash_worktree(name), session_id), session_id)
 
 
 def find(repo: Repo, name: str) -> Repo | None:

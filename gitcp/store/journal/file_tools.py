@@ -90,7 +90,7 @@ class Glance:
         self._repo, self._objects = repo, objects
         self.work = Worktree(repo)
         self._filters = Filters(self.work, objects, lambda path: None)
-        self._sparse = repo.config.flag("core.sparsecheckout")
+        self._sparse = repo.config.get_flag("core.sparsecheckout")
 
     def stat(self, path: str) -> os.stat_result | None:
         """lstat of a path; None where nothing stands, or behind a symbolic link."""
@@ -113,7 +113,7 @@ class Glance:
                 data = f.read()
         except OSError:
             return None
-        store = self._objects.write if write else self._objects.hash
+        store = self._objects.write if write else self._objects.hash_object
         return str(mode), store("blob", data)
 
     def _asked(self, path: str, write: bool) -> Version:

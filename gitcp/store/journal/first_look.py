@@ -37,7 +37,7 @@ def look_at_losses(
     losses = discards.find_discards(command, os.path.realpath(cwd or root), root)
     if not losses:
         return []
-    until = time.monotonic() + int(journal.repo.config.option("gitcp.loss-budget")) / 1000
+    until = time.monotonic() + int(journal.repo.config.get_option("gitcp.loss-budget")) / 1000
     places = {path for loss in losses for path in loss["paths"] or ["."]}
     known = Known(journal.repo, objects, journal.lines)
     ignored = {line["path"] for line in journal.lines if line.get("kept") is False}

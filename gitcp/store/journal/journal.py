@@ -10,14 +10,14 @@ import os
 
 from gitcp import git, memory
 from gitcp.core.credit import entries
-from gitcp.core.git.ids import worktree_hash
+from gitcp.core.git.ids import hash_worktree
 from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.process.files import Damaged, open_file
 from gitcp.start import late
 from gitcp.store.git import private, refs
 from gitcp.store.git.objects import Objects
-from gitcp.store.git.tree import diff_trees, edit_tree
+from gitcp.store.git.tree import compare_trees, edit_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def expanded(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
     """The lines with each edit that stands in a `trees` line as a line of its own."""
     if not any("trees" in line for line in lines):
         return lines
-    objects = Objects.shared(repo)
+    objects = Objects.get_shared(repo)
     edits: list[JournalLine] = []
     for line in lines:
         if "trees" not in line:
@@ -80,7 +80,7 @@ def expanded(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
             continue
         rest = {key: value for key, value in line.items() if key != "trees"}
         if all(objects.read(tree) for tree in line["trees"]):
-            for path, before, after in diff_trees(objects, *line["trees"]):
+            for path, before, after in compare_trees(objects, *line["trees"]):
                 edits.append({"path": path, "before": before, "after": after, **rest})
     return edits
 
@@ -125,7 +125,7 @@ def git_dir(repo: Repo, worktree_id: str) -> str:
 def mark(repo: Repo) -> tuple[int, int]:
     """Where this worktree's journal ends now: its file and its size; Journal.since() takes it."""
     try:
-        st = os.stat(repo.own(NAME))
+        st = os.stat(repo.join_own(NAME))
     except OSError:
         return 0, 0
     return st.st_ino, st.st_size
@@ -133,8 +133,8 @@ def mark(repo: Repo) -> tuple[int, int]:
 
 def clock(repo: Repo) -> int:
     """Now in ns, by the clock that stamps the files of the worktree."""
-    path = repo.own("clock")
-    private.touch(repo, path)
+    path = repo.join_own("clock")
+    private.touch_private(repo, path)
     return os.stat(path).st_mtime_ns
 
 
@@ -185,7 +185,7 @@ class Journal:
 
     def _lost(self) -> bool:
         """Whether there was a journal: looks and turns are kept beside it."""
-        return any(os.path.exists(self.repo.own(name)) for name in ("look", "turn"))
+        return any(os.path.exists(self.repo.join_own(name)) for name in ("look", "turn"))
 
     def __exit__(self, *_: object) -> None:
         self._lock.__exit__()
@@ -197,8 +197,8 @@ class Journal:
         self._name_base(lines)
         data = b"".join(map(entries.dump, lines))
         if not git.is_settled():
-            Objects.shared(self.repo).packs.flush_named(data)
-        fd = private.opened(self.repo, self.repo.own(NAME), os.O_RDWR | os.O_APPEND)
+            Objects.get_shared(self.repo).packs.flush_named(data)
+        fd = private.open_private(self.repo, self.repo.join_own(NAME), os.O_RDWR | os.O_APPEND)
         try:
             size = os.fstat(fd).st_size
             torn = size and os.pread(fd, 1, size - 1) != b"\n"
@@ -212,7 +212,7 @@ class Journal:
         lacking = [line for line in lines if not line.keys().isdisjoint(_MADE_ON_A_BASE)]
         for line in lacking:
             if self.base is None:
-                self.base = refs.head(self.repo) or "0" * len(self.repo.empty_tree)
+                self.base = refs.read_head(self.repo) or "0" * len(self.repo.empty_tree)
             line.setdefault("base", self.base)
 
     def since(self, begun: tuple[int, int], at: int) -> list[JournalLine]:
@@ -223,7 +223,7 @@ class Journal:
             return []
         if file != begun[0]:
             return [line for line in entries.edits(self.lines) if line["at"] >= at]
-        with os.fdopen(open_file(self.repo.own(NAME)), "rb") as f:
+        with os.fdopen(open_file(self.repo.join_own(NAME)), "rb") as f:
             f.seek(begun[1])
             return entries.edits(expanded(self.repo, entries.load(f.read())))
 
@@ -234,19 +234,19 @@ class Journal:
         lines, _ = _raw(self.repo)
         left = late.cutting.cut_back(lines, self.lines)
         data = b"".join(map(entries.dump, left))
-        private.write(self.repo, self.repo.own(NAME), data)
+        private.write_private(self.repo, self.repo.join_own(NAME), data)
         self.lines = expanded(self.repo, left)
 
 
 def leave_out(repo: Repo, git_dir: str, gone: Callable[[JournalLine], bool]) -> None:
     """Write the journal of a worktree, by its git directory, anew without these lines."""
     home = os.path.basename(git_dir) if git_dir != repo.common else ""
-    with exclusive(repo, f"journal-{worktree_hash(home)}"):
+    with exclusive(repo, f"journal-{hash_worktree(home)}"):
         lines, size = _raw(repo, git_dir)
         left = [line for line in lines if not gone(line)]
         if size >= 0 and len(left) < len(lines):
             path = os.path.join(git_dir, "gitcp", NAME)
-            private.write(repo, path, b"".join(map(entries.dump, left)))
+            private.write_private(repo, path, b"".join(map(entries.dump, left)))
 
 
 class Aside(Journal):

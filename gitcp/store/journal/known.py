@@ -8,7 +8,7 @@ from gitcp.core import json
 from gitcp.core.credit import entries
 from gitcp.core.upkeep import shapes
 from gitcp.store.git import private
-from gitcp.store.git.tree import Lookup, file_at, tree_of
+from gitcp.store.git.tree import Lookup, find_file, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ _SLACK = 20_000_000  # ns by which the stamps of files may lag behind
 
 def look(repo: Repo) -> dict[str, Any]:
     """The newest look at the whole worktree; {} before the first one."""
-    return private.cached(repo.own("look"), shapes.LOOK) or {}
+    return private.load_cache(repo.join_own("look"), shapes.LOOK) or {}
 
 
 def save(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
     """Keep what a look saw: HEAD, when, every path that differs from it, what it cost in us."""
     last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
-    private.write(repo, repo.own("look"), json.dumps(last).encode())
+    private.write_private(repo, repo.join_own("look"), json.dumps(last).encode())
 
 
 class Known:
@@ -72,8 +72,8 @@ class Known:
     def committed(self, path: str) -> Version:
         """What HEAD had at the look."""
         if self._head is None:
-            self._head = Lookup(self._objects, tree_of(self._objects, self.head))
-        return file_at(self._head, path)
+            self._head = Lookup(self._objects, find_tree(self._objects, self.head))
+        return find_file(self._head, path)
 
     def seen(self, path: str) -> int:
         """When a path was last looked at, ns."""

@@ -13,7 +13,7 @@ from gitcp.core.credit import entries
 from gitcp.record import encode_name
 from gitcp.start import late
 from gitcp.store.git import reflog
-from gitcp.store.git.tree import Lookup, diff_trees, file_at, tree_of
+from gitcp.store.git.tree import Lookup, compare_trees, find_file, find_tree
 from gitcp.store.journal import known as knowns
 from gitcp.store.journal.journal import packed
 from gitcp.store.journal.known import Known
@@ -55,10 +55,10 @@ def take_all(
 ) -> None:
     """Take in a look at everything, as whole() does, and keep nothing of it beside the journal."""
     repo, before = journal.repo, Known(journal.repo, objects, journal.lines)
-    journal.base, now = head, Lookup(objects, tree_of(objects, head))
+    journal.base, now = head, Lookup(objects, find_tree(objects, head))
     changed: Changed = {}
     for path in {*before.paths, *dirty, *_committed(repo, objects, before.head, head)}:
-        was, entry = before.entry(path), dirty[path] if path in dirty else file_at(now, path)
+        was, entry = before.entry(path), dirty[path] if path in dirty else find_file(now, path)
         if was != entry:
             changed[path] = (was, entry)
     changed = _stored(repo, objects, changed)
@@ -69,9 +69,9 @@ def _committed(repo: Repo, objects: Objects, old: str, head: str) -> set[str]:
     """The paths that commits made here since the last look have changed."""
     if old == head:
         return set()
-    new = reflog.committed_since(repo, old) if old != "HEAD" else None
-    trees = [tree_of(objects, commit) for commit in (old, new)] if new else [None, None]
-    return {path for path, _, _ in diff_trees(objects, trees[0], trees[1])}
+    new = reflog.find_committed_head(repo, old) if old != "HEAD" else None
+    trees = [find_tree(objects, commit) for commit in (old, new)] if new else [None, None]
+    return {path for path, _, _ in compare_trees(objects, trees[0], trees[1])}
 
 
 def paths(
@@ -237,7 +237,7 @@ def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
 
 def budget(repo: Repo) -> int:
     """gitcp.look-budget in ms."""
-    return int(repo.config.option("gitcp.look-budget"))
+    return int(repo.config.get_option("gitcp.look-budget"))
 
 
 def children() -> int:
@@ -275,7 +275,7 @@ class Elsewhere:
 
     def _heads(self) -> list[Lookup]:
         if self._commits is None:
-            made_here = reflog.committed_since(self._repo, self._before) is not None
+            made_here = reflog.find_committed_head(self._repo, self._before) is not None
             self._commits = self._lookups(["HEAD", *([self._before] if made_here else [])])
         return self._commits
 
@@ -288,13 +288,13 @@ class Elsewhere:
         return self._stash.changes(path)
 
     def _lookups(self, wanted: list[str]) -> list[Lookup]:
-        trees = dict.fromkeys(tree_of(self._objects, name) for name in wanted)
+        trees = dict.fromkeys(find_tree(self._objects, name) for name in wanted)
         return [Lookup(self._objects, tree) for tree in trees if tree]
 
     def _list_commits(self) -> list[str]:
         git_dir = self._repo.git_dir
         names = [self._before, *self._seen]
         names += [n for n in _NAMED if os.path.exists(os.path.join(git_dir, n))]
-        if reflog.committed_since(self._repo, self._before) is None:
+        if reflog.find_committed_head(self._repo, self._before) is None:
             names.append("HEAD")
         return names

@@ -7,7 +7,7 @@ import os
 from gitcp.core.credit import entries
 from gitcp.core.decide import remaining
 from gitcp.store.git import reflog, refs
-from gitcp.store.git.tree import TREE, Lookup, tree_of
+from gitcp.store.git.tree import TREE, Lookup, find_tree
 from gitcp.store.journal import journal, look
 from gitcp.store.journal.journal import Journal, clock
 from gitcp.store.journal.known import Known
@@ -51,13 +51,15 @@ def for_commit(
 def since_base(repo: Repo, head: str) -> Callable[[str], bool]:
     """To ask whether an edit made on a commit stayed in the worktree when HEAD was at head: that is
     the commit, or HEAD came there from it without leaving the edit behind."""
-    answers, now = {"": True, head: True}, refs.head(repo) or head
+    answers, now = {"": True, head: True}, refs.read_head(repo) or head
 
     def stayed(base: str) -> bool:
         if base not in answers:
-            answers[base] = reflog.leads(repo, base, head) or (
+            answers[base] = reflog.leads_to(repo, base, head) or (
                 # It was made after head, and before HEAD got where it is.
-                head != now and reflog.leads(repo, head, base) and reflog.leads(repo, base, now)
+                head != now
+                and reflog.leads_to(repo, head, base)
+                and reflog.leads_to(repo, base, now)
             )
         return answers[base]
 
@@ -83,7 +85,7 @@ def settle(
     sessions: those whose part in the commit is decided, by default all but those named by but; the
     edits of others stay open.
     """
-    if not os.path.exists(repo.own(journal.NAME)):
+    if not os.path.exists(repo.join_own(journal.NAME)):
         return
     with Journal(repo) as held:
         again = any(line.get("commit") == commit["oid"] for line in held.lines)
@@ -190,7 +192,7 @@ def state(
     """Take in edits that nobody saw, told of by a script or recorded by another program: upon the
     commit base, path -> (what a session made of it, the turn).  They count as the session's work,
     never as what stands in the worktree; what its open edits have is left as it is."""
-    before = Lookup(objects, tree_of(objects, base))
+    before = Lookup(objects, find_tree(objects, base))
     with Journal(repo) as held:
         work, at, held.base = Work(held.lines, session_id), clock(repo), base
         held.append(

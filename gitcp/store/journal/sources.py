@@ -16,7 +16,7 @@ from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.store.git import reflog
 from gitcp.store.git.commit import read_commit
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.tree import Lookup, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Sources:
         return next(entry, "")
 
     def _blob(self, commit: str, path: str) -> str:
-        entry = Lookup(self._objects, tree_of(self._objects, commit))(path)
+        entry = Lookup(self._objects, find_tree(self._objects, commit))(path)
         return entry[1] if entry else ""
 
     def _lines_of(self, oid: str) -> set[bytes]:
@@ -126,7 +126,7 @@ class Sources:
         if window["who"] not in self._commits:
             names = [*self._specs(self._words(window)), *window.get("stashes", ())]
             if "stash" in window["names"]:
-                names += reflog.stashes(self._repo)
+                names += reflog.list_stashes(self._repo)
             trees: dict[str, str] = {}
             for name in dict.fromkeys(names):
                 self._add(trees, name)

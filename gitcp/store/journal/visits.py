@@ -66,7 +66,7 @@ def take_call(
         places = turn_log.resolve_paths(other, paths)
         with Journal(other) as held:
             act = file_tools.begin if starts else file_tools.end
-            act(Objects.shared(other), held, state, call, places, clock(other))
+            act(Objects.get_shared(other), held, state, call, places, clock(other))
         _note(state, other)
     return before != state.get("visits", [])
 
@@ -91,7 +91,7 @@ def end(repo: Repo, state: State, subject: str) -> None:
 
 
 def _end(other: Repo, state: State, subject: str, paths: list[str]) -> None:
-    objects = Objects.shared(other)
+    objects = Objects.get_shared(other)
     with Journal(other) as held:
         held.guests = [{**markers.marker(state), "phase": "active"}]
         look.paths(objects, held, turn_log.resolve_paths(other, paths), clock(other))

@@ -198,7 +198,7 @@ def transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> l
 
 def judged(repo: Repo) -> Mapping[str, Version]:
     """The files that a commit of ours is made of, while the repository's hooks look at them."""
-    if not os.path.exists(repo.own("auto")):
+    if not os.path.exists(repo.join_own("auto")):
         return {}
     about = intent.read(repo)
     return about["entries"] if about else {}

@@ -246,7 +246,7 @@ def _read_open(repo: Repo, name: str, session_id: str) -> _Part:
 
 
 def _read_refs(repo: Repo, name: str) -> list[JournalLine]:
-    return edits_ref.recorded(repo, ids.worktree_hash(name))
+    return edits_ref.recorded(repo, ids.hash_worktree(name))
 
 
 def open_streams(repo: Repo, session: State | Marker) -> list[Stream]:

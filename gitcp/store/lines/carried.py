@@ -8,7 +8,7 @@ from gitcp.core.lines import attribution, authors, line_diff, moves
 from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import need_commit, read_commit
 from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.lines import commit_lines, history
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.v1 import committed_write, find_commits
@@ -53,7 +53,7 @@ def follow(
             if commit is None or not ids:
                 continue
             changes = commit_changes.read_changes(objects, commit)[1]
-            before = Lookup(objects, tree_of(objects, next(iter(commit["parents"]), None)))
+            before = Lookup(objects, find_tree(objects, next(iter(commit["parents"]), None)))
             typed, credit = dict[str, set[int]](), None
             if amended:
                 credit = commit_lines.Credit(repo, objects, commit, changes, (), olds)
@@ -76,7 +76,7 @@ def squashed(
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
         commit: Commit = {**need_commit(objects, head), "oid": "", "parents": [head]}
-        before = Lookup(objects, tree_of(objects, head))
+        before = Lookup(objects, find_tree(objects, head))
         typed: Lines = {}
         if _all_told(objects, before, changes, ids, merged):
             typed = _typed(repo, objects, commit, changes, merged)

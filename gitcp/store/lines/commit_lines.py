@@ -10,7 +10,7 @@ from gitcp.core.lines.replay import PERSON, UNKNOWN
 from gitcp.record import format_now
 from gitcp.start import late
 from gitcp.store.git.prefetch import Prefetched
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.journal import journal
 from gitcp.store.journal.work import Work
 from gitcp.store.lines import edit_lines
@@ -100,7 +100,7 @@ class Credit:
             self.checkpoints |= checkpoints
             return known
 
-        looks = [Lookup(objects, tree_of(objects, oid)) for oid in commit["parents"][1:]]
+        looks = [Lookup(objects, find_tree(objects, oid)) for oid in commit["parents"][1:]]
         other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
         edits = edit_lines.Edits(objects, self.lines, committed)
         self.paths = edits.credit(changes, other_parents)

@@ -6,7 +6,7 @@ from gitcp.core.blame import porcelain
 from gitcp.core.lines import alignment, authors, line_diff, recording
 from gitcp.record import decode_name, encode_name
 from gitcp.store.git import notes
-from gitcp.store.git.commit import read_commit, stamp
+from gitcp.store.git.commit import parse_ident, read_commit
 from gitcp.store.lines import history, recorded, run, uncommitted
 from gitcp.store.lines.earlier import Earlier
 from gitcp.store.lines.recorded import Attested
@@ -119,7 +119,7 @@ class Evidence:
         self._fetch_notes([change["oid"] for change in window])
         for change in window:
             self._makers[change["oid"]] = change["author"], change["message"]
-            oid, note = change["oid"], self._notes.text(change["oid"]) or b""
+            oid, note = change["oid"], self._notes.read_note(change["oid"]) or b""
             self._named[oid] = find_commits.find_ids(change["message"], note, self.recorded.places)
             for patch in change["patches"]:
                 if patch["hunks"]:
@@ -212,7 +212,7 @@ class Evidence:
         if self.linked(commit):
             return authors.nobody("unknown")
         author, message = self._maker(commit)
-        name, seconds = stamp(author)
+        name, seconds = parse_ident(author)
         agent = recording.attested(name, message)
         if agent or not self._recorded(name.rpartition("<")[2].rstrip(">"), seconds):
             return {**authors.nobody("unrecorded"), "agent": agent}
@@ -323,7 +323,7 @@ class Evidence:
             known.clear()
 
     def _fetch_notes(self, commits: Sequence[str]) -> None:
-        self._objects.fetch(oid for commit in commits if (oid := self._notes.oid(commit)))
+        self._objects.fetch(oid for commit in commits if (oid := self._notes.find_oid(commit)))
         self._attested.prefetch(commits)
 
     def _lacks(self, place: Place, lines: Iterable[int]) -> bool:

@@ -9,7 +9,7 @@ from gitcp.core.exports import agent_trace, git_ai, git_ai_union
 from gitcp.core.lines import alignment
 from gitcp.record import decode_name
 from gitcp.store.git import notes, refs
-from gitcp.store.git.commit import need_commit, read_commit, stamp, write_commit
+from gitcp.store.git.commit import need_commit, parse_ident, read_commit, write_commit
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.git.tree import edit_tree
 from gitcp.store.lines import ranges
@@ -59,7 +59,7 @@ def note(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[list[str]
             logs[oid] = git_ai.log(oid, lines, _committer(objects, oid)[0])
         if not logs:
             return [], warnings
-        changed, refused = refs.again(repo, "notes", lambda: _written(repo, objects, logs))
+        changed, refused = refs.retry_moved(repo, "notes", lambda: _written(repo, objects, logs))
     return changed, warnings + refused
 
 
@@ -74,7 +74,7 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
     edits: dict[str, Entry | None] = {}
     changed, refused = [], []
     for oid, log in logs.items():
-        path, entry = notes.place(objects, tree, oid)
+        path, entry = notes.find_place(objects, tree, oid)
         old = objects.need(entry[1], "blob") if entry else b""
         theirs = git_ai.load(decode_name(old)) if old.strip() else None
         if old.strip() and theirs is None:
@@ -89,9 +89,9 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
     if edits:
         edited = edit_tree(objects, tree, edits)
         commit = write_commit(objects, repo, edited, [tip["oid"]] if tip else [], _SUBJECT)
-        if repo.config.option("gitcp.ai-notes"):
-            refs.announce(repo)
-        refs.update(repo, [(notes.AI, commit, tip["oid"] if tip else None)], "gitcp: note")
+        if repo.config.get_option("gitcp.ai-notes"):
+            refs.set_markers(repo)
+        refs.update_refs(repo, [(notes.AI, commit, tip["oid"] if tip else None)], "gitcp: note")
     return changed, refused
 
 
@@ -131,4 +131,4 @@ def _resolved(repo: Repo, merge: str) -> list[str]:
 
 
 def _committer(objects: Objects, oid: str) -> tuple[str, int]:
-    return stamp(need_commit(objects, oid)["committer"])
+    return parse_ident(need_commit(objects, oid)["committer"])

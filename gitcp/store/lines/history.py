@@ -50,7 +50,7 @@ class History:
         if not oid:
             return None
         if self._places is None:
-            newest = reversed(reflog.head(self._repo))
+            newest = reversed(reflog.list_head_moves(self._repo))
             heads = [head for _, head, _ in newest][:_MOST]
             places = dict.fromkeys([self._parent, *heads])
             self._places = [one for one in places if one.strip("0") and one != self._but]

@@ -6,8 +6,8 @@ from functools import partial
 
 from gitcp.core.stats import sums
 from gitcp.record import encode_name
-from gitcp.store.git.prefetch import windows
-from gitcp.store.git.spread import spread
+from gitcp.store.git.prefetch import split_windows
+from gitcp.store.git.spread import spread_batches
 from gitcp.store.lines import run
 from gitcp.store.lines.evidence import Evidence
 
@@ -62,8 +62,8 @@ def retold(
         first = first or evidence
         return partial(_window, tell, evidence)
 
-    every = windows(run.changes(repo, [*options, *where]), _WINDOW)
-    for batch in spread(objects, every, begin):
+    every = split_windows(run.changes(repo, [*options, *where]), _WINDOW)
+    for batch in spread_batches(objects, every, begin):
         yield from batch
 
 

@@ -117,7 +117,7 @@ def completed(repo: Repo, objects: Prefetched, commit: str, records: list[Record
 def touched(record: Record) -> set[str]:
     """The paths that a session touched, by a checkpoint's metadata."""
     files = record["metadata"].get("files")
-    listed = summary.strings(record["metadata"].get("files_touched"))
+    listed = summary.list_strings(record["metadata"].get("files_touched"))
     return {*listed, *(files if isinstance(files, dict) else ())}
 
 
@@ -150,11 +150,11 @@ class Attested:
 
     def prefetch(self, commits: Iterable[str]) -> None:
         """Have the notes on these commits at hand."""
-        self._objects.fetch(oid for commit in commits if (oid := self._reader.oid(commit)))
+        self._objects.fetch(oid for commit in commits if (oid := self._reader.find_oid(commit)))
 
     def noted(self, commit: str) -> bool:
         """Whether there is a note on a commit."""
-        return bool(self._reader.oid(commit))
+        return bool(self._reader.find_oid(commit))
 
     def lines(self, commit: str, path: str) -> dict[int, Author]:
         """The authors of the lines (1-based) of path in commit that a note attests."""
@@ -169,7 +169,7 @@ class Attested:
 
     def _log(self, commit: str) -> Log | None:
         if commit not in self._logs:
-            data = self._reader.text(commit)
+            data = self._reader.read_note(commit)
             if data:
                 self._logs[commit] = git_ai.load(decode_name(data))
             else:

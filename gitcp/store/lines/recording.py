@@ -13,7 +13,7 @@ from gitcp.core.lines.recording import BEGUN, ENDED
 from gitcp.errors import Error
 from gitcp.record import decode_name
 from gitcp.store.git import notes, private
-from gitcp.store.git.commit import ident, stamp
+from gitcp.store.git.commit import parse_ident, read_ident
 from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def begin(repo: Repo) -> None:
     mail, seconds = _author(repo)
     last = _last(repo)
     if last and last[1] == BEGUN and last[3] == mail:
-        private.touch(repo, repo.shared("recording"))
+        private.touch_private(repo, repo.join_shared("recording"))
         return
     if last is None:
         seconds = min([seconds, *(first for first, _ in _writers(repo).get(mail, ()))])
@@ -50,7 +50,7 @@ def end(repo: Repo, noticed: bool = False) -> None:
     if last and last[1] == BEGUN:
         seconds = _author(repo)[1]
         if noticed:
-            seconds = min(seconds, int(os.stat(repo.shared("recording")).st_mtime))
+            seconds = min(seconds, int(os.stat(repo.join_shared("recording")).st_mtime))
         _append(repo, [(last[0], ENDED, max(seconds, last[2]), last[3])])
 
 
@@ -64,15 +64,15 @@ def share(repo: Repo, objects: Objects) -> None:
         every = sorted({*known, *decode_name(note or b"").splitlines()})
         return "".join(f"{line}\n" for line in every).encode("utf-8", "surrogateescape")
 
-    notes.change(repo, objects, repo.empty_tree, edit)
-    private.remove(repo, repo.shared(UNSHARED))
+    notes.edit_note(repo, objects, repo.empty_tree, edit)
+    private.remove_private(repo, repo.join_shared(UNSHARED))
 
 
 def periods(repo: Repo, reader: notes.Reader) -> Periods:
     """When work was recorded, by mail, as far as this clone was told; where nobody said so, each
     who wrote a checkpoint records since the first one."""
     try:
-        shared = reader.text(repo.empty_tree) or b""
+        shared = reader.read_note(repo.empty_tree) or b""
     except Error:
         shared = b""
     known = recording.periods(recording.events(_read(repo) + decode_name(shared)))
@@ -91,19 +91,19 @@ def _writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
 
 def _author(repo: Repo) -> tuple[str, int]:
     """The mail and the time that git, or jj where it works here, would give a commit made now."""
-    name, seconds = stamp(ident(repo, "AUTHOR"))
+    name, seconds = parse_ident(read_ident(repo, "AUTHOR"))
     date = _DATE.fullmatch(repo.git.env.get("GIT_AUTHOR_DATE", ""))
     mail = name.rpartition("<")[2].rstrip(">")
     if repo.jj:
         try:
-            mail = jj.mail(repo.worktree) or mail
+            mail = jj.read_user_mail(repo.worktree) or mail
         except Error:
             pass  # no jj to ask
     return mail, int(date[1]) if date else seconds
 
 
 def _read(repo: Repo) -> str:
-    return decode_name(private.cached_bytes(repo.shared("recording")))
+    return decode_name(private.read_cache(repo.join_shared("recording")))
 
 
 def _last(repo: Repo) -> tuple[str, str, int, str] | None:
@@ -112,7 +112,7 @@ def _last(repo: Repo) -> tuple[str, str, int, str] | None:
 
 
 def _append(repo: Repo, events: list[tuple[str, str, int, str]]) -> None:
-    path = repo.shared("recording")
+    path = repo.join_shared("recording")
     data = _read(repo) + "".join(recording.line(*event) for event in events)
-    private.write(repo, path, data.encode("utf-8", "surrogateescape"))
-    private.write(repo, repo.shared(UNSHARED), b"")
+    private.write_private(repo, path, data.encode("utf-8", "surrogateescape"))
+    private.write_private(repo, repo.join_shared(UNSHARED), b"")

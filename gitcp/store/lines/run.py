@@ -55,7 +55,7 @@ def befores(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
         for key, value in entry["headers"]:
             if key == b"previous":
                 paths[entry["oid"], entry["path"]] = decode_name(
-                    patches.unquote(value.split(b" ", 1)[1])
+                    patches.unquote_name(value.split(b" ", 1)[1])
                 )
     return paths
 
@@ -115,7 +115,7 @@ def changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
     what is no revision.
     """
     try:
-        yield from patches.commits(
+        yield from patches.parse_commits(
             repo.git.stream_records(*_LOG, *patches.FORMAT, *args, sep=b"\n")
         )
     except GitError as e:
@@ -133,10 +133,10 @@ def of_paths(repo: Repo, commits: Sequence[str], paths: Sequence[bytes]) -> list
         *paths,
     )
     _, out = repo.git.run(*args, stdin="\n".join(commits).encode() + b"\n")
-    return list(patches.commits(out.split(b"\n")))
+    return list(patches.parse_commits(out.split(b"\n")))
 
 
 def compare_trees(repo: Repo, base: str, tip: str) -> list[Patch]:
     """What git says is otherwise in tip than in base, commits or trees."""
     args = "diff-tree", "-r", *_LOG[1:], "--end-of-options", base, tip, "--"
-    return patches.list_patches(repo.git.stream_records(*args, sep=b"\n"))
+    return patches.parse_patches(repo.git.stream_records(*args, sep=b"\n"))

@@ -48,7 +48,7 @@ def content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
 
 def _converted(repo: Repo, objects: Prefetched, path: str, oid: str, data: bytes) -> bytes:
     """The bytes of a file, which git would store as oid, after the person's filters."""
-    if objects.hash("blob", data) == oid:
+    if objects.hash_object("blob", data) == oid:
         return data
     if stored := objects.read(oid):
         return stored[2]
@@ -120,7 +120,7 @@ def _author(repo: Repo, who: Writer) -> Author:
     if not session_id:
         return authors.nobody(turn_id)
     try:
-        state = states.load(repo, ids.session_id(session_id)) or {}
+        state = states.load(repo, ids.check_session_id(session_id)) or {}
     except Error:
         state = {}
     metadata = {"agent": state.get("agent_type") or "", "turns": state.get("turns")}

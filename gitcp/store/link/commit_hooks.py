@@ -66,7 +66,7 @@ def rewriting(repo: Repo) -> bool:
 def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     """prepare-commit-msg(file, source, revision): match, store the verdict, name the ids."""
     source = args[1] if len(args) > 1 else ""
-    head = refs.head(repo) or shadow_refs.zeros(repo)
+    head = refs.read_head(repo) or shadow_refs.zeros(repo)
     if rewriting(repo):
         return _replayed(repo, objects, head, args)
     if source == "merge":
@@ -138,7 +138,7 @@ def _inherited(repo: Repo, objects: Objects, amended: Commit) -> tuple[list[str]
 
 
 def _staged(repo: Repo, head: str) -> Changes:
-    return commit_changes.staged(repo.hook_git, head if head.strip("0") else repo.empty_tree)
+    return commit_changes.read_staged(repo.hook_git, head if head.strip("0") else repo.empty_tree)
 
 
 def _replayed(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> Prepared:
@@ -224,7 +224,7 @@ def _obey(
     fresh = commit_changes.read_changes(objects, commit)[1]
     picked = read_commit(objects, verdict["picked"]) if verdict and "picked" in verdict else None
     if picked:  # what the conflict made of it may be a session's work
-        fresh = commit_changes.beyond(objects, fresh, [picked])
+        fresh = commit_changes.subtract_changes(objects, fresh, [picked])
         conclusion["id"] = ids[-1] if ids else place.fresh_id()
         conclusion["noted"] = not ids
     elif ids and not _has_stored(repo, objects, ids):

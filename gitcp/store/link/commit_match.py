@@ -54,7 +54,7 @@ def sessions(
     now, so the environment and the processes above may name the session that makes it.
     replay: the commit was rewritten from another one; only evidence counts.
     """
-    stash, blob = reflog.Stash(repo, objects), commit_changes.blobs_of(objects)
+    stash, blob = reflog.Stash(repo, objects), commit_changes.make_reader(objects)
     linked: dict[str, Linked] = {}
     every = markers.concerned(repo) if open_markers is None else open_markers
     named = _find_acting(every) if agent else {}
@@ -99,7 +99,7 @@ def _give_each_its_own(
     if len(writers) < 2:
         return
     _, old, _, new = changes[path]
-    content = commit_changes.blobs_of(objects)
+    content = commit_changes.make_reader(objects)
     ends = content(old) if old else b"", content(new) if new else b""
     lacking = {
         session_id

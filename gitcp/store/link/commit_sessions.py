@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.start import late
 from gitcp.store.git import commit_changes, notes, reflog
-from gitcp.store.git.commit import read_commit, rev_list
+from gitcp.store.git.commit import list_commits, read_commit
 from gitcp.store.journal import open_edits
 from gitcp.store.link import condense
 from gitcp.store.session import markers, phase
@@ -46,7 +46,7 @@ def store(
     condense.raise_if_none(failed, well)
     pairs = [(state, linked) for state, linked in well if phase.condenses(state, linked["paths"])]
     if pairs and noted:
-        notes.add(repo, objects, commit["oid"], checkpoint_id)
+        notes.add_link(repo, objects, commit["oid"], checkpoint_id)
     if pairs:
         about = repo, objects, commit, checkpoint_id, pairs, noted
         failed |= condense.condense_sessions(*about, replaced=_replaced(repo, objects, commit, old))
@@ -64,8 +64,8 @@ def _replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> list[st
 
 def list_taken_back(repo: Repo, head: str) -> list[str]:
     """The commits, newest first, that a reset to head has left, where that was the last."""
-    left = reflog.reset_from(repo, head)
-    return rev_list(repo, *_LEFT, *left, "--not", head) if left else []
+    left = reflog.list_reset_from(repo, head)
+    return list_commits(repo, *_LEFT, *left, "--not", head) if left else []
 
 
 def dismiss(

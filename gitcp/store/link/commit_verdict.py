@@ -50,7 +50,7 @@ _COPY = "copy"  # the hook's script looks for it
 
 def save(repo: Repo, verdict: Verdict) -> None:
     """Replace the worktree's stored verdict."""
-    private.write(repo, repo.own("verdict"), json.dumps(verdict).encode())
+    private.write_private(repo, repo.join_own("verdict"), json.dumps(verdict).encode())
 
 
 def tell(repo: Repo, commented: bool = False) -> None:
@@ -74,7 +74,7 @@ def refused(repo: Repo, head: str, commit: Commit) -> set[str]:
 
 def load(repo: Repo) -> Verdict | None:
     """The worktree's stored verdict; None when there is none that can be read."""
-    verdict: Verdict | None = private.cached(repo.own("verdict"), shapes.COMMIT_VERDICT)
+    verdict: Verdict | None = private.load_cache(repo.join_own("verdict"), shapes.COMMIT_VERDICT)
     return verdict
 
 
@@ -84,7 +84,7 @@ def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
     verdict = load(repo)
     if not verdict or not verdict["sessions"] or verdict["parent"] != parent:
         return False
-    taken = os.stat(repo.own("verdict")).st_mtime
+    taken = os.stat(repo.join_own("verdict")).st_mtime
     return verdict["id"] in ids and process.at_work(verdict.get("maker"), taken)
 
 
@@ -101,15 +101,15 @@ def unkept(ctx: Context) -> bool:
 
 def forget(repo: Repo) -> None:
     """Remove the stored verdict: nothing is decided about the commit that comes."""
-    private.remove(repo, repo.own("verdict"))
+    private.remove_private(repo, repo.join_own("verdict"))
 
 
 def expect_copy(repo: Repo) -> None:
     """Let the post-commit hook of the commit that comes start though no session is open: it
     has lines of others, and git has removed by then what tells so."""
-    private.write(repo, repo.own(_COPY), b"")
+    private.write_private(repo, repo.join_own(_COPY), b"")
 
 
 def copy_made(repo: Repo) -> None:
     """Nothing is expected any more."""
-    private.remove(repo, repo.own(_COPY))
+    private.remove_private(repo, repo.join_own(_COPY))

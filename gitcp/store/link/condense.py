@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from gitcp import trace
-from gitcp.core.v1.summary import strings
+from gitcp.core.v1.summary import list_strings
 from gitcp.errors import Error
 from gitcp.start import late
 from gitcp.store.git import commit_changes
@@ -89,7 +89,7 @@ def _bring_edits(
 
 def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
     ai_notes.keep(repo, [commit["oid"]])
-    if os.path.exists(repo.shared("recording-unshared")):
+    if os.path.exists(repo.join_shared("recording-unshared")):
         try:
             late.recording.share(repo, objects)
         except Error as e:  # the next commit shares it
@@ -193,7 +193,7 @@ def _moved_on(
     head: str,
 ) -> None:
     """The state goes on from a checkpoint on v1, which has this metadata of it."""
-    tasks.forget(repo, state, strings(metadata.get("tasks")))
+    tasks.forget(repo, state, list_strings(metadata.get("tasks")))
     if markers.is_home(repo, state):
         state["base_commit"] = state["attribution_base_commit"] = head
     state["last_checkpoint_id"] = checkpoint_id

@@ -50,6 +50,6 @@ def _read_model(state: State) -> str:
 
 def have_it_checked(repo: Repo) -> None:
     """Let check-message look at the message that comes: it may stay without any other text."""
-    path = repo.own("template")
+    path = repo.join_own("template")
     if not os.path.exists(path):
-        private.write(repo, path, b"")
+        private.write_private(repo, path, b"")

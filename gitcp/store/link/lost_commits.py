@@ -17,8 +17,8 @@ from gitcp.core.decide.difference import ABSENT
 from gitcp.core.upkeep.shapes import is_object_name
 from gitcp.start import late
 from gitcp.store.git import commit_changes, private, reflog
-from gitcp.store.git.commit import need_commit, read_commit, rev_list
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.commit import list_commits, need_commit, read_commit
+from gitcp.store.git.tree import Lookup, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
     """The ids that a commit with these changes on head gets again, by evidence."""
     lost = find(repo, objects, head)
     if not lost:
-        private.remove(repo, repo.own("taken-back"))
+        private.remove_private(repo, repo.join_own("taken-back"))
         return []
     search = late.candidates.Search(repo, objects, lost)
     again = search.ids(changes, head)
@@ -50,7 +50,7 @@ def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
 def find(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     """The commits with an id that HEAD, at head, has lost, oldest first, as they were listed or a
     reset since has left them."""
-    listed = private.words(repo.own("taken-back"), is_object_name)
+    listed = private.read_words(repo.join_own("taken-back"), is_object_name)
     lost = [*listed, *_reset(repo, objects, head)]
     if not lost:
         return []
@@ -67,12 +67,12 @@ def keep(repo: Repo, objects: Objects, search: Search, head: str, changes: Chang
             # What there is no time for is for the next hook.
             if search.late() or any(map(still.comes, search.edits(commit).values())):
                 pending.append(commit["oid"])
-    path = repo.own("taken-back")
+    path = repo.join_own("taken-back")
     if pending:
         trace.note("commit", f"taken back, and still to come: {pending}")
         private.write_words(repo, path, pending[-_MOST:])
     else:
-        private.remove(repo, path)
+        private.remove_private(repo, path)
 
 
 class _Pending:
@@ -80,8 +80,8 @@ class _Pending:
 
     def __init__(self, repo: Repo, objects: Objects, head: str, changes: Changes) -> None:
         self._repo, self._objects, self._changes = repo, objects, changes
-        self._look = Lookup(objects, tree_of(objects, head))
-        self._stash = reflog.Stash(repo, objects).entries()
+        self._look = Lookup(objects, find_tree(objects, head))
+        self._stash = reflog.Stash(repo, objects).list_entries()
         self._now: dict[str, Version] = {}
 
     def _after(self, path: str) -> Version:
@@ -100,7 +100,7 @@ class _Pending:
         steps = [(path, self._after(path), self._now.get(path)) for path in _paths(open_)]
         if _brings(self._objects, open_, steps):
             return True
-        stash = (entry.steps(_paths(record)) for entry in self._stash)
+        stash = (entry.list_steps(_paths(record)) for entry in self._stash)
         return any(_brings(self._objects, record, steps) for steps in stash)
 
 
@@ -121,9 +121,9 @@ def _paths(record: Iterable[Recorded]) -> list[str]:
 
 def add(repo: Repo, commits: Iterable[str]) -> None:
     """Content of these commits may be committed again: it is looked for."""
-    path = repo.own("taken-back")
+    path = repo.join_own("taken-back")
     private.write_words(
-        repo, path, list(dict.fromkeys([*private.words(path, is_object_name), *commits]))
+        repo, path, list(dict.fromkeys([*private.read_words(path, is_object_name), *commits]))
     )
 
 
@@ -132,10 +132,10 @@ def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
     applied once more, on another branch."""
     commit = need_commit(objects, oid)
     paths = commit_changes.read_changes(objects, commit)[1]
-    stash = [e for e in reflog.Stash(repo, objects).entries() if any(map(e.changes, paths))]
+    stash = [e for e in reflog.Stash(repo, objects).list_entries() if any(map(e.changes, paths))]
     for one in late.find_commits.linked(objects, oid) if stash else ():
         record = late.candidates.read_edits(repo, objects, one, commit)
-        if any(_brings(objects, record, entry.steps(_paths(record))) for entry in stash):
+        if any(_brings(objects, record, entry.list_steps(_paths(record))) for entry in stash):
             add(repo, [oid])
             return
 
@@ -147,22 +147,22 @@ def _at(repo: Repo) -> str:
 def _looked(repo: Repo) -> bool:
     """Whether ORIG_HEAD is the file that was looked at last."""
     try:
-        return os.path.samefile(_at(repo), repo.own("orig-head"))
+        return os.path.samefile(_at(repo), repo.join_own("orig-head"))
     except OSError:
         return False
 
 
 def look_again(repo: Repo, head: str) -> None:
     """Where HEAD is what ORIG_HEAD names, a reset from there leaves that file: look at it then."""
-    if private.words(_at(repo), is_object_name) == [head]:
-        private.remove(repo, repo.own("orig-head"))
+    if private.read_words(_at(repo), is_object_name) == [head]:
+        private.remove_private(repo, repo.join_own("orig-head"))
 
 
 def _look(repo: Repo, *, seen: bool) -> None:
     """ORIG_HEAD as it is now has been looked at, or is to be looked at again.  Where the file
     system has no hard links, it always is."""
-    mark = repo.own("orig-head")
-    private.remove(repo, mark)
+    mark = repo.join_own("orig-head")
+    private.remove_private(repo, mark)
     if seen:
         try:
             repo.make_folder(os.path.dirname(mark))
@@ -174,25 +174,27 @@ def _look(repo: Repo, *, seen: bool) -> None:
 def _reset(repo: Repo, objects: Objects, head: str) -> list[str]:
     """The commits that only ORIG_HEAD has, oldest first; looked at once.  One whose ids are on
     commits that took its place, as after a rebase, is not lost."""
-    orig = "".join(private.words(_at(repo), is_object_name))
+    orig = "".join(private.read_words(_at(repo), is_object_name))
     # At HEAD nothing is taken back yet, but it may be, and git leave the file that says so.
     if not orig or (orig != head and _looked(repo)):
         return []
     _look(repo, seen=orig != head)
     # A stash, too, ends in a reset: the reflog tells of those before it.
-    resets = [old for old, _, why in reflog.head(repo)[-_RECENT:] if why.startswith(b"reset:")]
+    resets = [
+        old for old, _, why in reflog.list_head_moves(repo)[-_RECENT:] if why.startswith(b"reset:")
+    ]
     tips = [oid for oid in dict.fromkeys([*resets, orig]) if read_commit(objects, oid)]
     if not tips:
         return []
     args = ["--first-parent", f"--max-count={_MOST}", *tips]
     born = head.strip("0")
-    lost = rev_list(repo, *args, *([f"^{head}"] if born else []))[::-1]
+    lost = list_commits(repo, *args, *([f"^{head}"] if born else []))[::-1]
     return _not_replaced(repo, objects, lost, head, tips) if lost and born else lost
 
 
 def _not_replaced(
     repo: Repo, objects: Objects, lost: list[str], head: str, tips: Iterable[str]
 ) -> list[str]:
-    fresh = rev_list(repo, f"--max-count={_MOST}", head, *(f"^{oid}" for oid in tips))
+    fresh = list_commits(repo, f"--max-count={_MOST}", head, *(f"^{oid}" for oid in tips))
     there = {one for oid in fresh for one in late.find_commits.linked(objects, oid)}
     return [oid for oid in lost if not there.issuperset(late.find_commits.linked(objects, oid))]

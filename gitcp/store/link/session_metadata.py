@@ -9,7 +9,7 @@ from gitcp.agents import find_client, subagent_transcript
 from gitcp.console import notice
 from gitcp.core.credit import entries
 from gitcp.core.transcript import tokens
-from gitcp.core.v1.summary import load
+from gitcp.core.v1.summary import parse_json
 from gitcp.errors import Error, InputError
 from gitcp.record import format_now
 from gitcp.start import late
@@ -102,7 +102,7 @@ def task_files(
     blobs, elsewhere = _kept_tasks(repo, objects, parent, state), set()
     for path, data in blobs.items():
         if path.endswith("/checkpoint.json"):
-            agent = (load(data) or {}).get("agent_id")
+            agent = (parse_json(data) or {}).get("agent_id")
             work = entries.written(credit.lines, agent) if isinstance(agent, str) else set()
             if work and not any(one in changes for one in work):
                 elsewhere.add(path.split("/")[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.errors import GitError
 from gitcp.store.git import commit_changes, notes, reflog, refs
-from gitcp.store.git.commit import read_commit, rev_list
+from gitcp.store.git.commit import list_commits, read_commit
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit_match, commit_verdict, condense
 from gitcp.store.match import candidates, commit_memory
@@ -46,7 +46,7 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
     """
     if not markers.unsettled(state):
         return
-    moves = reflog.head(repo)
+    moves = reflog.list_head_moves(repo)
     last = moves[-1][1] if moves else old
     unlogged = set(between(repo, last, new)) if last != new else set[str]()
     here = _made_here(moves).union(unlogged).difference(commit_memory.read_judged(repo))
@@ -83,7 +83,7 @@ def link_one(
     if commit_verdict.pending(repo, ids, parent):
         return ""  # its own post-commit is about to come
     had = [old for oid in olds if (old := read_commit(objects, oid))]
-    fresh, replay = commit_changes.beyond(objects, changes, had), bool(olds) or not logged
+    fresh, replay = commit_changes.subtract_changes(objects, changes, had), bool(olds) or not logged
     matched = commit_match.sessions(repo, objects, fresh, parent, own, agent=False, replay=replay)
     linked = matched.get(session_id) or _decided(repo, parent, ids, session_id)
     if not linked or not phase.condenses(state, linked["paths"]):
@@ -92,7 +92,7 @@ def link_one(
     if not dry_run:
         trace.note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
         if not ids:
-            notes.add(repo, objects, commit["oid"], checkpoint_id)
+            notes.add_link(repo, objects, commit["oid"], checkpoint_id)
         pair = [(state, linked)]
         condense.condense_sessions(repo, objects, commit, checkpoint_id, pair, noted=not ids)
     return checkpoint_id
@@ -138,17 +138,17 @@ def between(repo: Repo, old: str, new: str) -> list[str]:
     branch."""
     args = ("--first-parent", f"--max-count={_MOST}", new)
     if not old.strip("0"):
-        return rev_list(repo, *args)
+        return list_commits(repo, *args)
     status, _ = repo.git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1, 128))
-    if status and reflog.committed_since(repo, old) != new:
+    if status and reflog.find_committed_head(repo, old) != new:
         return []
-    return rev_list(repo, *args, f"^{old}")
+    return list_commits(repo, *args, f"^{old}")
 
 
 def made_here(repo: Repo) -> set[str]:
     """The commits that HEAD's reflog calls made in this worktree, whatever made them: not
     pulled, merged in, reset to or switched to."""
-    return _made_here(reflog.head(repo))
+    return _made_here(reflog.list_head_moves(repo))
 
 
 def _made_here(moves: Sequence[reflog.Move]) -> set[str]:
@@ -189,7 +189,7 @@ def _link_each(
 ) -> Iterator[tuple[State, str, str]]:
     """(session's state, commit, checkpoint) of what sessions have in commits of a range; without
     a range, in those made since the session looked last: what was there before is not its work."""
-    head = refs.head(repo) or ""
+    head = refs.read_head(repo) or ""
     commits = _unjudged(repo, objects, head, among)
     for state in states if commits else ():
         since = None if among else {*between(repo, state.get("base_commit") or "", head)}
@@ -224,7 +224,7 @@ def _unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[Commi
     if not (among or head):
         return []
     try:
-        oids = rev_list(repo, "--first-parent", "--reverse", f"--max-count={_RANGE}", *where)
+        oids = list_commits(repo, "--first-parent", "--reverse", f"--max-count={_RANGE}", *where)
     except GitError as e:
         raise e.plain() from None
     if not among:

@@ -16,7 +16,7 @@ from gitcp.core.lines import moves
 from gitcp.core.v1 import summary
 from gitcp.store.git import commit_changes
 from gitcp.store.git.commit import read_commit
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.match import commit_memory
 from gitcp.store.v1 import committed_read, committed_refs, find_commits
 
@@ -105,7 +105,7 @@ def _leave_foreign_lines(
                     numbers.update(range(first, last + 1))
     for path, entry in by_path.items() if credited else ():
         mine = written.get((path, entry["oid"] or ""))
-        text = commit_changes.content(objects, entry["oid"]) if mine is not None else None
+        text = commit_changes.read_content(objects, entry["oid"]) if mine is not None else None
         if mine is not None and text is not None and not line_evidence.binary(text):
             lines = enumerate(text.split(b"\n"), 1)
             entry["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in mine)
@@ -139,7 +139,7 @@ def match_edits(
 
     gone: whether the commit's parent lacks a path: a file that it has by another name is
     compared by that."""
-    blobs = commit_changes.blobs_of(objects)
+    blobs = commit_changes.make_reader(objects)
     return overlap.match(_rename(record, changes, blobs, gone), changes, blobs, gone)["shared"]
 
 
@@ -147,7 +147,7 @@ def concerns(
     objects: Objects, record: list[Recorded], changes: Changes, gone: Callable[[str], bool]
 ) -> bool:
     """Whether a commit with these changes changes a file of some edits, be it by another name."""
-    blob = commit_changes.blobs_of(objects)
+    blob = commit_changes.make_reader(objects)
     paths = {entry["path"]: entry["oid"] for entry in _rename(record, changes, blob, gone)}
     come = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
     left = {path: oid for path, oid in paths.items() if oid}
@@ -183,7 +183,7 @@ def tell_how(record: Iterable[Recorded], changes: Changes) -> str:
 
 def is_gone(objects: Objects, parent: str) -> Callable[[str], bool]:
     """To ask whether a commit lacks a path."""
-    there = Lookup(objects, tree_of(objects, parent))
+    there = Lookup(objects, find_tree(objects, parent))
     return lambda path: there(path) is None
 
 

@@ -22,25 +22,25 @@ _MOST = 200  # commits remembered
 
 def read_judged(repo: Repo) -> list[str]:
     """The oids of the commits judged in this worktree, oldest first."""
-    return private.words(repo.own("judged"), shapes.is_object_name)
+    return private.read_words(repo.join_own("judged"), shapes.is_object_name)
 
 
 def add_judged(repo: Repo, commit: str, parent: str) -> None:
     """Remember that everything that follows from this commit is done."""
     earlier = [oid for oid in read_judged(repo) if oid != commit]
-    private.write_words(repo, repo.own("judged"), [*earlier, commit][-_MOST:])
+    private.write_words(repo, repo.join_own("judged"), [*earlier, commit][-_MOST:])
     if read_looked(repo) == parent:
         write_looked(repo, commit)
 
 
 def read_looked(repo: Repo) -> str:
     """Where HEAD was when no commit here was left to be judged, '' when that is not known."""
-    return "".join(private.words(repo.own("looked"), shapes.is_object_name))
+    return "".join(private.read_words(repo.join_own("looked"), shapes.is_object_name))
 
 
 def write_looked(repo: Repo, head: str) -> None:
     """Remember that no commit up to head is left to be judged, for any session not at work."""
-    private.write_words(repo, repo.own("looked"), [head])
+    private.write_words(repo, repo.join_own("looked"), [head])
 
 
 def is_unseen(repo: Repo, head: str) -> bool:
@@ -50,10 +50,10 @@ def is_unseen(repo: Repo, head: str) -> bool:
 
 def read_refused(repo: Repo) -> set[str]:
     """The ids that a person refused in this repository: nothing but `gitcp link` links them."""
-    return set(private.words(repo.shared("dismissed"), shapes.is_short_id))
+    return set(private.read_words(repo.join_shared("dismissed"), shapes.is_short_id))
 
 
 def write_refused(repo: Repo, ids: Iterable[str], allowed: str = "") -> None:
     """Remember that the person refuses these as well, and no longer the one that is allowed."""
     refused = {*read_refused(repo), *ids} - {allowed}
-    private.write_words(repo, repo.shared("dismissed"), sorted(refused))
+    private.write_words(repo, repo.join_shared("dismissed"), sorted(refused))

@@ -71,7 +71,7 @@ def objects(repo: Repo) -> Iterator[tuple[str, float]]:
     for name in kept.list_packs(repo):
         path = os.path.join(folder, f"{name}.idx")
         try:
-            entries, at = packfile.parse(files.peek(path), width), os.stat(path).st_mtime
+            entries, at = packfile.parse_index(files.peek(path), width), os.stat(path).st_mtime
         except (ValueError, OSError):
             continue  # joined with others meanwhile, or damaged: fsck says so
         yield from ((oid, at) for oid in entries)
@@ -80,7 +80,7 @@ def objects(repo: Repo) -> Iterator[tuple[str, float]]:
 def _without(repo: Repo, name: str, gone: set[str], destroyed: bool) -> None:
     """Keep another pack instead of the one of that name, without the objects that are gone."""
     path, width = os.path.join(kept.folder(repo), name), len(repo.empty_tree) // 2
-    entries = packfile.parse(files.peek(f"{path}.idx"), width)
+    entries = packfile.parse_index(files.peek(f"{path}.idx"), width)
     if gone.isdisjoint(entries):
         return
     ends = sorted([*(offset for offset, _ in entries.values()), _size(path) - width])
@@ -101,7 +101,7 @@ def _copy(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None
     """Put a pack in place that has these objects of another: oid -> (begin, end, crc)."""
     new = os.path.join(kept.workshop(repo), f"pack-{os.getpid()}-left")
     entries: dict[str, packfile.Entry] = {}
-    head = packfile.head(len(spans))
+    head = packfile.build_head(len(spans))
     digest, size = kept.hasher(repo.algo)(head), len(head)
     with open(f"{path}.pack", "rb") as source, open(f"{new}.pack", "wb") as target:
         target.write(head)
@@ -117,5 +117,7 @@ def _copy(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None
         target.flush()
         files.sync_file(target.fileno())
     trailer = bytes(digest.digest())
-    kept.write(f"{new}.idx", packfile.index(entries, trailer, kept.hasher(repo.algo)), durable=True)
+    kept.write(
+        f"{new}.idx", packfile.build_index(entries, trailer, kept.hasher(repo.algo)), durable=True
+    )
     kept.place(repo, trailer.hex(), new)

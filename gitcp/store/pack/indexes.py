@@ -59,7 +59,7 @@ class Index:
         number = self._number(oid)
         if number < 0:
             return b""
-        offset = self._read(4, packfile.offset_at(self._head, len(oid) // 2, number))
+        offset = self._read(4, packfile.locate_offset(self._head, len(oid) // 2, number))
         try:
             if self._pack < 0:
                 self._pack = os.open(f"{self._path}.pack", os.O_RDONLY | os.O_CLOEXEC)
@@ -69,8 +69,8 @@ class Index:
 
     def _number(self, oid: str) -> int:
         """Which object of the pack one is by its oid, -1 where the pack has none."""
-        start, end = packfile.bucket(self._head, oid)
-        number = packfile.position(self._read(end - start, start), oid)
+        start, end = packfile.find_bucket(self._head, oid)
+        number = packfile.find_position(self._read(end - start, start), oid)
         before = (start - packfile.HEAD) // (len(oid) // 2)
         return number if number < 0 else before + number
 
@@ -102,7 +102,7 @@ def add(repo: Repo, name: str, data: bytes) -> None:
         try:
             size = os.fstat(fd).st_size
             if not size:
-                repo.share(path)
+                repo.share_file(path)
             if size < _MOST:
                 os.write(fd, b"%s %d\n%s" % (name.encode(), len(data), data))
         finally:
@@ -140,4 +140,4 @@ def _read_file(repo: Repo) -> dict[str, bytes]:
 
 
 def _path(repo: Repo) -> str:
-    return repo.shared("indexes")
+    return repo.join_shared("indexes")

@@ -35,7 +35,7 @@ def folder(repo: Repo) -> str:
 def workshop(repo: Repo) -> str:
     """Where a pack is made before it is put there, a directory that is there: beside the objects
     where those are aside.  Raises OSError."""
-    place = repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.shared("tmp")
+    place = repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.join_shared("tmp")
     repo.make_folder(place)
     return place
 
@@ -52,7 +52,7 @@ def place(repo: Repo, name: str, path: str) -> None:
         ends.insert(0, ".keep")
     try:
         for end in ends:
-            repo.share(path + end)
+            repo.share_file(path + end)
             _move(path + end, to + end)
             moved.append(end)
     except OSError:
@@ -68,10 +68,10 @@ def _borrows(repo: Repo) -> bool:
 
 
 def _enlist(repo: Repo, name: str) -> None:
-    listed = repo.shared("packs", name)
+    listed = repo.join_shared("packs", name)
     repo.make_folder(os.path.dirname(listed))
     write(listed, b"")
-    repo.share(listed)
+    repo.share_file(listed)
 
 
 def _move(path: str, to: str) -> None:
@@ -134,7 +134,7 @@ def list_packs(repo: Repo, ours: Container[str] = ()) -> list[str]:
         for name in kept:
             _enlist(repo, name)
             files.remove_file(os.path.join(there, f"{name}.keep"))
-    return list(dict.fromkeys([*kept, *files.list_names(repo.shared("packs"))]))
+    return list(dict.fromkeys([*kept, *files.list_names(repo.join_shared("packs"))]))
 
 
 def list_kept(repo: Repo) -> list[str]:
@@ -146,7 +146,7 @@ def list_kept(repo: Repo) -> list[str]:
 def leave(repo: Repo, name: str) -> None:
     """From now on a pack is git's, to prune and to pack as it likes."""
     files.remove_file(os.path.join(folder(repo), f"{name}.keep"))
-    files.remove_file(repo.shared("packs", name))
+    files.remove_file(repo.join_shared("packs", name))
 
 
 def _is_ours(path: str) -> bool:

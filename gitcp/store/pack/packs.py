@@ -60,7 +60,7 @@ class Packs:
         if oid in self._entries:
             return
         self._room()
-        head, packed = packfile.object_head(kind, len(data)), zlib.compress(data, 1)
+        head, packed = packfile.build_object_head(kind, len(data)), zlib.compress(data, 1)
         self._parts += (head, packed)
         self._has(oid, zlib.crc32(packed, zlib.crc32(head)), self._size + len(head) + len(packed))
         if self._size - self._written > _HELD:
@@ -71,7 +71,7 @@ class Packs:
         self._room()
         fd = self._write()
         digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
-        packed = packfile.object_head("blob", size)
+        packed = packfile.build_object_head("blob", size)
         at, crc, left = self._size, 0, size
         try:
             while left and (data := f.read(min(left, _PIECE))):
@@ -107,7 +107,7 @@ class Packs:
             return False
         fd, path = self._write(), self._path
         trailer = self._sealed(fd)
-        index = packfile.index(self._entries, trailer, self._hasher)
+        index = packfile.build_index(self._entries, trailer, self._hasher)
         kept.write(f"{path}.idx", index)
         self._place(trailer.hex(), path, index)
         trace.note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
@@ -124,7 +124,10 @@ class Packs:
 
     def _are_many(self) -> bool:
         repo = self._repo
-        some = self._indexes or [*kept.list_kept(repo), *files.list_names(repo.shared("packs"))]
+        some = self._indexes or [
+            *kept.list_kept(repo),
+            *files.list_names(repo.join_shared("packs")),
+        ]
         return len(some) > MOST and len(self._ours()) > MOST
 
     def abandon(self) -> None:
@@ -222,7 +225,7 @@ class Packs:
 
     def _sealed(self, fd: int) -> bytes:
         """Give the pack its head and the hash of all that is in it; return that."""
-        head = packfile.head(len(self._entries))
+        head = packfile.build_head(len(self._entries))
         files.write_at(fd, head, 0)
         os.ftruncate(fd, self._size)  # a file that shrank while it was read
         digest, at = self._hasher(head), packfile.START

@@ -32,7 +32,7 @@ def bind_scratch(repo: Repo, only: bool = True) -> Iterator[Repo]:
             "GIT_OBJECT_DIRECTORY": folder,
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates,
         }
-        yield repo.bound(place)
+        yield repo.copy_with(place)
 
 
 def _takes_packs(repo: Repo) -> bool:

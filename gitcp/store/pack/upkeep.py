@@ -91,12 +91,12 @@ def _join(repo: Repo, folder: str, packs: list[str]) -> None:
                 entries[oid] = size, crc
                 bodies.append(body)
                 size += len(body)
-    data = b"".join([packfile.head(len(entries)), *bodies])
+    data = b"".join([packfile.build_head(len(entries)), *bodies])
     trailer = bytes(hasher(data).digest())
-    path = repo.shared("tmp", f"pack-{os.getpid()}-joined")
+    path = repo.join_shared("tmp", f"pack-{os.getpid()}-joined")
     try:
         kept.write(f"{path}.pack", data + trailer, durable=True)
-        index = packfile.index(entries, trailer, hasher)
+        index = packfile.build_index(entries, trailer, hasher)
         kept.write(f"{path}.idx", index, durable=True)
         kept.place(repo, trailer.hex(), path)
     finally:
@@ -115,7 +115,7 @@ def _read_pack(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
     if kept.hasher(repo.algo)(data[:-width]).digest() != data[-width:]:
         return None
     try:
-        entries = packfile.parse(files.peek(f"{path}.idx"), width)
+        entries = packfile.parse_index(files.peek(f"{path}.idx"), width)
     except ValueError:
         return None
     by_offset = sorted((offset, crc, oid) for oid, (offset, crc) in entries.items())
@@ -130,7 +130,7 @@ def sweep(repo: Repo) -> None:
     for name in kept.list_packs(repo):
         path = os.path.join(folder, name)
         if not os.path.exists(f"{path}.idx"):
-            if max(_age(f"{path}.keep"), _age(repo.shared("packs", name))) > _STRAY:
+            if max(_age(f"{path}.keep"), _age(repo.join_shared("packs", name))) > _STRAY:
                 _remove(repo, folder, name)
         elif _age(f"{path}.idx") > _KEPT:
             kept.leave(repo, name)

@@ -68,7 +68,9 @@ def take_back(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str
     """Take a link that a search made off a commit that has nothing of the checkpoint, and off
     its note in every clone; say so, '' where it is not there any more."""
     commit = read_commit(objects, oid)
-    if commit is None or checkpoint_id not in notes.parse(notes.text_on(objects, oid) or b""):
+    if commit is None or checkpoint_id not in notes.parse_note(
+        notes.read_note(objects, oid) or b""
+    ):
         return ""
     why = "no work of it"
     _note(repo, objects, commit, "fsck", checkpoint_id, links.remove_link, checkpoint_id, why)
@@ -84,9 +86,9 @@ def _note(
     edit: Callable[..., bytes],
     *args: str,
 ) -> None:
-    before = notes.text_on(objects, commit["oid"])
-    notes.change(repo, objects, commit["oid"], lambda note: edit(note or b"", *args))
-    after = notes.text_on(objects, commit["oid"])
+    before = notes.read_note(objects, commit["oid"])
+    notes.edit_note(repo, objects, commit["oid"], lambda note: edit(note or b"", *args))
+    after = notes.read_note(objects, commit["oid"])
     if before != after:
         old, new = (
             None if text is None else objects.write("blob", text) for text in (before, after)

@@ -33,7 +33,7 @@ _TRIES = 5
 
 def head(repo: Repo) -> str:
     """The oid of HEAD; zeros when unborn."""
-    return refs.head(repo) or shadow_refs.zeros(repo)
+    return refs.read_head(repo) or shadow_refs.zeros(repo)
 
 
 def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str) -> None:
@@ -131,7 +131,7 @@ def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> N
         trace.note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
     edits = place.rename(repo, objects, tip, now)
-    refs.update(repo, edits, "gitcp: base moved")
+    refs.update_refs(repo, edits, "gitcp: base moved")
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:
             stream["ref"], stream["base_commit"] = edits[0][0], now

@@ -12,7 +12,7 @@ from gitcp.core.decide import relink_rules
 from gitcp.core.message import trailers
 from gitcp.errors import GitError
 from gitcp.store.git import commit_changes
-from gitcp.store.git.commit import read_commit, rev_list
+from gitcp.store.git.commit import list_commits, read_commit
 from gitcp.store.match import candidates, commit_memory
 from gitcp.store.v1 import committed_list, committed_refs, find_commits
 
@@ -41,7 +41,7 @@ def find_lost(repo: Repo, objects: Objects, among: str = "") -> list[Pair]:
 def count_lately(repo: Repo, objects: Objects) -> int:
     """How many links could be found again of commits that only HEAD's recent past has: what a
     glance tells, where find_lost() reads all that is stored."""
-    if not os.path.exists(repo.shared("linked")):
+    if not os.path.exists(repo.join_shared("linked")):
         return 0
     gone = _list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")
     stored = [one for one in gone if committed_refs.find(repo, objects, one)]
@@ -99,7 +99,7 @@ def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:
 def _list_commits(repo: Repo, among: str, most: int) -> list[str]:
     where = ("--end-of-options", among, "--") if among else ("--exclude=entire/*", "--branches")
     try:
-        return rev_list(repo, "--no-merges", f"--max-count={most}", *where)
+        return list_commits(repo, "--no-merges", f"--max-count={most}", *where)
     except GitError as e:
         raise e.plain() from None
 

@@ -74,7 +74,7 @@ def _inherited(case: Case, old: str, new: str) -> list[str]:
 def write_links(repo: Repo, objects: Objects, links: Iterable[Pair]) -> None:
     """Note links on their commits."""
     for link in links:
-        notes.add(repo, objects, link["commit"], link["checkpoint_id"])
+        notes.add_link(repo, objects, link["commit"], link["checkpoint_id"])
 
 
 def _take_away(repo: Repo, objects: Objects, new: str, olds: Sequence[str]) -> None:
@@ -83,7 +83,7 @@ def _take_away(repo: Repo, objects: Objects, new: str, olds: Sequence[str]) -> N
     there = find_commits.linked(objects, new) if olds else ()
     for one, why in find_commits.refused(objects, olds).items() if there else ():
         if one in there:
-            notes.take_away(repo, objects, new, one, why)
+            notes.deny_link(repo, objects, new, one, why)
 
 
 def settle(ctx: Context, but: str = "") -> int:

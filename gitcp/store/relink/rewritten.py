@@ -8,7 +8,7 @@ from gitcp import jj, trace
 from gitcp.core.upkeep.shapes import is_object_name
 from gitcp.errors import Error
 from gitcp.store.git import private, reflog
-from gitcp.store.git.commit import read_commit, rev_list
+from gitcp.store.git.commit import list_commits, read_commit
 from gitcp.store.link import commit_hooks
 from gitcp.store.v1 import find_commits
 
@@ -66,14 +66,14 @@ def _replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[st
     if not onto:
         return list(olds), None
     args = ("--reverse", f"--max-count={_MOST}", f"^{onto}")
-    were = set(rev_list(repo, *args, before)) if before else None
-    return rev_list(repo, *args, "HEAD"), were
+    were = set(list_commits(repo, *args, before)) if before else None
+    return list_commits(repo, *args, "HEAD"), were
 
 
 def _noted(repo: Repo, name: str) -> str:
     """What git has noted of a rebase that is under way, '' where it has not."""
     folders = (os.path.join(repo.git_dir, way) for way in ("rebase-merge", "rebase-apply"))
-    words = (private.words(os.path.join(folder, name), is_object_name) for folder in folders)
+    words = (private.read_words(os.path.join(folder, name), is_object_name) for folder in folders)
     return next((one[0] for one in words if one), "")
 
 
@@ -86,7 +86,7 @@ def _with_amended(
 ) -> dict[str, list[str]]:
     """The olds with what a rebase amended itself: of a commit that it goes on to amend, behind an
     exec, git tells as it was before, and of one it left in its place and then amended nothing."""
-    moves = reflog.head(repo) if added else []
+    moves = reflog.list_head_moves(repo) if added else []
     came = {new: old for old, new, _ in moves if old != new}
     every = dict(olds)
     for new in added:
@@ -108,7 +108,7 @@ def list_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> dict[str, l
     """The nearest commits with a link that jj made each of these of (`jj evolog`), in its order;
     jj runs no hooks.  One jj process; {} where it cannot be asked."""
     try:
-        sources = jj.predecessors(repo.jj_root, commits)
+        sources = jj.list_predecessors(repo.jj_root, commits)
     except Error as e:
         trace.note("jj", str(e))
         return {}

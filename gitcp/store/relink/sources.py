@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gitcp.errors import Error
 from gitcp.store.git import reflog
-from gitcp.store.git.commit import need_commit, read_commit, rev_list
+from gitcp.store.git.commit import list_commits, need_commit, read_commit
 from gitcp.store.git.tree import Lookup
 from gitcp.store.link import commit_verdict, lost_commits
 from gitcp.store.match import candidates, commit_memory
@@ -66,7 +66,7 @@ class Case:
         if self._fresh is None:
             args = ("--first-parent", "--reverse", "--no-merges", f"--max-count={_MOST}")
             there = self.since and read_commit(self.objects, self.since)
-            oids = rev_list(self.repo, *args, self.head, f"^{self.since}") if there else []
+            oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if there else []
             judged = set(commit_memory.read_judged(self.repo)) if oids else ()
             self._fresh = [oid for oid in oids if oid not in judged]
         return self._fresh
@@ -101,7 +101,7 @@ def list_split(case: Case) -> Iterator[Candidates]:
 def list_killed(case: Case) -> Iterator[Candidates]:
     """Commits that were amended and whose last hook was killed.  A line that the person took out
     stays out."""
-    everywhere, entries = commit_memory.read_refused(case.repo), reflog.head(case.repo)
+    everywhere, entries = commit_memory.read_refused(case.repo), reflog.list_head_moves(case.repo)
     seen = [at for at, (_, new, _) in enumerate(entries) if new == case.since]
     for old, new, reason in entries[seen[-1] + 1 if seen else 0 :]:
         after = read_commit(case.objects, new) if reason.startswith(b"commit (amend)") else None
@@ -155,7 +155,7 @@ def list_lost(case: Case) -> Iterator[Candidates]:
 def _beside(case: Case, fresh: Sequence[str]) -> list[Commit]:
     """The commits with an id that were made here, or are on a branch, and that HEAD has not,
     where none of the commits that came to it has the id."""
-    moves = reflog.head(case.repo)[-_MOST:]
+    moves = reflog.list_head_moves(case.repo)[-_MOST:]
     tips = dict.fromkeys(new for _, new, _ in moves if read_commit(case.objects, new))
     there = {one for oid in fresh for one in find_commits.linked(case.objects, oid)}
     return [
@@ -174,8 +174,10 @@ def list_merged(case: Case) -> Iterator[Candidates]:
         target, head = case.onto
         raise Error(f"'{target}' and '{head}' have no commit in common")
     args = ("--reverse", "--no-merges", f"--max-count={_RANGE}", f"^{out.decode().split()[0]}")
-    search = _search(case, rev_list(case.repo, *args, tip), _LONG)
-    yield Candidates(rev_list(case.repo, *args, merged) if search.commits else (), search=search)
+    search = _search(case, list_commits(case.repo, *args, tip), _LONG)
+    yield Candidates(
+        list_commits(case.repo, *args, merged) if search.commits else (), search=search
+    )
 
 
 def _search(case: Case, olds: Collection[str], seconds: float) -> Search:

@@ -26,7 +26,7 @@ def remove(repo: Repo, path: str, seconds: int) -> str:
         shutil.rmtree(path)
         return "removed the directory"
     before = os.lstat(path)
-    aside = repo.shared("tmp", f"aside-{os.getpid()}-{before.st_ino}")
+    aside = repo.join_shared("tmp", f"aside-{os.getpid()}-{before.st_ino}")
     repo.make_folder(os.path.dirname(aside))
     os.rename(path, aside)
     after = os.lstat(aside)

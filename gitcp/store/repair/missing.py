@@ -33,9 +33,9 @@ def lacking(repo: Repo, name: str, *options: str) -> set[str]:
     try:
         _, out = repo.git.run(*WALK, *options, "--end-of-options", name)
     except GitError:
-        return {refs.read(repo, name) or name}
+        return {refs.read_ref(repo, name) or name}
     missing = {decode_name(line[1:]) for line in out.splitlines() if line.startswith(b"?")}
-    return partial.unpromised(repo, [name], missing)
+    return partial.list_unpromised(repo, [name], missing)
 
 
 def log_of(repo: Repo, ref: str) -> list[str]:
@@ -71,14 +71,14 @@ def write_again(repo: Repo, objects: Objects, gone: set[str]) -> set[str]:
     their oids."""
     done: set[str] = set()
     for data in (*_transcripts(repo), *_files(repo, gone)):
-        oid = objects.hash("blob", data)
+        oid = objects.hash_object("blob", data)
         if oid in gone:
             done.add(objects.write("blob", data))
     return done
 
 
 def _transcripts(repo: Repo) -> Iterator[bytes]:
-    for name in files.list_names(repo.shared("transcript")):
+    for name in files.list_names(repo.join_shared("transcript")):
         stem = name.removesuffix(".json")
         if stem == name:
             continue

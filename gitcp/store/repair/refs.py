@@ -36,7 +36,10 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
     """Put a ref that has no commit back to the last one that its reflog knows, or take it away;
     what was done, '' where it has one by now."""
     with exclusive(repo, _LOCKS.get(ref) or shadow_refs.lock_of(repo, ref)):
-        path, at = os.path.join(os.fsencode(repo.common), encode_name(ref)), refs.read(repo, ref)
+        path, at = (
+            os.path.join(os.fsencode(repo.common), encode_name(ref)),
+            refs.read_ref(repo, ref),
+        )
         log = missing.log_of(repo, ref)
         if (at and is_commit(objects, at)) or not (at or log or os.path.isfile(path)):
             return ""
@@ -45,11 +48,11 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
             os.rename(path, encode_name(aside))
         else:
             aside = missing.note(repo, ref, at or "", log)
-        packed = refs.read(repo, ref)  # what the file stood before
+        packed = refs.read_ref(repo, ref)  # what the file stood before
         known = (oid for oid in [*log, packed or ""] if is_commit(objects, oid))
         oid = next(known, None)
         if oid != packed:
-            refs.update(repo, [(ref, oid, packed)], "gitcp: fsck")
+            refs.update_refs(repo, [(ref, oid, packed)], "gitcp: fsck")
         if oid is None and os.path.isfile(logged := os.path.join(repo.common, "logs", ref)):
             os.rename(logged, choose_place_aside(repo.common, f"logs/{ref}"))
     return f"{f'put it back to {oid[:7]}, ' if oid else ''}moved what stood there to '{aside}'"
@@ -65,7 +68,7 @@ def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
     """Make the branch of checkpoints, or the ref of one, whole again; what was done, '' where it
     is whole."""
     with exclusive(repo, "v1"):
-        old = refs.read(repo, ref)
+        old = refs.read_ref(repo, ref)
         gone = missing.lacking(repo, ref) if old else set()
         if old is None or not gone:
             return ""
@@ -144,7 +147,7 @@ def _entries(objects: Objects, oid: str) -> Tree:
 
 def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
     """Write the history of a session's edits anew, as far as it can be read; what was done."""
-    old = refs.read(repo, ref)
+    old = refs.read_ref(repo, ref)
     if old is None:
         return ""
     gone, count = missing.lacking(repo, ref), 0
@@ -154,7 +157,7 @@ def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
         if tree:
             above = [tip] if tip else []
             tip, count = write_commit(objects, repo, tree, above, commit["message"]), count + 1
-    refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
+    refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
     return f"wrote {count} turns again without {len(gone)} lost objects"
 
 

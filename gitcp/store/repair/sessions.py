@@ -51,7 +51,7 @@ def _forgotten(repo: Repo, session_id: str) -> str:
     marker = markers.path(repo, session_id)
     if os.path.lexists(marker):
         return f"moved the marker to '{move_aside(repo.common, marker)}'"
-    return f"moved what could not be read to '{repo.shared('corrupt')}'"
+    return f"moved what could not be read to '{repo.join_shared('corrupt')}'"
 
 
 def keep_promise(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
@@ -97,5 +97,5 @@ def mend_journal(repo: Repo, _: Objects, path: str) -> str:
         aside = move_aside(repo.common, path)
         lines = [line for line in data.splitlines(True) if entries.load(line)]
         if lines:
-            private.write(repo, path, b"".join(lines))
+            private.write_private(repo, path, b"".join(lines))
     return f"kept {len(lines)} lines, moved it to '{aside}'"

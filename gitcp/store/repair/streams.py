@@ -15,7 +15,7 @@ from gitcp.lock import exclusive
 from gitcp.record import encode_name
 from gitcp.store.git import refs
 from gitcp.store.git.commit import parse_commit, read_commit, write_commit
-from gitcp.store.git.tree import TREE, Lookup, edit_tree, read_tree, tree_of, write_tree
+from gitcp.store.git.tree import TREE, Lookup, edit_tree, find_tree, read_tree, write_tree
 from gitcp.store.pack.dropping import forget_logs
 from gitcp.store.repair import missing
 from gitcp.store.session import state as states
@@ -45,7 +45,7 @@ def is_stream(ref: str) -> bool:
 def mend(repo: Repo, objects: Objects, ref: str) -> str:
     """Make a stream whole again; what was done, '' where it is whole or the person's."""
     with exclusive(repo, shadow_refs.lock_of(repo, ref)):
-        old = refs.read(repo, ref)
+        old = refs.read_ref(repo, ref)
         gone = missing.lacking(repo, ref) if old else set()
         if old is None or not gone:
             return ""
@@ -60,8 +60,8 @@ def mend(repo: Repo, objects: Objects, ref: str) -> str:
         rebuilder = Rebuilder(repo, objects)
         tip = _rebuild(repo, rebuilder, commits)
         tip = _complete(repo, objects, rebuilder, tip, named)
-        refs.update(repo, [(ref, tip, old)], "gitcp: fsck")
-        name = ids.stream_name(ref)
+        refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
+        name = ids.parse_stream_name(ref)
         forget_logs(repo, {ref, *(place + name for place in shadow_refs.PLACES)})
         return _report(commits, rebuilder, tip, kept)
 
@@ -78,13 +78,15 @@ def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) 
     had this name and stand nowhere else."""
     known = shadow_refs.trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
     there = {tip["stream"] for tip in shadow_refs.listing(repo, objects) if tip["ref"] != ref}
-    name = ids.stream_name(ref)
+    name = ids.parse_stream_name(ref)
     return [
         (state, stream)
         for state in session_read.every(repo)
         for stream in state["streams"]
         if stream["id"] == known
-        or (not known and ids.stream_name(stream["ref"]) == name and stream["id"] not in there)
+        or (
+            not known and ids.parse_stream_name(stream["ref"]) == name and stream["id"] not in there
+        )
     ]
 
 
@@ -139,7 +141,7 @@ class Rebuilder:
         take it for the checkpoint's.
         """
         self._gone, self._lost = gone, []
-        base = tree_of(self._objects, shadow_refs.trailer(old["message"], "Base-Commit"))
+        base = find_tree(self._objects, shadow_refs.trailer(old["message"], "Base-Commit"))
         tree = self._rebuild_tree(old["tree"], base, "") or self._repo.empty_tree
         self.lost.update(self._lost)
         if self._lost:

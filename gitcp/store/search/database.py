@@ -54,7 +54,7 @@ _NAMES = "source source_turn turn turn_file linked texts outputs messages word_p
 
 def path(repo: Repo) -> str:
     """Where the file is."""
-    return repo.shared("search.sqlite")
+    return repo.join_shared("search.sqlite")
 
 
 def use(repo: Repo, work: Callable[[Connection], T]) -> T:

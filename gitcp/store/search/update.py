@@ -20,11 +20,11 @@ from gitcp.core.v1 import summary
 from gitcp.record import decode_name, encode_name, parse_json
 from gitcp.store.back import conversation
 from gitcp.store.git import notes
-from gitcp.store.git.commit import read_commit, rev_list, stamp
+from gitcp.store.git.commit import list_commits, parse_ident, read_commit
 from gitcp.store.git.objects import Objects
-from gitcp.store.git.prefetch import Prefetched, finish, windows
-from gitcp.store.git.spread import spread
-from gitcp.store.git.tree import Lookup, read_tree, tree_of
+from gitcp.store.git.prefetch import Prefetched, run_task, split_windows
+from gitcp.store.git.spread import spread_batches
+from gitcp.store.git.tree import Lookup, find_tree, read_tree
 from gitcp.store.search import database as storage
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
@@ -107,7 +107,7 @@ def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int
             return lambda batch: [(source, _read(own, source)) for source in batch]
 
         done = 0
-        for batch in spread(objects, windows(fresh, _BATCH), begin, alone=2):
+        for batch in spread_batches(objects, split_windows(fresh, _BATCH), begin, alone=2):
             database.execute("begin immediate")
             for source, sessions in batch:
                 _store(database, source, sessions)
@@ -144,7 +144,7 @@ def _read(objects: Prefetched, source: Source) -> Spoken:
 
 
 def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
-    known = finish(objects, committed_list.preparing(objects, [tree], brief=True))
+    known = run_task(objects, committed_list.preparing(objects, [tree], brief=True))
     checkpoint = committed_read.load(objects, name, "", tree, known, True, parse_json)
     sessions = []
     for entry in checkpoint["sessions"]:
@@ -152,7 +152,7 @@ def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
         transcript = b"\n".join(committed_read.pieces(objects, entry["files"]))
         turns = list(cut_turns(transcript, _start(metadata))) or _asked(metadata)
         _add_files(turns, metadata)
-        agent, branch = summary.text(metadata, "agent"), summary.text(metadata, "branch")
+        agent, branch = summary.get_text(metadata, "agent"), summary.get_text(metadata, "branch")
         sessions.append((str(entry["session_id"]), agent, branch, turns))
     objects.forget()
     return sessions
@@ -197,11 +197,11 @@ def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> None:
 def _read_stream(objects: Prefetched, name: str, tip: str) -> Spoken:
     sessions = []
     folder = shadow_refs.METADATA.rstrip("/")
-    entry = Lookup(objects, tree_of(objects, tip))(folder)
+    entry = Lookup(objects, find_tree(objects, tip))(folder)
     for session_id, (_, oid) in (read_tree(objects, entry[1]) if entry else {}).items():
         files = read_tree(objects, oid)
         parts = Parts(objects, name)
-        state = summary.load(parts.blob(files, "state.json") or b"{}") or {}
+        state = summary.parse_json(parts.blob(files, "state.json") or b"{}") or {}
         transcript = b"\n".join(committed_read.pieces(objects, files))
         turns = cut_turns(transcript, _start(state))
         sessions.append((session_id, str(state.get("agent_type") or ""), "", list(turns)))
@@ -343,7 +343,7 @@ def _take_commits(repo: Repo, database: Connection) -> None:
                 database.execute(
                     "insert into messages(rowid, message) values(?, ?)", (cursor.lastrowid, message)
                 )
-    live = set(rev_list(repo, *find_commits.ALL))
+    live = set(list_commits(repo, *find_commits.ALL))
     rows = database.execute("select id, oid, checkpoint, live from linked").fetchall()
     for row, oid, checkpoint, was in rows:
         now = oid in live
@@ -362,12 +362,12 @@ def _linked(repo: Repo, objects: Objects) -> Iterator[Commit]:
     args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%an%n%ct%n%s%n%B")
     for item in repo.git.stream_records(*args, *find_commits.CARRYING):
         oid, author, seconds, subject, message = decode_name(item).split("\n", 4)
-        for checkpoint in links.list_links(encode_name(message), reader.text(oid) or b""):
+        for checkpoint in links.list_links(encode_name(message), reader.read_note(oid) or b""):
             yield oid, author, int(seconds or 0), subject, checkpoint, message
-    for oid, names in notes.every(objects):
+    for oid, names in notes.list_links(objects):
         commit = read_commit(objects, oid)
         if commit:
-            person, time = stamp(commit["author"])
+            person, time = parse_ident(commit["author"])
             author, message = person.partition(" <")[0], commit["message"]
             subject = message.partition("\n")[0]
             yield from ((oid, author, time, subject, name, message) for name in names)

@@ -23,7 +23,7 @@ def copy(repo: Repo, client: Client, event: Record) -> None:
     try:
         with exclusive(repo, f"transcript-{event['session_id']}", _PATIENCE):
             if export:
-                export(event, repo.shared("exports", client.NAME))
+                export(event, repo.join_shared("exports", client.NAME))
     except Busy:
         pass  # a later event does it
 

@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 
 
 def path(repo: Repo) -> str:
-    return repo.own("auto", "intent")
+    return repo.join_own("auto", "intent")
 
 
 def write(repo: Repo, intent: Intent) -> None:
     """Put it on the disk: from here on whoever comes next can finish."""
-    private.write(repo, path(repo), json.dumps(intent).encode(), durable=True)
+    private.write_private(repo, path(repo), json.dumps(intent).encode(), durable=True)
 
 
 def read(repo: Repo) -> Intent | None:
     """What was left; None for nothing, or a file that is none of ours."""
     try:
-        intent: Any = json.loads(private.cached_bytes(path(repo)))
+        intent: Any = json.loads(private.read_cache(path(repo)))
     except (ValueError, RecursionError):
         return None
     parts = ("dirty", "entries")

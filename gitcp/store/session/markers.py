@@ -94,16 +94,16 @@ def write(repo: Repo, state: State) -> None:
 
 def forget(repo: Repo, session_id: str) -> None:
     """Take a marker away, if there is one."""
-    private.remove(repo, repo.shared("open", session_id))
+    private.remove_private(repo, repo.join_shared("open", session_id))
     _take_rested(repo, session_id)
 
 
 def _announce(repo: Repo, session_id: str, data: bytes) -> None:
-    place = repo.shared("open", session_id)
-    if private.cached_bytes(place) == data:
+    place = repo.join_shared("open", session_id)
+    if private.read_cache(place) == data:
         return
     new = not os.path.lexists(place)
-    private.write(repo, place, data)
+    private.write_private(repo, place, data)
     if new:
         _take_rested(repo, session_id)
 
@@ -116,12 +116,12 @@ def list_ids(repo: Repo) -> list[str]:
 
 def resting(repo: Repo) -> str:
     """The directory of the markers that rest."""
-    return repo.shared("open", RESTING)
+    return repo.join_shared("open", RESTING)
 
 
 def recent(repo: Repo) -> list[str]:
     """The sessions whose markers do not rest, sorted."""
-    return [name for name in files.list_names(repo.shared("open")) if name != RESTING]
+    return [name for name in files.list_names(repo.join_shared("open")) if name != RESTING]
 
 
 def path(repo: Repo, session_id: str) -> str:
@@ -132,7 +132,7 @@ def path(repo: Repo, session_id: str) -> str:
 
 def _places(repo: Repo, session_id: str) -> tuple[str, ...]:
     """Where the marker of a session may be, in the order in which to look: it may come back."""
-    place = repo.shared("open", session_id)
+    place = repo.join_shared("open", session_id)
     return place, os.path.join(resting(repo), session_id), place
 
 
@@ -189,7 +189,7 @@ def stored(repo: Repo, session_id: str) -> Marker | None:
     sign = (st.st_ino, st.st_size, st.st_ctime_ns) if st else None
     if sign and _PARSED.get(place, (None, None))[0] == sign:
         return _PARSED[place][1]
-    answer: Marker | None = private.load(place, shapes.MARKER)
+    answer: Marker | None = private.load_json(place, shapes.MARKER)
     if answer and answer["session_id"] != session_id:
         raise Damaged(place, f"it is the marker of '{answer['session_id'][:60]}'")
     if sign and answer:
@@ -224,7 +224,7 @@ def at_work(repo: Repo, marker: Marker) -> bool:
 def heard_of(repo: Repo, marker: Marker) -> float:
     """When a marker was written last, in seconds since 1970; 0 where it is gone or rests."""
     try:
-        return os.stat(repo.shared("open", marker["session_id"])).st_mtime
+        return os.stat(repo.join_shared("open", marker["session_id"])).st_mtime
     except OSError:
         return 0.0
 
@@ -248,7 +248,7 @@ def put_away(repo: Repo) -> None:
         try:
             with exclusive(repo, f"session-{name}", timeout=0):
                 if _rests(repo, name):
-                    os.rename(repo.shared("open", name), os.path.join(resting(repo), name))
+                    os.rename(repo.join_shared("open", name), os.path.join(resting(repo), name))
         except (Error, FileNotFoundError) as e:
             trace.note("marker", f"'{name}' stays: {e}")
 
@@ -257,5 +257,5 @@ def _rests(repo: Repo, session_id: str) -> bool:
     marker = stored(repo, session_id)
     if marker is None or marker["phase"] != "active":
         return marker is not None
-    age = time.time() - os.stat(repo.shared("open", session_id)).st_mtime
+    age = time.time() - os.stat(repo.join_shared("open", session_id)).st_mtime
     return age > _GONE and not process.alive(marker["agent_process"])

@@ -53,7 +53,7 @@ def load(repo: Repo, session_id: str) -> State | None:
 def read(repo: Repo, session_id: str) -> State | None:
     """load() that changes nothing: raise Damaged for a file that cannot be read as a state."""
     file = path(repo, session_id)
-    state: State | None = private.load(file, shapes.STATE)
+    state: State | None = private.load_json(file, shapes.STATE)
     if state is not None and state["session_id"] != session_id:
         raise Damaged(file, f"it is the state of '{state['session_id'][:60]}'")
     return modern(state) if state is not None else None
@@ -141,7 +141,7 @@ def text(state: State) -> bytes:
 def put(repo: Repo, session_id: str, data: bytes) -> None:
     """Write encoded data as the state of a session: unique temporary name, fsync, rename."""
     trace.note("state", f"save '{session_id}'")
-    private.write(repo, path(repo, session_id), data, durable=True)
+    private.write_private(repo, path(repo, session_id), data, durable=True)
 
 
 class held:
@@ -175,4 +175,4 @@ def forget(repo: Repo, session_id: str) -> None:
 
 def path(repo: Repo, session_id: str) -> str:
     """The state file of a session; InputError for an id that cannot name a file."""
-    return os.path.join(folder(repo), ids.session_id(session_id) + ".json")
+    return os.path.join(folder(repo), ids.check_session_id(session_id) + ".json")

@@ -31,7 +31,7 @@ def begin(
     repo: Repo, state: State, head: str, dirty: Mapping[str, Entry | None], time_ns: int, at: int
 ) -> None:
     """Write the baseline of a turn, or of the rest of one after its Stop."""
-    private.remove(repo, repo.own("turn", f"{state['session_id']}.middle"))
+    private.remove_private(repo, repo.join_own("turn", f"{state['session_id']}.middle"))
     offset = size(state.get("transcript_path"))
     _write(repo, state, {"head": head, "time_ns": time_ns, "at": at, "dirty": dirty}, offset)
 
@@ -62,7 +62,9 @@ def take_over(repo: Repo, state: State) -> None:
 def _write(repo: Repo, state: State, base: Baseline, offset: int) -> None:
     transcript, turn = state.get("transcript_path"), state.get("turn_id", "")
     baseline = {**base, "turn": turn, "transcript": transcript, "offset": offset}
-    private.write(repo, repo.own("turn", state["session_id"]), json.dumps(baseline).encode())
+    private.write_private(
+        repo, repo.join_own("turn", state["session_id"]), json.dumps(baseline).encode()
+    )
 
 
 def baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Baseline | None:
@@ -71,7 +73,7 @@ def baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Baselin
     git_dir: of the worktree that is the session's home, default this one.
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", "turn", session_id)
-    known: Baseline | None = private.cached(path, shapes.BASELINE)
+    known: Baseline | None = private.load_cache(path, shapes.BASELINE)
     if known is not None:
         known["dirty"] = _tuples(known["dirty"])
     return known
@@ -84,18 +86,18 @@ def _tuples(entries: dict[str, Any]) -> dict[str, Entry | None]:
 def set_dirty(repo: Repo, session_id: str, base: Baseline, dirty: dict[str, Entry | None]) -> None:
     """Replace the dirty files of a turn's baseline: another has changed them since."""
     data = json.dumps({**base, "dirty": dirty}).encode()
-    private.write(repo, repo.own("turn", session_id), data)
+    private.write_private(repo, repo.join_own("turn", session_id), data)
 
 
 def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) -> None:
     """Keep what was dirty at the last checkpoint within the turn."""
-    path = repo.own("turn", f"{session_id}.middle")
-    private.write(repo, path, json.dumps(dirty).encode())
+    path = repo.join_own("turn", f"{session_id}.middle")
+    private.write_private(repo, path, json.dumps(dirty).encode())
 
 
 def middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
     """What reach_middle() kept in this turn; None when nothing was."""
-    entries = private.cached(repo.own("turn", f"{session_id}.middle"), shapes.is_entries)
+    entries = private.load_cache(repo.join_own("turn", f"{session_id}.middle"), shapes.is_entries)
     return None if entries is None else _tuples(entries)
 
 
@@ -120,7 +122,7 @@ def relative(repo: Repo, path: str) -> str | None:
         path = os.path.join(repo.worktree, path)
     folder, name = os.path.split(os.path.normpath(path))
     whole = os.path.join(os.path.realpath(folder), name)
-    if repo.config.flag("core.ignorecase") or repo.config.flag("core.precomposeunicode"):
-        return late.spelling.relative(repo, whole)
+    if repo.config.get_flag("core.ignorecase") or repo.config.get_flag("core.precomposeunicode"):
+        return late.spelling.find_relative(repo, whole)
     root = os.path.realpath(repo.worktree)
     return os.path.relpath(whole, root) if whole.startswith(root + os.sep) else None

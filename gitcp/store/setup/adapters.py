@@ -264,7 +264,7 @@ def _line(entry: dict[str, Any]) -> bytes:
 
 def may_run(repo: Repo) -> bool:
     """Whether the person allows adapters on PATH, by configuration that git does not track."""
-    if not repo.config.option(_KEY):
+    if not repo.config.get_option(_KEY):
         return False
     _, file, _ = configuration.origin(repo, _KEY, repo.config.get(_KEY))
     return not (file and exclude.tracked(repo, [file]))
@@ -287,7 +287,7 @@ def plan(repo: Repo, name: str, scope: str, baked: tuple[str, str], force: bool)
     client = find(repo, name)
     words = ["gitcp-hook"] if scope == "shared" else [baked[0], "-I", "-S", baked[1]]
     data = os.fsencode(f"{client.program}\n{scope}\n{shlex.join([*words, name])}\n")
-    path = repo.shared("adapters", name)
+    path = repo.join_shared("adapters", name)
     if files.read_bytes(path) == data and not force:
         return []
     note = f"wrote the hooks of {name} by '{client.program}'"
@@ -302,7 +302,7 @@ def carry_out(repo: Repo, write: Write) -> None:
 
 def take_out(repo: Repo, name: str) -> None:
     """Have an adapter take the hooks of its agent out again.  Raises Error."""
-    data = files.read_bytes(repo.shared("adapters", name)) or b"\n\n\n"
+    data = files.read_bytes(repo.join_shared("adapters", name)) or b"\n\n\n"
     find(repo, name).uninstall(os.fsdecode(data).splitlines()[2])
 
 

@@ -27,7 +27,7 @@ def findings(repo: Repo) -> list[Finding]:
     """A record of type finding for each value or name that is wrong, without asking git anew
     where nothing is."""
     every = []
-    for key, value, why in config_check.list_complaints(repo.config.values()):
+    for key, value, why in config_check.list_complaints(repo.config.read_values()):
         reason = f"'{key} = {value}' in {place(origin(repo, key, value))}: {why}"
         remedy = f"set it anew, or 'git config --unset {key}'"
         every.append(make_finding("config", key, reason, remedy=remedy))
@@ -80,7 +80,7 @@ def settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
 
     value: what holds; text: what is set, '' for nothing; origin: where; complaint: what is wrong.
     """
-    values = repo.config.values()
+    values = repo.config.read_values()
     wrong = {(key, text): why for key, text, why in config_check.list_complaints(values)}
     pipes = {key for key in values if key.startswith("gitcp.") and key.endswith(".pipeline")}
     besides = sorted(pipes | {key for key, _ in wrong})
@@ -97,7 +97,7 @@ def settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
 
 def _setting(repo: Repo, key: str, about: Key | None, text: str, complaint: str) -> Record:
     default = about["default"] if about else ""
-    where = origin(repo, key, text) if key in repo.config.values() else None
+    where = origin(repo, key, text) if key in repo.config.read_values() else None
     return {
         "type": "setting",
         "key": key,

@@ -110,7 +110,7 @@ def install_repository(path: str, clients: Sequence[str]) -> tuple[list[str], st
         repo = Repo.find(path)
         if repo.top is None:
             return [], "it has no work tree"
-        if os.path.exists(repo.shared("off")):
+        if os.path.exists(repo.join_shared("off")):
             return [], "gitcp is disabled there"
         options = install.Options(agents=clients, scope="user")
         writes, _, notes = install.install(repo, options)

@@ -31,9 +31,9 @@ HOOKS = (
 
 def write_configured(repo: Repo) -> None:
     """Make the files say what the configuration says now."""
-    own = repo.config.flag("extensions.worktreeconfig")
-    folder = repo.own("configured") if own else repo.shared("configured")
-    wanted = {hook for hook in HOOKS if repo.config.all(f"gitcp.{hook}.pipeline")}
+    own = repo.config.get_flag("extensions.worktreeconfig")
+    folder = repo.join_own("configured") if own else repo.join_shared("configured")
+    wanted = {hook for hook in HOOKS if repo.config.get_all(f"gitcp.{hook}.pipeline")}
     try:
         there = set(files.list_names(folder))
         for hook in wanted - there:
@@ -47,7 +47,7 @@ def write_configured(repo: Repo) -> None:
 
 def clear_configured(repo: Repo) -> None:
     """Take the files away, as when the hooks go."""
-    for folder in dict.fromkeys((repo.own("configured"), repo.shared("configured"))):
+    for folder in dict.fromkeys((repo.join_own("configured"), repo.join_shared("configured"))):
         for hook in HOOKS:
             files.remove_file(os.path.join(folder, hook))
         files.remove_if_empty(folder)
@@ -60,11 +60,11 @@ def write_watched(repo: Repo, record: Manifest) -> None:
     here = [path.removeprefix(top) for path in paths if path.startswith(top)]
     there = [path for path in here if os.path.exists(top + path) and "\n" not in path]
     if there:
-        private.write(repo, repo.own("watched"), encode_lines(there))
+        private.write_private(repo, repo.join_own("watched"), encode_lines(there))
     else:
         clear_watched(repo)
 
 
 def clear_watched(repo: Repo) -> None:
     """Look for nothing any more."""
-    private.remove(repo, repo.own("watched"))
+    private.remove_private(repo, repo.join_own("watched"))

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 def event(repo: Repo, agent: str, name: str) -> None:
     """An agent's client has called: remember when, and tell the sh guard what is configured."""
-    if repo.config.keys("gitcp.", ".pipeline") or os.path.isdir(repo.shared("configured")):
+    if repo.config.list_keys("gitcp.", ".pipeline") or os.path.isdir(
+        repo.join_shared("configured")
+    ):
         late.guard_files.write_configured(repo)
-    path = repo.shared("heard", agent)
+    path = repo.join_shared("heard", agent)
     if name not in ("session-start", "turn-start") and os.path.exists(path):
         return
     try:
-        private.touch(repo, path)
+        private.touch_private(repo, path)
     except (Error, OSError):
         pass  # nothing that a turn depends on
 
@@ -30,6 +32,6 @@ def event(repo: Repo, agent: str, name: str) -> None:
 def last(repo: Repo, agent: str) -> float:
     """When an agent last called, in seconds since 1970; 0 when it never has."""
     try:
-        return os.stat(repo.shared("heard", agent)).st_mtime
+        return os.stat(repo.join_shared("heard", agent)).st_mtime
     except OSError:
         return 0.0

@@ -81,9 +81,9 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
 
 def find_no_directories(repo: Repo) -> list[str]:
     """What stands where gitcp needs a directory and is none."""
-    if os.path.lexists(repo.shared()) and not os.path.isdir(repo.shared()):
-        return [repo.shared()]
-    paths = [os.path.join(repo.common, "entire-sessions"), *map(repo.shared, _FOLDERS)]
+    if os.path.lexists(repo.join_shared()) and not os.path.isdir(repo.join_shared()):
+        return [repo.join_shared()]
+    paths = [os.path.join(repo.common, "entire-sessions"), *map(repo.join_shared, _FOLDERS)]
     return [path for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
 
 
@@ -199,7 +199,7 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
     if taken:
         done.append(f"took over {len(taken)} unsettled sessions of Entire")
     try:
-        os.unlink(repo.shared("off"))
+        os.unlink(repo.join_shared("off"))
         done.append("gitcp is awake again here")
     except FileNotFoundError:
         pass
@@ -311,7 +311,7 @@ def seat(repo: Repo) -> Repo:
     main = os.path.dirname(repo.common)
     if not repo.worktree_id or repo.common != os.path.join(main, ".git"):
         return repo
-    if repo.config.flag("core.bare") or not repo.has_git:
+    if repo.config.get_flag("core.bare") or not repo.has_git:
         return repo
     outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     return Repo.find(main, outside)

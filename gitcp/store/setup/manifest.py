@@ -31,7 +31,7 @@ _NOTHING: dict[str, Any] = {"before": None, "mode": None, "dirs": (), "aside": N
 
 def load(repo: Repo) -> Manifest:
     """What enable wrote for a repository."""
-    return Manifest(repo.shared("installed"), repo.common, repo.share)
+    return Manifest(repo.join_shared("installed"), repo.common, repo.share_file)
 
 
 def load_person() -> Manifest:
@@ -50,7 +50,7 @@ class Manifest:
         self, folder: str, home: str, share: Callable[[str], None] = lambda path: None
     ) -> None:
         self._folder, self._home, self._share = folder, home, share
-        known = private.load(os.path.join(folder, "manifest.json"), shapes.MANIFEST)
+        known = private.load_json(os.path.join(folder, "manifest.json"), shapes.MANIFEST)
         self.entries: list[Entry] = [{**_NOTHING, **e} for e in known["files"]] if known else []
 
     def find(self, path: str) -> Entry | None:

@@ -26,7 +26,7 @@ def at_start(repo: Repo) -> list[str]:
     """The lines; none where all is as enable left it and every setting can be read.  One look at
     each of git's hooks."""
     lines = configuration.at_start(repo)
-    if not os.path.exists(repo.shared("installed", "manifest.json")):
+    if not os.path.exists(repo.join_shared("installed", "manifest.json")):
         return [_SHARED, *lines]
     if jj.is_apart(repo):
         return lines

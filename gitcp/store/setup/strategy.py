@@ -18,4 +18,4 @@ def strategy(repo: Repo) -> str:
 
 def configured(repo: Repo) -> str:
     """gitcp.strategy: MANUAL (default, once 'shadow') or AUTO ('dual')."""
-    return entire_settings.find_strategy(repo.config.option("gitcp.strategy")) or MANUAL
+    return entire_settings.find_strategy(repo.config.get_option("gitcp.strategy")) or MANUAL

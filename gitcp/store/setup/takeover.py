@@ -65,14 +65,14 @@ def settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[str]]:
     values, more = entire_settings.translate(entire_settings.merge(*read_files))
     for section in ("entire", "gitcp"):
         old = f"{section}.{entire_settings.OLD_WARNING}"
-        if repo.config.all(old):
-            values[entire_settings.WARNING] = "false" if repo.config.flag(old) else "true"
+        if repo.config.get_all(old):
+            values[entire_settings.WARNING] = "false" if repo.config.get_flag(old) else "true"
     named, name, tracked = read(repo)
     if named and not tracked:
         values["gitcp.remote"] = named
     elif unanswered(repo)[0]:
         more.append(f"'{name}' proposes to send checkpoints: 'gitcp enable --checkpoints {named}'")
-    silent = {key: value for key, value in values.items() if not repo.config.all(key)}
+    silent = {key: value for key, value in values.items() if not repo.config.get_all(key)}
     return silent, notes + more
 
 
@@ -80,7 +80,7 @@ def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     """The repository's configuration with values set; None when it says so already."""
     new = {key: v for key, v in values.items() if repo.config.get(key, "\0") != v}
     old = f"gitcp.{entire_settings.OLD_WARNING}"
-    if not new and not repo.config.all(old):
+    if not new and not repo.config.get_all(old):
         return None
     path = os.path.realpath(os.path.join(repo.common, "config"))
     data = files.read_bytes(path) or b""
@@ -110,7 +110,7 @@ def without_values(repo: Repo, entry: Entry, data: bytes) -> bytes:
 
 def _config(repo: Repo, data: bytes, *args: str) -> bytes:
     """The bytes of a configuration file after `git config` was told args; 5: nothing to unset."""
-    path = repo.shared("tmp", f"config-{os.getpid()}")
+    path = repo.join_shared("tmp", f"config-{os.getpid()}")
     repo.make_folder(os.path.dirname(path))
     try:
         files.replace_file(path, data, 0o600)
@@ -123,7 +123,7 @@ def _config(repo: Repo, data: bytes, *args: str) -> bytes:
 def refuse_branches(repo: Repo) -> None:
     """Raise Error when a branch of the person's stands where ours have to go."""
     for name in ("entire", "entire/checkpoints"):
-        if refs.read(repo, f"refs/heads/{name}"):
+        if refs.read_ref(repo, f"refs/heads/{name}"):
             way = f"git branch -m {name} <another name>"
             raise Error(f"branch '{name}' is in the way of gitcp's 'entire/…': rename it ({way})")
 
@@ -131,12 +131,12 @@ def refuse_branches(repo: Repo) -> None:
 def mark(repo: Repo) -> None:
     """Make the markers of the sh guard for data that is there already
     (doc/git.md "The guard in sh")."""
-    stored = refs.listing(repo, _STORED, _OWN, *_REMOTE.split(), *_LEGACY.split())
+    stored = refs.list_refs(repo, _STORED, _OWN, *_REMOTE.split(), *_LEGACY.split())
     unpushed = any(ref.startswith((_STORED, _OWN)) for ref in stored)
     for name, wanted in (("linked", bool(stored)), ("unpushed", unpushed)):
-        path = repo.shared(name)
+        path = repo.join_shared(name)
         if wanted and not os.path.exists(path):
-            private.touch(repo, path)
+            private.touch_private(repo, path)
 
 
 def adopt(repo: Repo, objects: Objects) -> list[str]:
@@ -147,7 +147,7 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
     taken = []
     for name in states.list_ids(repo):
         try:
-            ids.session_id(name)
+            ids.check_session_id(name)
         except Error:
             continue
         with states.held(repo, [name]):
@@ -200,7 +200,7 @@ def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
 
 def _give_stream(objects: Objects, state: State) -> bool:
     touched, base = set(state.get("files_touched") or ()), str(state["base_commit"])
-    home = ids.worktree_hash(str(state.get("worktree_id") or ""))
+    home = ids.hash_worktree(str(state.get("worktree_id") or ""))
     names = (f"{ids.BRANCHES}{base[:7]}-{home}", ids.BRANCHES + base[:7])
     for ref in names if touched and len(base) >= 7 else ():
         try:
@@ -302,8 +302,8 @@ def answer(repo: Repo, choice: str) -> None:
 
 
 def _answers(repo: Repo) -> list[str]:
-    return private.words(_path(repo), shapes.is_printable)
+    return private.read_words(_path(repo), shapes.is_printable)
 
 
 def _path(repo: Repo) -> str:
-    return repo.shared("proposals-answered")
+    return repo.join_shared("proposals-answered")

@@ -13,8 +13,8 @@ from gitcp.core.git.ids import CHECKPOINTS, parse_shadow
 from gitcp.errors import Error
 from gitcp.process import deadline
 from gitcp.record import decode_name, encode_lines
-from gitcp.store.git.prefetch import windows
-from gitcp.store.git.spread import spread
+from gitcp.store.git.prefetch import split_windows
+from gitcp.store.git.spread import spread_batches
 from gitcp.store.v1 import destination, redaction
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def refuse(
 
     gitcp.push-check=false switches the check off.
     """
-    if not repo.config.option("gitcp.push-check"):
+    if not repo.config.get_option("gitcp.push-check"):
         return
     rules = redaction.rules(repo)
     searched = destination.searched(repo, rules)
@@ -84,7 +84,7 @@ def places(
     Raises Error where there is more to search at the time end, of time.monotonic().
     """
     places_known = [*places_known]
-    gone = objects.absent(places_known)
+    gone = objects.list_absent(places_known)
     there = [oid for oid in places_known if oid not in gone]
     redactor = redaction.redactor(repo)
 
@@ -93,7 +93,7 @@ def places(
 
     names = encode_lines([*tips, *(f"^{oid}" for oid in there)])
     new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=names)
-    for secrets in spread(objects, windows(new, _WINDOW), begin):
+    for secrets in spread_batches(objects, split_windows(new, _WINDOW), begin):
         yield from secrets
 
 
@@ -110,7 +110,7 @@ def _files(objects: Objects, lines: Iterable[bytes]) -> Iterator[File]:
     """The files that git names, `<oid> <path>`: one in memory."""
     named = (line.partition(b" ") for line in lines)
     blobs = [(oid.decode(), path) for oid, _, path in named if path]
-    for (_, path), obj in zip(blobs, objects.each(oid for oid, _ in blobs), strict=True):
+    for (_, path), obj in zip(blobs, objects.read_each(oid for oid, _ in blobs), strict=True):
         if obj:
             yield decode_name(path), obj[2]
 
@@ -170,7 +170,7 @@ def judge(
     else:
         return None
     message = f"this push sends {what}"
-    if repo.config.option("gitcp.push-check") == "warn":
+    if repo.config.get_option("gitcp.push-check") == "warn":
         return {"type": "say", "message": f"warning: {message}"}
     advice = "push branches by name, or set gitcp.push-check=warn"
     return {"type": "refuse", "message": f"fatal: {message}; {advice}"}

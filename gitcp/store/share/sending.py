@@ -76,8 +76,8 @@ def send(repo: Repo, name: str, timeout: float, leave: Container[str]) -> None:
 
 def say_once(repo: Repo, what: str) -> bool:
     """Whether something is to be said: only the first time, until forget_words()."""
-    path, word = repo.shared("push-said"), "%20".join(what.split())
-    earlier = private.words(path, shapes.is_printable)
+    path, word = repo.join_shared("push-said"), "%20".join(what.split())
+    earlier = private.read_words(path, shapes.is_printable)
     if word not in earlier:
         private.write_words(repo, path, [*earlier[-_MOST:], word])
     return word not in earlier
@@ -85,7 +85,7 @@ def say_once(repo: Repo, what: str) -> bool:
 
 def forget_words(repo: Repo) -> None:
     """Let all be said again: another destination is configured."""
-    private.remove(repo, repo.shared("push-said"))
+    private.remove_private(repo, repo.join_shared("push-said"))
 
 
 def has_failed(repo: Repo, destination: str) -> bool:
@@ -97,16 +97,16 @@ def has_failed(repo: Repo, destination: str) -> bool:
 def note_failure(repo: Repo, destination: str) -> None:
     """Remember that an attempt failed, from now on; of one in the last day the first counts."""
     if not has_failed(repo, destination):
-        private.write(repo, _failure(repo, destination), b"")
+        private.write_private(repo, _failure(repo, destination), b"")
 
 
 def note_success(repo: Repo, destination: str) -> None:
     """Forget a failure, and what the hook said of it."""
     path = _failure(repo, destination)
     if os.path.isfile(path):
-        private.remove(repo, path)
-        hook_warnings.settle(repo, "pre-push")
+        private.remove_private(repo, path)
+        hook_warnings.drop_warnings(repo, "pre-push")
 
 
 def _failure(repo: Repo, destination: str) -> str:
-    return repo.shared("push-failed", private.file_name(destination))
+    return repo.join_shared("push-failed", private.escape_remote(destination))

@@ -11,13 +11,13 @@ from contextlib import suppress
 from gitcp import trace
 from gitcp.console import notice
 from gitcp.core.exports import git_ai_union
-from gitcp.core.git.ids import CHECKPOINTS, checkpoint_ref, parse_checkpoint_ref
+from gitcp.core.git.ids import CHECKPOINTS, build_checkpoint_ref, parse_checkpoint_ref
 from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
 from gitcp.record import encode_lines
 from gitcp.store.git import notes, private, refs
-from gitcp.store.git.commit import need_commit, read_commit, rev_list, write_commit
-from gitcp.store.git.tree import diff_trees, edit_tree
+from gitcp.store.git.commit import list_commits, need_commit, read_commit, write_commit
+from gitcp.store.git.tree import compare_trees, edit_tree
 from gitcp.store.pack import dropping
 from gitcp.store.share import push_check
 from gitcp.store.share.remote import Remote
@@ -86,7 +86,7 @@ def push(
 def _refuse_forgotten(repo: Repo, name: str, moved: Collection[str], theirs: Tips) -> None:
     """Raise Error where the remote's history of a checkpoint is one that was forgotten here."""
     for ref in moved:
-        ours, there = refs.read(repo, ref), theirs.get(ref)
+        ours, there = refs.read_ref(repo, ref), theirs.get(ref)
         if _join(ref) or not ours or not there:
             continue
         if not _follows(repo, ours, there):
@@ -100,7 +100,7 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     somebody else has moved there meanwhile)."""
     remote, known = Remote(repo, name, timeout), destination.pushed(repo, name)
     places = (committed_refs.REF, CHECKPOINTS)
-    ours, count, left = refs.listing(repo, *places), 0, list[str]()
+    ours, count, left = refs.list_refs(repo, *places), 0, list[str]()
     for ref, there in _checked(remote.listing(*places), places).items():
         tip = ours.get(ref)
         if tip is None or tip == there or _follows(repo, tip, there):
@@ -150,7 +150,7 @@ def fetch(
     Raises Error naming the remote when it cannot be reached in timeout seconds.
     """
     remote = Remote(repo, name, timeout)
-    wanted = {checkpoint_ref(one) for one in ids}
+    wanted = {build_checkpoint_ref(one) for one in ids}
     theirs = remote.listing(*wanted) if wanted else {}
     if wanted and wanted == theirs.keys():
         _take(repo, objects, remote, theirs)
@@ -167,7 +167,7 @@ def list_there(repo: Repo, name: str, timeout: float) -> Tips:
 
 def local(repo: Repo) -> Tips:
     """The tips of what is shared."""
-    return _checked(refs.listing(repo, *_shared(repo)), _shared(repo))
+    return _checked(refs.list_refs(repo, *_shared(repo)), _shared(repo))
 
 
 def _outgoing(repo: Repo, objects: Objects, theirs: Tips, leave: Container[str] = ()) -> Tips:
@@ -182,7 +182,7 @@ def _outgoing(repo: Repo, objects: Objects, theirs: Tips, leave: Container[str] 
 def _shared(repo: Repo) -> list[str]:
     """The refs that are shared; the last stands for all below it."""
     branch = [committed_refs.REF] if committed_refs.sends_branch(repo) else []
-    ai = [notes.AI] if repo.config.option("gitcp.ai-notes") else []
+    ai = [notes.AI] if repo.config.get_option("gitcp.ai-notes") else []
     return [*branch, notes.REF, *ai, CHECKPOINTS]
 
 
@@ -213,7 +213,7 @@ def _listed(repo: Repo, remote: Remote) -> Tips:
 def _take(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
     """Fetch those refs of the remote's that are not as here, under refs of our own, unite, and
     let go of them."""
-    ours = refs.listing(repo, *theirs) if len(theirs) <= _CHUNK else refs.listing(repo)
+    ours = refs.list_refs(repo, *theirs) if len(theirs) <= _CHUNK else refs.list_refs(repo)
     place = f"refs/gitcp/fetch/{os.getpid()}"
     wanted = [ref for ref, oid in theirs.items() if oid != ours.get(ref)]
     held = {f"{place}/{number}": ref for number, ref in enumerate(wanted)}
@@ -221,19 +221,19 @@ def _take(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
         return
     try:
         remote.fetch({ref: target for target, ref in held.items()})
-        brought = {held[target]: oid for target, oid in refs.listing(repo, place).items()}
+        brought = {held[target]: oid for target, oid in refs.list_refs(repo, place).items()}
         _unite_all(repo, objects, brought, ours)
         if committed_refs.REF in brought and repo.jj_root:
             conversion.leave_branch(repo)
     finally:
-        left = [(target, None, oid) for target, oid in refs.listing(repo, place).items()]
+        left = [(target, None, oid) for target, oid in refs.list_refs(repo, place).items()]
         with suppress(Error):
-            refs.update(repo, left, "gitcp: fetched")
+            refs.update_refs(repo, left, "gitcp: fetched")
 
 
 def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
     """unite() for many: what is new here is taken in one transaction."""
-    objects.near(theirs.values())
+    objects.read_ahead(theirs.values())
     strange = [ref for ref, oid in theirs.items() if read_commit(objects, oid) is None]
     for ref in strange:
         notice.lack(f"'{ref}' of the remote is no commit")
@@ -241,8 +241,10 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
     left = theirs.keys() - strange - new
     try:
         with exclusive(repo, "v1"):
-            refs.announce(repo)
-            refs.update(repo, [(ref, theirs[ref], None) for ref in sorted(new)], "gitcp: fetch")
+            refs.set_markers(repo)
+            refs.update_refs(
+                repo, [(ref, theirs[ref], None) for ref in sorted(new)], "gitcp: fetch"
+            )
     except Moved:
         left |= new
     for ref in sorted(left):
@@ -254,7 +256,7 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
     own = parse_checkpoint_ref(ref)
 
     def attempt() -> str:
-        ours = refs.read(repo, ref)
+        ours = refs.read_ref(repo, ref)
         merged = histories.merged(repo, objects, ours, theirs, _join(ref), own)
         if merged != ours:
             committed_write.move_all(repo, [(ref, merged, ours)], "gitcp: merge")
@@ -264,7 +266,7 @@ def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
                 dropping.unpin(repo, [ours])  # the other side has forgotten it
         return merged
 
-    return refs.again(repo, "notes" if _join(ref) else "v1", attempt)
+    return refs.retry_moved(repo, "notes" if _join(ref) else "v1", attempt)
 
 
 def _settle(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
@@ -273,7 +275,7 @@ def _settle(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
         destination.set_pushed(repo, name, tips)
         target = name == destination.read(repo)
         if target and _outgoing(repo, objects, tips).items() <= tips.items():
-            private.remove(repo, repo.shared("unpushed"))
+            private.remove_private(repo, repo.join_shared("unpushed"))
 
 
 def select(repo: Repo, objects: Objects, ours: str, theirs: str, joined: Join) -> str:
@@ -285,7 +287,9 @@ def select(repo: Repo, objects: Objects, ours: str, theirs: str, joined: Join) -
     mine, there = need_commit(objects, ours)["tree"], read_commit(objects, theirs)
     tree = there["tree"] if there else None
     fresh = {
-        path.replace("/", ""): path for path, was, _ in diff_trees(objects, tree, mine) if not was
+        path.replace("/", ""): path
+        for path, was, _ in compare_trees(objects, tree, mine)
+        if not was
     }
     lost = _lost(repo, objects, fresh)
     if not lost:
@@ -304,6 +308,6 @@ def _lost(repo: Repo, objects: Objects, ref_names: Iterable[str]) -> list[str]:
     commits = sorted(oid for oid, kind in kinds.items() if kind == "commit")
     lost = [oid for oid, kind in kinds.items() if not kind]
     if commits:
-        unreached = rev_list(repo, "--stdin", "--not", *ALL, stdin=encode_lines(commits))
+        unreached = list_commits(repo, "--stdin", "--not", *ALL, stdin=encode_lines(commits))
         lost += kinds.keys() & set(unreached)
     return lost

@@ -10,8 +10,8 @@ from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_name, encode_name, parse_json
 from gitcp.store.git import notes
-from gitcp.store.git.prefetch import Prefetched, overlapped, windows
-from gitcp.store.git.spread import spread
+from gitcp.store.git.prefetch import Prefetched, run_tasks, split_windows
+from gitcp.store.git.spread import spread_batches
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
 from gitcp.store.v1.parts import Parts
 
@@ -64,8 +64,8 @@ def retold(
         return lambda batch: list(tell(store.records(batch)))
 
     with Prefetched(repo) as objects:
-        batches = windows(_fields(repo, *chosen), _FIRST, _BATCH)
-        for part in spread(objects, batches, begin, _ALONE):
+        batches = split_windows(_fields(repo, *chosen), _FIRST, _BATCH)
+        for part in spread_batches(objects, batches, begin, _ALONE):
             yield from part
 
 
@@ -119,8 +119,8 @@ class _Store:
 
     def records(self, batch: list[_Fields]) -> Iterator[Record]:
         """The commits, each checkpoint with what is stored of it."""
-        every = (list(starmap(_commit, window)) for window in windows(batch, _WINDOW))
-        for window in overlapped(self._objects, map(self._with_sessions, every)):
+        every = (list(starmap(_commit, window)) for window in split_windows(batch, _WINDOW))
+        for window in run_tasks(self._objects, map(self._with_sessions, every)):
             yield from window
 
     def _with_sessions(self, window: list[Record]) -> Steps[list[Record]]:
@@ -169,7 +169,7 @@ class _Store:
     def _details(self, stored: dict[str, Checkpoint]) -> Steps[dict[str, Record]]:
         """What a commit's record tells of each of the checkpoints."""
         parts = {
-            name: [session_part.session(entry["metadata"]) for entry in checkpoint["sessions"]]
+            name: [session_part.build_part(entry["metadata"]) for entry in checkpoint["sessions"]]
             for name, checkpoint in stored.items()
         }
         yield from self._ask(stored, parts)
@@ -179,7 +179,7 @@ class _Store:
             given = (checkpoint["summary"], *contents)
             details[name] = {
                 "strategy": next(
-                    filter(None, (summary.text(one, "strategy") for one in given)), ""
+                    filter(None, (summary.get_text(one, "strategy") for one in given)), ""
                 ),
                 "sessions": [part["session_id"] for part in contents],
                 "contents": contents,
@@ -202,5 +202,5 @@ class _Store:
         for checkpoint, entry, part in silent:
             reader = Parts(self._objects, checkpoint["checkpoint_id"])
             prompts = reader.prompts(entry["files"], entry["directory"])
-            part["asked"] = session_part.asked(part["asked"], prompts)
+            part["asked"] = session_part.choose_prompts(part["asked"], prompts)
             checkpoint["lacks"] += reader.lacks

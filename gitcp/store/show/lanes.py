@@ -7,7 +7,7 @@ from gitcp.core.lines import attribution
 from gitcp.errors import GitError
 from gitcp.record import decode_name, encode_name
 from gitcp.store.git import refs
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.journal import journal
 from gitcp.store.lines import edit_lines
 
@@ -82,7 +82,7 @@ def _lane(name: str, turns: object, calls: object, lines: dict[str, int]) -> Rec
 
 def _changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) -> Changes:
     """What the edits have made of HEAD's files."""
-    head = Lookup(objects, tree_of(objects, refs.head(repo)))
+    head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
     newest = {edit["path"]: entries.entry(edit["after"]) for edit in edits}
     return {
         path: (*(head(path) or _ABSENT), *(entry or _ABSENT))

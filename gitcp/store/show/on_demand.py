@@ -6,7 +6,7 @@ from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.errors import Error
 from gitcp.store.git import partial
-from gitcp.store.git.commit import rev_list
+from gitcp.store.git.commit import list_commits
 from gitcp.store.git.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.show import lookup
@@ -27,10 +27,10 @@ def bring(repo: Repo, name: str, depth: int = 1, *, offline: bool = False) -> No
     error, and why it could not; it waits 5 seconds at most for each.  offline: nothing is fetched.
     """
     if offline:
-        partial.stay_home(repo)
+        partial.forbid_fetch(repo)
         return
     _bring_store(repo, name, depth)
-    if remote := partial.remote(repo):
+    if remote := partial.find_remote(repo):
         _bring_parts(repo, remote, name, depth)
 
 
@@ -39,11 +39,11 @@ def _bring_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
         names = _meant(repo, objects, name, depth)
         places = filter(None, (committed_refs.find(repo, objects, one) for one in names))
         trees = [tree for _, tree in places]
-    if not trees or not partial.lacks(repo, trees):
+    if not trees or not partial.lacks_objects(repo, trees):
         return
     notice.tell(f"fetching transcripts from '{remote}'")
-    if not partial.bring(repo, remote, trees, _SECONDS, walk=True):
-        partial.stay_home(repo)
+    if not partial.fetch_missing(repo, remote, trees, _SECONDS, walk=True):
+        partial.forbid_fetch(repo)
         notice.lack(f"'{remote}' did not answer in {_SECONDS:g} seconds")
 
 
@@ -82,6 +82,6 @@ def _linked_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str
         return []
     if kind != "commit":
         return []
-    commits = rev_list(repo, "--first-parent", f"--max-count={depth}", oid)
+    commits = list_commits(repo, "--first-parent", f"--max-count={depth}", oid)
     every = (find_commits.list_ids(repo, objects, commit) for commit in commits)
     return next(filter(None, every), [])

@@ -131,10 +131,10 @@ def repositories(directories: Sequence[str]) -> list[Repo]:
     Without directories: of `gitcp.workspace`; where that is not set either, the one around here.
     Raises Error for what is no directory, and where there is no repository around here.
     """
-    places = list(directories) or Config(Git()).all("gitcp.workspace")
+    places = list(directories) or Config(Git()).get_all("gitcp.workspace")
     if not places:
-        return [Repo.here()]
-    enabled = [repo for repo in find_below(places) if os.path.isdir(repo.shared())]
+        return [Repo.find_here()]
+    enabled = [repo for repo in find_below(places) if os.path.isdir(repo.join_shared())]
     return sorted(enabled, key=lambda repo: repo.top or repo.common)
 
 

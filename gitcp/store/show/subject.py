@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error
-from gitcp.store.git.commit import parse_commit, stamp
+from gitcp.store.git.commit import parse_commit, parse_ident
 from gitcp.store.git.tree import Lookup, read_tree
 from gitcp.store.session import state as states
 from gitcp.store.show import lookup
@@ -70,7 +70,7 @@ def _read_turn(
         stored = committed_read.read(repo, objects, checkpoint["checkpoint_id"])
         entry = committed_read.pick(stored, session_id)
         asked = Parts(objects, stored["checkpoint_id"]).prompts(entry["files"], entry["directory"])
-        part = session_part.session(entry["metadata"], asked)
+        part = session_part.build_part(entry["metadata"], asked)
         return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
     step = stream_list.detailed(objects, temporary[checkpoint["oid"]])
     return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}
@@ -104,7 +104,7 @@ def committed(repo: Repo, objects: Objects, ids: list[str], first: str = "") -> 
         contents = []
         for entry in checkpoint["sessions"]:
             content = committed_read.session(objects, checkpoint, entry["index"])
-            part = session_part.session(content["metadata"], content["prompts"])
+            part = session_part.build_part(content["metadata"], content["prompts"])
             more = {key: content[key] for key in ("prompts", "hash", "tasks", "transcript")}
             contents.append({"index": entry["index"], **part, **more})
         listed = committed_list.record(checkpoint)
@@ -113,7 +113,7 @@ def committed(repo: Repo, objects: Objects, ids: list[str], first: str = "") -> 
 
 
 def _commit(commit: Commit) -> Record:
-    person, seconds = stamp(commit["author"])
+    person, seconds = parse_ident(commit["author"])
     return {
         "oid": commit["oid"],
         "author": person.partition(" <")[0],
@@ -152,4 +152,4 @@ def temporary(repo: Repo, objects: Objects, oid: str) -> Record:
 
 
 def _state(objects: Objects, entry: tuple[str, str] | None) -> dict[str, Any]:
-    return summary.load(objects.need(entry[1], "blob")) or {} if entry else {}
+    return summary.parse_json(objects.need(entry[1], "blob")) or {} if entry else {}

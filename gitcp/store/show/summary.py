@@ -40,8 +40,8 @@ def summaries(repo: Repo, objects: Objects, checkpoint_id: str, force: bool) -> 
             continue
         start = metadata.get("checkpoint_transcript_start")
         dialogue = conversation.entries(one["transcript"], start if isinstance(start, int) else 0)
-        asked = generated.request(metadata.get("files_touched") or (), dialogue)
-        summary = _redacted(repo, generated.answer(_answer(repo, asked)))
+        asked = generated.build_request(metadata.get("files_touched") or (), dialogue)
+        summary = _redacted(repo, generated.parse_summary(_answer(repo, asked)))
         session_id = one["session_id"]
         data: committed_write.SessionData = {"session_id": session_id}
         data["metadata"] = {"summary": summary}
@@ -53,7 +53,7 @@ def summaries(repo: Repo, objects: Objects, checkpoint_id: str, force: bool) -> 
 def write_prose(repo: Repo, asked: str) -> str:
     """What the model answers to a request, as text and redacted.  Raises Error when it fails."""
     printed = _answer(repo, asked)
-    return redaction.text(repo, generated.prose(printed)).strip()
+    return redaction.text(repo, generated.parse_prose(printed)).strip()
 
 
 def _redacted(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
@@ -65,7 +65,7 @@ def _redacted(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
 
 def _answer(repo: Repo, asked: str) -> str:
     """What the command prints for a request on its standard input, far from the repository."""
-    command = repo.config.option("gitcp.summarize")
+    command = repo.config.get_option("gitcp.summarize")
     env = {k: v for k, v in repo.git.env.items() if not k.startswith("GIT_")}
     with tempfile.TemporaryDirectory() as away:
         argv = ("sh", "-c", f'cd "$1" && {command}', "sh", away)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 
 from gitcp.core.git.porcelain import COMMIT, GONE, Status
-from gitcp.store.git.tree import TREE, Lookup, file_at, tree_of
+from gitcp.store.git.tree import TREE, Lookup, find_file, find_tree
 from gitcp.store.snapshot.changes import Scan
 from gitcp.store.snapshot.hashing import Hasher
 from gitcp.store.snapshot.worktree import Worktree
@@ -67,11 +67,11 @@ def looked(
     """
     head = _head(objects, "HEAD")
     scan = Scan(Worktree(repo), Status())
-    most = repo.config.option("gitcp.max-file-size")
+    most = repo.config.get_option("gitcp.max-file-size")
     entries: Entries = {}
 
     def at_head(path: str) -> Entry | None:
-        return file_at(head, path)
+        return find_file(head, path)
 
     for path in paths:
         st = None if _elsewhere(scan.worktree, path, head) else scan.look(path)
@@ -99,7 +99,7 @@ def _head(objects: Objects, commit: str | None) -> Known:
 
     def entry(path: str) -> Entry | None:
         if not lookups:
-            lookups.append(Lookup(objects, tree_of(objects, commit)))
+            lookups.append(Lookup(objects, find_tree(objects, commit)))
         return lookups[0](path)
 
     return entry
@@ -109,6 +109,6 @@ def dirty_among(
     repo: Repo, objects: Objects, paths: Iterable[str], head: str
 ) -> dict[str, Entry | None]:
     """Those of paths that differ from the commit head in the worktree; O(paths), no scan."""
-    before = Lookup(objects, tree_of(objects, head))
+    before = Lookup(objects, find_tree(objects, head))
     now = at(repo, objects, list(paths), write=True)
     return {path: entry for path, entry in now.items() if entry != before(path)}

@@ -42,7 +42,7 @@ class Filters:
         self._work, self._objects, self._head = worktree, objects, head
         config = worktree.repo.config
         self._converts = config.get("core.autocrlf", "no").lower() not in _FALSE
-        self._sparse = config.flag("core.sparsecheckout")
+        self._sparse = config.get_flag("core.sparsecheckout")
         self._everywhere = b"\0".join(filter(None, map(_content, self._global())))
         self._absent: set[str] = set()
         self._folders: dict[str, bytes] = {}
@@ -53,7 +53,7 @@ class Filters:
         if not attributes and not self._converts:
             return ""
         if attributes not in self._ways:
-            self._ways[attributes] = self._objects.hash("blob", self._settings(attributes))
+            self._ways[attributes] = self._objects.hash_object("blob", self._settings(attributes))
         return self._ways[attributes]
 
     def from_head(self, path: str) -> list[str]:
@@ -123,7 +123,9 @@ def off(repo: Repo) -> list[str]:
 
 def unfiltered(repo: Repo, *kinds: str) -> list[str]:
     """The options of git that switch off every filter that is required, or has one of kinds."""
-    keys = (key for kind in kinds or (".required",) for key in repo.config.keys("filter.", kind))
+    keys = (
+        key for kind in kinds or (".required",) for key in repo.config.list_keys("filter.", kind)
+    )
     names = {key.rpartition(".")[0] for key in keys}
     values = ("clean=", "process=", "required=false")
     return [word for name in sorted(names) for v in values for word in ("-c", f"{name}.{v}")]
@@ -134,12 +136,12 @@ def note(repo: Repo) -> bool:
     there are none, or they were left out already."""
     if hang(repo) or not off(repo):
         return False
-    private.touch(repo, _mark(repo))
+    private.touch_private(repo, _mark(repo))
     message = "a filter of git did not end in time: for an hour checkpoints leave out its files"
-    late.hook_warnings.warn(repo, message)
+    late.hook_warnings.keep_warning(repo, message)
     notice.warn(message)
     return True
 
 
 def _mark(repo: Repo) -> str:
-    return repo.own("filters-hang")
+    return repo.join_own("filters-hang")

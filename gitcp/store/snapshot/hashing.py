@@ -100,7 +100,7 @@ class Hasher:
                 if change.st is None or stat.S_ISREG(change.st.st_mode):
                     return self._bytes(full)
                 data = os.readlink(full)
-                write = self._objects.write if self._write else self._objects.hash
+                write = self._objects.write if self._write else self._objects.hash_object
                 return write("blob", data)
             except OSError as e:
                 elsewhere = isinstance(e.filename, str | bytes) and e.filename != full
@@ -129,7 +129,7 @@ class Hasher:
         with open(fd, "rb", buffering=0) as f:
             size = os.fstat(fd).st_size
             return (
-                self._objects.hash("blob", f.read(size))
+                self._objects.hash_object("blob", f.read(size))
                 if size <= _PIECE
                 else _long(f, size, self._work.repo.algo)
             )
@@ -198,9 +198,9 @@ class StatCache:
     """path -> oid for files that look untouched; save() keeps what was asked or told."""
 
     def __init__(self, repo: Repo) -> None:
-        self._repo, self._file = repo, repo.own("stat-cache")
+        self._repo, self._file = repo, repo.join_own("stat-cache")
         self._new: dict[str, Known] = {}
-        self._old: dict[str, Known] = private.unsealed(self._file, _VERSION) or {}
+        self._old: dict[str, Known] = private.load_sealed(self._file, _VERSION) or {}
         self._settled = time.time_ns() - _SETTLED
 
     def get(self, path: str, st: os.stat_result, way: str) -> str | None:
@@ -222,7 +222,7 @@ class StatCache:
         if kept == self._old:
             return
         try:
-            private.write(self._repo, self._file, private.seal(_VERSION, kept))
+            private.write_private(self._repo, self._file, private.seal_value(_VERSION, kept))
         except OSError:
             pass
 

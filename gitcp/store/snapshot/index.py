@@ -84,7 +84,7 @@ def _size(path: str) -> int:
 
 
 def place(repo: Repo) -> str:
-    return repo.own("index")
+    return repo.join_own("index")
 
 
 def fits(repo: Repo) -> bool:
@@ -92,14 +92,14 @@ def fits(repo: Repo) -> bool:
 
     git would obey the skip-worktree bits in it, and miss what happens to those files.
     """
-    return private.cached_bytes(_sparse(repo)) == _patterns(repo)
+    return private.read_cache(_sparse(repo)) == _patterns(repo)
 
 
 def note_stale(repo: Repo, count: int) -> None:
     """Ask the next seed() to work when count paths are not HEAD's in our index."""
     if count > _STALE:
         trace.note("index", f"{count} stale entries")
-        _mark(repo, repo.own("index-stale"), b"1")
+        _mark(repo, repo.join_own("index-stale"), b"1")
 
 
 def seed(repo: Repo, force: bool = False) -> bool:
@@ -110,7 +110,7 @@ def seed(repo: Repo, force: bool = False) -> bool:
     """
 
     theirs, ours = os.path.join(repo.git_dir, "index"), place(repo)
-    if not (force or os.path.exists(repo.own("index-stale"))) and fits(repo):
+    if not (force or os.path.exists(repo.join_own("index-stale"))) and fits(repo):
         changed, used = _changed(ours), _changed(theirs)
         if changed and changed > used:
             return False
@@ -122,7 +122,7 @@ def seed(repo: Repo, force: bool = False) -> bool:
         young = fill(repo, theirs, scratch)
         put_file(repo.common, scratch, ours)
         _mark(repo, _sparse(repo), patterns)  # after it: an old mark only makes work
-        _mark(repo, repo.own("index-stale"), b"")
+        _mark(repo, repo.join_own("index-stale"), b"")
         note_stale(repo, young)
     except OSError as e:
         raise Error(f"cannot write '{ours}': {e.strerror}") from None
@@ -136,7 +136,7 @@ def seed_again(repo: Repo) -> None:
     """seed() where it was found, seconds ago, that every scan reads files in vain: those that
     were too young to be believed then are old enough now.  For a prompt, before its scan."""
     try:
-        age = time.time() - os.lstat(repo.own("index-stale")).st_mtime
+        age = time.time() - os.lstat(repo.join_own("index-stale")).st_mtime
     except FileNotFoundError:
         return
     if age >= _GROWN:
@@ -152,7 +152,7 @@ def _changed(path: str) -> int:
 
 def _patterns(repo: Repo) -> bytes:
     """What decides about sparse checkout; b'' without it."""
-    if not repo.config.flag("core.sparsecheckout"):
+    if not repo.config.get_flag("core.sparsecheckout"):
         return b""
     cone = repo.config.get("core.sparsecheckoutcone").encode()
     patterns = files.read_bytes(os.path.join(repo.git_dir, "info", "sparse-checkout")) or b""
@@ -162,13 +162,13 @@ def _patterns(repo: Repo) -> bytes:
 def _mark(repo: Repo, path: str, content: bytes) -> None:
     """Let path have this content; without any there is no file."""
     if content:
-        private.write(repo, path, content)
+        private.write_private(repo, path, content)
     else:
-        private.remove(repo, path)
+        private.remove_private(repo, path)
 
 
 def _sparse(repo: Repo) -> str:
-    return repo.own("index-sparse")
+    return repo.join_own("index-sparse")
 
 
 def fill(repo: Repo, theirs: str, scratch: str) -> int:
@@ -196,8 +196,8 @@ def fill(repo: Repo, theirs: str, scratch: str) -> int:
 
 
 def _clear_flags(repo: Repo, scratch: str) -> None:
-    assumed, skipped = porcelain.marked(honest(repo, scratch, "ls-files", "-v", "-z"))
-    if repo.config.flag("core.sparsecheckout"):
+    assumed, skipped = porcelain.parse_marked(honest(repo, scratch, "ls-files", "-v", "-z"))
+    if repo.config.get_flag("core.sparsecheckout"):
         skipped = []
     for flag, paths in ("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped):
         if paths:
@@ -238,7 +238,7 @@ def is_head(repo: Repo) -> bool:
 def _head_tree(repo: Repo) -> bytes:
     """The name of HEAD's tree where that is told without git, else b""."""
     try:
-        commit = direct.read(repo, "HEAD", {})
+        commit = direct.read_object(repo, "HEAD", {})
         return bytes.fromhex(decode_name(commit[2][5:].partition(b"\n")[0])) if commit else b""
     except (direct.Unsure, ValueError):
         return b""
@@ -325,7 +325,7 @@ def environment(index: str) -> dict[str, str]:
 def sweep(repo: Repo) -> None:
     """Remove scratch files and quarantines that are older than a day, and what clients exported
     as it was said (unredacted) of sessions that nothing is left to settle of; nothing else."""
-    tmp = repo.shared("tmp")
+    tmp = repo.join_shared("tmp")
     for name in _old(tmp):
         path = os.path.join(tmp, name)
         for folder, folders, inside in os.walk(path, topdown=False):
@@ -335,12 +335,12 @@ def sweep(repo: Repo) -> None:
                 _try(os.rmdir, os.path.join(folder, inner))
         _try(os.rmdir if os.path.isdir(path) else os.unlink, path)
     upkeep.sweep(repo)
-    for place in {repo.own(), repo.shared(), repo.shared("transcript")}:
+    for place in {repo.join_own(), repo.join_shared(), repo.join_shared("transcript")}:
         for name in _old(place):  # written beside what it was to replace, by a process's number
             beside, _, pid = name.removesuffix(".lock").rpartition(".")
             if beside and pid.isdigit():
                 _try(os.unlink, os.path.join(place, name))
-    exports = repo.shared("exports")
+    exports = repo.join_shared("exports")
     for client in _old(exports, 0):
         for name in _old(os.path.join(exports, client), _HOUR):
             if not _open(repo, name.rpartition(".")[0]):
@@ -349,7 +349,7 @@ def sweep(repo: Repo) -> None:
 
 def _open(repo: Repo, session_id: str) -> bool:
     places = ((session_id,), ("~aside", session_id))  # store.session.markers
-    return any(os.path.lexists(repo.shared("open", *place)) for place in places)
+    return any(os.path.lexists(repo.join_shared("open", *place)) for place in places)
 
 
 def _old(folder: str, age: float = _DAY) -> list[str]:

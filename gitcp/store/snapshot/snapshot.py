@@ -58,7 +58,7 @@ def scan(repo: Repo) -> Scan:
     rows = [*seen.rows, *_blind(repo, result, warnings)]
     theirs = _theirs(repo, staged, unborn=seen.head is None)
     alone = result.rows(rows)
-    if repo.config.flag("core.ignorecase"):
+    if repo.config.get_flag("core.ignorecase"):
         alone = _follow_case(repo, result, theirs, alone)
     index.note_stale(repo, sum(row.x != "." for row in seen.rows))
     _drop_sparse(repo, result)
@@ -106,7 +106,7 @@ def _sound(repo: Repo, running: Running, work: Worktree) -> tuple[Status, bytes]
     seeded, converting = False, True
     while True:
         try:
-            seen = porcelain.parse(running.finish(limit=filters.patience(repo))[1])
+            seen = porcelain.parse_status(running.finish(limit=filters.patience(repo))[1])
             if seeded or not any(_misled(row, work) for row in seen.rows):
                 return seen, index.complaints(repo) if running.errors else b""
         except GitError as e:
@@ -131,7 +131,7 @@ def _misled(row: Row, work: Worktree) -> bool:
 def _blind(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
     """Take in what git could not see; the rows that it owes of what HEAD has."""
     lost = set()
-    for what, path in porcelain.unreadable(warnings):
+    for what, path in porcelain.list_unreadable(warnings):
         if what == "closed":
             raise Error(f"cannot read '{path}': Permission denied")
         if what == "folder":
@@ -190,7 +190,7 @@ def _drop_sparse(repo: Repo, result: Scan) -> None:
 
 def sparse(repo: Repo) -> set[str]:
     """The paths that a sparse checkout leaves out of the worktree."""
-    if not repo.config.flag("core.sparsecheckout"):
+    if not repo.config.get_flag("core.sparsecheckout"):
         return set()
     listed = repo.git.read_records("-c", "index.sparse=false", "ls-files", "-t", "-z")
     return {decode_name(line[2:]) for line in listed if line.startswith(b"S ")}
@@ -216,8 +216,8 @@ def _limit(repo: Repo, result: Scan, theirs: Mapping[str, None]) -> None:
         for path, change in result.changes.items()
         if change.st and not change.was and path not in theirs and stat.S_ISREG(change.st.st_mode)
     ]
-    most = repo.config.option("gitcp.max-file-size")
-    total = repo.config.option("gitcp.max-untracked-size")
+    most = repo.config.get_option("gitcp.max-file-size")
+    total = repo.config.get_option("gitcp.max-untracked-size")
     for path, reason in omission.excess(sizes, most, total):
         del result.changes[path]
         result.omit(path, reason)

@@ -37,7 +37,7 @@ _OWN_INDEX = (
 @contextmanager
 def quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[str, str]]:
     """The environment in which git writes objects aside; keep: they move in at the end."""
-    place = repo.shared("tmp", f"git-{os.getpid()}-{os.urandom(4).hex()}")
+    place = repo.join_shared("tmp", f"git-{os.getpid()}-{os.urandom(4).hex()}")
     main = repo.git.env.get("GIT_OBJECT_DIRECTORY") or os.path.join(repo.common, "objects")
     more = repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
     quoted = decode_name(quote(encode_name(main))) if ":" in main or '"' in main else main

@@ -27,8 +27,8 @@ class Worktree:
 
     def __init__(self, repo: Repo) -> None:
         self.repo, self.top = repo, os.fsencode(repo.worktree)
-        self._exec_bit = repo.config.flag("core.filemode", True)
-        self._links = repo.config.flag("core.symlinks", True)
+        self._exec_bit = repo.config.get_flag("core.filemode", True)
+        self._links = repo.config.get_flag("core.symlinks", True)
         self._folders: dict[str, bool] = {"": True}
         self._workspaces: dict[str, str] = {"": ""}
 

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 def mode(repo: Repo) -> str:
     """gitcp.streams: 'overlap' (default) or 'suffix'."""
-    return str(repo.config.option("gitcp.streams"))
+    return str(repo.config.get_option("gitcp.streams"))
 
 
 def suffixes(repo: Repo, base: str) -> dict[int, str]:
     """The numbers of the suffix branches of base in this worktree -> their refs."""
     by_number = {}
     # Names from before worktrees had their own come first: ours replace them.
-    for ref in sorted(list_refs(repo, base), key=lambda ref: len(ids.stream_name(ref))):
+    for ref in sorted(list_refs(repo, base), key=lambda ref: len(ids.parse_stream_name(ref))):
         parsed = ids.parse_shadow(ref)
         if parsed and parsed["suffix"] is not None:
             by_number[parsed["suffix"]] = ref
@@ -44,11 +44,11 @@ def list_refs(repo: Repo, base: str, among: Iterable[str] | None = None) -> list
 
     among: the refs to choose from, where the caller has listed them.
     """
-    plain = ids.stream_name(shadow_refs.branch(repo, base))
+    plain = ids.parse_stream_name(shadow_refs.branch(repo, base))
     below = [f"{place}{base[:7]}*" for place in shadow_refs.PLACES]
     matching = []
-    for ref in refs.listing(repo, *below) if among is None else among:
-        parsed, name = ids.parse_shadow(ref), ids.stream_name(ref)
+    for ref in refs.list_refs(repo, *below) if among is None else among:
+        parsed, name = ids.parse_shadow(ref), ids.parse_stream_name(ref)
         if not parsed or not base.startswith(parsed["base7"]):
             continue
         if parsed["worktree"] is None or name == plain or name.startswith(plain + "-"):

@@ -36,7 +36,7 @@ def forward(
             linked = condensed is not None
             edits = _settled(repo, objects, tip, commit, condensed or set()) if linked else []
             edits = edits or place.rename(repo, objects, tip, commit["oid"])
-            refs.update(repo, edits, "gitcp: carry forward")
+            refs.update_refs(repo, edits, "gitcp: carry forward")
             done += edits
     return done
 
@@ -47,7 +47,7 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
     Those of base; those whose base moved unseen (a pull, a cherry-pick) and whose work is
     here, or was and is settled now.  Others stay where coming back finds them.
     """
-    listed = list(refs.listing(repo, *shadow_refs.PLACES))
+    listed = list(refs.list_refs(repo, *shadow_refs.PLACES))
     parsed = {ref: ids.parse_shadow(ref) for ref in listed}
     here = [
         ref for ref, parts in parsed.items() if parts and parts["worktree"] == repo.worktree_hash

@@ -10,7 +10,7 @@ from gitcp.errors import Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
-from gitcp.store.git.tree import Lookup, diff_trees, edit_tree
+from gitcp.store.git.tree import Lookup, compare_trees, edit_tree
 from gitcp.store.journal import edits_ref, work
 from gitcp.store.journal.journal import Journal
 from gitcp.store.session import phase
@@ -64,7 +64,7 @@ def write(repo: Repo, objects: Objects, state: State, content: Content, keep: st
     with Journal(repo) as held, exclusive(repo, f"stream-{repo.worktree_hash}"):
         # HEAD and the tip are looked at again, whatever the context knows: what was scanned is
         # compared with where they are now, and the tip seen here is what the ref moves from.
-        head = refs.head(repo) or shadow_refs.zeros(repo)
+        head = refs.read_head(repo) or shadow_refs.zeros(repo)
         if head != content["head"]:
             raise Moved("HEAD", content["head"], head)
         spot = place(repo, objects, state, content["head"])
@@ -78,7 +78,7 @@ def write(repo: Repo, objects: Objects, state: State, content: Content, keep: st
         oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
         move: refs.Edit = (spot["ref"], oid, spot["old"])
         edits = [*spot["before"], move, *spot["after"], *([kept] if kept else [])]
-        refs.update(repo, edits, "gitcp: checkpoint")
+        refs.update_refs(repo, edits, "gitcp: checkpoint")
         if kept:
             held.append([{"held": kept[1]}])
     return oid
@@ -93,7 +93,7 @@ def _refresh(repo: Repo, objects: Objects, spot: Place, content: Content) -> Non
     ours = edit_tree(objects, content["head_tree"], content["entries"])
     stale = [
         path
-        for path, _, _ in diff_trees(objects, tip["tree"], ours)
+        for path, _, _ in compare_trees(objects, tip["tree"], ours)
         if not path.startswith(".entire/")
     ]
     head = Lookup(objects, content["head_tree"])

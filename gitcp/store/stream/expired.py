@@ -42,7 +42,7 @@ def note(repo: Repo, gone: Iterable[Record]) -> None:
     known |= {one["id"]: one for one in gone}
     lines = (json.dumps(one, separators=(",", ":")) for one in list(known.values())[-MOST:])
     if known:
-        private.write(repo, _path(repo), "".join(f"{line}\n" for line in lines).encode())
+        private.write_private(repo, _path(repo), "".join(f"{line}\n" for line in lines).encode())
 
 
 def forget(repo: Repo, sessions: Collection[str]) -> None:
@@ -51,12 +51,12 @@ def forget(repo: Repo, sessions: Collection[str]) -> None:
     left = [one for one in known if one["session_id"] not in sessions]
     if len(left) < len(known):
         lines = (json.dumps(one, separators=(",", ":")) for one in left)
-        private.write(repo, _path(repo), "".join(f"{line}\n" for line in lines).encode())
+        private.write_private(repo, _path(repo), "".join(f"{line}\n" for line in lines).encode())
 
 
 def listed(repo: Repo) -> list[Record]:
     """The records of the list, in the order in which they expired."""
-    data = private.cached_bytes(_path(repo))
+    data = private.read_cache(_path(repo))
     loaded = (transcript_scan.load(line) for line in data.split(b"\n") if line)
     return [one for one in loaded if one and _is_record(one)]
 
@@ -69,4 +69,4 @@ def _is_record(record: Record) -> bool:
 
 
 def _path(repo: Repo) -> str:
-    return repo.shared("expired")
+    return repo.join_shared("expired")

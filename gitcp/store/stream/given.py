@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gitcp.core.git.ids import repo_path, session_id
+from gitcp.core.git.ids import check_path, check_session_id
 from gitcp.core.git.porcelain import EXECUTABLE, FILE, LINK
 from gitcp.errors import InputError
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.journal import open_edits
 from gitcp.store.session import state as states
 from gitcp.store.stream import branches, checkpoint
@@ -29,13 +29,13 @@ def write(ctx: Context, record: Record) -> Record:
     what is wrong, with nothing written.
     """
     repo, objects = ctx.repo, ctx.objects
-    name = session_id(record.get("session_id"))
+    name = check_session_id(record.get("session_id"))
     message = record.get("message")
     if not isinstance(message, str) or not message.strip():
         raise InputError("'message' of a checkpoint must be a text that is not empty")
     files, metadata = _files(objects, record), _metadata(repo, objects, record)
     state = ctx.state(name) or states.new(repo, name, str(record.get("agent") or ""), ctx.head)
-    head_tree = tree_of(objects, ctx.head)
+    head_tree = find_tree(objects, ctx.head)
     look = Lookup(objects, head_tree)
     tip = branches.current(repo, objects, state, ctx.head)
     content: checkpoint.Content = {
@@ -66,7 +66,7 @@ def _files(objects: Objects, record: Record) -> dict[str, Entry | None]:
         raise InputError("'files' of a checkpoint must be an object")
     entries: dict[str, Entry | None] = {}
     for path, entry in given.items():
-        entries[repo_path(path)] = None if entry is None else _entry(objects, path, entry)
+        entries[check_path(path)] = None if entry is None else _entry(objects, path, entry)
     return entries
 
 
@@ -92,5 +92,5 @@ def _metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, Entry]:
             if name.startswith("full.redact_jsonl")
             else redactor.redact_text(data)
         )
-        entries[repo_path(name)] = (FILE, objects.write("blob", clean))
+        entries[check_path(name)] = (FILE, objects.write("blob", clean))
     return entries

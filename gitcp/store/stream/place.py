@@ -70,7 +70,7 @@ def place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
     if tip and tip["ref"] != ref:
         return {**_start(ref, None, None, keep), "after": [(tip["ref"], None, tip["oid"])]}
     # A branch whose commit is missing cannot be read, nor archived.
-    return _start(ref, tip["oid"] if tip else refs.read(repo, ref), None, keep)
+    return _start(ref, tip["oid"] if tip else refs.read_ref(repo, ref), None, keep)
 
 
 def _on(tip: Tip, base: str) -> Place:
@@ -119,8 +119,8 @@ def _restore(repo: Repo, base: str, tip: Tip | None, back: Tip, suffix: bool) ->
 
 def archive(repo: Repo, tip: Tip) -> refs.Edit:
     """The ref edit that keeps a stream when its branch goes on without it."""
-    name = ids.stream_name(tip["ref"])
-    taken = refs.listing(repo, f"{shadow_refs.ARCHIVE}{name}/")
+    name = ids.parse_stream_name(tip["ref"])
+    taken = refs.list_refs(repo, f"{shadow_refs.ARCHIVE}{name}/")
     for ref, oid in taken.items():
         if oid == tip["oid"]:  # a kill came between the archive and the branch
             return (ref, tip["oid"], oid)
@@ -146,18 +146,18 @@ def move_home(repo: Repo, objects: Objects) -> None:
     """Bring the streams that lie where gitcp.streams-hidden no longer puts them to their place."""
     home = shadow_refs.home(repo)
     [other] = {*shadow_refs.PLACES} - {home}
-    for ref in refs.listing(repo, other):
+    for ref in refs.list_refs(repo, other):
         if ids.parse_shadow(ref):
             with exclusive(repo, shadow_refs.lock_of(repo, ref)):
-                _move_home(repo, objects, ref, home + ids.stream_name(ref))
+                _move_home(repo, objects, ref, home + ids.parse_stream_name(ref))
 
 
 def _move_home(repo: Repo, objects: Objects, ref: str, now: str) -> None:
     try:
         tip = shadow_refs.read(objects, ref)
         if tip and tip["ref"] == ref:
-            keep = archive(repo, tip) if refs.read(repo, now) else (now, tip["oid"], None)
-            refs.update(repo, [keep, (ref, None, tip["oid"])], "gitcp: streams-hidden")
+            keep = archive(repo, tip) if refs.read_ref(repo, now) else (now, tip["oid"], None)
+            refs.update_refs(repo, [keep, (ref, None, tip["oid"])], "gitcp: streams-hidden")
     except Error as e:
         trace.note("stream", f"'{ref}' stays: {e}")  # the person's, or it is written to just now
 

@@ -32,7 +32,9 @@ def recall(repo: Repo, objects: Objects, session_id: str) -> State | None:
     holds the session's lock.
     """
     state = states.load(repo, session_id)
-    return caught_up(repo, objects, session_id, state, refs.head(repo) or shadow_refs.zeros(repo))
+    return caught_up(
+        repo, objects, session_id, state, refs.read_head(repo) or shadow_refs.zeros(repo)
+    )
 
 
 def caught_up(
@@ -73,7 +75,7 @@ def forsaken(repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = fro
     """
     try:
         for session_id in shadow_refs.sessions(objects, tip).difference(sure):
-            state = states.peek(repo, ids.session_id(session_id))
+            state = states.peek(repo, ids.check_session_id(session_id))
             copy = state_copy.read(objects, tip, session_id)
             if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
                 return True
@@ -84,7 +86,7 @@ def forsaken(repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = fro
 
 def _names_stream(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
     try:
-        state = states.peek(repo, ids.session_id(session_id))
+        state = states.peek(repo, ids.check_session_id(session_id))
     except InputError:
         return False
     if state is None:
@@ -99,7 +101,7 @@ def _names_stream(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bo
 
 def _near(repo: Repo, objects: Objects, state: State, head: str) -> list[Tip]:
     """The streams a checkpoint of the session could have gone to since its state was saved."""
-    home = ids.worktree_hash(str(state.get("worktree_id") or ""))
+    home = ids.hash_worktree(str(state.get("worktree_id") or ""))
     tips = []
     for base in dict.fromkeys((state["base_commit"], head)):
         if not base:
@@ -107,7 +109,7 @@ def _near(repo: Repo, objects: Objects, state: State, head: str) -> list[Tip]:
         plain = shadow_refs.branch(repo, base, worktree=home)
         names = [plain]
         if branches.mode(repo) == "suffix":
-            names += refs.listing(repo, f"{plain}-*")
+            names += refs.list_refs(repo, f"{plain}-*")
         for ref in names:
             try:
                 tip = shadow_refs.read(objects, ref)

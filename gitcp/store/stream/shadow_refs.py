@@ -12,8 +12,8 @@ from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, Foreign
 from gitcp.record import decode_lines, decode_name
 from gitcp.store.git import private, refs
-from gitcp.store.git.commit import parse_commit, stamp
-from gitcp.store.git.tree import TREE, Lookup, diff_trees, tree_of
+from gitcp.store.git.commit import parse_commit, parse_ident
+from gitcp.store.git.tree import TREE, Lookup, compare_trees, find_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,21 +42,23 @@ def zeros(repo: Repo) -> str:
 def home(repo: Repo) -> str:
     """Where streams have their refs in this repository: gitcp.streams-hidden, where it is not set
     whether jj would make bookmarks of branches."""
-    hidden = repo.config.option("gitcp.streams-hidden")
+    hidden = repo.config.get_option("gitcp.streams-hidden")
     return PLACES[bool(repo.jj_root) if hidden is None else hidden]
 
 
 def read_foreign(repo: Repo) -> frozenset[str]:
     """The branches of the person's that are named like streams, and left alone."""
     if repo.common not in _FOREIGN:
-        _FOREIGN[repo.common] = frozenset(private.words(repo.shared("foreign"), shapes.is_ref))
+        _FOREIGN[repo.common] = frozenset(
+            private.read_words(repo.join_shared("foreign"), shapes.is_ref)
+        )
     return _FOREIGN[repo.common]
 
 
 def add_foreign(repo: Repo, ref: str) -> None:
     """Leave this name alone from now on; <common>/gitcp/foreign has a full ref a line."""
     _FOREIGN[repo.common] = read_foreign(repo) | {ref}
-    private.write_words(repo, repo.shared("foreign"), sorted(_FOREIGN[repo.common]))
+    private.write_words(repo, repo.join_shared("foreign"), sorted(_FOREIGN[repo.common]))
 
 
 def branch(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
@@ -65,7 +67,7 @@ def branch(repo: Repo, base: str, suffix: int | None = None, worktree: str = "")
     number is free."""
     taken = read_foreign(repo) if suffix is None else frozenset[str]()
     for digits in range(7, len(base) + 1):
-        name = ids.shadow_name(base, worktree or repo.worktree_hash, suffix, digits)
+        name = ids.format_stream_name(base, worktree or repo.worktree_hash, suffix, digits)
         if taken.isdisjoint(place + name for place in PLACES):
             break
     return home(repo) + name
@@ -111,7 +113,7 @@ def read(objects: Objects, ref: str) -> Tip | None:
     if obj := objects.read(ref):
         return tip(ref, obj)
     other = next((PLACES[1 - i] for i in (0, 1) if ref.startswith(PLACES[i])), "")
-    moved = other + ids.stream_name(ref)
+    moved = other + ids.parse_stream_name(ref)
     try:
         return tip(moved, obj) if other and (obj := objects.read(moved)) else None
     except Foreign:
@@ -131,9 +133,9 @@ def tip(ref: str, obj: Object) -> Tip:
         "oid": oid,
         "tree": commit["tree"],
         "stream": trailer(message, "Gitcp-Stream") or oid[:12],
-        "base": trailer(message, "Base-Commit") or ids.stream_name(ref).partition("-")[0],
+        "base": trailer(message, "Base-Commit") or ids.parse_stream_name(ref).partition("-")[0],
         "session_id": session,
-        "time": stamp(commit["committer"])[1],
+        "time": parse_ident(commit["committer"])[1],
     }
 
 
@@ -148,7 +150,7 @@ def listing(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
 def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
     """The refs below the patterns that have the name of a stream; newest_first: by their commits,
     where git has them all."""
-    there = refs.leave_out_empty(repo, patterns or (*PLACES, ARCHIVE))
+    there = refs.drop_empty_patterns(repo, patterns or (*PLACES, ARCHIVE))
     if not there:
         return []
     argv = ["for-each-ref", "--format=%(refname)", *there]
@@ -177,13 +179,13 @@ def recorded(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
 
     The difference of the tip's tree to its base, without `.entire/`.
     """
-    changes = diff_trees(objects, tree_of(objects, tip["base"]), tip["tree"])
+    changes = compare_trees(objects, find_tree(objects, tip["base"]), tip["tree"])
     return {path: now for path, _, now in changes if not path.startswith(".entire/")}
 
 
 def metadata(objects: Objects, tree: str) -> dict[str, Entry]:
     """The metadata directory of every session on a stream: path -> tree entry."""
-    folder = Lookup(objects, tree).folder(METADATA.rstrip("/"))
+    folder = Lookup(objects, tree).read_folder(METADATA.rstrip("/"))
     return {METADATA + name: e for name, e in folder.items() if e[0] == TREE}
 
 

@@ -37,7 +37,7 @@ def list_held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[R
 
 def _match_stash(repo: Repo, objects: Objects, stashes: dict[str, str]) -> Iterator[Record]:
     """stashes: stream id -> the ref that keeps it."""
-    stash = Stash(repo, objects).entries()
+    stash = Stash(repo, objects).list_entries()
     for marker in markers.here(repo) if stash else ():
         for stream in work.open_streams(repo, marker):
             files = [(path, (x["mode"], x["oid"])) for path, x in stream["files"].items()]

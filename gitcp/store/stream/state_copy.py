@@ -11,7 +11,7 @@ from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
 from gitcp.process.files import Damaged
 from gitcp.store.git import private
-from gitcp.store.git.tree import Lookup, walk
+from gitcp.store.git.tree import Lookup, list_files
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
 
@@ -54,7 +54,9 @@ def read(objects: Objects, tip: Tip, session_id: str) -> State | None:
     if entry is None:
         return None
     try:
-        copy: State = private.checked(tip["ref"], objects.need(entry[1], "blob"), shapes.STATE)
+        copy: State = private.parse_checked(
+            tip["ref"], objects.need(entry[1], "blob"), shapes.STATE
+        )
     except Damaged:
         return None
     return copy if copy["session_id"] == session_id else None
@@ -88,9 +90,11 @@ def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None
     if copy is None or folder is None:
         return copy
     turns: dict[str, Any] = {}
-    for _, (_, oid) in walk(objects, folder[1]):
+    for _, (_, oid) in list_files(objects, folder[1]):
         try:
-            turns |= private.checked(tip["ref"], objects.need(oid, "blob"), shapes.STATE_TURNS)
+            turns |= private.parse_checked(
+                tip["ref"], objects.need(oid, "blob"), shapes.STATE_TURNS
+            )
         except Damaged:
             continue
     turns |= copy.get("turns", {})

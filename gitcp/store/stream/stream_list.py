@@ -7,7 +7,7 @@ from gitcp.core.git import ids
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import decode_name, encode_lines
-from gitcp.store.git.tree import Lookup, diff_trees, tree_of
+from gitcp.store.git.tree import Lookup, compare_trees, find_tree
 from gitcp.store.stream import recall, shadow_refs
 
 TYPE_CHECKING = False
@@ -125,7 +125,7 @@ def find(repo: Repo, objects: Objects, name: str) -> Tip:
     tips = shadow_refs.listing(repo, objects)
     starts = ("", "refs/", "refs/heads/", *shadow_refs.PLACES)
     full = {start + name for start in starts}
-    full |= {place + ids.stream_name(name) for place in shadow_refs.PLACES}
+    full |= {place + ids.parse_stream_name(name) for place in shadow_refs.PLACES}
     exact = [t for t in tips if t["ref"] in full or t["stream"] == name]
     matching = exact or [t for t in tips if name and t["stream"].startswith(name)]
     if not matching:
@@ -202,16 +202,16 @@ def detailed(objects: Objects, checkpoint: Record) -> Record:
     own = shadow_refs.METADATA + checkpoint["session_id"]
     prompts = look(f"{own}/{summary.PROMPT}")
     joined = decode_name(objects.need(prompts[1], "blob")) if prompts else ""
-    base = tree_of(objects, checkpoint["base_commit"])
+    base = find_tree(objects, checkpoint["base_commit"])
     moved = checkpoint["parent"] and _base(objects, checkpoint["parent"]) not in (
         "",
         checkpoint["base_commit"],
     )
     based = Lookup(objects, base if moved else None)
-    before = tree_of(objects, checkpoint["parent"]) if checkpoint["parent"] else base
+    before = find_tree(objects, checkpoint["parent"]) if checkpoint["parent"] else base
     files = {
         path: "added" if was is None else "deleted" if now is None else "modified"
-        for path, was, now in diff_trees(objects, before, checkpoint["tree"])
+        for path, was, now in compare_trees(objects, before, checkpoint["tree"])
         if not path.startswith(".entire/") and not (moved and based(path) == now)
     }
     return {**checkpoint, "prompt": joined.rpartition(summary.SEPARATOR)[2], "files": files}

@@ -10,7 +10,7 @@ from gitcp.core.credit import entries
 from gitcp.core.decide import line_evidence, stream_rules
 from gitcp.errors import Error
 from gitcp.record import encode_name
-from gitcp.store.git.tree import Lookup, tree_of
+from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.journal import journal, work
 from gitcp.store.session import markers
 from gitcp.store.stream import branches, recall, shadow_refs
@@ -129,9 +129,9 @@ def find(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
 
 def _survives(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry | None]) -> bool:
     """Whether lines of the agent survive in the files that the stream and the worktree share."""
-    rule = repo.config.option("gitcp.suffix-match")
+    rule = repo.config.get_option("gitcp.suffix-match")
     tip = shadow_refs.read(objects, view["ref"])
-    before = Lookup(objects, tree_of(objects, tip["base"] if tip else None))
+    before = Lookup(objects, find_tree(objects, tip["base"] if tip else None))
     for path, entry in (view["files"] or {}).items():
         if path in dirty:
             was, now = before(path), dirty[path]

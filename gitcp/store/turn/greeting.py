@@ -80,9 +80,9 @@ def wants_warning(repo: Repo) -> bool:
     of it (doc/behaviour.md "Conflicts and warnings"); a file of the person's stays as it is.
     """
     try:
-        if repo.config.all(f"gitcp.{_NEW}"):
-            return bool(repo.config.option(f"gitcp.{_NEW}"))
-        old = repo.config.option(f"gitcp.{_OLD}")
+        if repo.config.get_all(f"gitcp.{_NEW}"):
+            return bool(repo.config.get_option(f"gitcp.{_NEW}"))
+        old = repo.config.get_option(f"gitcp.{_OLD}")
         wanted = _in_settings(repo) if old is None else not old
         if wanted is not None:
             _migrate(repo, wanted)

@@ -14,7 +14,7 @@ from gitcp.core.message import prompts
 from gitcp.errors import InputError
 from gitcp.record import format_now
 from gitcp.start import late
-from gitcp.store.git.tree import Lookup, walk
+from gitcp.store.git.tree import Lookup, list_files
 from gitcp.store.journal import journal
 from gitcp.store.stream import shadow_refs
 from gitcp.store.v1 import redaction, transcript, transcript_copy
@@ -212,7 +212,7 @@ def stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str, str]
     if tip is None:
         return {}
     entry = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/tasks")
-    return {path: oid for path, (_, oid) in walk(objects, entry[1])} if entry else {}
+    return {path: oid for path, (_, oid) in list_files(objects, entry[1])} if entry else {}
 
 
 def _transcript(

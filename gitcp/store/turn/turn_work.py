@@ -9,7 +9,7 @@ from gitcp.core.decide import omission, stream_rules
 from gitcp.core.message import prompts
 from gitcp.errors import Error, Moved
 from gitcp.start import late
-from gitcp.store.git.tree import Lookup, diff_trees, tree_of
+from gitcp.store.git.tree import Lookup, compare_trees, find_tree
 from gitcp.store.journal import turn_look
 from gitcp.store.journal.work import Work
 from gitcp.store.session import phase, turn_log
@@ -127,7 +127,7 @@ def _content(
 ) -> checkpoint.Content:
     return {
         "head": now.head,
-        "head_tree": tree_of(objects, now.head),
+        "head_tree": find_tree(objects, now.head),
         "entries": now.entries,
         "seen": now.tip["oid"] if now.tip else None,
         "mine": {path: now.entries[path] for path in now.mine if path in now.entries},
@@ -155,8 +155,8 @@ def subject(state: State) -> str:
 def _committed(objects: Objects, old: str, new: str) -> set[str]:
     if old == new:
         return set()
-    trees = tree_of(objects, old), tree_of(objects, new)
-    return {path for path, _, _ in diff_trees(objects, *trees)}
+    trees = find_tree(objects, old), find_tree(objects, new)
+    return {path for path, _, _ in compare_trees(objects, *trees)}
 
 
 def metadata(

@@ -87,13 +87,13 @@ def _bring_about(repo: Repo, objects: Objects, alike: list[Effect]) -> None:
     if not alike:
         return
     if _kind(alike[0]) == "note":
-        notes.change_all(repo, objects, {e["note"]: partial(_swap, objects, e) for e in alike})
+        notes.edit_notes(repo, objects, {e["note"]: partial(_swap, objects, e) for e in alike})
     elif _kind(alike[0]) == "checkpoint":
         trees = {effect["checkpoint"]: effect["new"] for effect in alike}
         committed_write.set_trees(repo, objects, trees)
     for effect in alike:
         if "ref" in effect:
-            refs.update(repo, [(effect["ref"], effect["new"], effect["old"])], "gitcp: undo")
+            refs.update_refs(repo, [(effect["ref"], effect["new"], effect["old"])], "gitcp: undo")
         elif "file" in effect:
             _file(repo, effect)
 
@@ -107,18 +107,18 @@ def _name(effect: Effect) -> str:
 
 def _now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
     if "note" in effect:
-        text = notes.text_on(objects, effect["note"])
-        return None if text is None else objects.hash("blob", text)
+        text = notes.read_note(objects, effect["note"])
+        return None if text is None else objects.hash_object("blob", text)
     if "checkpoint" in effect:
         return committed_write.tree_here(repo, objects, effect["checkpoint"])
     if "ref" in effect:
-        return refs.read(repo, effect["ref"])
+        return refs.read_ref(repo, effect["ref"])
     data = content(effect["file"])
     return None if data is None else hash_bytes(data)
 
 
 def _swap(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:
-    there = None if old is None else objects.hash("blob", old)
+    there = None if old is None else objects.hash_object("blob", old)
     if there != effect["old"]:
         return old
     return objects.need(effect["new"], "blob") if effect["new"] else None
@@ -138,11 +138,11 @@ def keep_bytes(repo: Repo, data: bytes | None) -> str | None:
     if data is None:
         return None
     name = hash_bytes(data)
-    path = repo.shared("kept", name)
+    path = repo.join_shared("kept", name)
     if _read(path) == data:
         os.utime(path)  # it is needed anew: clean leaves it alone
     else:
-        private.write(repo, path, data, durable=True)
+        private.write_private(repo, path, data, durable=True)
     return name
 
 
@@ -150,7 +150,7 @@ def read_kept(repo: Repo, name: str | None) -> bytes | None:
     """The bytes kept under a name; raise Error when they are gone."""
     if name is None:
         return None
-    data = _read(repo.shared("kept", name))
+    data = _read(repo.join_shared("kept", name))
     if data is None or hash_bytes(data) != name:
         raise Error(f"what '{name[:12]}' held is not kept any more")
     return data

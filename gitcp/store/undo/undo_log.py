@@ -48,7 +48,7 @@ def read(repo: Repo, name: str = "") -> list[Step]:
 
     name: the log's full name, default this worktree's.
     """
-    if refs.read(repo, name or ref(repo)) is None:
+    if refs.read_ref(repo, name or ref(repo)) is None:
         return []
     fields = repo.git.read_records(*_LOG.split(), _FORMAT, name or ref(repo), "--")
     steps = []
@@ -125,13 +125,13 @@ def empty_root(repo: Repo, objects: Objects) -> str:
 def append(repo: Repo, written: tuple[str, str | None]) -> None:
     """Let the log end with what write() made; raise Moved when another came between."""
     oid, tip = written
-    refs.update(repo, [(ref(repo), oid, tip)], "gitcp: undo log")
+    refs.update_refs(repo, [(ref(repo), oid, tip)], "gitcp: undo log")
 
 
 def withdraw(repo: Repo, written: tuple[str, str | None]) -> None:
     """Take the newest step off again: it could not be done."""
     oid, tip = written
-    refs.update(repo, [(ref(repo), tip, oid)], "gitcp: undo log")
+    refs.update_refs(repo, [(ref(repo), tip, oid)], "gitcp: undo log")
 
 
 class lock(exclusive):
@@ -171,14 +171,14 @@ def shorten(repo: Repo, objects: Objects, ref: str, tip: str, before: float) -> 
     not at tip any more.
     """
     with lock(repo, ref.removeprefix(PREFIX)):
-        if refs.read(repo, ref) != tip:
+        if refs.read_ref(repo, ref) != tip:
             return None
         steps = read(repo, ref)
         left = young(steps, before)
         parent = ""
         for step in left:
             parent = _moved(repo, objects, step["commit"], parent)
-        refs.update(repo, [(ref, parent or None, tip)], "gitcp: clean")
+        refs.update_refs(repo, [(ref, parent or None, tip)], "gitcp: clean")
         return points(objects, ref, steps[: len(steps) - len(left)])
 
 

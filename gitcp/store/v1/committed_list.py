@@ -8,8 +8,8 @@ from gitcp.core.v1 import summary
 from gitcp.errors import Error, InputError
 from gitcp.record import parse_json
 from gitcp.store.git.commit import need_commit
-from gitcp.store.git.prefetch import Prefetched, finish, overlapped, windows
-from gitcp.store.git.spread import spread
+from gitcp.store.git.prefetch import Prefetched, run_task, run_tasks, split_windows
+from gitcp.store.git.spread import spread_batches
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1 import committed_refs
 from gitcp.store.v1.committed_read import load, sole
@@ -57,13 +57,13 @@ def retold(
     def begin(objects: Prefetched) -> Callable[[list[_Window]], list[Retold]]:
         return lambda batch: [
             tell(checkpoint)
-            for loaded in overlapped(objects, (_load(objects, *one, brief) for one in batch))
+            for loaded in run_tasks(objects, (_load(objects, *one, brief) for one in batch))
             for checkpoint in loaded
         ]
 
     with Prefetched(repo) as objects:
-        batches = windows(_windows(repo, objects, sources(repo)), _BATCH)
-        for batch in spread(objects, batches, begin):
+        batches = split_windows(_windows(repo, objects, sources(repo)), _BATCH)
+        for batch in spread_batches(objects, batches, begin):
             yield from batch
 
 
@@ -72,7 +72,7 @@ def _windows(repo: Repo, objects: Prefetched, places: list[str]) -> Iterator[_Wi
     seen: set[str] = set()
     for place in places:
         fresh = (item for item in trees(repo, objects, place, "") if item[0] not in seen)
-        for window in windows(fresh, _WINDOW):
+        for window in split_windows(fresh, _WINDOW):
             if len(places) > 1:
                 seen.update(dict(window))
             yield place, window
@@ -95,7 +95,7 @@ def prepare(
 
     The directories that could be read, by oid; what is missing is not told of here.
     """
-    return finish(objects, preparing(objects, trees, *more, brief=brief))
+    return run_task(objects, preparing(objects, trees, *more, brief=brief))
 
 
 def preparing(
@@ -134,8 +134,8 @@ def trees(repo: Repo, objects: Objects, place: str, prefix: str) -> Iterator[tup
 def _own_trees(repo: Repo, objects: Objects, prefix: str) -> Iterator[tuple[str, str]]:
     """trees() of the checkpoints that have refs of their own."""
     tips = ((ids.parse_checkpoint_ref(ref), oid) for ref, oid in committed_refs.tips(repo).items())
-    for window in windows((tip for tip in tips if tip[0].startswith(prefix)), _AT_ONCE):
-        objects.near(oid for _, oid in window)
+    for window in split_windows((tip for tip in tips if tip[0].startswith(prefix)), _AT_ONCE):
+        objects.read_ahead(oid for _, oid in window)
         for name, oid in window:
             try:
                 yield name, need_commit(objects, oid)["tree"]
@@ -148,8 +148,8 @@ def _branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str
     if tip is None:
         notice.lack(f"'{ref}': its tree is missing")
     every = _entries(objects, tip[0], ref) if tip else {}
-    for window in windows(_shards(ref, every, prefix), _SHARDS):
-        objects.near(oid for _, oid in window)
+    for window in split_windows(_shards(ref, every, prefix), _SHARDS):
+        objects.read_ahead(oid for _, oid in window)
         below = [(shard, _entries(objects, oid, f"{ref}:{shard}")) for shard, oid in window]
         for shard, name, kind, tree in ((s, n, *e) for s, names in below for n, e in names.items()):
             if not _HEX.issuperset(name) or not (shard + name).startswith(prefix):
@@ -213,13 +213,15 @@ def record(checkpoint: Checkpoint) -> Record:
         "type": "checkpoint",
         "checkpoint_id": checkpoint["checkpoint_id"],
         "ref": checkpoint["ref"],
-        "strategy": summary.text(root, "strategy"),
-        "branch": next(filter(None, (summary.text(one, "branch") for one in (root, *known))), ""),
+        "strategy": summary.get_text(root, "strategy"),
+        "branch": next(
+            filter(None, (summary.get_text(one, "branch") for one in (root, *known))), ""
+        ),
         "created_at": max(created, default=""),
         "sessions": [s["session_id"] for s in sessions],
         "agents": list(dict.fromkeys(m["agent"] for m in known if m.get("agent"))),
         "checkpoints_count": root.get("checkpoints_count") or 0,
-        "files_touched": summary.strings(root.get("files_touched")),
+        "files_touched": summary.list_strings(root.get("files_touched")),
     }
     if checkpoint["lacks"]:
         listed["lacks"] = checkpoint["lacks"]

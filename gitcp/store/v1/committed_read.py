@@ -118,7 +118,7 @@ def load(
 
 def _metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
     """A session's metadata, about the transcript that pieces() reads."""
-    metadata = summary.modern(stored)
+    metadata = summary.modernise(stored)
     if summary.NAME in files and not _list_chunks(files):
         metadata["checkpoint_transcript_start"] = metadata.get("compact_transcript_start", 0)
     return metadata
@@ -181,7 +181,7 @@ def _own_tasks(checkpoint: Checkpoint, entry: SessionEntry, paths: list[str]) ->
     """Those of the paths below tasks/ that a session's metadata names; where it names none,
     those that no other session's does."""
     names = {
-        one["index"]: set(summary.strings((one["metadata"] or {}).get("tasks")))
+        one["index"]: set(summary.list_strings((one["metadata"] or {}).get("tasks")))
         for one in checkpoint["sessions"]
     }
     own = names.pop(entry["index"])
@@ -207,8 +207,8 @@ def task_transcripts(objects: Objects, checkpoint: Checkpoint) -> dict[str, byte
 
 def _unavailable(parts: Parts, files: Tree, folder: str) -> str:
     """Why the transcript of a subagent was not stored, where its task says so."""
-    task = summary.load(parts.blob(files, "task.json", folder)) or {}
-    return summary.text(task, "transcript_unavailable_reason")
+    task = summary.parse_json(parts.blob(files, "task.json", folder)) or {}
+    return summary.get_text(task, "transcript_unavailable_reason")
 
 
 def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
@@ -218,7 +218,7 @@ def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
     for name in names:
         yield objects.need(files[name][1], "blob")
     if not names and summary.NAME in files:
-        yield summary.expand(objects.need(files[summary.NAME][1], "blob"))
+        yield summary.expand_lines(objects.need(files[summary.NAME][1], "blob"))
 
 
 def _list_chunks(files: Tree) -> list[str]:
@@ -233,7 +233,7 @@ def _pieces(parts: Parts, files: Tree, folder: str) -> Iterator[bytes]:
         if data is not None:
             yield data
     if not names and summary.NAME in files:
-        yield summary.expand(parts.blob(files, summary.NAME, folder) or b"")
+        yield summary.expand_lines(parts.blob(files, summary.NAME, folder) or b"")
 
 
 def pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:

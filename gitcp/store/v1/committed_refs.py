@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gitcp.core.git.ids import (
     CHECKPOINTS,
-    checkpoint_ref,
+    build_checkpoint_ref,
     is_ulid,
     parse_checkpoint_ref,
 )
@@ -49,7 +49,7 @@ def everywhere(repo: Repo) -> list[str]:
 
 def tips(repo: Repo) -> dict[str, str]:
     """ref -> oid of every checkpoint that has a ref of its own."""
-    every = refs.listing(repo, CHECKPOINTS)
+    every = refs.list_refs(repo, CHECKPOINTS)
     return {ref: oid for ref, oid in every.items() if parse_checkpoint_ref(ref)}
 
 
@@ -62,36 +62,36 @@ def has_own(repo: Repo) -> bool:
 
 def stored_here(repo: Repo) -> bool:
     """Whether this clone has checkpoints of its own: on our branch, or in refs."""
-    return refs.read(repo, REF) is not None or has_own(repo)
+    return refs.read_ref(repo, REF) is not None or has_own(repo)
 
 
 def sends_branch(repo: Repo) -> bool:
     """Whether the branch is shared with others: not where checkpoints are to have their own refs,
     by gitcp.store, or because jj would make a bookmark of the branch."""
-    kind = repo.config.option("gitcp.store")
+    kind = repo.config.get_option("gitcp.store")
     return bool(kind == "branch") if kind else not repo.jj_root
 
 
 def new_as_refs(repo: Repo) -> bool:
     """Whether a new checkpoint gets a ref of its own, or goes onto the branch: where gitcp.store
     says nothing, and jj is not there, as those that are there."""
-    return not sends_branch(repo) or (not repo.config.option("gitcp.store") and has_own(repo))
+    return not sends_branch(repo) or (not repo.config.get_option("gitcp.store") and has_own(repo))
 
 
 def holder(place: str, checkpoint_id: str) -> str:
     """The ref that a checkpoint of a place is in."""
-    return checkpoint_ref(checkpoint_id) if place == CHECKPOINTS else place
+    return build_checkpoint_ref(checkpoint_id) if place == CHECKPOINTS else place
 
 
 def remote_refs(repo: Repo) -> list[str]:
     """The remote-tracking branches of checkpoints, the destination's first."""
-    return order_tracking(repo, list(refs.listing(repo, _TRACKING)))
+    return order_tracking(repo, list(refs.list_refs(repo, _TRACKING)))
 
 
 def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
     """Remote-tracking branches, those of the destination before origin's before others."""
     if len(branches) > 1:
-        target = repo.config.option("gitcp.remote")
+        target = repo.config.get_option("gitcp.remote")
         first = [f"refs/remotes/{name}/" for name in (target, "origin")]
         branches.sort(key=lambda ref: ([not ref.startswith(one) for one in first], ref))
     return branches
@@ -99,8 +99,8 @@ def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
 
 def _listed(repo: Repo) -> list[str]:
     own = [CHECKPOINTS] if has_own(repo) else []
-    branches = [ref for ref in (REF, _LEGACY) if refs.read(repo, ref)]
-    return [*own, *branches, *refs.listing(repo, _TRACKING, _TRACKING_LEGACY)]
+    branches = [ref for ref in (REF, _LEGACY) if refs.read_ref(repo, ref)]
+    return [*own, *branches, *refs.list_refs(repo, _TRACKING, _TRACKING_LEGACY)]
 
 
 def _preferred(repo: Repo, ref_names: list[str]) -> list[str]:
@@ -139,7 +139,7 @@ class Places:
         """As the function of that name."""
         trouble: list[Error] = []
         if tree := self.tree_in(CHECKPOINTS, checkpoint_id, trouble):
-            return checkpoint_ref(checkpoint_id), tree
+            return build_checkpoint_ref(checkpoint_id), tree
         if is_ulid(checkpoint_id) and not trouble:
             return None
         if tree := self.tree_in(REF, checkpoint_id, trouble):
@@ -168,7 +168,7 @@ class Places:
         """The directory of a checkpoint in one place; None when it has none, or one that cannot
         be read: then trouble tells."""
         if place == CHECKPOINTS:
-            return self._tip(checkpoint_ref(checkpoint_id), trouble)
+            return self._tip(build_checkpoint_ref(checkpoint_id), trouble)
         shard, rest = checkpoint_id[:2], checkpoint_id[2:]
         try:
             tree = self._tip(place, trouble)

@@ -7,7 +7,7 @@ from gitcp.core.lines import attribution
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.record import format_now
-from gitcp.store.git.tree import TREE, edit_tree, lookup, read_tree
+from gitcp.store.git.tree import TREE, edit_tree, find_entry, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,20 +59,20 @@ class Checkpoint:
         edits.update(files)
         if lines:
             stored = read_tree(self._objects, base).get(summary.LINES) if base else None
-            known = summary.load(self._objects.need(stored[1], "blob")) if stored else None
-            data = summary.dump(attribution.joined(known, lines))
+            known = summary.parse_json(self._objects.need(stored[1], "blob")) if stored else None
+            data = summary.dump_json(attribution.joined(known, lines))
             edits[summary.LINES] = (BLOB, self._objects.write("blob", data))
-        blob = self._objects.write("blob", summary.dump(summary.merged(old, new)))
+        blob = self._objects.write("blob", summary.dump_json(summary.merge_metadata(old, new)))
         edits[summary.METADATA] = (BLOB, blob)
         self._dirs[index:] = [edit_tree(self._objects, base, edits), *self._dirs[index + 1 :]]
         self._edits.update(tasks)
 
     def write(self) -> str:
         """The tree of the checkpoint, directories numbered without gaps."""
-        old = lookup(self._objects, self._old, summary.METADATA) if self._old else None
-        root = summary.load(self._objects.need(old[1], "blob")) if old else None
+        old = find_entry(self._objects, self._old, summary.METADATA) if self._old else None
+        root = summary.parse_json(self._objects.need(old[1], "blob")) if old else None
         sessions = [(self._metadata(d), read_tree(self._objects, d).keys()) for d in self._dirs]
-        root_json = summary.dump(summary.summarize(self._id, root, sessions))
+        root_json = summary.dump_json(summary.summarize(self._id, root, sessions))
         gone: dict[str, Entry | None] = dict.fromkeys(self._numbers)
         kept: dict[str, Entry | None] = {str(n): (TREE, d) for n, d in enumerate(self._dirs)}
         top = {summary.METADATA: (BLOB, self._objects.write("blob", root_json))}
@@ -89,7 +89,7 @@ class Checkpoint:
 
     def _metadata(self, tree: str) -> summary.Metadata | None:
         entry = read_tree(self._objects, tree).get(summary.METADATA)
-        return summary.load(self._objects.need(entry[1], "blob")) if entry else None
+        return summary.parse_json(self._objects.need(entry[1], "blob")) if entry else None
 
 
 def numbers(entries: Mapping[str, Entry]) -> list[str]:

@@ -18,7 +18,7 @@ from gitcp.record import encode_name
 from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
-from gitcp.store.git.tree import TREE, edit_tree, lookup
+from gitcp.store.git.tree import TREE, edit_tree, find_entry
 from gitcp.store.v1 import committed_refs, signing
 from gitcp.store.v1.committed_refs import REF
 from gitcp.store.v1.committed_tree import BLOB, Checkpoint
@@ -83,7 +83,7 @@ def write(
         return tips
 
     restore(repo, objects)
-    return refs.again(repo, "v1", attempt)
+    return refs.retry_moved(repo, "v1", attempt)
 
 
 def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> None:
@@ -94,14 +94,14 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
         edits: list[refs.Edit] = []
         below: dict[str, Entry | None] = {}
         for cid, tree in trees.items():
-            commit = read_commit(objects, ids.checkpoint_ref(cid))
+            commit = read_commit(objects, ids.build_checkpoint_ref(cid))
             if commit is None and not committed_refs.new_as_refs(repo):
                 below[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
             elif tree or commit:
                 old, parents = (commit["oid"], [commit["oid"]]) if commit else (None, [])
                 words = f"Checkpoint: {cid}"
                 new = write_commit(objects, repo, tree, parents, words) if tree else None
-                edits.append((ids.checkpoint_ref(cid), new, old))
+                edits.append((ids.build_checkpoint_ref(cid), new, old))
         tip = read_commit(objects, REF) if below else None
         if below:
             whole = edit_tree(objects, tip["tree"] if tip else None, below)
@@ -110,7 +110,7 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
             edits.append((REF, branch, tip["oid"] if tip else None))
         move_all(repo, edits, "gitcp: undo")
 
-    refs.again(repo, "v1", attempt)
+    refs.retry_moved(repo, "v1", attempt)
 
 
 def tree_here(repo: Repo, objects: Objects, checkpoint_id: str) -> str | None:
@@ -125,7 +125,7 @@ def tree_here(repo: Repo, objects: Objects, checkpoint_id: str) -> str | None:
 def _own(repo: Repo, objects: Objects, prepared: Sequence[Prepared]) -> dict[str, Commit | None]:
     """id -> its commit, None for a new one, of the checkpoints that have, or get, a ref of their
     own."""
-    stored = {cid: read_commit(objects, ids.checkpoint_ref(cid)) for cid, *_ in prepared}
+    stored = {cid: read_commit(objects, ids.build_checkpoint_ref(cid)) for cid, *_ in prepared}
     if not all(stored.values()) and committed_refs.new_as_refs(repo):
         return stored
     return {cid: commit for cid, commit in stored.items() if commit or ids.is_ulid(cid)}
@@ -143,7 +143,7 @@ def _write_refs(
     tips: dict[str, str] = {}
     edits: list[refs.Edit] = []
     for cid, commit in own.items():
-        ref, old = ids.checkpoint_ref(cid), commit["tree"] if commit else None
+        ref, old = ids.build_checkpoint_ref(cid), commit["tree"] if commit else None
         if not commit and (place := committed_refs.find(repo, objects, cid)):
             old = place[1]  # it was on the branch
         tree = _checkpoint(objects, cid, old, prepared)
@@ -182,13 +182,13 @@ def _commit(
     objects: Objects, repo: Repo, tree: str, parents: list[str], words: str, session_id: str
 ) -> str:
     """Store a commit of the store, signed where that is configured."""
-    if not (repo.config.all("commit.gpgsign") or repo.config.all("gitcp.sign")):
+    if not (repo.config.get_all("commit.gpgsign") or repo.config.get_all("gitcp.sign")):
         return write_commit(objects, repo, tree, parents, words)
     return signing.write(objects, repo, tree, parents, words, session_id)
 
 
 def move(repo: Repo, new: str | None, old: str | None, reason: str) -> None:
-    """Move our branch; raise Moved as refs.update()."""
+    """Move our branch; raise Moved as refs.update_refs()."""
     move_all(repo, [(REF, new, old)] if new != old else [], reason, new)
 
 
@@ -197,10 +197,10 @@ def move_all(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None
     is then, "" where edits tell."""
     moved = next((new for ref, new, _ in edits if ref == REF), branch)
     if repo.jj_root and moved != "":
-        known = refs.read(repo, MEMORY)
+        known = refs.read_ref(repo, MEMORY)
         edits = [*edits, (MEMORY, moved, known)] if moved != known else edits
-    refs.announce(repo)
-    refs.update(repo, edits, reason)
+    refs.set_markers(repo)
+    refs.update_refs(repo, edits, reason)
 
 
 def restore(repo: Repo, objects: Objects) -> bool:
@@ -209,18 +209,18 @@ def restore(repo: Repo, objects: Objects) -> bool:
     away.  One that a person has deleted stays deleted.  Returns whether there is a branch."""
 
     def attempt() -> None:
-        known, tip = refs.read(repo, MEMORY), refs.read(repo, REF)
+        known, tip = refs.read_ref(repo, MEMORY), refs.read_ref(repo, REF)
         if not known or known == tip:
             return
         if not tip and not _was_undone(repo):
-            refs.update(repo, [(MEMORY, None, known)], "gitcp: the branch was deleted")
+            refs.update_refs(repo, [(MEMORY, None, known)], "gitcp: the branch was deleted")
             return
         merged = late.histories.merged(repo, objects, tip, known)
         move(repo, merged, tip, "gitcp: merge what jj rolled back")
 
     if repo.jj_root:
-        refs.again(repo, "v1", attempt)
-    return refs.read(repo, REF) is not None
+        refs.retry_moved(repo, "v1", attempt)
+    return refs.read_ref(repo, REF) is not None
 
 
 def _was_undone(repo: Repo) -> bool:
@@ -228,7 +228,7 @@ def _was_undone(repo: Repo) -> bool:
     nothing is lost."""
     root = repo.worktree if repo.top and repo.jj else os.path.dirname(repo.common)
     try:
-        return jj_undo.was_undone(late.jj.operations(root))
+        return jj_undo.was_undone(late.jj.list_operations(root))
     except Error:
         return True
 
@@ -266,8 +266,8 @@ def message(items: Sequence[tuple[str, SessionData]], subject: str | None) -> st
 
 def _prepare(objects: Objects, cid: str, data: SessionData) -> Prepared:
     """Check what comes from outside and write the blobs of one session."""
-    ids.checkpoint_id(cid)
-    ids.session_id(data["session_id"])
+    ids.check_checkpoint_id(cid)
+    ids.check_session_id(data["session_id"])
 
     def blob(content: bytes) -> Entry:
         return BLOB, objects.write("blob", content)
@@ -281,9 +281,9 @@ def _prepare(objects: Objects, cid: str, data: SessionData) -> Prepared:
     prompts = data.get("prompts")
     if prompts:
         files[summary.PROMPT] = blob(encode_name(summary.SEPARATOR.join(prompts)))
-        files[summary.CONTEXT] = blob(encode_name(summary.context(prompts)))
+        files[summary.CONTEXT] = blob(encode_name(summary.build_context(prompts)))
     tasks = {
-        ids.repo_path(f"tasks/{path}"): blob(content)
+        ids.check_path(f"tasks/{path}"): blob(content)
         for path, content in data.get("tasks", {}).items()
     }
     return cid, data, files, tasks
@@ -293,7 +293,7 @@ def _tree(objects: Objects, tip: str | None, prepared: Sequence[Prepared]) -> st
     edits: dict[str, Entry | None] = {}
     for cid in dict.fromkeys(cid for cid, *_ in prepared):
         at = f"{cid[:2]}/{cid[2:]}"
-        old = lookup(objects, tip, at) if tip else None
+        old = find_entry(objects, tip, at) if tip else None
         before = old[1] if old and old[0] == TREE else None
         edits[at] = (TREE, _checkpoint(objects, cid, before, prepared))
     return edit_tree(objects, tip, edits)

@@ -35,18 +35,18 @@ def convert(repo: Repo) -> dict[str, str]:
     The branch stays.  A checkpoint that has a ref is united with what the branch has of it, so
     that a second time moves none.  The commits are the same in every clone that has the branch.
     """
-    if not repo.config.all(_KEY) or repo.config.option(_KEY) != "refs":
+    if not repo.config.get_all(_KEY) or repo.config.get_option(_KEY) != "refs":
         repo.git.run("config", "--local", _KEY, "refs")
 
     def attempt() -> dict[str, str]:
         with Objects(repo) as objects:
             edits = _edits(repo, objects)
         if edits:
-            refs.announce(repo)
-            refs.update(repo, edits, "gitcp: convert-store")
+            refs.set_markers(repo)
+            refs.update_refs(repo, edits, "gitcp: convert-store")
         return {ref: str(new) for ref, new, _ in edits}
 
-    return refs.again(repo, "v1", attempt)
+    return refs.retry_moved(repo, "v1", attempt)
 
 
 def leave_branch(repo: Repo) -> str:
@@ -56,11 +56,11 @@ def leave_branch(repo: Repo) -> str:
     The refs go first, so that a kill leaves the branch, and the next time deletes it.  One that
     holds other things than checkpoints, is damaged or checked out, stays.
     """
-    if not repo.jj_root or committed_refs.sends_branch(repo) or not refs.read(repo, REF):
+    if not repo.jj_root or committed_refs.sends_branch(repo) or not refs.read_ref(repo, REF):
         return ""
 
     def attempt() -> str:
-        tip, memory = refs.read(repo, REF), refs.read(repo, MEMORY)
+        tip, memory = refs.read_ref(repo, REF), refs.read_ref(repo, MEMORY)
         with Objects(repo) as objects:
             tree = need_commit(objects, REF)["tree"]
             stray = Union(objects).without_strays(tree, None) != tree
@@ -72,12 +72,12 @@ def leave_branch(repo: Repo) -> str:
                 return ""
             moved = _edits(repo, objects)
         gone = [(ref, None, oid) for ref, oid in ((REF, tip), (MEMORY, memory)) if oid]
-        refs.announce(repo)
-        refs.update(repo, [*moved, *gone], "gitcp: beside jj checkpoints have refs")
+        refs.set_markers(repo)
+        refs.update_refs(repo, [*moved, *gone], "gitcp: beside jj checkpoints have refs")
         return _GONE.format(REF.removeprefix("refs/heads/"), tip[:12]) if moved else ""
 
     try:
-        return refs.again(repo, "v1", attempt)
+        return refs.retry_moved(repo, "v1", attempt)
     except Error as e:
         trace.note("store", f"'{REF}' stays: {e}")
         return ""
@@ -92,7 +92,7 @@ def _edits(repo: Repo, objects: Objects) -> list[refs.Edit]:
         authors = _authors(repo, place)
         for checkpoint_id, tree in committed_list.trees(repo, objects, place, ""):
             try:
-                ref = ids.checkpoint_ref(ids.checkpoint_id(checkpoint_id))
+                ref = ids.build_checkpoint_ref(ids.check_checkpoint_id(checkpoint_id))
             except InputError:
                 continue
             old = tips.get(ref) or stored.get(ref)

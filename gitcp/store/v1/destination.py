@@ -35,7 +35,7 @@ _STORE = "entire/checkpoints/v1"
 
 def read(repo: Repo) -> str:
     """A remote's name, a URL or NONE; "" where nothing is configured."""
-    return (repo.config.option("gitcp.remote") or "").strip()
+    return (repo.config.get_option("gitcp.remote") or "").strip()
 
 
 def write(repo: Repo, destination: str) -> None:
@@ -52,7 +52,10 @@ def label(destination: str) -> str:
 
 def remotes(repo: Repo) -> list[str]:
     """The names of the configured remotes."""
-    keys = [*repo.config.keys("remote.", ".url"), *repo.config.keys("remote.", ".pushurl")]
+    keys = [
+        *repo.config.list_keys("remote.", ".url"),
+        *repo.config.list_keys("remote.", ".pushurl"),
+    ]
     return list(dict.fromkeys(key.removeprefix("remote.").rpartition(".")[0] for key in keys))
 
 
@@ -112,7 +115,7 @@ def inherited(repo: Repo) -> str:
     """The remote that an older version has been sending to from this clone, where there is one
     and nothing is configured; else ""."""
     earlier = [name for name in remotes(repo) if _was_sent_to(repo, name)]
-    values = repo.config.all("gitcp.push")
+    values = repo.config.get_all("gitcp.push")
     asked = bool(values) and values[-1].lower() in config_table.YES
     return rules.choose(earlier, asked, usual(repo) if asked else "")
 
@@ -140,9 +143,9 @@ def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
     branch that is not sent among them."""
     ours, theirs = committed_refs.tips(repo), pushed(repo, destination)
     branch = f"refs/heads/{_STORE}"
-    if tip := refs.read(repo, branch):
+    if tip := refs.read_ref(repo, branch):
         ours[branch] = tip
-    tracked = refs.read(repo, f"refs/remotes/{destination}/{_STORE}")
+    tracked = refs.read_ref(repo, f"refs/remotes/{destination}/{_STORE}")
     count = count_changed(objects, ours, theirs)
     if not tracked:
         return count
@@ -190,20 +193,20 @@ def set_pushed(repo: Repo, remote: str, tips: Mapping[str, str]) -> None:
 
 def searched(repo: Repo, rules: str) -> Tips:
     """What was searched by these rules (one word), with all that is reachable from it."""
-    return _read(repo.shared("searched"), rules)
+    return _read(repo.join_shared("searched"), rules)
 
 
 def set_searched(repo: Repo, rules: str, tips: Mapping[str, str]) -> None:
     """Remember what was searched by these rules; what was by others is forgotten."""
-    _write(repo, repo.shared("searched"), rules, tips)
+    _write(repo, repo.join_shared("searched"), rules, tips)
 
 
 def _of_remote(repo: Repo, name: str) -> str:
-    return repo.shared("pushed", private.file_name(name))
+    return repo.join_shared("pushed", private.escape_remote(name))
 
 
 def _read(path: str, head: str) -> Tips:
-    lines = decode_name(private.cached_bytes(path)).splitlines()
+    lines = decode_name(private.read_cache(path)).splitlines()
     if head and lines[:1] != [head]:
         return {}
     pairs = [line.split() for line in lines[bool(head) :]]
@@ -213,4 +216,4 @@ def _read(path: str, head: str) -> Tips:
 
 def _write(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
     lines = [*([head] if head else []), *(f"{oid} {ref}" for ref, oid in tips.items())]
-    private.write(repo, path, encode_name("".join(f"{line}\n" for line in lines)))
+    private.write_private(repo, path, encode_name("".join(f"{line}\n" for line in lines)))

@@ -8,7 +8,7 @@ from gitcp.core.message import links
 from gitcp.errors import Error
 from gitcp.record import decode_name, encode_name
 from gitcp.store.git import notes
-from gitcp.store.git.commit import read_commit, rev_list
+from gitcp.store.git.commit import list_commits, read_commit
 from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[
         return carriers
     reader = notes.Reader(objects)
     for oid, message in _grep(repo, carriers):
-        note = reader.text(oid) or b""
+        note = reader.read_note(oid) or b""
         for checkpoint_id in links.list_links(message, note):
             if checkpoint_id in carriers:
                 carriers[checkpoint_id].append(oid)
@@ -58,7 +58,7 @@ def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[
 
 def _noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
     try:
-        return [(oid, i) for oid, names in notes.every(objects) for i in names if i in ids]
+        return [(oid, i) for oid, names in notes.list_links(objects) for i in names if i in ids]
     except Error as e:
         notice.lack(f"'{notes.REF}': {e}")
         return []
@@ -86,7 +86,7 @@ def beside(
     if paths is not None and not names:
         return []
     lines = b"--\n" + names + b"\n" if names else b""
-    oids = rev_list(repo, *args, *(["--stdin"] if names else []), stdin=lines)
+    oids = list_commits(repo, *args, *(["--stdin"] if names else []), stdin=lines)
     return [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
 
 
@@ -120,4 +120,4 @@ def texts(objects: Objects, commit: str, reader: notes.Reader | None = None) -> 
     """The message of a commit (full oid), and its note; empty where there is none."""
     answer = objects.read(commit)
     message = answer[2].partition(b"\n\n")[2] if answer and answer[1] == "commit" else b""
-    return message, (reader or notes.Reader(objects)).text(commit) or b""
+    return message, (reader or notes.Reader(objects)).read_note(commit) or b""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.git import ids
 from gitcp.core.v1 import merge_rules, summary
 from gitcp.record import format_now
-from gitcp.store.git.commit import need_commit, rev_list
+from gitcp.store.git.commit import list_commits, need_commit
 from gitcp.store.git.tree import TREE, edit_tree, read_tree
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, pictures, signing
 from gitcp.store.v1.committed_read import load
@@ -33,7 +33,7 @@ def _chosen(repo: Repo, objects: Objects, chosen: Chosen) -> Iterator[tuple[Chec
             wanted = [
                 entry["index"]
                 for entry in checkpoint["sessions"]
-                if chosen(name, entry) and not merge_rules.is_one(entry["metadata"])
+                if chosen(name, entry) and not merge_rules.is_forgotten(entry["metadata"])
             ]
             if wanted:
                 yield checkpoint, wanted
@@ -64,21 +64,23 @@ def edits(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Edit], int
                 f"{cid[:2]}/{cid[2:]}": (TREE, new) for cid, new in changed.items()
             }
             tree = edit_tree(objects, old["tree"], below)
-        words = merge_rules.message(counts[ref], roots(repo, objects, old["oid"]))
+        words = merge_rules.format_message(counts[ref], roots(repo, objects, old["oid"]))
         moved.append((ref, signing.write(objects, repo, tree, [], words), old["oid"]))
     return moved, count
 
 
 def roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
     """The commits that a history begins with, and those that they say are forgotten."""
-    begun = set(rev_list(repo, "--max-parents=0", tip))
+    begun = set(list_commits(repo, "--max-parents=0", tip))
     return begun | forgotten(repo, objects, tip)
 
 
 def forgotten(repo: Repo, objects: Objects, tip: str) -> set[str]:
     """The roots of the histories that a history's own beginnings say are forgotten."""
-    begun = rev_list(repo, "--max-parents=0", tip)
-    return set().union(*(merge_rules.roots(need_commit(objects, one)["message"]) for one in begun))
+    begun = list_commits(repo, "--max-parents=0", tip)
+    return set().union(
+        *(merge_rules.parse_roots(need_commit(objects, one)["message"]) for one in begun)
+    )
 
 
 def _emptied(objects: Objects, checkpoint: Checkpoint, wanted: list[int], at: str) -> str:
@@ -90,17 +92,17 @@ def _emptied(objects: Objects, checkpoint: Checkpoint, wanted: list[int], at: st
     for entry in checkpoint["sessions"]:
         metadata, names = entry["metadata"], set(entry["files"])
         if entry["index"] in wanted:
-            metadata = merge_rules.of_session(metadata, at)
+            metadata = merge_rules.build_forgotten(metadata, at)
             metadata.setdefault("checkpoint_id", checkpoint["checkpoint_id"])
-            tasks.update(summary.strings(metadata.get("tasks")))
-            blob = objects.write("blob", summary.dump(metadata))
+            tasks.update(summary.list_strings(metadata.get("tasks")))
+            blob = objects.write("blob", summary.dump_json(metadata))
             folder = edit_tree(objects, None, {summary.METADATA: (BLOB, blob)})
             left[str(entry["index"])] = (TREE, folder)
             names = {summary.METADATA}
         elif entry["directory"]:
             left[str(entry["index"])] = (TREE, entry["tree"])
         sessions.append((metadata, names))
-    if all(merge_rules.is_one(metadata) for metadata, _ in sessions):
+    if all(merge_rules.is_forgotten(metadata) for metadata, _ in sessions):
         known = None
     else:
         known = {**checkpoint["summary"], "files_touched": []}
@@ -110,6 +112,6 @@ def _emptied(objects: Objects, checkpoint: Checkpoint, wanted: list[int], at: st
             if not name.isdigit() and name != summary.METADATA
         }
         left |= {f"tasks/{task}": None for task in tasks}
-    root = summary.dump(summary.summarize(checkpoint["checkpoint_id"], known, sessions))
+    root = summary.dump_json(summary.summarize(checkpoint["checkpoint_id"], known, sessions))
     left[summary.METADATA] = (BLOB, objects.write("blob", root))
     return edit_tree(objects, None, left)

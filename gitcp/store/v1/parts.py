@@ -7,7 +7,7 @@ from gitcp.core import json
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import decode_name
-from gitcp.store.git.tree import TREE, read_tree, walk
+from gitcp.store.git.tree import TREE, list_files, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Parts:
     def json(self, files: Tree, folder: str = "") -> dict[str, Any]:
         """The metadata of a directory; {} where it cannot be read as such."""
         data = self.blob(files, summary.METADATA, folder)
-        content = summary.load(data, self._parse) if data is not None else {}
+        content = summary.parse_json(data, self._parse) if data is not None else {}
         if content is None:
             self.lack(f"{folder}/{summary.METADATA}".strip("/"), "it is no JSON object")
         return content or {}
@@ -86,7 +86,7 @@ class Parts:
         paths: list[str] = []
         if entry and entry[0] == TREE:
             try:
-                paths += (path for path, _ in walk(self._objects, entry[1], most=_MOST))
+                paths += (path for path, _ in list_files(self._objects, entry[1], most=_MOST))
             except Error as e:
                 self.lack(part, e)
         return paths

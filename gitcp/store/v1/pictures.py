@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def replacer(repo: Repo) -> Callable[[bytes], bytes]:
     """What becomes of lines of a transcript before they are stored, where gitcp.images is drop or
     apart."""
-    if repo.config.option("gitcp.images") == "drop":
+    if repo.config.get_option("gitcp.images") == "drop":
         return lambda data: images.replace(data, images.drop)
     return lambda data: put_aside(repo, data)
 
@@ -31,7 +31,7 @@ def put_aside(repo: Repo, data: bytes) -> bytes:
             return kind, body
         name = files.hash_bytes(body)
         if not os.path.exists(_place(repo, name)):
-            private.write(repo, _place(repo, name), body, durable=True)
+            private.write_private(repo, _place(repo, name), body, durable=True)
         return kind, images.MARK + name.encode()
 
     return images.replace(data, put)
@@ -54,7 +54,7 @@ def forget(repo: Repo, data: bytes) -> None:
 
     def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
         if body.startswith(images.MARK):
-            private.remove(repo, _place(repo, _name(body)))
+            private.remove_private(repo, _place(repo, _name(body)))
         return kind, body
 
     images.replace(data, drop)
@@ -62,7 +62,7 @@ def forget(repo: Repo, data: bytes) -> None:
 
 def folder(repo: Repo) -> str:
     """Where the pictures are."""
-    return repo.shared("images")
+    return repo.join_shared("images")
 
 
 def _name(body: bytes) -> str:

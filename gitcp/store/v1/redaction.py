@@ -39,7 +39,7 @@ def redactor(repo: Repo, session: str = "") -> Redactor:
     """
     if repo.common not in _OF_REPOSITORY:
         load_patterns()
-        extra, allowed = repo.config.all("gitcp.redact"), _readable(repo, "gitcp.redact-allow")
+        extra, allowed = repo.config.get_all("gitcp.redact"), _readable(repo, "gitcp.redact-allow")
         _OF_REPOSITORY[repo.common] = late.redactor.Redactor(
             extra, allowed, _personal(repo), _pictures(repo)
         )
@@ -49,14 +49,14 @@ def redactor(repo: Repo, session: str = "") -> Redactor:
 
 def _pictures(repo: Repo) -> Callable[[bytes], bytes] | None:
     """What becomes of lines with pictures; None where they stay."""
-    if repo.config.option("gitcp.images") == "keep":
+    if repo.config.get_option("gitcp.images") == "keep":
         return None
     return late.pictures.replacer(repo)
 
 
 def _personal(repo: Repo) -> Personal | None:
     """What is looked for of persons; None for nothing."""
-    kinds, labels = _persons(repo), repo.config.keys(config_table.LABELS, "")
+    kinds, labels = _persons(repo), repo.config.list_keys(config_table.LABELS, "")
     if not kinds and not labels:
         return None
     names = [
@@ -67,7 +67,7 @@ def _personal(repo: Repo) -> Personal | None:
 
 
 def _persons(repo: Repo) -> list[str]:
-    return config_table.words(repo.config.option("gitcp.redact-personal") or "")
+    return config_table.words(repo.config.get_option("gitcp.redact-personal") or "")
 
 
 def _read_names(repo: Repo, path: str) -> list[str]:
@@ -84,17 +84,17 @@ def rules(repo: Repo) -> str:
     """One word for the rules that redactor() goes by: another one where they change."""
 
     # What is personal is no secret that keeps a push back.
-    own = repo.config.all("gitcp.redact"), repo.config.all("gitcp.redact-allow")
+    own = repo.config.get_all("gitcp.redact"), repo.config.get_all("gitcp.redact-allow")
     return stdlib.hashlib.sha256(repr((VERSION, stat_table(), own)).encode()).hexdigest()
 
 
 def readable(repo: Repo) -> bool:
     """Whether every rule of gitcp.redact and what is said of persons can be read.  Where one
     cannot, nobody knows which text holds the secret: hooks store none until it can."""
-    if _readable(repo, "gitcp.redact") != repo.config.all("gitcp.redact"):
+    if _readable(repo, "gitcp.redact") != repo.config.get_all("gitcp.redact"):
         return False
     key = "gitcp.redact-personal"
-    if any(config_table.complaint(config_table.KEYS[key], t) for t in repo.config.all(key)):
+    if any(config_table.complaint(config_table.KEYS[key], t) for t in repo.config.get_all(key)):
         return False
     try:
         _personal(repo)
@@ -105,7 +105,7 @@ def readable(repo: Repo) -> bool:
 
 def _readable(repo: Repo, key: str) -> list[str]:
     about = config_table.KEYS[key]
-    return [rule for rule in repo.config.all(key) if not config_table.complaint(about, rule)]
+    return [rule for rule in repo.config.get_all(key) if not config_table.complaint(about, rule)]
 
 
 class Lazy:
@@ -129,13 +129,13 @@ def text(repo: Repo, value: str, session: str = "") -> str:
     if not readable(repo):
         return WITHHELD
     data = value.encode("utf-8", "surrogatepass")
-    if not words_only(data) or repo.config.all("gitcp.redact") or _looks_for_persons(repo):
+    if not words_only(data) or repo.config.get_all("gitcp.redact") or _looks_for_persons(repo):
         data = redactor(repo, session).redact_text(data)
     return data.decode("utf-8", "replace")
 
 
 def _looks_for_persons(repo: Repo) -> bool:
-    return bool(_persons(repo) or repo.config.keys(config_table.LABELS, ""))
+    return bool(_persons(repo) or repo.config.list_keys(config_table.LABELS, ""))
 
 
 def words_only(data: bytes) -> bool:

@@ -7,7 +7,7 @@ from gitcp.core.upkeep import shapes
 from gitcp.errors import Error, GitError, Late
 from gitcp.record import encode_name
 from gitcp.store.git import private
-from gitcp.store.git.commit import ident, write_commit
+from gitcp.store.git.commit import read_ident, write_commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ _MOST = 200  # sessions that are remembered
 def is_wanted(repo: Repo) -> bool:
     """Whether commits of the store are to be signed: gitcp.sign, else commit.gpgSign."""
     try:
-        own = repo.config.option("gitcp.sign")
-        return repo.config.flag("commit.gpgsign") if own is None else bool(own)
+        own = repo.config.get_option("gitcp.sign")
+        return repo.config.get_flag("commit.gpgsign") if own is None else bool(own)
     except Error:
         return False  # git itself refuses to commit with such a value
 
@@ -39,8 +39,8 @@ def write(
 
     about: the session that it is of.  Once that failed its commits are unsigned, and it is said.
     """
-    path = repo.shared("unsigned")
-    failed = private.words(path, shapes.is_printable)
+    path = repo.join_shared("unsigned")
+    failed = private.read_words(path, shapes.is_printable)
     if is_wanted(repo) and (about or "-") not in failed:
         try:
             return _signed(repo, tree, parents, message)
@@ -55,7 +55,7 @@ def write(
 def _signed(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
     env = {name: "" for name in _SILENT if name in repo.git.env}
     for role in ("AUTHOR", "COMMITTER"):
-        name, _, rest = ident(repo, role).rpartition(" <")
+        name, _, rest = read_ident(repo, role).rpartition(" <")
         mail, _, date = rest.partition("> ")
         env |= {f"GIT_{role}_NAME": name, f"GIT_{role}_EMAIL": mail, f"GIT_{role}_DATE": date}
     above = [word for parent in parents for word in ("-p", parent)]

@@ -97,7 +97,7 @@ def content_hash(data: bytes) -> str:
 def _sha256(size: int) -> Any:
     """A digest for so many bytes."""
     if size < _PIECE:
-        return ids.sha256()
+        return ids.start_sha256()
     return stdlib.hashlib.sha256()
 
 
@@ -184,7 +184,7 @@ def _strange(repo: Repo, path: str, fd: int) -> str:
         return "it is no regular file"
     if st.st_uid not in (os.geteuid(), os.stat(repo.top or repo.common).st_uid):
         return "it is another user's"
-    if _below(path, repo.common, repo.git_dir) and not _below(path, repo.shared("exports")):
+    if _below(path, repo.common, repo.git_dir) and not _below(path, repo.join_shared("exports")):
         return "it lies in the git directory"
     if not stretches.looks_right(os.pread(fd, 4096, 0)):
         return "it does not begin as a transcript does"

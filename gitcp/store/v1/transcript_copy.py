@@ -31,8 +31,8 @@ _VERSION = 1
 def name(session_id: str, agent_id: str = "") -> str:
     """The name of the copy of a session's transcript, or of one of its subagents'.  InputError
     for ids that are not safe."""
-    session = ids.session_id(session_id)
-    return f"{session}~{ids.component(agent_id, 'agent_id')}" if agent_id else session
+    session = ids.check_session_id(session_id)
+    return f"{session}~{ids.check_component(agent_id, 'agent_id')}" if agent_id else session
 
 
 class Copy:
@@ -44,8 +44,8 @@ class Copy:
     """
 
     def __init__(self, repo: Repo, name: str) -> None:
-        self._path = repo.shared("transcript", f"{name}.redacted")
-        self._json = repo.shared("transcript", f"{name}.json")
+        self._path = repo.join_shared("transcript", f"{name}.redacted")
+        self._json = repo.join_shared("transcript", f"{name}.json")
         self._repo = repo
         self.known: dict[str, Any] = {}
         self.fd = -1
@@ -92,10 +92,10 @@ class Copy:
     def save(self) -> None:
         """Remember known; the copy was written before, so the pair is never ahead of itself."""
         data = json.dumps({**self.known, "version": _VERSION}).encode()
-        private.write(self._repo, self._json, data)
+        private.write_private(self._repo, self._json, data)
 
     def _load(self) -> None:
-        known = private.cached(self._json, shapes.TRANSCRIPT) or {"version": 0}
+        known = private.load_cache(self._json, shapes.TRANSCRIPT) or {"version": 0}
         try:
             self._open(os.O_RDWR)
         except FileNotFoundError:
@@ -110,7 +110,7 @@ class Copy:
 
     def _open(self, flags: int) -> None:
         if flags & os.O_CREAT:
-            self.fd = private.opened(self._repo, self._path, flags)
+            self.fd = private.open_private(self._repo, self._path, flags)
             return
         try:
             self.fd = open_file(self._path, flags | os.O_NOFOLLOW)
@@ -126,7 +126,9 @@ class Copy:
 def remove(repo: Repo, session_id: str, agent_id: str) -> None:
     """The copy of a subagent's transcript is needed no more."""
     for end in (".json", ".redacted"):
-        private.remove(repo, repo.shared("transcript", name(session_id, agent_id) + end))
+        private.remove_private(
+            repo, repo.join_shared("transcript", name(session_id, agent_id) + end)
+        )
 
 
 def read(fd: int, start: int, end: int) -> bytes:

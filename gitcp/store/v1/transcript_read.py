@@ -81,7 +81,7 @@ class Reader:
         self._scan(red)
 
     def _room(self) -> int:
-        most: int = self._repo.config.option("gitcp.max-transcript-size")
+        most: int = self._repo.config.get_option("gitcp.max-transcript-size")
         return max(most - self._copy.size, stretches.ROOM)
 
     def _lines_there(self) -> set[bytes]:
@@ -168,7 +168,7 @@ class Reader:
         unsure = {c[0]: packs.stamp(c[0]) for c in done if c[2] not in there}
         if not unsure:
             return
-        gone = self._objects.absent(oid for oid, stamp in unsure.items() if stamp is None)
+        gone = self._objects.list_absent(oid for oid, stamp in unsure.items() if stamp is None)
         at = 0
         for chunk in done:
             oid, size, _ = chunk

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from gitcp.core.decide.omission import excess
-from gitcp.core.git.porcelain import parse, unreadable
+from gitcp.core.git.porcelain import list_unreadable, parse_status
 
 A, B = "a" * 40, "b" * 40
 HEADER = b"# branch.oid %s\0# branch.head main\0" % A.encode()
 
 
 def test_the_header_names_head_and_branch() -> None:
-    status = parse(HEADER)
+    status = parse_status(HEADER)
     assert (status.head, status.branch, status.rows, status.untracked) == (A, "main", [], [])
 
 
 def test_unborn_and_detached_are_none() -> None:
-    status = parse(b"# branch.oid (initial)\0# branch.head (detached)\0# branch.ab +1 -0\0")
+    status = parse_status(b"# branch.oid (initial)\0# branch.head (detached)\0# branch.ab +1 -0\0")
     assert (status.head, status.branch) == (None, None)
 
 
@@ -35,19 +35,19 @@ def test_unborn_and_detached_are_none() -> None:
     ],
 )
 def test_a_row(line: str, path: str, xy: str, head: tuple[str, str] | None, moved: bool) -> None:
-    (row,) = parse(line.encode() + b"\0").rows
+    (row,) = parse_status(line.encode() + b"\0").rows
     assert (row.path, row.x + row.y, row.head, row.moved) == (path, xy, head, moved)
 
 
 def test_untracked_names_are_bytes_kept_and_ignored_ones_passed_over() -> None:
-    status = parse(b"? a\xff b\0? n/\0! o\0")
+    status = parse_status(b"? a\xff b\0? n/\0! o\0")
     assert status.untracked == ["a\udcff b", "n/"]
 
 
 @pytest.mark.parametrize("line", [b"2 R. x\0", b"M a\0"])
 def test_another_format_is_an_error(line: bytes) -> None:
     with pytest.raises(ValueError, match="not a line of git status"):
-        parse(line)
+        parse_status(line)
 
 
 def test_warnings_tell_what_git_could_not_see() -> None:
@@ -59,7 +59,7 @@ def test_warnings_tell_what_git_could_not_see() -> None:
         b"warning: in the working copy of 'x', CRLF will be replaced by LF\n"
     )
     found = [("folder", "it's"), ("closed", "src/a: b"), ("behind", "src/b")]
-    assert list(unreadable(said)) == found
+    assert list(list_unreadable(said)) == found
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def larger(mine: merge_rules.Entry, two: merge_rules.Entry) -> merge_rules.Entry
 def joined(*entries: merge_rules.Directory) -> merge_rules.Directory:
     first, *rest = entries
     for other in rest:
-        first = merge_rules.merge(first, other, SIZES.__getitem__, larger)
+        first = merge_rules.merge_directories(first, other, SIZES.__getitem__, larger)
     return first
 
 
@@ -126,7 +126,7 @@ def test_a_session_that_is_there_twice_stays_twice() -> None:
 def test_metadata_of_two_sides_is_joined_key_by_key(
     a: dict[str, Any], b: dict[str, Any], want: dict[str, Any]
 ) -> None:
-    assert merge_rules.join(a, b) == merge_rules.join(b, a) == want
+    assert merge_rules.join_objects(a, b) == merge_rules.join_objects(b, a) == want
 
 
 def test_times_are_compared_in_utc() -> None:
@@ -139,7 +139,7 @@ def test_times_are_compared_in_utc() -> None:
         "2026-01-05T10:00:00.1+11:00",
         "2026-01-05T00:00:00.25+00:00",
     ]
-    assert sorted({*order}, key=merge_rules.instant) == order
+    assert sorted({*order}, key=merge_rules.parse_time) == order
 
 
 GONE = {"session_id": "s1", "forgotten": "2026-11-22T00:00:00Z"}
@@ -175,4 +175,4 @@ def test_of_values_of_two_kinds_the_one_that_stands_is_the_same_on_both_sides() 
     for n, low in enumerate(ranked):
         for high in ranked[n + 1 :]:
             for pair in permutations(({"k": low}, {"k": high})):
-                assert merge_rules.join(*pair) == {"k": high}, (low, high)
+                assert merge_rules.join_objects(*pair) == {"k": high}, (low, high)

@@ -13,7 +13,7 @@ USAGE = {"input_tokens": 1, "output_tokens": 2, "subagent_tokens": {"input_token
 
 
 def test_json_is_laid_out_as_the_original_does() -> None:
-    made = summary.dump({"a": "x && <y>", "b": ["é"], "c": None})
+    made = summary.dump_json({"a": "x && <y>", "b": ["é"], "c": None})
     assert made == (
         b'{\n  "a": "x \\u0026\\u0026 \\u003cy\\u003e",\n  "b": [\n    "\xc3\xa9"\n  ],\n'
         b'  "c": null\n}\n'
@@ -22,12 +22,14 @@ def test_json_is_laid_out_as_the_original_does() -> None:
 
 def test_a_path_that_is_not_utf8_survives_writing_and_reading() -> None:
     path = b"caf\xe9".decode("utf-8", "surrogateescape")
-    assert summary.load(summary.dump({"files_touched": [path]})) == {"files_touched": [path]}
+    assert summary.parse_json(summary.dump_json({"files_touched": [path]})) == {
+        "files_touched": [path]
+    }
 
 
 @pytest.mark.parametrize("data", [None, b"", b"{", b"[1]", b"\xff\xfe", b'"x"'])
 def test_what_is_not_an_object_is_read_as_nothing(data: bytes | None) -> None:
-    assert summary.load(data) is None
+    assert summary.parse_json(data) is None
 
 
 @pytest.mark.parametrize(
@@ -45,11 +47,11 @@ def test_what_is_not_an_object_is_read_as_nothing(data: bytes | None) -> None:
 def test_every_variation_is_read_under_its_present_key(
     record: dict[str, Any], key: str, value: object
 ) -> None:
-    assert summary.modern(record)[key] == value
+    assert summary.modernise(record)[key] == value
 
 
 def test_a_value_of_a_wrong_type_is_not_handed_on() -> None:
-    assert "branch" not in summary.modern({"branch": 7})
+    assert "branch" not in summary.modernise({"branch": 7})
 
 
 def test_writing_a_session_again_keeps_what_only_the_old_metadata_says() -> None:
@@ -61,7 +63,7 @@ def test_writing_a_session_again_keeps_what_only_the_old_metadata_says() -> None
         "agent": "A",
     }
     new = {"created_at": "2", "files_touched": ["b"], "files": {"b": 2}, "agent": "B"}
-    assert summary.merged(old, new) == {
+    assert summary.merge_metadata(old, new) == {
         "created_at": "1",
         "checkpoints_count": 0,
         "files_touched": ["a", "b"],
@@ -85,7 +87,7 @@ def test_writing_a_session_again_keeps_what_only_the_old_metadata_says() -> None
 def test_the_files_of_both_writings_are_united_where_both_have_a_table(
     old: dict[str, Any] | None, new: dict[str, Any], files: object
 ) -> None:
-    assert summary.merged(old, new).get("files") == files
+    assert summary.merge_metadata(old, new).get("files") == files
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_the_transcript_is_named_full_log_only_where_nothing_newer_is(
     files: list[str], transcript: str
 ) -> None:
     where = f"/a1/b2c3d4e5f6/3/{transcript}" if transcript else ""
-    assert summary.paths(ID, 3, files)["transcript"] == where
+    assert summary.build_paths(ID, 3, files)["transcript"] == where
 
 
 def test_what_has_its_present_key_is_not_read_under_its_former_one() -> None:
@@ -113,10 +115,10 @@ def test_what_has_its_present_key_is_not_read_under_its_former_one() -> None:
         "agent": "Codex",
         "agents": ["Claude Code"],
     }
-    read = summary.modern(given)
+    read = summary.modernise(given)
     assert (read["checkpoints_count"], read["agent"]) == (1, "Codex")
     assert read["checkpoint_transcript_start"] == 2
-    assert "agent" not in summary.modern({"agents": []})
+    assert "agent" not in summary.modernise({"agents": []})
 
 
 def test_a_summary_written_again_keeps_its_strategy_and_what_it_counted() -> None:
@@ -130,7 +132,7 @@ def test_a_summary_written_again_keeps_its_strategy_and_what_it_counted() -> Non
 
 @pytest.mark.parametrize(("size", "cut"), [(500, False), (501, True)])
 def test_a_prompt_of_500_bytes_is_not_cut_in_the_context(size: int, cut: bool) -> None:
-    text = summary.context(["x" * size]).rpartition("\n\n")[2]
+    text = summary.build_context(["x" * size]).rpartition("\n\n")[2]
     assert text == ("x" * 500 + "..." if cut else "x" * size)
 
 
@@ -170,15 +172,17 @@ def test_the_summary_counts_and_unites_its_sessions() -> None:
 
 
 def test_the_context_cuts_a_long_prompt_between_characters() -> None:
-    text = summary.context(["short", "é" * 400])
+    text = summary.build_context(["short", "é" * 400])
     assert text.startswith("# Session Context\n\n## User Prompts\n\n### Prompt 1\n\nshort\n\n###")
     assert text.endswith("é" * 250 + "...")
 
 
 def test_metadata_keys_stand_in_the_originals_order() -> None:
-    made = summary.merged(None, {"files": {}, "agent": "A", "session_id": "s", "checkpoint_id": ID})
+    made = summary.merge_metadata(
+        None, {"files": {}, "agent": "A", "session_id": "s", "checkpoint_id": ID}
+    )
     keys = ["checkpoint_id", "session_id", "checkpoints_count", "files_touched", "agent", "files"]
-    assert list(json.loads(summary.dump(made))) == keys
+    assert list(json.loads(summary.dump_json(made))) == keys
 
 
 def test_a_new_summary_takes_strategy_and_branch_from_its_sessions() -> None:

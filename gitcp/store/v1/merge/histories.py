@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.v1 import merge_rules
-from gitcp.store.git.commit import need_commit, rev_list, write_commit
+from gitcp.store.git.commit import list_commits, need_commit, write_commit
 from gitcp.store.v1 import forgetting, signing
 from gitcp.store.v1.merge import notes as note_trees
 from gitcp.store.v1.merge.trees import Union
@@ -60,7 +60,7 @@ def _united(repo: Repo, objects: Objects, tree: str, ours: str, theirs: str) -> 
     parents, forgets = [], set[str]()
     for one, other in ((ours, theirs), (theirs, ours)):
         gone = forgetting.forgotten(repo, objects, other)
-        if gone.isdisjoint(rev_list(repo, "--max-parents=0", one)):
+        if gone.isdisjoint(list_commits(repo, "--max-parents=0", one)):
             parents.append(one)
         else:
             forgets |= gone

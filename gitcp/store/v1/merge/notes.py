@@ -53,7 +53,7 @@ def _list_notes(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
 
 
 def _note(objects: Objects, mine: Entry, two: Entry, joined: Join) -> Entry:
-    sizes = {entry: objects.size(entry[1]) for entry in (mine, two)}
+    sizes = {entry: objects.read_size(entry[1]) for entry in (mine, two)}
     if max(sizes.values()) > _LARGEST:
         return max(mine, two, key=lambda entry: (sizes[entry], entry))
     texts = (objects.need(oid, "blob") for _, oid in (mine, two))

@@ -80,9 +80,9 @@ class Union:
         if a == b:
             return a
         if not (self._bounded(a) and self._bounded(b)):
-            return min(a, b, key=lambda oid: (self._objects.size(oid), oid))
-        joined = merge_rules.merge(
-            self._directory(a), self._directory(b), self._objects.size, self._pick
+            return min(a, b, key=lambda oid: (self._objects.read_size(oid), oid))
+        joined = merge_rules.merge_directories(
+            self._directory(a), self._directory(b), self._objects.read_size, self._pick
         )
         edits: dict[str, Entry | None] = dict(joined["files"])
         sessions: list[summary.Session] = []
@@ -90,8 +90,8 @@ class Union:
             metadata, files = session["metadata"], session["files"]
             if metadata is not None:
                 files = {**files, summary.METADATA: self._json(metadata, summary.SESSION_KEYS)}
-            if merge_rules.is_one(metadata) and "tasks" in edits:
-                gone = summary.strings((metadata or {}).get("tasks"))
+            if merge_rules.is_forgotten(metadata) and "tasks" in edits:
+                gone = summary.list_strings((metadata or {}).get("tasks"))
                 edits.update({f"tasks/{task}": None for task in gone})
             edits.update({f"{index}/{name}": entry for name, entry in files.items()})
             sessions.append((metadata, files))
@@ -111,7 +111,7 @@ class Union:
         return self._affords(*(entry[1] for entry in inner if entry and self._is_small(entry)))
 
     def _affords(self, *oids: str) -> bool:
-        self._left -= sum(map(self._objects.size, oids))
+        self._left -= sum(map(self._objects.read_size, oids))
         if self._left < 0:
             notice.lack(_CUT)
         return self._left >= 0
@@ -133,17 +133,17 @@ class Union:
         entry = files.get(summary.METADATA)
         if not entry or not self._is_small(entry):
             return None
-        metadata = summary.load(self._objects.need(entry[1], "blob"))
+        metadata = summary.parse_json(self._objects.need(entry[1], "blob"))
         if metadata is not None:
             del files[summary.METADATA]
         return metadata
 
     def _is_small(self, entry: Entry) -> bool:
-        return entry[0] in FILES and self._objects.size(entry[1]) <= _DOCUMENT
+        return entry[0] in FILES and self._objects.read_size(entry[1]) <= _DOCUMENT
 
     def _json(self, metadata: summary.Metadata, keys: Sequence[str]) -> Entry:
-        tidy = summary.ordered({k: metadata[k] for k in sorted(metadata)}, keys)
-        return BLOB, self._objects.write("blob", summary.dump(tidy))
+        tidy = summary.order_keys({k: metadata[k] for k in sorted(metadata)}, keys)
+        return BLOB, self._objects.write("blob", summary.dump_json(tidy))
 
     def _pick(self, entry: Entry, two: Entry, depth: int = 1) -> Entry:
         """A directory before a file, both of two directories, the larger of two files."""
@@ -151,14 +151,14 @@ class Union:
             return TREE, self._trees(entry[1], two[1], depth)
         if TREE in (entry[0], two[0]):
             return entry if entry[0] == TREE else two
-        return max(entry, two, key=lambda e: (e[0] in FILES and self._objects.size(e[1]), e))
+        return max(entry, two, key=lambda e: (e[0] in FILES and self._objects.read_size(e[1]), e))
 
     def _trees(self, a: str, b: str, depth: int) -> str:
         if (a, b) not in self._united:
             united = max(a, b)
             if depth <= _DEEPEST and self._affords(a, b):
                 mine, theirs = read_tree(self._objects, a), read_tree(self._objects, b)
-                entries = merge_rules.unite(
+                entries = merge_rules.unite_files(
                     mine, theirs, lambda left, right: self._pick(left, right, depth + 1)
                 )
                 united = write_tree(self._objects, entries)
