@@ -56,9 +56,15 @@ spark: build/spark/.stamp
 mutate: setup
 	@$(PY) -m mutate $(FILES)
 
+# Of what was recorded, how much an import finds: gitcp-import(1) has the figures.
 recall: setup
-	LONG=1 $(PY) -m pytest -q -rP tests/imports/test_recorded.py tests/imports/test_originals.py \
-		tests/imports/test_walks.py | grep -E '^E |: links .* of |passed|failed'
+	mkdir -p build
+	LONG=1 CI=1 $(PY) -m pytest -q -rPfE tests/imports/test_recorded.py tests/imports/test_originals.py \
+		tests/imports/test_walks.py >build/recall.txt; status=$$?; \
+		grep -E '^E |: links .* of |^FAILED|passed|failed' build/recall.txt; \
+		awk -F '[ ,]+' '/^walk .*links/ { a += $$4; b += $$6; c += $$8; d += $$10 } \
+			END { print "walks: links " a " of " b ", lines " c " of " d }' build/recall.txt; \
+		exit $$status
 
 bench: setup
 	$(PY) -m pytest -q bench

@@ -3,33 +3,52 @@ was recorded as they went."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from gitcp import agents
 from tests.imports.truth import Told, clone
 from tests.support import warm
+from tests.support.paths import TOP
 from tests.support.recorded import Recorded
 
-RECORDINGS = """claude-code/subagent claude-code/fork codex/basic
-claude-code/basic gemini-cli/resume qwen-code/basic-resume copilot/basic-resume
-opencode/basic-resume""".split()
+RECALL = {  # of what was recorded, what an import finds
+    "claude-code/basic": "links 1 of 1, lines 3 of 3",
+    "claude-code/edits": "links 2 of 2, lines 35 of 35",
+    "claude-code/fork": "links 2 of 2, lines 4 of 4",
+    "claude-code/resume": "links 2 of 2, lines 4 of 4",
+    "claude-code/subagent": "links 2 of 2, lines 2 of 2",
+    "claude-code/worktree": "links 1 of 1, lines 1 of 1",
+    "cline/basic": "links 1 of 1, lines 0 of 1",
+    "codex/basic": "links 1 of 1, lines 2 of 3",
+    "codex/resume": "links 2 of 2, lines 2 of 4",
+    "copilot/basic-resume": "links 2 of 2, lines 3 of 4",
+    "factory-droid/basic": "links 1 of 1, lines 1 of 3",
+    "gemini-cli/basic": "links 2 of 2, lines 4 of 5",
+    "gemini-cli/resume": "links 2 of 2, lines 5 of 6",
+    "kilo-code/basic-resume": "links 2 of 2, lines 3 of 4",
+    "opencode/basic-resume": "links 2 of 2, lines 3 of 4",
+    "pi/basic-resume": "links 2 of 2, lines 1 of 4",
+    "qwen-code/basic-resume": "links 2 of 2, lines 2 of 3",
+}
+PAGE = TOP / "man" / "gitcp-import.1"
 
 
-def _move_conversations(home: Path, repo: Path) -> None:
+def _move_conversations(agent: str, home: Path, repo: Path) -> None:
     """Recordings have conversations where those of /repo lie."""
-    slug = re.sub("[^a-zA-Z0-9]", "-", str(repo))
-    for old, new in {
-        ".claude/projects/-repo": f".claude/projects/{slug}",
-        ".qwen/projects/-repo": f".qwen/projects/{slug}",
-        ".gemini/tmp/rec-gemini-resume": f".gemini/tmp/{repo.name}",
-    }.items():
-        if (home / old).exists():
-            (home / old).rename(home / new)
+    tells = agents.adapter(agent).session_dir
+    old, new = (Path(tells(str(home), at).removesuffix("/chats")) for at in ("/repo", str(repo)))
+    for folder in old.parent.glob(f"{old.name}*") if old != new else ():
+        folder.rename(new.with_name(new.name + folder.name.removeprefix(old.name)))
+    for folder in (home / ".gemini" / "tmp").glob("*"):
+        known = {"projects": {str(repo): folder.name}}
+        (home / ".gemini" / "projects.json").write_text(json.dumps(known))
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", list(RECALL))
 def test_an_import_says_nothing_that_was_not_recorded(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -41,11 +60,22 @@ def test_an_import_says_nothing_that_was_not_recorded(
     repo.play()
     repo.git("add", "-A")
     repo.git("commit", "-q", "--allow-empty", "-m", "what is left")
-    _move_conversations(home, repo.path)
+    _move_conversations(agent, home, repo.path)
     true, there = Told(repo.path), clone(repo.path, tmp_path / "clone")
     done = warm.run("import", "--json", "--path", str(repo.path), cwd=there)
     assert done.returncode in (0, 1), done
     told = Told(there)
     print(f"{name}: {told.recall(true)}")
-    assert set() < told.links <= true.links
-    assert set() < told.lines <= true.lines
+    assert told.links <= true.links
+    assert told.lines <= true.lines
+    assert told.recall(true) == RECALL[name]
+
+
+def test_the_manual_tells_how_much_of_each_clients_recordings_an_import_finds() -> None:
+    counts: dict[str, list[int]] = {}
+    for name, recall in RECALL.items():
+        agent = agents.adapter(name.partition("/")[0]).AGENT_TYPE
+        numbers = map(int, re.findall(r"\d+", recall))
+        counts[agent] = [a + b for a, b in zip(counts.get(agent, [0] * 4), numbers, strict=True)]
+    rows = [f".It {agent} Ta {a} of {b} Ta {c} of {d}" for agent, (a, b, c, d) in counts.items()]
+    assert re.findall(r"^\.It .* Ta \d.*", PAGE.read_text(), re.M) == rows

@@ -77,8 +77,10 @@ class Told:
 
 
 def clone(repo: Path, at: Path) -> Path:
-    """A clone of a repository's branch alone, without anything that gitcp keeps there."""
+    """A clone of a repository's branches alone, without anything that gitcp keeps there."""
     branch = git(repo, "symbolic-ref", "--short", "HEAD")
     where = ["--single-branch", "--branch", branch, "--no-local", str(repo), str(at)]
     subprocess.run(["git", "clone", "-q", *where], check=True, env={**os.environ})
+    heads = "refs/heads/*:refs/remotes/origin/*"
+    git(at, "fetch", "-q", "--no-tags", "origin", heads, "^refs/heads/entire/*")
     return at

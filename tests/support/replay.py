@@ -21,7 +21,7 @@ from typing import Any
 
 from gitcp.agents import adapter
 from tests.support.clients import database, edits, spelling
-from tests.support.clients.clock import Clock
+from tests.support.clients.clock import Clock, find_last
 from tests.support.clients.process import Client
 from tests.support.paths import TOP
 
@@ -70,7 +70,7 @@ class Replay:
         without: the number of an event that does not reach us.  A hook that does not exit 0
         raises AssertionError with what it said.
         """
-        transcripts, self._clock = self.transcripts(), Clock()
+        transcripts, self._clock = self.transcripts(), Clock(self._began())
         if made := self.meta.get("worktree"):
             argv = ["git", "worktree", "add", "-q", "-b", made["branch"], made["path"]]
             subprocess.run(argv, cwd=self.repo, check=True)
@@ -85,6 +85,8 @@ class Replay:
                     began[_key(event)] = time.monotonic()
                     self._work(client, event, env, interrupted=what == "cut")
                     background.close()
+                    if what == "cut":
+                        self._clock.note_event(event["t"])
                     continue
                 if event["event"] in spelling.ENDS and spelling.in_background(event["payload"]):
                     background.enter_context(self._going_on(event, env))
@@ -96,7 +98,20 @@ class Replay:
                     calls.append(self._call(client, event, env))
                     if after:
                         after(calls[-1])
+                self._clock.note_event(event["t"])
         return calls
+
+    def _began(self) -> float:
+        """When the recording began, by the times of lines that were on disk at an event; 0 where
+        none tells."""
+        texts, times = self.transcripts(), [0.0]
+        for event in self.events():
+            state = event.get("transcript_path_state") or {}
+            path = state.get("path") or event["payload"].get("transcript_path")
+            if state.get("lines") and str(path).endswith(".jsonl"):
+                last = find_last("".join(texts[path][: state["lines"]]))
+                times.append(last - event["t"] if last else 0.0)
+        return max(times)
 
     @contextmanager
     def _going_on(self, event: Json, env: Mapping[str, str]) -> Iterator[None]:
@@ -159,8 +174,7 @@ class Replay:
 
     def _write(self, path: str, lines: list[str]) -> None:
         # Of a document the last version alone is recorded: it is there, whole, at each event.
-        clock = self._clock if path.endswith(".jsonl") else Clock()
-        _write(path, clock.now("".join(lines)))
+        _write(path, self._clock.now("".join(lines)))
 
     def _call(self, client: Client, event: Json, env: Mapping[str, str]) -> Call:
         payload, name = event["payload"], event["event"]

@@ -26,6 +26,7 @@ KINDS = opencode.KINDS
 EVENTS = opencode.EVENTS
 HOOKS = opencode.HOOKS
 subagent_transcript = opencode.subagent_transcript
+fetch = opencode.fetch
 
 
 def settings_paths(home: str, top: str) -> dict[str, str]:
@@ -50,3 +51,8 @@ def session_dir(home: str, cwd: str) -> str:
 def export(record: Event, folder: str) -> None:
     """Copy the session's new messages to folder, and name that file as its transcript."""
     opencode.export(record, folder, "kilo")
+
+
+def conversations(home: str, cwd: str) -> list[str]:
+    """The sessions held in cwd or below it, each as the database and the id behind a `#`."""
+    return opencode.conversations(home, cwd, "kilo")

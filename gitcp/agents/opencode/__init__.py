@@ -143,11 +143,12 @@ def export(record: Event, folder: str, name: str = NAME) -> None:
         record["transcript_path"] = path
 
 
-def conversations(home: str, cwd: str) -> list[str]:
-    """The sessions held in cwd or below it, each as the database and the id behind a `#`."""
+def conversations(home: str, cwd: str, name: str = NAME) -> list[str]:
+    """The sessions held in cwd or below it, each as the database and the id behind a `#`; name: as
+    the client calls itself where its database lies."""
     from gitcp.agents.opencode import messages
 
-    database = os.path.join(session_dir(home, ""), "opencode.db")
+    database = os.path.join(session_dir(home, "", name), f"{name}.db")
     return [f"{database}#{key}" for key in messages.list_sessions(database, cwd)]
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 _CWD = ("cwd", "directory")
-_IDS = ("sessionId", "session_id", "id")
+_IDS = ("sessionId", "session_id")
 _SHELLS = dict.fromkeys(("exec_command", "shell"), "shell")  # as transcripts alone name them
 _STAMP = b'"timestamp"'
 _HEAD = 40  # entries within which a transcript says whose it is
@@ -104,17 +104,17 @@ def head(path: str) -> dict[str, str]:
     about = {"session": "", "parent": "", "agent": "", "cwd": ""}
     for number, entry in enumerate(entries(path)):
         inner = [entry, *(v for v in map(entry.get, ("payload", "data", "info")) if v)]
-        for one in [part for part in inner if isinstance(part, dict)]:
+        parts = [part for part in inner if isinstance(part, dict)]
+        begins = str(entry.get("type")).startswith("session")
+        about["session"] = (
+            about["session"] or _text(parts, _IDS) or _text(parts if begins else parts[1:], ("id",))
+        )
+        for one in parts:
             context = one.get("context")
             places = [one, context] if isinstance(context, dict) else [one]
             about["cwd"] = about["cwd"] or _text(places, _CWD)
             about["agent"] = about["agent"] or _text([one], ("agentId",))
             about["parent"] = about["parent"] or _text([one], ("parent_thread_id", "parentID"))
-            if not about["session"] and (
-                one is not entry or "type" not in one or "role" not in one
-            ):
-                keys = _IDS if one is not entry else _IDS[:2]
-                about["session"] = _text([one], keys)
         if number >= _HEAD or (about["cwd"] and about["session"]):
             break
     return about

@@ -53,7 +53,8 @@ def _find_ends(
         left = (
             _encode(tells["content"]) if "content" in tells else apply(edits, before, trusted=True)
         )
-        return None if left is None else (before, left)
+        # Some clients tell of no file as of an empty one.
+        return None if left is None else (before or None, left)
     return _fit_edits(edits, running, at, versions) if edits else None
 
 
