@@ -71,7 +71,7 @@ class Document:
             here = [encode_name(line["content"].removesuffix("\r")) for line in self._lines]
             lines = text.removesuffix("\n").split("\n")
             there = [line.removesuffix("\r").encode("utf-8", "surrogatepass") for line in lines]
-            placed = {j: self._lines[i] for i, j in line_diff.pairs(here, there)}
+            placed = {j: self._lines[i] for i, j in line_diff.pair_lines(here, there)}
             self._records = [placed.get(j) for j in range(len(there))]
             self._text = text
         return self._records

@@ -99,7 +99,7 @@ def _counted(
                 replay.take(commit)
             if ranges.limit(commit, paths):
                 sums.take(commit)
-        stats = sums.record()
+        stats = sums.build_record()
         if replay:
             stats["survival"] = replay.record()
         if prices:

@@ -149,7 +149,7 @@ def _over_limit(state: State, sessions: set[str]) -> Iterator[Record]:
     if new:
         from gitcp.core.decide import omission
 
-        yield {"type": "say", "message": omission.message(new)}
+        yield {"type": "say", "message": omission.format_omission(new)}
 
 
 def _commits(repo: Repo) -> bool:

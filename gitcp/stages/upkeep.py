@@ -31,10 +31,10 @@ def list_refs(args: Namespace, _: object) -> Iterator[Record]:
 
 
 def expire_refs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """orphan_rules.expired over the records of type ref; the others are not ours to judge."""
+    """orphan_rules.list_expired over the records of type ref; the others are not ours to judge."""
     chosen = [r for r in records if r.get("type") == "ref"]
     before = int(time.time()) - args.older_than * _DAY if args.older_than else sys.maxsize
-    yield from orphan_rules.expired(map(_checked, chosen), args.keep, before)  # type: ignore[misc]
+    yield from orphan_rules.list_expired(map(_checked, chosen), args.keep, before)  # type: ignore[misc]
 
 
 def _checked(record: Record) -> orphan_rules.Ref:
@@ -67,7 +67,7 @@ def _deletion(record: Record) -> tuple[str, str]:
     ref, oid = record.get("ref"), record.get("oid")
     if not isinstance(ref, str) or not isinstance(oid, str) or not oid.isalnum():
         raise InputError("a record of type 'ref' needs 'ref' and 'oid'")
-    if not orphan_rules.deletable(ref) or any(c in ref for c in "\0\n "):
+    if not orphan_rules.is_deletable(ref) or any(c in ref for c in "\0\n "):
         raise Error(f"not a temporary ref of gitcp: '{ref}'")
     return ref, oid
 

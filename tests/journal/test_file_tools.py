@@ -101,7 +101,9 @@ def test_what_a_file_tool_writes_by_a_symbolic_link_is_the_sessions(
 def test_a_file_tool_is_over_with_its_end(world: World, a: Agent) -> None:
     a.prompt("write it")
     edit(a, "new.txt", text(1, 2, 3))
-    calls = entries.calls(entries.load((world.path / ".git/gitcp/journal").read_bytes()))
+    calls = entries.list_calls(
+        entries.parse_lines((world.path / ".git/gitcp/journal").read_bytes())
+    )
     assert [call["end"] is None for call in calls] == [False]
     world.write("new.txt", text(1, 2, 3, 4))
     world.commit("new.txt")
@@ -127,8 +129,10 @@ def test_what_is_written_while_a_worktree_is_read_is_not_undone_by_that_look(
             world.write(".git/go", "")
         stop.result()
     a.stop()
-    journal = entries.edits(entries.load((world.path / ".git/gitcp/journal").read_bytes()))
-    own = [entries.author(edit)[0] for edit in journal if edit["path"] == "new.txt"]
+    journal = entries.list_edits(
+        entries.parse_lines((world.path / ".git/gitcp/journal").read_bytes())
+    )
+    own = [entries.get_author(edit)[0] for edit in journal if edit["path"] == "new.txt"]
     assert own == [a.sid], "nobody deleted it"
     world.commit("new.txt")
     assert shares(world) == {a.sid: 3}
@@ -145,7 +149,9 @@ def test_a_file_outside_the_worktree_is_written_without_a_trace_here(
         edit(a, path, text(1))
     edit(a, "here.txt", text(2))
     a.stop()
-    journal = entries.edits(entries.load((world.path / ".git/gitcp/journal").read_bytes()))
+    journal = entries.list_edits(
+        entries.parse_lines((world.path / ".git/gitcp/journal").read_bytes())
+    )
     assert {edit["path"] for edit in journal} == {"link", "here.txt"}
     [one] = world.commit()
     assert list(sessions(world, one)[a.sid]["files"]) == ["here.txt"]

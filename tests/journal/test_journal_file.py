@@ -125,16 +125,16 @@ def test_reading_on_gives_what_a_first_reading_gives(world: World) -> None:
     repo = Repo.find(str(world.path))
     path = world.path / ".git" / "gitcp" / "journal"
     path.parent.mkdir(exist_ok=True)
-    lines = [entries.dump({"path": name, "at": at}) for at, name in enumerate("abcdef")]
+    lines = [entries.dump_line({"path": name, "at": at}) for at, name in enumerate("abcdef")]
     steps = [lines[0] + lines[1][:9], lines[1][9:], lines[2] + b"{torn", b"\n" + lines[3]]
     data = b""
     for step in steps:
         data += step
         with path.open("ab") as f:
             f.write(step)
-        assert journal.read(repo) == entries.load(data)
+        assert journal.read(repo) == entries.parse_lines(data)
     (path.parent / "new").write_bytes(lines[4] * 20)
     (path.parent / "new").rename(path)
-    assert journal.read(repo) == entries.load(lines[4]) * 20
+    assert journal.read(repo) == entries.parse_lines(lines[4]) * 20
     path.write_bytes(lines[5])
-    assert journal.read(repo) == entries.load(lines[5])
+    assert journal.read(repo) == entries.parse_lines(lines[5])

@@ -28,7 +28,7 @@ def lines(*steps: tuple[Any, ...]) -> list[JournalLine]:
             continue
         who, after, *more = step
         how = "restored" if who == entries.UNKNOWN else "tool"
-        edit = entries.edit("f", blob(stands), blob(str(after)), who, how, at)
+        edit = entries.build_edit("f", blob(stands), blob(str(after)), who, how, at)
         made.append(edit | (more[0] if more else {}))
         stands = str(after)
     return made

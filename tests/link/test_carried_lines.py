@@ -248,8 +248,8 @@ def test_lines_that_the_journal_has_forgotten_keep_their_authors(
         run(b, "git add b.txt && git commit -q -m step")
         b.turn("next")
         b.prompt("go on")
-    kept = entries.edits(entries.load(path.read_bytes()))
-    assert not any(entries.author(line)[0] == a.sid for line in kept), "the journal is cut"
+    kept = entries.list_edits(entries.parse_lines(path.read_bytes()))
+    assert not any(entries.get_author(line)[0] == a.sid for line in kept), "the journal is cut"
     if way == "a move":
         run(b, "mv f.txt moved.txt")
     else:

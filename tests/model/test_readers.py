@@ -76,13 +76,13 @@ class Readers:
             for commit in ranges.commits(self.repo, objects, ["HEAD"], (), ranges.WHOLE):
                 spots: dict[Spot, Name] = {}
                 counts: Counter[str] = Counter()
-                for patch in sums.patches(commit):
+                for patch in sums.list_patches(commit):
                     known = commit["known"].get(patch["path"], {})
                     for _, _, first, many in patch["hunks"]:
                         for line in range(first, first + many):
                             author = known.get(line, commit["unsaid"])
                             spots[commit["oid"], patch["path"], line] = name(author)
-                    for who, lines in sums.added(commit, patch).items():
+                    for who, lines in sums.count_added(commit, patch).items():
                         counts[who if isinstance(who, str) else who[2]] += lines
                 yield spots, counts
 

@@ -109,7 +109,7 @@ def test_caveat_7_the_two_checks_agree_on_every_content() -> None:
                 }
                 old = ("100644", before) if before else ("000000", None)
                 change = (*old, "100644", now)
-                linked, _ = overlap.overlap(entry, change, texts.get)
+                linked, _ = overlap.find_overlap(entry, change, texts.get)
                 head = ("100644", now)
                 entry["before"] = None
                 is_settled = remaining.explain_settled(entry, {"p": change}, head, head, texts.get)

@@ -22,7 +22,7 @@ def walk_back(edits: Sequence[JournalLine]) -> Iterator[JournalLine]:
     at = len(edits) - 1
     while at >= 0:
         line = edits[at]
-        earlier = _stood(edits[:at], entries.entry(line["after"]))
+        earlier = _stood(edits[:at], entries.parse_entry(line["after"]))
         if line["how"] == RESTORED and earlier is not None and not _is_by_person(line):
             at = earlier
             continue
@@ -33,9 +33,9 @@ def walk_back(edits: Sequence[JournalLine]) -> Iterator[JournalLine]:
 def _stood(edits: Sequence[JournalLine], content: Version) -> int | None:
     """After which of the edits that content stood last, -1: before the first; None: never."""
     for at in range(len(edits) - 1, -1, -1):
-        if entries.entry(edits[at]["after"]) == content:
+        if entries.parse_entry(edits[at]["after"]) == content:
             return at
-        if entries.entry(edits[at]["before"]) == content:
+        if entries.parse_entry(edits[at]["before"]) == content:
             return at - 1
     return None
 
@@ -51,10 +51,10 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
     makers: dict[Version, str | None] = {None: None}
     maker: str | None = None
     for line in edits:
-        before, after = entries.entry(line["before"]), entries.entry(line["after"])
+        before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
         maker = makers.setdefault(before, None)
         if before is None:
-            session_id, who, _ = entries.author(line)
+            session_id, who, _ = entries.get_author(line)
             maker = session_id if session_id or who == entries.PERSON[1] else None
         maker = makers.setdefault(after, maker)
     return maker
@@ -66,7 +66,7 @@ def last_by_person(
     """The person's newest edit behind a path's content that is lost where the path becomes
     wanted again; None where none is.  is_in_git: whether git has what an edit left or put away."""
     for line in walk_back(edits):
-        before, after = entries.entry(line["before"]), entries.entry(line["after"])
+        before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
         if after == wanted or is_in_git(line):
             return None
         if _is_by_person(line):
@@ -80,8 +80,8 @@ def _is_by_person(line: JournalLine) -> bool:
     """Whether the person's hand made an edit: the lines may be others', or nobody's where a file
     went that HEAD has not."""
     gone = line["after"] is None and line["how"] == RESTORED
-    by_hand = entries.cause(line) == entries.UNKNOWN and "step" not in line
-    return entries.author(line) == entries.PERSON or (gone and by_hand)
+    by_hand = entries.get_cause(line) == entries.UNKNOWN and "step" not in line
+    return entries.get_author(line) == entries.PERSON or (gone and by_hand)
 
 
 def find_moment(
@@ -109,11 +109,11 @@ def find_moment(
         place = min([*opened, own[0]])
         start = min(int(lines[n]["at"]) for n in opened) if opened else 0
         since = [n for n in range(place, len(lines)) if time_made(lines[n]) >= start]
-    return entries.edits([lines[n] for n in since]), place
+    return entries.list_edits([lines[n] for n in since]), place
 
 
 def _causes(line: JournalLine) -> tuple[str, ...]:
-    session_id, *names = entries.cause(line) if "path" in line else ("",)
+    session_id, *names = entries.get_cause(line) if "path" in line else ("",)
     return tuple(names) if session_id else ()
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         content: bytes
 
 
-def table(
+def format_table(
     rows: Sequence[Row],
     flags: Collection[str],
     abbrev: int,
@@ -42,21 +42,21 @@ def table(
     show_path = "f" in flags or any(row["path"] != path for row in rows)
     sizes = {
         "path": max((len(row["path"]) for row in rows), default=0) if show_path else 0,
-        "orig": _digits(row["orig"] for row in rows) if "n" in flags else 0,
-        "final": _digits(row["final"] for row in rows),
-        "name": max((width(row["name"]) for row in rows), default=0),
+        "orig": _count_digits(row["orig"] for row in rows) if "n" in flags else 0,
+        "final": _count_digits(row["final"] for row in rows),
+        "name": max((count_columns(row["name"]) for row in rows), default=0),
     }
     for at, row in enumerate(rows):
         if "c" in flags:
-            yield _compatible(row, flags, abbrev)
+            yield _format_compatible(row, flags, abbrev)
             continue
-        head, before = edges[at] if edges else (_head(row, flags, abbrev, sizes), b"")
-        pad = b" " * (sizes["name"] - width(row["name"]))
+        head, before = edges[at] if edges else (_format_head(row, flags, abbrev, sizes), b"")
+        pad = b" " * (sizes["name"] - count_columns(row["name"]))
         line = b"%s (%s%s %10s" % (head, row["name"], pad, row["date"])
         yield line + b" %*d) %s%s\n" % (sizes["final"], row["final"], before, row["content"])
 
 
-def width(name: bytes) -> int:
+def count_columns(name: bytes) -> int:
     """The columns of a name as git counts them: by code point; its bytes where it is no UTF-8."""
     if name.isascii():
         return len(name)
@@ -64,17 +64,17 @@ def width(name: bytes) -> int:
         text = name.decode()
     except UnicodeDecodeError:
         return len(name)
-    return sum(_columns(char) for char in text)
+    return sum(_count_char_columns(char) for char in text)
 
 
-def _columns(char: str) -> int:
+def _count_char_columns(char: str) -> int:
     if category(char) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if east_asian_width(char) in "WF" else 1
 
 
-def _head(row: Row, flags: Collection[str], abbrev: int, sizes: dict[str, int]) -> bytes:
-    head = _commit(row, flags, abbrev)
+def _format_head(row: Row, flags: Collection[str], abbrev: int, sizes: dict[str, int]) -> bytes:
+    head = _format_commit(row, flags, abbrev)
     if sizes["path"]:
         head += b" " + row["path"].ljust(sizes["path"])
     if sizes["orig"]:
@@ -82,7 +82,7 @@ def _head(row: Row, flags: Collection[str], abbrev: int, sizes: dict[str, int]) 
     return head
 
 
-def _commit(row: Row, flags: Collection[str], abbrev: int) -> bytes:
+def _format_commit(row: Row, flags: Collection[str], abbrev: int) -> bytes:
     length = len(row["oid"]) if "l" in flags else abbrev
     name = row["oid"].encode()
     if row["boundary"] and "b" in flags:
@@ -92,9 +92,9 @@ def _commit(row: Row, flags: Collection[str], abbrev: int) -> bytes:
     return name[:length]
 
 
-def _compatible(row: Row, flags: Collection[str], abbrev: int) -> bytes:
+def _format_compatible(row: Row, flags: Collection[str], abbrev: int) -> bytes:
     """A line as git-annotate(1) has it."""
-    start = _commit(row, flags, abbrev)
+    start = _format_commit(row, flags, abbrev)
     return b"%s\t(%10s\t%10s\t%d)%s\n" % (
         start,
         row["name"],
@@ -104,7 +104,7 @@ def _compatible(row: Row, flags: Collection[str], abbrev: int) -> bytes:
     )
 
 
-def _digits(numbers: Iterator[int]) -> int:
+def _count_digits(numbers: Iterator[int]) -> int:
     return len(str(max(numbers, default=0)))
 
 
@@ -129,7 +129,7 @@ _ALIASES = {
 }
 
 
-def date_width(mode: str) -> int | None:
+def get_date_width(mode: str) -> int | None:
     """The columns of dates in a format of git's --date; None where a template tells."""
     name = mode.removesuffix("-local")
     text = _DATES.get(_ALIASES.get(name, name))

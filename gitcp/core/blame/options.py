@@ -44,24 +44,24 @@ def parse(argv: Sequence[str]) -> Options:
             options["names"] = words
             break
         if word.startswith("--"):
-            _long(options, word, words)
+            _parse_long(options, word, words)
         else:
             options["given"].append(word)
             if word.startswith("-") and len(word) > 1:
-                _short(options, word[1:], words)
+                _parse_short(options, word[1:], words)
             else:
                 options["names"].append(word)
     return options
 
 
-def form(options: Options) -> str:
+def choose_format(options: Options) -> str:
     """The format for programs that git is asked for, '' where people read a table."""
     forms = {"incremental": "incremental", "line-porcelain": "line-porcelain", "p": "porcelain"}
     flags = options["flags"]
     return "" if "json" in flags else next((f for flag, f in forms.items() if flag in flags), "")
 
 
-def moves(options: Options) -> bool:
+def can_find_moved_lines(options: Options) -> bool:
     """Whether an option lets git find a line in a commit that has another text for it, because it
     was moved, copied, or changed by a commit that is passed over."""
     words = [word for word in options["given"] if word.startswith("-")]
@@ -69,7 +69,7 @@ def moves(options: Options) -> bool:
     return short or any(word.startswith("--ig") for word in words)
 
 
-def _long(options: Options, word: str, words: list[str]) -> None:
+def _parse_long(options: Options, word: str, words: list[str]) -> None:
     name, equals, value = word[2:].partition("=")
     wanted = not name.startswith("no-")
     flag = _LONG.get(name.removeprefix("no-"), name.removeprefix("no-"))
@@ -93,7 +93,7 @@ def _long(options: Options, word: str, words: list[str]) -> None:
         options["given"].append(words.pop(0))
 
 
-def _short(options: Options, letters: str, words: list[str]) -> None:
+def _parse_short(options: Options, letters: str, words: list[str]) -> None:
     for at, letter in enumerate(letters):
         if letter in _FLAGS:
             options["flags"].add(letter)

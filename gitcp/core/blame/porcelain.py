@@ -85,7 +85,7 @@ def complete(entries: list[Entry]) -> list[Entry]:
     return entries
 
 
-def heads(entries: Iterable[Entry]) -> dict[str, dict[bytes, bytes]]:
+def map_headers(entries: Iterable[Entry]) -> dict[str, dict[bytes, bytes]]:
     """What git says of each commit of complete() entries, by its oid."""
     known: dict[str, dict[bytes, bytes]] = {}
     for entry in entries:
@@ -94,7 +94,7 @@ def heads(entries: Iterable[Entry]) -> dict[str, dict[bytes, bytes]]:
     return known
 
 
-def rewritten(entries: list[Entry], spelled: Names) -> Iterator[bytes]:
+def rewrite_entries(entries: list[Entry], spelled: Names) -> Iterator[bytes]:
     """The lines of entries with the authors that names gives; all else is as git said it.
 
     Where git speaks of a commit once, its author is said again as soon as another one holds,
@@ -107,9 +107,9 @@ def rewritten(entries: list[Entry], spelled: Names) -> Iterator[bytes]:
         if b"author" in headers:
             own[entry["oid"]] = headers[b"author"], headers[b"author-mail"]
             last[entry["oid"]] = own[entry["oid"]]
-        for offset, count in _parts(entry, spelled):
+        for offset, count in _split_entry(entry, spelled):
             author = spelled(entry, offset) or own[entry["oid"]]
-            yield _first(entry, offset, count)
+            yield _format_first_line(entry, offset, count)
             if b"author" in headers and not offset:
                 author_headers = {b"author": author[0], b"author-mail": author[1]}
                 yield from (
@@ -129,7 +129,7 @@ def rewritten(entries: list[Entry], spelled: Names) -> Iterator[bytes]:
             yield b"\t" + entry["content"]
 
 
-def _parts(entry: Entry, spelled: Names) -> Iterator[tuple[int, int]]:
+def _split_entry(entry: Entry, spelled: Names) -> Iterator[tuple[int, int]]:
     """(offset, count) of the runs of an entry with one author each."""
     if entry["content"] is not None:
         yield 0, entry["count"]
@@ -141,6 +141,6 @@ def _parts(entry: Entry, spelled: Names) -> Iterator[tuple[int, int]]:
             start = offset
 
 
-def _first(entry: Entry, offset: int, count: int) -> bytes:
+def _format_first_line(entry: Entry, offset: int, count: int) -> bytes:
     words = [entry["oid"], str(entry["orig"] + offset), str(entry["final"] + offset)]
     return " ".join([*words, str(count)] if count else words).encode()

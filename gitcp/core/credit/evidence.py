@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 
-from gitcp.core.credit.entries import PERSON, UNKNOWN, latest
+from gitcp.core.credit.entries import PERSON, UNKNOWN, get_latest_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,19 +78,23 @@ _BREAKS = str.maketrans(dict.fromkeys("\"'`;|&<>(){}=,:\n\t\r\0", " "))
 _MOST = 400  # words of one call that are kept
 
 
-def whose(change: Change, windows: Sequence[Window]) -> Verdict:
+def attribute_change(change: Change, windows: Sequence[Window]) -> Verdict:
     """Decide about one change: a file tool at work on the path comes before a call that names
     it, that before one that does not, and that before a whole turn; nobody's is a content that
     only came back, but for what a tool has written into its own path."""
     windows = [w for w in windows if w["kind"] != TOOL or _is_named(w, change["path"])]
     able = [w for w in windows if explains(w, change)]
-    best = _best(able, change["path"])
+    best = _find_best(able, change["path"])
     if change["restored"] and not (best and best["kind"] in (TOOL, TRANSCRIPT)):
         return {"who": UNKNOWN, "how": RESTORED, "shared": False, "by": best}
     if best is None:
         who = UNKNOWN if any(_may_explain(w, change) for w in windows) else PERSON
         return {"who": who, "how": BETWEEN, "shared": False, "by": None}
-    rivals = {w["who"][0] for w in able if _rank(w, change["path"]) == _rank(best, change["path"])}
+    rivals = {
+        w["who"][0]
+        for w in able
+        if _rank_window(w, change["path"]) == _rank_window(best, change["path"])
+    }
     how = WINDOW if best["kind"] in (SHELL, CUT) else best["kind"]
     return {"who": best["who"], "how": how, "shared": len(rivals) > 1, "by": best}
 
@@ -99,7 +103,7 @@ def explains(window: Window, change: Change) -> bool:
     """Whether a change can have been made in a window."""
     at, named = change["at"], _is_named(window, change["path"])
     if window["kind"] in (TRANSCRIPT, CUT):
-        return named and (at is None or window["begin"] <= latest(at))
+        return named and (at is None or window["begin"] <= get_latest_time(at))
     if window["late"] and not (change["new"] or named):
         return False
     looked = window["opened"] <= change["seen"]  # it was as known when the call began
@@ -111,16 +115,16 @@ def explains(window: Window, change: Change) -> bool:
 def _touches(window: Window, at: int | None) -> bool:
     """Whether the time that a stamp stands for has a part in a window."""
     end = window["end"]
-    return at is not None and window["begin"] <= latest(at) and (end is None or at <= end)
+    return at is not None and window["begin"] <= get_latest_time(at) and (end is None or at <= end)
 
 
 def _holds(window: Window, at: int | None, looked: bool) -> bool:
     """Whether all of that time, of a stamp that touches it, is in the window.  looked: what was
     there at its beginning is known, so that no change before it is taken for one in it."""
-    if at is None or latest(at) == at:
+    if at is None or get_latest_time(at) == at:
         return at is not None
-    begins, end = looked or latest(window["begin"]) <= at, window["end"]
-    return begins and (end is None or window.get("closing", False) or latest(at) <= end)
+    begins, end = looked or get_latest_time(window["begin"]) <= at, window["end"]
+    return begins and (end is None or window.get("closing", False) or get_latest_time(at) <= end)
 
 
 def _may_explain(window: Window, change: Change) -> bool:
@@ -140,21 +144,21 @@ def _overlaps(window: Window, change: Change) -> bool:
     return (end is None or change["seen"] < end) and (at is None or window["begin"] <= at)
 
 
-def puts_away(window: Window) -> bool:
+def can_put_away(window: Window) -> bool:
     """Whether a call is one of git's that take content away to keep it elsewhere."""
     return "git" in window["names"] and not _AWAY.isdisjoint(window["names"])
 
 
-def brings_in(window: Window) -> bool:
+def can_bring_in(window: Window) -> bool:
     """Whether a call is one that may take content from elsewhere."""
     return window["kind"] in (SHELL, CUT) and not _BRINGING.isdisjoint(window["names"])
 
 
-def _best(windows: Sequence[Window], path: str) -> Window | None:
-    return max(windows, key=lambda w: (_rank(w, path), w["begin"]), default=None)
+def _find_best(windows: Sequence[Window], path: str) -> Window | None:
+    return max(windows, key=lambda w: (_rank_window(w, path), w["begin"]), default=None)
 
 
-def _rank(window: Window, path: str) -> int:
+def _rank_window(window: Window, path: str) -> int:
     if _is_named(window, path):
         return 3 if window["kind"] == TOOL else 2
     return int(window["kind"] != TURN)
@@ -187,28 +191,28 @@ def _fits(pattern: str, name: str) -> bool:
     """A glob of `*` and `?`, without brackets: `*` also crosses a slash."""
     parts = pattern.split("*")
     if len(parts) == 1:
-        return len(pattern) == len(name) and _alike(pattern, name)
+        return len(pattern) == len(name) and _is_alike(pattern, name)
     first, last = parts[0], parts[-1]
-    if len(name) < len(first) + len(last) or not _alike(first, name[: len(first)]):
+    if len(name) < len(first) + len(last) or not _is_alike(first, name[: len(first)]):
         return False
-    if last and not _alike(last, name[-len(last) :]):
+    if last and not _is_alike(last, name[-len(last) :]):
         return False
     at, end = len(first), len(name) - len(last)
     for part in parts[1:-1]:
-        place = next((n for n in range(at, end) if _alike(part, name[n : n + len(part)])), -1)
+        place = next((n for n in range(at, end) if _is_alike(part, name[n : n + len(part)])), -1)
         if place < 0:
             return False
         at = place + len(part)
     return at <= end
 
 
-def _alike(pattern: str, text: str) -> bool:
+def _is_alike(pattern: str, text: str) -> bool:
     return len(pattern) == len(text) and all(
         p in ("?", c) for p, c in zip(pattern, text, strict=True)
     )
 
 
-def words(text: str) -> list[str]:
+def list_words(text: str) -> list[str]:
     """The words of a command or its output that could name a path, each once; no options."""
     candidates = dict.fromkeys(text[: 1 << 16].translate(_BREAKS).split())
     return [w for w in candidates if len(w) < 256 and not w.startswith("-") and w.strip("./*")][

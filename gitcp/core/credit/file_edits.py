@@ -12,29 +12,29 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def found_and_left(
+def derive_contents(
     call: Mapping[str, Any], before: bytes, now: bytes
 ) -> tuple[bytes, bytes] | None:
     """(the content a call found, the content it left); None where it does not tell.
 
     before: what stood there at the call's start; now: at its end.  Line ends are those of now.
     """
-    original = _bytes(call["original"], now) if "original" in call else None
+    original = _encode_text(call["original"], now) if "original" in call else None
     if "content" in call:
-        return before if original is None else original, _bytes(call["content"], now)
+        return before if original is None else original, _encode_text(call["content"], now)
     edits = [
-        (_bytes(old, now), _bytes(new, now), everywhere)
+        (_encode_text(old, now), _encode_text(new, now), everywhere)
         for old, new, everywhere in call.get("edits", ())
     ]
     for start in (original, before):
-        left = _applied(edits, start) if edits and start is not None else None
+        left = _apply_edits(edits, start) if edits and start is not None else None
         if start is not None and left is not None:
             return start, left
-    start = _applied([(new, old, everywhere) for old, new, everywhere in reversed(edits)], now)
+    start = _apply_edits([(new, old, everywhere) for old, new, everywhere in reversed(edits)], now)
     return (start, now) if edits and start is not None else None
 
 
-def _applied(edits: Sequence[tuple[bytes, bytes, bool]], content: bytes) -> bytes | None:
+def _apply_edits(edits: Sequence[tuple[bytes, bytes, bool]], content: bytes) -> bytes | None:
     """A content after edits; None where one does not fit."""
     for old, new, everywhere in edits:
         if not old or old not in content:
@@ -43,7 +43,7 @@ def _applied(edits: Sequence[tuple[bytes, bytes, bool]], content: bytes) -> byte
     return content
 
 
-def _bytes(text: str, like: bytes) -> bytes:
+def _encode_text(text: str, like: bytes) -> bytes:
     """A text as it stands in a file with line ends like another's."""
     data = text.encode("utf-8", "surrogatepass").replace(b"\r\n", b"\n")
     return data.replace(b"\n", b"\r\n") if b"\r\n" in like else data

@@ -16,86 +16,92 @@ SIGNIFICANT = 10  # trimmed bytes from which a line says something by itself
 _SNIFFED = 8000  # where git looks for a NUL to call content binary
 
 
-def binary(data: bytes) -> bool:
+def is_binary(data: bytes) -> bool:
     """Tell whether git would call this content binary."""
     return b"\0" in data[:_SNIFFED]
 
 
-def lines(data: bytes) -> set[bytes]:
+def collect_lines(data: bytes) -> set[bytes]:
     """Return the lines of a text, without their endings."""
     return {*data.removesuffix(b"\r").replace(b"\r\n", b"\n").split(b"\n")}
 
 
-def not_blank(lines: set[bytes]) -> set[bytes]:
+def drop_blank_lines(lines: set[bytes]) -> set[bytes]:
     """Return the lines that are not blank: a blank line is no evidence of anything."""
     return {line for line in lines if line.strip()}
 
 
-def added(a: bytes | None, b: bytes | None) -> set[bytes]:
+def find_added_lines(a: bytes | None, b: bytes | None) -> set[bytes]:
     """Return the non-blank lines of b that a does not have; None is a file that is not there."""
-    return not_blank(lines(b or b"") - lines(a or b""))
+    return drop_blank_lines(collect_lines(b or b"") - collect_lines(a or b""))
 
 
-def meaningful(line: bytes) -> bool:
+def is_meaningful(line: bytes) -> bool:
     """Tell whether a line has a letter or a digit: a brace says nothing about whose it is."""
     return any(byte >= 0x80 or chr(byte).isalnum() for byte in line)
 
 
-def significant(lines: set[bytes], long: Container[bytes] = ()) -> set[bytes]:
+def select_significant(lines: set[bytes], long: Container[bytes] = ()) -> set[bytes]:
     """Return the lines that say something by themselves
     (doc/credit.md "Linking by evidence"), trimmed."""
     trimmed = (line.strip() for line in lines)
     return {
-        line for line in trimmed if line in long or (len(line) >= SIGNIFICANT and meaningful(line))
+        line
+        for line in trimmed
+        if line in long or (len(line) >= SIGNIFICANT and is_meaningful(line))
     }
 
 
 def is_telling(line: bytes) -> bool:
     """Tell whether a line says something by itself."""
-    return bool(significant({line}))
+    return bool(select_significant({line}))
 
 
-def contained(some: set[bytes], record: set[bytes]) -> bool:
+def is_contained(some: set[bytes], record: set[bytes]) -> bool:
     """Tell whether there are lines that mean anything, and all lines are in the record."""
-    return any(map(meaningful, some)) and some <= record
+    return any(map(is_meaningful, some)) and some <= record
 
 
-def shared(mine: set[bytes], recorded: set[bytes], long: Container[bytes] = ()) -> bool:
+def has_enough_in_common(
+    mine: set[bytes], recorded: set[bytes], long: Container[bytes] = ()
+) -> bool:
     """Tell whether added lines show the hand that added the recorded ones.
 
     At least two significant lines in common and a tenth of the recorded ones; one where a side
     has fewer than two.  long: lines that are significant however short they are here.
     """
-    mine, recorded = significant(mine, long), significant(recorded, long)
+    mine, recorded = select_significant(mine, long), select_significant(recorded, long)
     common = len(mine & recorded)
     if min(len(mine), len(recorded)) < 2:
         return common >= 1
     return common >= 2 and common * 10 >= len(recorded)
 
 
-def without_space(data: bytes) -> bytes:
+def remove_space(data: bytes) -> bytes:
     """Return a text without the white space in its lines: what a formatter leaves alone."""
     return data.translate(None, _SPACE)
 
 
-def includes(content: bytes, base: bytes, tip: bytes) -> bool:
+def holds_change(content: bytes, base: bytes, tip: bytes) -> bool:
     """Tell whether a text has all lines that a change from base to tip added, and none that it
     took, but for white space in them; never of binary content, or of a change of no line."""
-    if any(map(binary, (content, base, tip))):
+    if any(map(is_binary, (content, base, tip))):
         return False
-    now, old, new = (not_blank(lines(without_space(data))) for data in (content, base, tip))
+    now, old, new = (
+        drop_blank_lines(collect_lines(remove_space(data))) for data in (content, base, tip)
+    )
     return new != old and new - old <= now and now.isdisjoint(old - new)
 
 
-def renamed(mine: set[bytes], recorded: set[bytes]) -> bool:
+def is_renamed(mine: set[bytes], recorded: set[bytes]) -> bool:
     """Tell whether a new file is another one moved: half of either's significant lines, as git
     counts, and at least two."""
-    mine, recorded = significant(mine), significant(recorded)
+    mine, recorded = select_significant(mine), select_significant(recorded)
     common = len(mine & recorded)
     return common >= 2 and common * 2 >= max(len(mine), len(recorded))
 
 
-def survives(
+def is_change_left(
     base: bytes | None, tip: bytes | None, worktree: bytes | None, mode: str = "fuzzy"
 ) -> bool:
     """Tell whether the agent's change from base to tip is still in the worktree.
@@ -107,21 +113,21 @@ def survives(
     """
     if tip is None or worktree is None:
         return tip is worktree
-    if any(binary(data) for data in (base or b"", tip, worktree)):
+    if any(is_binary(data) for data in (base or b"", tip, worktree)):
         return tip == worktree
-    sets = lines(base or b""), lines(tip), lines(worktree)
+    sets = collect_lines(base or b""), collect_lines(tip), collect_lines(worktree)
     if mode == "fuzzy":
-        verdict = _survives(*({b" ".join(s.split()) for s in x} for x in sets))
+        verdict = _compare_line_sets(*({b" ".join(s.split()) for s in x} for x in sets))
         if verdict is not None:
             return verdict
-    verdict = _survives(*sets)  # in fuzzy mode: the agent changed white space only
+    verdict = _compare_line_sets(*sets)  # in fuzzy mode: the agent changed white space only
     return tip == worktree if verdict is None else verdict
 
 
-def _survives(base: set[bytes], tip: set[bytes], worktree: set[bytes]) -> bool | None:
-    if new := not_blank(tip - base):
+def _compare_line_sets(base: set[bytes], tip: set[bytes], worktree: set[bytes]) -> bool | None:
+    if new := drop_blank_lines(tip - base):
         return not new.isdisjoint(worktree)
-    if gone := not_blank(base - tip):
+    if gone := drop_blank_lines(base - tip):
         return gone.isdisjoint(worktree)
     return None
 
@@ -135,12 +141,12 @@ def holds_line(
     In doubt, of binary content and of an edit of no line that means anything, it does.
     """
     contents = [content or b"" for content in (before, after, old, new)]
-    if any(map(binary, contents)):
+    if any(map(is_binary, contents)):
         return True
-    was, now, parent, commit = map(without_space, contents)
-    gained, lost = added(was, now), added(now, was)
-    if not any(map(meaningful, gained | lost)):
+    was, now, parent, commit = map(remove_space, contents)
+    gained, lost = find_added_lines(was, now), find_added_lines(now, was)
+    if not any(map(is_meaningful, gained | lost)):
         return True
-    common = gained & added(parent, commit)
-    common |= lost & added(commit, parent)
-    return any(map(meaningful, common))
+    common = gained & find_added_lines(parent, commit)
+    common |= lost & find_added_lines(commit, parent)
+    return any(map(is_meaningful, common))

@@ -10,7 +10,7 @@ LIMITS = {"too-large": "gitcp.max-file-size", "over-budget": "gitcp.max-untracke
 _NAMED = 3  # paths in a message
 
 
-def excess(
+def list_excess(
     files: Iterable[tuple[str, int]], file_size: int, total_size: int
 ) -> Iterator[tuple[str, str]]:
     """(path, reason) of the files to leave out of (path, bytes), sizes in bytes.
@@ -29,13 +29,13 @@ def excess(
             used += size
 
 
-def over(omitted: Iterable[Mapping[str, str]]) -> dict[str, str]:
+def find_limit_settings(omitted: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """Of what a snapshot left out ({path, reason}) that which a limit kept out: path -> the
     setting that tells it."""
     return {i["path"]: LIMITS[i["reason"]] for i in omitted if i["reason"] in LIMITS}
 
 
-def message(over: Mapping[str, str]) -> str:
+def format_omission(over: Mapping[str, str]) -> str:
     """What a person is told of paths that are over a limit, by its setting."""
     paths = [f"'{path}'" for path in sorted(over)]
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""

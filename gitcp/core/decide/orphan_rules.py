@@ -49,7 +49,7 @@ class Ages:
         self.now, self.archive, self.state, self.edits = now, archive, state, edits
 
 
-def settled(state: Mapping[str, Any]) -> bool:
+def is_settled(state: Mapping[str, Any]) -> bool:
     """Whether nothing of a session can matter to a commit or to its next event.
 
     Not one that is active, cannot be read, has files that no commit settled, or checkpoints
@@ -62,13 +62,13 @@ def settled(state: Mapping[str, Any]) -> bool:
     return not any(stream["files"] for stream in state["streams"])
 
 
-def orphan(kind: str, subject: str, reason: str, **facts: object) -> Finding:
+def build_finding(kind: str, subject: str, reason: str, **facts: object) -> Finding:
     """A record of type finding; settled: whether it may go now."""
     head = {"type": "finding", "kind": kind, "severity": "note", "subject": subject}
     return {**head, "reason": reason, "settled": True, **facts}
 
 
-def owners(name: str) -> set[str]:
+def list_possible_owners(name: str) -> set[str]:
     """The sessions whose file this could be: <sid>, <sid>.<kind>, of a subagent
     <sid>~<agent>.<kind> or, of a process that was killed, <sid>.<kind>.<pid>.  Ids may hold dots
     themselves."""
@@ -76,13 +76,13 @@ def owners(name: str) -> set[str]:
     return {name, *(name.rpartition(end)[0] for end in ends)} - {""}
 
 
-def days(seconds: float) -> str:
+def format_days(seconds: float) -> str:
     """An age in whole days."""
     count = int(seconds // DAY)
     return "1 day" if count == 1 else f"{count} days"
 
 
-def surplus(sizes: Mapping[str, int], settled: Iterable[str], ceiling: int) -> list[str]:
+def choose_surplus(sizes: Mapping[str, int], settled: Iterable[str], ceiling: int) -> list[str]:
     """The oldest of the settled sessions without whose edits all others take at most ceiling bytes;
     all of the settled ones where that is not enough.  sizes: bytes of the edits of each session."""
     left, going = sum(sizes.values()), []
@@ -95,7 +95,7 @@ def surplus(sizes: Mapping[str, int], settled: Iterable[str], ceiling: int) -> l
     return going
 
 
-def expired(refs: Iterable[Ref], keep: int, before: int) -> Iterator[Ref]:
+def list_expired(refs: Iterable[Ref], keep: int, before: int) -> Iterator[Ref]:
     """Those older than before and not among the newest keep of their directory, oldest first.
 
     before: seconds since 1970; directories come in the order in which they are first seen.
@@ -111,6 +111,6 @@ def expired(refs: Iterable[Ref], keep: int, before: int) -> Iterator[Ref]:
                 yield ref
 
 
-def deletable(ref: str) -> bool:
+def is_deletable(ref: str) -> bool:
     """Whether ref is temporary data of ours: never a person's, never the permanent store."""
     return ref.startswith(OURS) and not ref.startswith(_PERMANENT)

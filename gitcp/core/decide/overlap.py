@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_NEW = 50  # new files in a commit that a recorded one may have become by most of its lines
 
 
-def overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
+def find_overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     """What the commit has of a session's work at a path, nothing for a foreign one, and why.
 
     `staged` is the change against the commit's parent; `blob` gives the content of an oid and is
@@ -41,7 +41,7 @@ def overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     changed = ABSENT not in (mode, old_mode) and old != new
     if not (changed and entry["live"] and entry["oid"]):
         return difference.compare(entry, staged, blob)
-    if entry.get("stashed") and not _any_of_it(entry, staged, blob):
+    if entry.get("stashed") and not _has_any_change(entry, staged, blob):
         return frozenset(), "the session's change is in the stash, none of it in the commit"
     return frozenset([b"\0live"]), "the commit changes a file of the session"
 
@@ -68,29 +68,29 @@ def match(
         if change is None or (change[2] == ABSENT and entry["oid"]):
             moved.append(entry)
         if change is not None and path not in shared:
-            common, reasons[path] = overlap(entry, change, blob)
+            common, reasons[path] = find_overlap(entry, change, blob)
             shared.update({path: common} if common else {})
-    for old, new, common in _moves(moved, staged, blob, gone):
+    for old, new, common in _pair_moves(moved, staged, blob, gone):
         if new not in shared:
             shared[new] = common
             reasons[new] = f"the recorded content of '{old}'"
     return {"paths": sorted(shared), "reasons": reasons, "shared": shared}
 
 
-def _any_of_it(entry: Recorded, staged: Staged, blob: Blob) -> bool:
+def _has_any_change(entry: Recorded, staged: Staged, blob: Blob) -> bool:
     """Tell whether a commit adds a line the session added, or removes one it removed."""
     _, old, _, new = staged
     before, here, record = (blob(oid) if oid else b"" for oid in (old, new, entry["oid"]))
     if before is None or here is None or record is None:
         return True
-    if any(map(line_evidence.binary, (before, here, record))):
+    if any(map(line_evidence.is_binary, (before, here, record))):
         return here == record
-    added, gone = line_evidence.added, (line_evidence.added(here, before))
+    added, gone = line_evidence.find_added_lines, (line_evidence.find_added_lines(here, before))
     mine = added(before, here) & added(before, record)
-    return any(map(line_evidence.meaningful, mine | (gone & added(record, before))))
+    return any(map(line_evidence.is_meaningful, mine | (gone & added(record, before))))
 
 
-def _moves(
+def _pair_moves(
     entries: Iterable[Recorded],
     staged: Mapping[str, Staged],
     blob: Blob,
@@ -110,19 +110,19 @@ def _moves(
         like = exact or (list(new) if left else [])
         data = blob(oid) if like else None
         if data:
-            shared = ((to, _moved(oid, data, new[to], blob)) for to in like)
+            shared = ((to, _compare_moved(oid, data, new[to], blob)) for to in like)
             pairs += [(path, to, common) for to, common in shared if common]
     return pairs
 
 
-def _moved(oid: str, data: bytes, new: str, blob: Blob) -> frozenset[bytes]:
+def _compare_moved(oid: str, data: bytes, new: str, blob: Blob) -> frozenset[bytes]:
     """What a new file has of the recorded one where it is that, or most of it."""
-    record = line_evidence.added(None, data)
+    record = line_evidence.find_added_lines(None, data)
     if oid == new:
-        tells = line_evidence.binary(data) or line_evidence.significant(record)
+        tells = line_evidence.is_binary(data) or line_evidence.select_significant(record)
         return frozenset([b"\0" + oid.encode()]) if tells else frozenset()
     here = blob(new)
-    if here is None or line_evidence.binary(data) or line_evidence.binary(here):
+    if here is None or line_evidence.is_binary(data) or line_evidence.is_binary(here):
         return frozenset()
-    mine = line_evidence.added(None, here)
-    return frozenset(mine & record) if line_evidence.renamed(mine, record) else frozenset()
+    mine = line_evidence.find_added_lines(None, here)
+    return frozenset(mine & record) if line_evidence.is_renamed(mine, record) else frozenset()

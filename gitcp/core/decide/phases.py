@@ -32,14 +32,14 @@ TABLE = {
 }
 
 
-def normal(phase: str | None) -> str:
+def parse_phase(phase: str | None) -> str:
     """Read a phase as a state file may hold it: `active_committed` is active, unknown is idle."""
     if phase == "active_committed":
         return ACTIVE
     return phase if phase in (IDLE, ACTIVE, ENDED) else IDLE
 
 
-def transition(
+def find_transition(
     phase: str | None, event: str, *, rewriting: bool = False, files_touched: bool = True
 ) -> tuple[str, tuple[str, ...]]:
     """Return the next phase and the actions to take, in order (doc/behaviour.md "Phases").
@@ -50,7 +50,7 @@ def transition(
     An event the table does not name changes nothing, as does an unknown event.  The events of
     agents have their own names here; SessionStop of the original program is session-end.
     """
-    now = normal(phase)
+    now = parse_phase(phase)
     if event == GIT_COMMIT and rewriting:
         return now, ()
     if (now, event) == (ENDED, GIT_COMMIT) and not files_touched:

@@ -24,7 +24,7 @@ EMPTY = (
 )  # the empty blob: SHA-1, SHA-256
 
 
-def _unread(_: object) -> None:
+def _read_nothing(_: object) -> None:
     return None
 
 
@@ -33,7 +33,7 @@ def explain_settled(
     committed: Mapping[str, Staged],
     worktree: Version,
     head: Version,
-    blob: Blob = _unread,
+    blob: Blob = _read_nothing,
 ) -> str:
     """Why nothing is left to commit of a recorded path; '' where something may be.
 
@@ -49,7 +49,7 @@ def explain_settled(
     if head and head[1] == recorded[1]:
         is_mode_left = head != recorded and worktree == recorded and recorded[0]
         return "" if is_mode_left else "HEAD has what was recorded"
-    if worktree is None and _moved(recorded[1], change, committed, blob):
+    if worktree is None and _is_moved(recorded[1], change, committed, blob):
         return "committed under another name"
     had = worktree == head and change and "before" in entry
     if had and change and _was_gone_over(recorded, entry["before"], change, blob):
@@ -67,21 +67,23 @@ def _was_gone_over(recorded: Entry, base: Version, change: Staged, blob: Blob) -
     before, mine, now = blob(old) if old else b"", blob(recorded[1]), blob(new)
     if before is None or mine is None or now is None:
         return False
-    return line_evidence.includes(now, before, mine)
+    return line_evidence.holds_change(now, before, mine)
 
 
-def _moved(oid: str, change: Staged | None, committed: Mapping[str, Staged], blob: Blob) -> bool:
+def _is_moved(oid: str, change: Staged | None, committed: Mapping[str, Staged], blob: Blob) -> bool:
     """The path is gone and the commit has its content, or all its lines, as a new file."""
     if oid in EMPTY or (change and change[2] != ABSENT):
         return False
     new = {to: mode for old, _, mode, to in committed.values() if old == ABSENT and to}
     if oid in new or len(new) > MOST_NEW:
         return oid in new
-    return any(mode in REGULAR and _all_lines(oid, to, blob) for to, mode in new.items())
+    return any(mode in REGULAR and _has_all_lines(oid, to, blob) for to, mode in new.items())
 
 
-def _all_lines(oid: str, new: str, blob: Blob) -> bool:
+def _has_all_lines(oid: str, new: str, blob: Blob) -> bool:
     mine, now = blob(oid), blob(new)
-    if mine is None or now is None or not line_evidence.includes(now, b"", mine):
+    if mine is None or now is None or not line_evidence.holds_change(now, b"", mine):
         return False
-    return line_evidence.renamed(line_evidence.added(None, now), line_evidence.added(None, mine))
+    return line_evidence.is_renamed(
+        line_evidence.find_added_lines(None, now), line_evidence.find_added_lines(None, mine)
+    )

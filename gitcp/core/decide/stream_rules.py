@@ -2,7 +2,8 @@
 
 overlap: one live branch per base and worktree; work that was dismissed resets it.
 suffix: every stream has a numbered branch of its own; dismissed work opens the next.
-Each row of doc/behaviour.md "Which stream a turn continues" is one `if` of decide(), in order.
+Each row of doc/behaviour.md "Which stream a turn continues" is one `if` of choose_stream(), in
+order.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ LINES_GONE = "none of the agent's lines are left in the worktree"
 LINES_STAY = "the agent's lines are still in the worktree"
 
 
-def score(files: State, dirty: State) -> int:
+def count_present_files(files: State, dirty: State) -> int:
     """How many of a stream's files differ from HEAD and have the recorded content there.
 
     dirty: every path that differs from HEAD -> its entry in the worktree, None if deleted.
@@ -51,7 +52,7 @@ def score(files: State, dirty: State) -> int:
     return sum(1 for path, entry in files.items() if path in dirty and dirty[path] == entry)
 
 
-def decide(
+def choose_stream(
     mode: str,
     current: View | None,
     alternatives: Iterable[View],
@@ -68,7 +69,7 @@ def decide(
     fresh = "reset" if mode == "overlap" else "new"
     if current and current["files"] is None:
         return _say(fresh, current, UNREADABLE)
-    if back := _returned(current, alternatives, dirty):
+    if back := _find_returned_stream(current, alternatives, dirty):
         return _say("restore", back, RETURNED)
     if current is None or current["files"] is None:
         return _say("none" if mode == "overlap" else "new", None, NO_STREAM)
@@ -85,11 +86,13 @@ def decide(
     return _say("new", current, LINES_GONE)
 
 
-def _returned(current: View | None, alternatives: Iterable[View], dirty: State) -> View | None:
+def _find_returned_stream(
+    current: View | None, alternatives: Iterable[View], dirty: State
+) -> View | None:
     """The stream whose work is in the worktree, while the current one's is not."""
-    if current and not current["orphan"] and score(current["files"] or {}, dirty):
+    if current and not current["orphan"] and count_present_files(current["files"] or {}, dirty):
         return None
-    back = [(score(v["files"] or {}, dirty), v["time"], v) for v in alternatives]
+    back = [(count_present_files(v["files"] or {}, dirty), v["time"], v) for v in alternatives]
     best = max(back, key=lambda b: b[:2], default=None)
     return best[2] if best and best[0] else None
 
@@ -103,7 +106,7 @@ def _say(verdict: str, view: View | None, reason: str) -> Verdict:
     }
 
 
-def changed(start: State, now: State, committed: Iterable[str]) -> set[str]:
+def list_changed_paths(start: State, now: State, committed: Iterable[str]) -> set[str]:
     """The paths that changed in a turn.
 
     start, now: what was dirty at the turn's start and is now.  committed: paths committed

@@ -10,7 +10,7 @@ import hashlib
 import json
 
 from gitcp.core.lines import line_diff
-from gitcp.core.lines.authors import nobody
+from gitcp.core.lines.authors import build_nobody
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def load(text: str) -> Log | None:
 
 def ranges(lines: Iterable[int]) -> str:
     """`1,2,19-222` of line numbers."""
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in line_diff.runs(lines))
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in line_diff.group_runs(lines))
 
 
 def numbers(text: str) -> set[int] | None:
@@ -179,11 +179,11 @@ def authors(history: Log, commit: str, path: str) -> dict[int, Author]:
     for key, lines in history["attested"].get(path, {}).items():
         about = mapping(mapping(known.get(key.partition("::")[0])).get("agent_id"))
         if about.get("tool"):
-            author = nobody("session")
+            author = build_nobody("session")
             author["session_id"] = str(about.get("id") or "")
             author["agent"] = _AGENTS.get(str(about["tool"]), str(about["tool"]))
             author["model"] = str(about.get("model") or "").removesuffix("unknown")
             attested |= dict.fromkeys(lines, author)
         elif key in persons:
-            attested |= dict.fromkeys(lines, nobody("person"))
+            attested |= dict.fromkeys(lines, build_nobody("person"))
     return attested

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _DAY = 86400  # seconds
 _BEFORE, _ERA = 719468, 146097  # days: from March 1st of the year 0 to 1970, of 400 years
-_NOBODY = authors.nobody("")
+_NOBODY = authors.build_nobody("")
 
 
 def derive_repository_name(url: str) -> str:
@@ -75,9 +75,9 @@ def make_commit_rows(commit: Commit, teams: Teams, change: str, light: bool = Fa
     its patches are not known."""
     name, _, stamp = commit["author"].rpartition("<")
     mail = stamp.partition(">")[0]
-    files = [_make_file_row(commit, patch) for patch in sums.patches(commit)]
+    files = [_make_file_row(commit, patch) for patch in sums.list_patches(commit)]
     total = [sum(row[at] for row in files) for at in range(1, 7)]
-    removed = sums.removed(commit)
+    removed = sums.count_removed(commit)
     lines = [*total, removed["agent"], removed["person"]]
     row = (
         *(name.strip(), mail, find_team(teams, mail), change),
@@ -93,14 +93,14 @@ def make_commit_rows(commit: Commit, teams: Teams, change: str, light: bool = Fa
         "sessions": [_make_session_row(record) for record in commit["records"]],
         "files": files,
         "authored_lines": [
-            line for p in sums.patches(commit) for line in _make_authored_rows(commit, p)
+            line for p in sums.list_patches(commit) for line in _make_authored_rows(commit, p)
         ],
     }
 
 
 def _make_file_row(commit: Commit, patch: Any) -> Row:
     counts = dict.fromkeys(sums.WHO, 0)
-    for who, count in sums.added(commit, patch).items():
+    for who, count in sums.count_added(commit, patch).items():
         counts[who if isinstance(who, str) else "agent"] += count
     gone = sum([hunk[1] for hunk in patch["hunks"]])
     every = counts["agent"], counts["person"], counts["unknown"], counts["unrecorded"]
@@ -111,8 +111,8 @@ def _make_authored_rows(commit: Commit, patch: Any) -> Iterable[Row]:
     known = commit["known"].get(patch["path"], {})
     for _, _, first, count in patch["hunks"]:
         at = first
-        for author, lines in authors.runs(known, first, count):
-            one: Author = author or {**_NOBODY, "who": sums.unsaid(commit)}
+        for author, lines in authors.group_runs(known, first, count):
+            one: Author = author or {**_NOBODY, "who": sums.get_default_owner(commit)}
             who = one["agent"], one["model"], one["session_id"], one["turn_id"]
             ids = one["tool_use_id"] or "", one["checkpoint_id"]
             yield patch["path"], at, lines, one["who"], *who, *ids

@@ -31,19 +31,19 @@ def prove(
 ) -> PathCredit:
     """A path's credit with only what is proven.  stood: the lines that it had after the last call;
     single: the call that made the whole change."""
-    standing = {replay.without_space(line) for line in stood}
+    standing = {replay.remove_space(line) for line in stood}
     added: list[tuple[int, Writer]] = []
     for run in _group_runs(credit["added"]):
         texts = {now[line - 1] for line, _ in run}
         who = run[0][1]
         # One line that went and is there again may be typed anew by anybody; two are the call's.
-        least = 1 if all(replay.without_space(text) in standing for text in texts) else 2
-        telling = line_evidence.significant(texts)
+        least = 1 if all(replay.remove_space(text) in standing for text in texts) else 2
+        telling = line_evidence.select_significant(texts)
         sure = bool(who[0]) and (who == single or len(telling) >= least)
         for line, _ in run:
             known = sure and not taken(who[0], now[line - 1])
             added.append((line, who if known else UNKNOWN))
-    gone, _ = line_diff.changed(parent, now)
+    gone, _ = line_diff.find_changed_lines(parent, now)
     return {
         **forget_all(credit),
         "added": added,
@@ -94,7 +94,7 @@ def list_lines(
     session: str, credit: PathCredit, parent: Sequence[bytes], now: Sequence[bytes]
 ) -> set[bytes]:
     """The lines that a commit takes of a session, removed ones behind a NUL."""
-    gone, _ = line_diff.changed(parent, now)
+    gone, _ = line_diff.find_changed_lines(parent, now)
     took = {now[line - 1] for line, who in credit["added"] if who[0] == session}
     pairs = zip(gone, credit["removed"], strict=True)
     return took | {b"\0" + parent[i] for i, who in pairs if who[0] == session}

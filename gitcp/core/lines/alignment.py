@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from gitcp.core.lines.authors import Author
 
 
-def added(authors: Mapping[int, Author], hunks: Iterable[Hunk]) -> dict[int, Author]:
+def select_added(authors: Mapping[int, Author], hunks: Iterable[Hunk]) -> dict[int, Author]:
     """The authors of those lines (1-based) by known that hunks put in."""
-    return {line: authors[line] for line in new_lines(hunks) if line in authors}
+    return {line: authors[line] for line in list_new_lines(hunks) if line in authors}
 
 
-def aligned(
+def align_authors(
     decided: dict[int, Author], hunks: Iterable[Hunk], content: Callable[[], Sequence[bytes]]
 ) -> dict[int, Author]:
     """The authors of lines (1-based) by known, and of those that it lacks by their equals.
@@ -29,7 +29,7 @@ def aligned(
     put in and known has not takes the author of a known one that they do not, and that reads the
     same, in their order; none where those are of several sessions.
     """
-    new = new_lines(hunks)
+    new = list_new_lines(hunks)
     lacking = [line for line in new if line not in decided]
     spare = sorted(decided.keys() - set(new)) if lacking else []
     if not spare:
@@ -49,6 +49,6 @@ def aligned(
     return {**decided, **mine}
 
 
-def new_lines(hunks: Iterable[Hunk]) -> list[int]:
+def list_new_lines(hunks: Iterable[Hunk]) -> list[int]:
     """The lines that hunks put in."""
     return [line for _, _, first, count in hunks for line in range(first, first + count)]

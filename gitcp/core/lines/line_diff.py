@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     Pairs = list[tuple[int, int]]
 
 
-def lines(data: bytes | None) -> list[bytes]:
+def split_lines(data: bytes | None) -> list[bytes]:
     """Return the lines of a text without their newlines; a last line may lack its own."""
     return data.removesuffix(b"\n").split(b"\n") if data else []
 
 
-def counted(items: Iterable[bytes]) -> dict[bytes, int]:
+def count_equal_lines(items: Iterable[bytes]) -> dict[bytes, int]:
     """Count equal lines."""
     counts: dict[bytes, int] = {}
     for item in items:
@@ -34,7 +34,7 @@ def counted(items: Iterable[bytes]) -> dict[bytes, int]:
     return counts
 
 
-def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+def group_runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
     """(first, last) of numbers that follow each other, in order."""
     spans: list[tuple[int, int]] = []
     for number in sorted(numbers):
@@ -45,7 +45,7 @@ def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return spans
 
 
-def same_ends(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[int, int]:
+def count_same_ends(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[int, int]:
     """How many lines two texts begin with alike, and of the rest how many they end with."""
     shorter, start, end = min(len(a), len(b)), 0, 0
     while start < shorter and a[start] == b[start]:
@@ -55,9 +55,9 @@ def same_ends(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[int, int]:
     return start, end
 
 
-def pairs(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
+def pair_lines(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
     """Return (i, j) for every line of a that stands in b as well, each index once."""
-    start, end = same_ends(a, b)
+    start, end = count_same_ends(a, b)
     last, after = len(a) - end, len(b) - end
     paired = [*zip(range(start), range(start), strict=True)]
     paired += zip(range(last, len(a)), range(after, len(b)), strict=True)
@@ -66,29 +66,31 @@ def pairs(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
     work = [(old, [j for j in range(start, after) if b[j] in in_a])]
     effort = EFFORT * (len(a) + len(b))
     while work:
-        ends, old, new = _trimmed(a, b, *work.pop())
+        ends, old, new = _pair_ends(a, b, *work.pop())
         paired += ends
         effort -= len(old) + len(new)
         if len(old) * len(new) <= EXACT:
-            paired += _exactly(a, b, old, new)
-        elif anchors := _anchors([a[i] for i in old], [b[j] for j in new]) if effort > 0 else []:
+            paired += _pair_exactly(a, b, old, new)
+        elif (
+            anchors := _pair_anchors([a[i] for i in old], [b[j] for j in new]) if effort > 0 else []
+        ):
             paired += [(old[i], new[j]) for i, j in anchors]
             steps = zip([(-1, -1), *anchors], [*anchors, (len(old), len(new))], strict=True)
             work += [(old[i + 1 : k], new[j + 1 : n]) for (i, j), (k, n) in steps]
         else:
-            paired += _by_count(a, b, old, new)
+            paired += _pair_by_count(a, b, old, new)
     return paired
 
 
-def changed(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[list[int], list[int]]:
+def find_changed_lines(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[list[int], list[int]]:
     """Return the indices of the lines that b has lost, and of those that a has not."""
-    paired = pairs(a, b)
+    paired = pair_lines(a, b)
     kept, stayed = {i for i, _ in paired}, {j for _, j in paired}
     removed = [i for i in range(len(a)) if i not in kept]
     return removed, [j for j in range(len(b)) if j not in stayed]
 
 
-def _trimmed(
+def _pair_ends(
     a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]
 ) -> tuple[Pairs, list[int], list[int]]:
     """Pair what both begin with and what both end with; return the rest beside."""
@@ -104,9 +106,9 @@ def _trimmed(
     return ends, old[start : len(old) - end], new[start : len(new) - end]
 
 
-def _anchors(a: list[bytes], b: list[bytes]) -> Pairs:
+def _pair_anchors(a: list[bytes], b: list[bytes]) -> Pairs:
     """Pair the lines that both have once, as many as keep their order in both."""
-    at, in_a, in_b = {x: j for j, x in enumerate(b)}, counted(a), counted(b)
+    at, in_a, in_b = {x: j for j, x in enumerate(b)}, count_equal_lines(a), count_equal_lines(b)
     once = [(i, at[x]) for i, x in enumerate(a) if in_a[x] == 1 == in_b.get(x)]
     tops: list[int] = []  # the lowest end of a rising run, by its length
     ends: list[int] = []  # which pair that is
@@ -123,7 +125,7 @@ def _anchors(a: list[bytes], b: list[bytes]) -> Pairs:
     return run[::-1]
 
 
-def _exactly(a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]) -> Pairs:
+def _pair_exactly(a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]) -> Pairs:
     """Pair a longest common subsequence."""
     rows = [[0] * (len(new) + 1)]
     for i in reversed(old):
@@ -144,7 +146,7 @@ def _exactly(a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[i
     return paired
 
 
-def _by_count(a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]) -> Pairs:
+def _pair_by_count(a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]) -> Pairs:
     places: dict[bytes, list[int]] = {}
     for i in reversed(old):
         places.setdefault(a[i], []).append(i)

@@ -28,7 +28,7 @@ _CREATED = "File created"  # how a tool's answer begins that made a file
 _FAILED = ("<tool_use_error>", "Error", "error")
 
 
-def recorded(
+def add_proven_lines(
     record: Record, transcript: bytes, contents: Mapping[str, tuple[str, bytes]]
 ) -> Record:
     """The record with `lines` as lines.json has them, and the turns they name.
@@ -37,7 +37,7 @@ def recorded(
     """
     turns: dict[str, dict[str, Any]] = {}
     typed: dict[str, Typed] = {path: {} for path in contents}
-    for path, old, new, turn, tool in _edits(transcript, turns):
+    for path, old, new, turn, tool in _list_edits(transcript, turns):
         for name in contents:
             if path == name or path.endswith(f"/{name}"):
                 here = typed[name]
@@ -47,14 +47,14 @@ def recorded(
     lines = {
         path: [{"oid": oid, "ranges": ranges}]
         for path, (oid, data) in contents.items()
-        if (ranges := _ranges(data, typed[path]))
+        if (ranges := _build_ranges(data, typed[path]))
     }
     metadata = {**record["metadata"], "turns": turns}
     return {**record, "metadata": metadata, "lines": lines}
 
 
-def alone(records: Sequence[Record]) -> list[Record]:
-    """Records of recorded() on one commit, without the lines that several of them prove."""
+def drop_contested_lines(records: Sequence[Record]) -> list[Record]:
+    """Records of add_proven_lines() on one commit, without the lines that several of them prove."""
     counts: dict[tuple[str, int], int] = {}
     for record in records:
         for path, (entry,) in (record["lines"] or {}).items():
@@ -72,7 +72,7 @@ def alone(records: Sequence[Record]) -> list[Record]:
     ]
 
 
-def _ranges(data: bytes, typed: Typed) -> list[list[Any]]:
+def _build_ranges(data: bytes, typed: Typed) -> list[list[Any]]:
     lines = [line.strip() for line in data.split(b"\n")]
     counts: dict[bytes, int] = {}
     for line in lines:
@@ -84,7 +84,7 @@ def _ranges(data: bytes, typed: Typed) -> list[list[Any]]:
     ]
 
 
-def _edits(
+def _list_edits(
     transcript: bytes, turns: dict[str, dict[str, Any]]
 ) -> Iterator[tuple[str, set[bytes], set[bytes], str, str]]:
     """(path, lines before, lines after, turn, tool use) of each edit that went through."""
@@ -100,34 +100,39 @@ def _edits(
             given, when = open_calls.pop(item["id"])
             if when and not item["failed"] and not item["text"].startswith(_FAILED):
                 for path, old, new in _changes(given, item["text"].startswith(_CREATED)):
-                    yield path, _telling(old), _telling(new), when, item["id"]
+                    yield path, _select_telling(old), _select_telling(new), when, item["id"]
 
 
 def _changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:
     if isinstance(arguments, str):
-        yield from _patched(arguments)
+        yield from _list_patched(arguments)
     if not isinstance(arguments, dict):
         return
-    path = _first(arguments, _PATHS)
+    path = _get_first(arguments, _PATHS)
     several = arguments.get("edits")
     for edit in several if isinstance(several, list) else [arguments]:
-        if path and isinstance(edit, dict) and _first(edit, _OLD) and any(k in edit for k in _NEW):
-            yield path, _first(edit, _OLD), _first(edit, _NEW)
+        if (
+            path
+            and isinstance(edit, dict)
+            and _get_first(edit, _OLD)
+            and any(k in edit for k in _NEW)
+        ):
+            yield path, _get_first(edit, _OLD), _get_first(edit, _NEW)
     if path and created and isinstance(arguments.get("content"), str):
         yield path, "", arguments["content"]
     for value in arguments.values():
         if isinstance(value, str) and "*** Begin Patch" in value:
-            yield from _patched(value)
+            yield from _list_patched(value)
 
 
-def _patched(text: str) -> Iterator[tuple[str, str, str]]:
+def _list_patched(text: str) -> Iterator[tuple[str, str, str]]:
     return ((path, old or "", new) for path, old, new in apply_patch.parse_hunks(text))
 
 
-def _first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+def _get_first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     return next((arguments[key] for key in keys if isinstance(arguments.get(key), str)), "")
 
 
-def _telling(text: str) -> set[bytes]:
+def _select_telling(text: str) -> set[bytes]:
     data = text.encode("utf-8", "surrogateescape")
-    return line_evidence.significant(set(data.split(b"\n")))
+    return line_evidence.select_significant(set(data.split(b"\n")))

@@ -42,19 +42,19 @@ _AGENTS = {
 }
 
 
-def line(clone: str, word: str, seconds: int, mail: str) -> str:
+def format_line(clone: str, word: str, seconds: int, mail: str) -> str:
     """What a clone says of a moment; word: BEGUN or ENDED."""
     return f"{KEY}: {clone} {word} {seconds} {mail}\n"
 
 
-def events(text: str) -> list[tuple[str, str, int, str]]:
-    """(clone, word, seconds, mail) of the lines of a text that are line()'s."""
+def parse_lines(text: str) -> list[tuple[str, str, int, str]]:
+    """(clone, word, seconds, mail) of the lines of a text that are format_line()'s."""
     matches = map(_LINE.fullmatch, text.splitlines())
     return [(m[1], m[2], int(m[3]), m[4]) for m in matches if m]
 
 
-def periods(lines: Iterable[tuple[str, str, int, str]]) -> dict[str, list[Period]]:
-    """When the work of each mail was recorded, by events() of all clones."""
+def build_periods(lines: Iterable[tuple[str, str, int, str]]) -> dict[str, list[Period]]:
+    """When the work of each mail was recorded, by parse_lines() of all clones."""
     known: dict[str, list[Period]] = {}
     begun: dict[str, tuple[int, str]] = {}
     for clone, word, seconds, mail in sorted(set(lines), key=lambda e: (e[2], e[1] == BEGUN)):
@@ -73,7 +73,7 @@ def covers(recorded: Periods, mail: str, seconds: int) -> bool:
     return any(a <= seconds and (b is None or seconds <= b) for a, b in recorded.get(mail, ()))
 
 
-def attested(author: str, message: bytes) -> str:
+def find_attested_agent(author: str, message: bytes) -> str:
     """The agent that the author of a commit, or a trailer in its message, names; '' for none."""
     names = [author, *(m.decode("utf-8", "replace") for m in _TRAILER.findall(message))]
     agents = (agent for name in names for sign, agent in _AGENTS.items() if sign in name.lower())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Regains = Callable[[bytes], bool]
 
-__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "every", "split", "without_space"]
+__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "accepts_any_line", "remove_space", "split"]
 
 
 class Version:
@@ -35,7 +35,7 @@ _SPACE = b" \t\n\r\x0b\x0c"
 _SNIFFED = 8000  # where git looks for a NUL to call content binary
 
 
-def every(line: bytes) -> bool:
+def accepts_any_line(line: bytes) -> bool:
     """Each line, whatever it says."""
     return True
 
@@ -49,10 +49,10 @@ def split(oid: str, data: bytes | None) -> list[bytes]:
     """The lines of a content; of one that has_no_lines() a single line, which is its name."""
     if not data:
         return []
-    return [b"\0" + oid.encode()] if has_no_lines(data) else line_diff.lines(data)
+    return [b"\0" + oid.encode()] if has_no_lines(data) else line_diff.split_lines(data)
 
 
-def without_space(line: bytes) -> bytes:
+def remove_space(line: bytes) -> bytes:
     """What of a line counts when its author is told."""
     return line.translate(None, _SPACE)
 
@@ -72,7 +72,7 @@ class Replay:
         self._count = len(first.lines)
         self._kept: set[int] = set()
         self.lines: Sequence[bytes] = first.lines
-        self._keys = _keys(first.lines)
+        self._keys = _list_keys(first.lines)
         self.numbers = list(range(self._count))
         self._seen: dict[str, list[int]] = {first.oid: self.numbers}
         self._texts: dict[bytes, int] = dict(zip(self._keys, self.numbers, strict=True))
@@ -89,7 +89,7 @@ class Replay:
         """Whether a content is one of the steps."""
         return version.oid in self._seen
 
-    def step(
+    def add_step(
         self,
         now: Version,
         who: Writer,
@@ -101,11 +101,11 @@ class Replay:
         before keep their authors though they moved or come back, all of them where it came from
         elsewhere in the repository.  authors: by index, of those of its lines whose author is
         known otherwise.  is_kept: a commit or `git stash` has the lines that go."""
-        start, end = self._same_ends(now)
+        start, end = self._count_same_ends(now)
         was, old = self.numbers[start : len(self.numbers) - end], self.numbers
         texts = dict(zip(was, self.lines[start : len(self.lines) - end], strict=True))
         returns = who == UNKNOWN and self.knows(now)  # it lacks what it lacked, by the same hand
-        self.numbers, self._keys = self._numbered(now, who, regains, authors or {})
+        self.numbers, self._keys = self._number_lines(now, who, regains, authors or {})
         self._kept |= {*old} if is_kept else set()
         self.lines = now.lines
         self._seen[now.oid] = self.numbers
@@ -118,29 +118,29 @@ class Replay:
             if texts.get(number, line) != line:
                 self._changers[number] = who
 
-    def _same_ends(self, now: Version) -> tuple[int, int]:
+    def _count_same_ends(self, now: Version) -> tuple[int, int]:
         """How many lines a content begins and ends with as the one before, each under its number;
         none where it is known from before, with numbers of its own."""
-        return (0, 0) if self.knows(now) else line_diff.same_ends(self.lines, now.lines)
+        return (0, 0) if self.knows(now) else line_diff.count_same_ends(self.lines, now.lines)
 
-    def _numbered(
+    def _number_lines(
         self, now: Version, who: Writer, regains: Regains | None, authors: Mapping[int, Writer]
     ) -> tuple[list[int], list[bytes]]:
         """The numbers of a content's lines, and its lines without white space."""
-        start, end = line_diff.same_ends(self.lines, now.lines)
+        start, end = line_diff.count_same_ends(self.lines, now.lines)
         tail = len(self.lines) - end
         here = now.lines[start : len(now.lines) - end]
-        middle = _keys(here)
+        middle = _list_keys(here)
         keys = [*self._keys[:start], *middle, *self._keys[tail:]]
         if now.oid in self._seen:
             return self._seen[now.oid], keys
-        paired = line_diff.pairs(self._keys[start:tail], middle)
+        paired = line_diff.pair_lines(self._keys[start:tail], middle)
         known = {j: self.numbers[start + i] for i, j in paired}
         if regains and len(known) < len(here):
             used = {*self.numbers[:start], *known.values(), *self.numbers[tail:]}
             self._regain(here, known, used, who, regains)
         between = [
-            known[j] if j in known else self._new(authors.get(start + j, who))
+            known[j] if j in known else self._add_line(authors.get(start + j, who))
             for j in range(len(here))
         ]
         numbers = [*self.numbers[:start], *between, *self.numbers[tail:]]
@@ -157,30 +157,30 @@ class Replay:
     ) -> None:
         """Give lines back their numbers, by index, as far as these are not used."""
         for j, line in enumerate(now):
-            number = None if j in writers else self._texts.get(without_space(line))
+            number = None if j in writers else self._texts.get(remove_space(line))
             if number is not None and number not in used and regains(line):
                 used.add(number)
                 if number not in self.takers:
                     self._changers[number] = who  # it moved
-                elif regains is not every and number not in self._kept:
+                elif regains is not accepts_any_line and number not in self._kept:
                     # It went, and nothing keeps it: a session may have typed it once more, and of
                     # the person nobody knows.
-                    number = self._new(UNKNOWN if who == PERSON else who)
+                    number = self._add_line(UNKNOWN if who == PERSON else who)
                 writers[j] = number
 
-    def _new(self, who: Writer) -> int:
+    def _add_line(self, who: Writer) -> int:
         self.authors[self._count] = who
         self._count += 1
         return self._count - 1
 
-    def at(self, version: Version, default: Writer) -> list[int]:
+    def find_numbers(self, version: Version, default: Writer) -> list[int]:
         """The numbers of the lines of a content, be it one of the steps or a part of them
         (staged by hunks); what is in none of them is rest's."""
         if version.oid in self._seen:
             return self._seen[version.oid]
-        return self._numbered(version, default, every, {})[0]
+        return self._number_lines(version, default, accepts_any_line, {})[0]
 
-    def author(self, number: int) -> Writer:
+    def get_author(self, number: int) -> Writer:
         """Who wrote a line; UNKNOWN for one that was there before the first step and of which
         nobody was told."""
         if self._before and number not in self.authors:
@@ -188,15 +188,15 @@ class Replay:
             self._before = None
         return self.authors.get(number, UNKNOWN)
 
-    def taker(self, number: int, otherwise: Writer) -> Writer:
+    def get_taker(self, number: int, otherwise: Writer) -> Writer:
         """Who took a line away, or moved or indented it; otherwise where no step has."""
         return self.takers.get(number) or self._changers.get(number, otherwise)
 
 
-def pairs(old: Sequence[bytes], new: Sequence[bytes]) -> line_diff.Pairs:
+def pair_lines(old: Sequence[bytes], new: Sequence[bytes]) -> line_diff.Pairs:
     """(i, j) for each line that both have, white space aside."""
-    return line_diff.pairs(_keys(old), _keys(new))
+    return line_diff.pair_lines(_list_keys(old), _list_keys(new))
 
 
-def _keys(lines: Sequence[bytes]) -> list[bytes]:
-    return [without_space(line) for line in lines]
+def _list_keys(lines: Sequence[bytes]) -> list[bytes]:
+    return [remove_space(line) for line in lines]

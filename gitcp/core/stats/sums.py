@@ -43,12 +43,12 @@ class Sums:
 
     def __init__(self) -> None:
         self.commits = self.linked = 0
-        self.added, self.removed = _none(), _none()
+        self.added, self.removed = _make_counts(), _make_counts()
         self.models: dict[tuple[str, str], int] = {}
         self.attested: dict[str, Counts] = {}
         self.sessions: dict[str, dict[str, Any]] = {}
-        self.files: defaultdict[str, Counts] = defaultdict(_row)
-        self.days: defaultdict[str, Counts] = defaultdict(_row)
+        self.files: defaultdict[str, Counts] = defaultdict(_make_row)
+        self.days: defaultdict[str, Counts] = defaultdict(_make_row)
         self._checkpoints: set[tuple[str, str]] = set()
         self.spent: dict[tuple[str, str], Usage] = {}  # (agent, model) -> tokens
 
@@ -57,12 +57,12 @@ class Sums:
         self.commits += 1
         self.linked += commit["linked"]
         attested = self._attest(commit)
-        for patch in patches(commit):
+        for patch in list_patches(commit):
             row, day = self.files[patch["path"] or patch["old"]], self.days[commit["day"]]
-            gone = _gone(patch)
+            gone = _count_removed_lines(patch)
             row["removed"] += gone
             day["removed"] += gone
-            for who, count in added(commit, patch).items():
+            for who, count in count_added(commit, patch).items():
                 name = who if isinstance(who, str) else "agent"
                 for sums in (self.added, row, day):
                     sums[name] += count
@@ -70,11 +70,11 @@ class Sums:
                     attested["added"] += count
                 if not isinstance(who, str):
                     self.models[who[:2]] = self.models.get(who[:2], 0) + count
-                    self._session(who[2], who[0])["added"] += count
-        for name, count in removed(commit).items():
+                    self._get_session(who[2], who[0])["added"] += count
+        for name, count in count_removed(commit).items():
             self.removed[name] += count
         for record in commit["records"]:
-            self._checkpoint(record)
+            self._count_checkpoint(record)
 
     def _attest(self, commit: Commit) -> Counts:
         """The row of the agent that a commit attests; one for nothing where it attests none."""
@@ -84,16 +84,16 @@ class Sums:
         row["commits"] += 1
         return row
 
-    def _session(self, session_id: str, agent: str) -> dict[str, Any]:
+    def _get_session(self, session_id: str, agent: str) -> dict[str, Any]:
         if session_id not in self.sessions:
             empty = {"agent": agent, "added": 0, "turns": set(), "tokens": tokens.make_usage()}
             self.sessions[session_id] = {**empty, "checkpoints": set()}
         return self.sessions[session_id]
 
-    def _checkpoint(self, record: Record) -> None:
+    def _count_checkpoint(self, record: Record) -> None:
         """A checkpoint that several commits carry is counted once."""
         metadata, key = record["metadata"], (record["checkpoint_id"], record["session_id"])
-        session = self._session(record["session_id"], str(metadata.get("agent") or ""))
+        session = self._get_session(record["session_id"], str(metadata.get("agent") or ""))
         turns = metadata.get("turns")
         session["turns"].update(turns if isinstance(turns, dict) else ())
         session["checkpoints"].add(record["checkpoint_id"])
@@ -106,12 +106,12 @@ class Sums:
             key = session["agent"], find_model(turns)
             self.spent[key] = tokens.add(self.spent.get(key), tokens.flatten(used))  # type: ignore[arg-type]
 
-    def record(self) -> dict[str, Any]:
+    def build_record(self) -> dict[str, Any]:
         """All of it as a record `stats` (gitcp-record(5)), largest first, days in order."""
         models = sorted(self.models.items(), key=lambda item: (-item[1], item[0]))
         sessions = sorted(self.sessions.items(), key=lambda item: (-item[1]["added"], item[0]))
         attested = sorted(self.attested.items(), key=lambda item: (-item[1]["added"], item[0]))
-        files = sorted(self.files.items(), key=lambda item: (-_lines(item[1]), item[0]))
+        files = sorted(self.files.items(), key=lambda item: (-_count_lines(item[1]), item[0]))
         return {
             "type": "stats",
             "commits": self.commits,
@@ -123,7 +123,7 @@ class Sums:
             "tokens": tokens.add(*(one["tokens"] for one in self.sessions.values())),
             "models": [{"agent": a, "model": m, "added": n} for (a, m), n in models],
             "attested": [{"agent": agent, **counts} for agent, counts in attested],
-            "sessions": [_session_record(name, one) for name, one in sessions],
+            "sessions": [_build_session_record(name, one) for name, one in sessions],
             "files": [{"path": path, **counts} for path, counts in files],
             "days": [{"day": day, **counts} for day, counts in sorted(self.days.items())],
         }
@@ -145,67 +145,67 @@ def _spend(total: Counts, used: Mapping[str, Any]) -> None:
         _spend(total, part)
 
 
-def _session_record(name: str, session: Mapping[str, Any]) -> dict[str, Any]:
+def _build_session_record(name: str, session: Mapping[str, Any]) -> dict[str, Any]:
     numbers = {key: len(session[key]) for key in ("turns", "checkpoints")}
     same = {key: session[key] for key in ("agent", "added", "tokens")}
     return {"session_id": name, **same, **numbers}
 
 
-def _lines(counts: Counts) -> int:
+def _count_lines(counts: Counts) -> int:
     return sum(counts[who] for who in WHO)
 
 
-def _none() -> Counts:
+def _make_counts() -> Counts:
     return dict.fromkeys(WHO, 0)
 
 
-def _row() -> Counts:
-    return {**_none(), "removed": 0}
+def _make_row() -> Counts:
+    return {**_make_counts(), "removed": 0}
 
 
-def patches(commit: Commit) -> Sequence[Patch]:
+def list_patches(commit: Commit) -> Sequence[Patch]:
     """What counts of a commit: of a merge nothing, what it brings was counted where it was made."""
     return commit["patches"] if len(commit["parents"]) < 2 else ()
 
 
-def added(commit: Commit, patch: Patch) -> Shares:
+def count_added(commit: Commit, patch: Patch) -> Shares:
     """Whose the lines are that a patch adds: (agent, model, session), or a word of WHO."""
     known = commit["known"].get(patch["path"], {})
     shares: Shares = {}
     for _, _, first, count in patch["hunks"]:
-        for author, lines in authors.runs(known, first, count):
-            who = _who(author, commit)
+        for author, lines in authors.group_runs(known, first, count):
+            who = _get_owner(author, commit)
             shares[who] = shares.get(who, 0) + lines
     return shares
 
 
-def unsaid(commit: Commit) -> str:
+def get_default_owner(commit: Commit) -> str:
     """Whose the lines are of which nothing is known."""
     return commit["unsaid"]["who"]
 
 
-def _who(author: Author | None, commit: Commit) -> tuple[str, str, str] | str:
+def _get_owner(author: Author | None, commit: Commit) -> tuple[str, str, str] | str:
     if author is None or author["who"] != "session":
-        return author["who"] if author else unsaid(commit)
+        return author["who"] if author else get_default_owner(commit)
     return author["agent"], author["model"], author["session_id"]
 
 
-def removed(commit: Commit) -> Counts:
+def count_removed(commit: Commit) -> Counts:
     """Who removed the lines that the commit removes."""
-    total = sum([_gone(patch) for patch in patches(commit)])
-    return _removed_of(total, commit)
+    total = sum([_count_removed_lines(patch) for patch in list_patches(commit)])
+    return _divide_removed(total, commit)
 
 
-def _gone(patch: Patch) -> int:
+def _count_removed_lines(patch: Patch) -> int:
     return sum([hunk[1] for hunk in patch["hunks"]])
 
 
-def _removed_of(total: int, commit: Commit) -> Counts:
-    counts = _none()
+def _divide_removed(total: int, commit: Commit) -> Counts:
+    counts = _make_counts()
     if not total:
         return counts
     if not commit["linked"]:
-        counts[unsaid(commit)] = total
+        counts[get_default_owner(commit)] = total
         return counts
     persons = []
     for record in commit["records"]:

@@ -38,13 +38,13 @@ class Survival:
         self._gone: dict[str, dict[str, int]] = {}
         self._alive: dict[str, int] = {}
 
-    def _new(self, author: Author | None, lines: int) -> Owners:
-        code = self._code(author)
+    def _add_lines(self, author: Author | None, lines: int) -> Owners:
+        code = self._get_code(author)
         if code != _NONE:
             self._added[code] = self._added.get(code, 0) + lines
         return code * lines
 
-    def _code(self, author: Author | None) -> str:
+    def _get_code(self, author: Author | None) -> str:
         """The character of a line by its author."""
         if author is None or author["who"] != "session":
             return _NONE
@@ -55,7 +55,7 @@ class Survival:
             self._names[name] = chr(len(self._order))
         return self._names[name]
 
-    def change(
+    def replay_change(
         self,
         old: Owners,
         hunks: Sequence[Hunk],
@@ -74,10 +74,10 @@ class Survival:
             here = start - 1 if removed else start
             parts.append(old[at:here].ljust(here - at, _NONE))
             at = here + removed
-            runs = list(authors.runs(writers, first, added))
-            parts += (self._new(author, lines) for author, lines in runs)
+            runs = list(authors.group_runs(writers, first, added))
+            parts += (self._add_lines(author, lines) for author, lines in runs)
             if (gone := old[here:at]).strip(_NONE):
-                takers = {_who(author, default) for author, _ in runs}
+                takers = {_get_taker(author, default) for author, _ in runs}
                 self._take(gone, takers.pop() if len(takers) == 1 else taker())
         return "".join([*parts, old[at:]]).rstrip(_NONE)
 
@@ -100,7 +100,7 @@ class Survival:
                 if owners:
                     joined += max(owners) or _NONE
                 else:
-                    joined += self._new(codes.get(len(joined) + 1), 1)
+                    joined += self._add_lines(codes.get(len(joined) + 1), 1)
         return (joined + parents[0][at[0] :]).rstrip(_NONE)
 
     def finish(self, files: Files) -> None:
@@ -109,7 +109,7 @@ class Survival:
             for code in set(owners) - {_NONE}:
                 self._alive[code] = self._alive.get(code, 0) + owners.count(code)
 
-    def events(self) -> list[Event]:
+    def take_events(self) -> list[Event]:
         """What came and went since the last time; record() tells of it no more."""
         names = self._order
         born = [(*names[ord(code) - 1], "", lines) for code, lines in self._added.items()]
@@ -126,16 +126,16 @@ class Survival:
             row = self._gone.setdefault(code, {})
             row[taker] = row.get(taker, 0) + gone.count(code)
 
-    def record(self) -> dict[str, Any]:
+    def build_record(self) -> dict[str, Any]:
         """The key `survival` of a record `stats` (gitcp-record(5)), most lines first."""
         rows = [
-            {"agent": agent, "model": model, **self._sums([code])}
+            {"agent": agent, "model": model, **self._sum_codes([code])}
             for (agent, model, _), code in self._names.items()
         ]
         rows.sort(key=lambda row: (-row["added"], row["agent"], row["model"]))
-        return {**self._sums(set(self._names.values())), "models": rows}
+        return {**self._sum_codes(set(self._names.values())), "models": rows}
 
-    def _sums(self, codes: Any) -> dict[str, Any]:
+    def _sum_codes(self, codes: Any) -> dict[str, Any]:
         added, alive = (sum(of.get(c, 0) for c in codes) for of in (self._added, self._alive))
         by = {
             who: sum(self._gone.get(c, {}).get(who, 0) for c in codes)
@@ -149,7 +149,7 @@ class Survival:
         return {"added": added, "alive": alive, "rewritten": rewritten}
 
 
-def _who(author: Author | None, default: str) -> str:
+def _get_taker(author: Author | None, default: str) -> str:
     if author is None:
         return default
     return "agent" if author["who"] == "session" else author["who"]

@@ -168,7 +168,7 @@ def note(repo: Repo, objects: Objects, before: Entries) -> None:
         known, at = Known(repo, objects, journal.lines), clock(repo)
         journal.append(
             [
-                entries.edit(path, entry, now[path], UNKNOWN, evidence.HOOK, at)
+                entries.build_edit(path, entry, now[path], UNKNOWN, evidence.HOOK, at)
                 for path, entry in before.items()
                 if path in now and now[path] != entry and known.entry(path) == entry
             ]

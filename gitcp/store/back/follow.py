@@ -45,7 +45,7 @@ _NOBODY = entries.UNKNOWN, RESTORED  # who made an edit of a step, and how that 
 def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     """Let the next prompt of every session that is open here, or that wrote one of the files, say
     which changed under its agent; a sentence for each."""
-    names, wrote = sorted(paths), entries.writers(read(repo), paths)
+    names, wrote = sorted(paths), entries.list_writers(read(repo), paths)
     listed = "\n".join(f"- {path}" for path in names[:_LISTED])
     more = f"\n- and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     begin = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
@@ -68,7 +68,7 @@ def note_step(
     with Journal(repo) as journal:
         at, known = clock(repo), Known(repo, objects, journal.lines)
         edits = [
-            {**entries.edit(a["path"], a["was"], a["now"], *_NOBODY, at), "step": step_id}
+            {**entries.build_edit(a["path"], a["was"], a["now"], *_NOBODY, at), "step": step_id}
             for a in actions
             if a["path"] not in merged and known.entry(a["path"]) != a["now"]
         ]
@@ -204,8 +204,8 @@ def _list_work(
             recorded.pop(path, None)
         elif work.present(path):
             mode, oid = entry or (GONE, "")
-            edits = [line for line in entries.edits(lines) if line["path"] == path]
-            authors = map(entries.author, lineage.walk_back(edits))
+            edits = [line for line in entries.list_edits(lines) if line["path"] == path]
+            authors = map(entries.get_author, lineage.walk_back(edits))
             turn = next((turn for owner, turn, _ in authors if owner == state["session_id"]), "")
             recorded[path] = {"mode": mode, "oid": oid, "turn_id": turn}
     return recorded

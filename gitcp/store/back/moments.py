@@ -50,7 +50,7 @@ def _cause(line: JournalLine) -> Writer:
     """The call that an edit went through, or that a line opens."""
     if "open" in line:
         return str(line["session"]), str(line.get("turn", "")), str(line["open"])
-    return entries.cause(line)
+    return entries.get_cause(line)
 
 
 def _standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
@@ -60,7 +60,7 @@ def _standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
     later: dict[str, list[JournalLine]] = {}  # path -> its edits after this one, the newest first
     for line in reversed(list(lines)):
         since = later.setdefault(line.get("path", ""), [])
-        threw = entries.cause(line) != entries.author(line) and entries.cause(line)[0]
+        threw = entries.get_cause(line) != entries.get_author(line) and entries.get_cause(line)[0]
         if not (threw and _came_back(line, since)):
             standing.append(line)
         since.append(line)
@@ -69,10 +69,10 @@ def _standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
 
 def _came_back(line: JournalLine, since: Iterable[JournalLine]) -> bool:
     """Whether what an edit threw away came back by another's hand later than it last went."""
-    before, after = entries.entry(line["before"]), entries.entry(line["after"])
+    before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
     for one in since:
-        left = entries.entry(one["after"])
-        if left == before and entries.cause(one)[0] != entries.cause(line)[0]:
+        left = entries.parse_entry(one["after"])
+        if left == before and entries.get_cause(one)[0] != entries.get_cause(line)[0]:
             return True
         if left == after:
             return False
@@ -92,9 +92,9 @@ def without(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) 
     since stays."""
     pairs: Pairs = {}
     unseen = [path for line in lines for path in line.get("unseen", ())]
-    for line in entries.edits(lines):
+    for line in entries.list_edits(lines):
         if plan.below(line["path"], scopes):
-            before, after = entries.entry(line["before"]), entries.entry(line["after"])
+            before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
             pairs.setdefault(line["path"], []).append((before, after))
     inner = planning.without(pairs, conflict, "taken back")
 
@@ -174,7 +174,7 @@ def read_moment(present: Present, name: str) -> tuple[dict[str, Version], str]:
     since, commit = moment
     then: dict[str, Version] = {}
     for line in since:
-        then.setdefault(line["path"], entries.entry(line["before"]))
+        then.setdefault(line["path"], entries.parse_entry(line["before"]))
     return then, commit
 
 
@@ -184,10 +184,10 @@ def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version
     name = point["id"].removesuffix(AFTER)
     changes: dict[str, tuple[Version, Version]] = {}
     for line in edits_kept.all():
-        cause = entries.cause(line)
+        cause = entries.get_cause(line)
         if cause[0] and cause[number] == name:
-            first = changes.get(line["path"], (entries.entry(line["before"]), None))[0]
-            changes[line["path"]] = (first, entries.entry(line["after"]))
+            first = changes.get(line["path"], (entries.parse_entry(line["before"]), None))[0]
+            changes[line["path"]] = (first, entries.parse_entry(line["after"]))
     return {path: pair for path, pair in sorted(changes.items()) if pair[0] != pair[1]}
 
 

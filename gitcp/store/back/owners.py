@@ -47,7 +47,7 @@ class Hands:
 
     def _is_in_head(self, line: JournalLine, base: str) -> bool:
         """Whether HEAD has what an edit left, and a commit had not."""
-        head, path, after = self._present.head, line["path"], entries.entry(line["after"])
+        head, path, after = self._present.head, line["path"], entries.parse_entry(line["after"])
         known = base and head and base != head
         return bool(known) and self._at(str(head), path) == after != self._at(base, path)
 

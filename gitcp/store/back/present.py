@@ -60,7 +60,7 @@ class Present:
     def edits(self) -> dict[str, list[JournalLine]]:
         """path -> its edits in the journal, oldest first."""
         by_path: dict[str, list[JournalLine]] = {}
-        for line in entries.edits(self.lines):
+        for line in entries.list_edits(self.lines):
             by_path.setdefault(line["path"], []).append(line)
         return by_path
 
@@ -89,13 +89,13 @@ class KeptEdits:
         """lines: of the journal, default as they stand."""
         self.repo = repo
         self._lines = journal.read(repo) if lines is None else lines
-        self._whole, self._parted = cutting.since_cut(self._lines)
+        self._whole, self._parted = cutting.find_since_cut(self._lines)
         self._all: list[JournalLine] | None = None
 
     def all(self) -> list[JournalLine]:
         """Every edit, in the order of their times."""
         if self._all is None:
-            here = entries.edits(self._lines)
+            here = entries.list_edits(self._lines)
             self._all = here if self._is_whole() else edits_ref.united(self.repo, here)
         return self._all
 
@@ -106,7 +106,7 @@ class KeptEdits:
         """(the edits, and the calls that may have thrown away what nobody had seen, by their
         times; the turns and tool uses of which more was cut off).  Without everywhere those
         since which the journal is whole."""
-        edits = self.all() if everywhere else entries.edits(self._whole)
+        edits = self.all() if everywhere else entries.list_edits(self._whole)
         calls = (line for line in self._lines if "unseen" in line)
         lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
         return lines, set() if everywhere else self._parted

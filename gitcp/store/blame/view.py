@@ -43,12 +43,12 @@ def printed(
 
     blamed: what git says in that format (run.begun).
     """
-    if not arguments.form(options):
+    if not arguments.choose_format(options):
         yield from _table(repo, git, options, blamed, evidence)
         return
     entries, rest = blamed
     moved = _ready(repo, options, evidence, entries)
-    for line in porcelain.rewritten(
+    for line in porcelain.rewrite_entries(
         entries, lambda entry, n: _show_author(evidence, options, entry, n, moved)
     ):
         yield line + b"\n"
@@ -115,7 +115,7 @@ def _table(
     mode = options["date"] or config.get("blame.date") or "iso"
     dated, width = display_commits(repo, entries, mode)
     dates = pad_dates(dated, width)
-    heads = porcelain.heads(entries)
+    heads = porcelain.map_headers(entries)
     rows = [
         _row(
             flags,
@@ -129,7 +129,7 @@ def _table(
     edges = run.edges(git, options, entries) if _asks_git(flags, config) else None
     abbrev = _abbrev(options, [name for name, _ in dated.values()], len(entries[0]["oid"]))
     path = run.asked(repo, git, options, entries)
-    yield from layout.table(rows, flags, abbrev, path, edges)
+    yield from layout.format_table(rows, flags, abbrev, path, edges)
     yield rest
 
 
@@ -178,10 +178,10 @@ def _show_author(
 ) -> tuple[bytes, bytes] | None:
     author = _author(evidence, entry, offset, moved)
     if author["who"] == "session":
-        return encode_name(authors.label(author)), encode_name(authors.mail(author))
+        return encode_name(authors.format_label(author)), encode_name(authors.format_mail(author))
     guess = _guess(evidence, options, entry, author)
     if guess is not None:
-        return encode_name(f"{authors.label(guess)}?"), _UNKNOWN[1]
+        return encode_name(f"{authors.format_label(guess)}?"), _UNKNOWN[1]
     if author["who"] == "unrecorded" and "mark-unknown" in options["flags"]:
         return (
             (encode_name(f"{author['agent']} (attested)"), b"<?>") if author["agent"] else _UNKNOWN
@@ -205,7 +205,7 @@ def may_read_otherwise(repo: Repo, options: Options) -> bool:
     commits to pass over, or because it blames what a text conversion makes of the file."""
     config = repo.config
     configured = config.get("blame.ignorerevsfile") or config.list_keys("diff.", ".textconv")
-    return bool(configured) or arguments.moves(options)
+    return bool(configured) or arguments.can_find_moved_lines(options)
 
 
 def display_commits(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[str, Date], int]:
@@ -214,19 +214,19 @@ def display_commits(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[
     One git process.  The time of what is not committed, and 1970 for a mode whose width only a
     date tells, are shown by commits in a scratch directory that goes at once.
     """
-    times = porcelain.heads(rows)
+    times = porcelain.map_headers(rows)
     stamps = {
         oid: headers[b"author-time"] + b" " + headers[b"author-tz"]
         for oid, headers in times.items()
         if not oid.strip("0")
     }
-    width = layout.date_width(mode)
+    width = layout.get_date_width(mode)
     if width is None:
         stamps[""] = b"0 +0000"
     stored = [oid for oid in times if oid.strip("0")]
     known = _with_scratch(repo, stored, stamps, mode) if stamps else _log(repo.git, stored, mode)
     if width is None:
-        width = layout.width(known.pop("")[1])
+        width = layout.count_columns(known.pop("")[1])
     return known, width
 
 
@@ -268,4 +268,6 @@ def _log(
 
 def pad_dates(dates: Mapping[str, Date], width: int) -> dict[str, bytes]:
     """The date of each commit, as wide as git makes them."""
-    return {oid: date + b" " * (width - layout.width(date)) for oid, (_, date) in dates.items()}
+    return {
+        oid: date + b" " * (width - layout.count_columns(date)) for oid, (_, date) in dates.items()
+    }

@@ -150,7 +150,7 @@ def _file(repo: Repo, finding: Finding, there: set[str]) -> bool:
         with exclusive(repo, name, 0):  # who comes now finds that the file is another
             os.unlink(path)
         return True
-    if orphan_rules.owners(name) & there:
+    if orphan_rules.list_possible_owners(name) & there:
         return False
     files.remove_file(path)
     return True

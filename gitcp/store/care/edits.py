@@ -32,7 +32,7 @@ def surplus(repo: Repo) -> list[str]:
     sizes: dict[str, int] = {}
     for item in space.edits(repo):
         sizes[item["session_id"]] = sizes.get(item["session_id"], 0) + item["bytes"]
-    return orphan_rules.surplus(sizes, _settled(repo, sizes), ceiling)
+    return orphan_rules.choose_surplus(sizes, _settled(repo, sizes), ceiling)
 
 
 def enforce(repo: Repo) -> None:
@@ -55,7 +55,7 @@ def enforce(repo: Repo) -> None:
 def is_settled(repo: Repo, session_id: str) -> bool:
     """Whether no work of a session is open: it has none, or has no state any more."""
     if session_id in states.list_ids(repo):
-        return orphan_rules.settled(session_read.read(repo, session_id))
+        return orphan_rules.is_settled(session_read.read(repo, session_id))
     return session_id not in markers.list_ids(repo)
 
 

@@ -6,7 +6,7 @@ import os
 import time
 
 from gitcp.core.decide import orphan_rules
-from gitcp.core.decide.orphan_rules import days, orphan
+from gitcp.core.decide.orphan_rules import build_finding, format_days
 from gitcp.core.git import ids
 from gitcp.core.upkeep.findings import NOTE
 from gitcp.errors import Error
@@ -56,9 +56,9 @@ def look(case: Case) -> Iterator[Finding]:
     yield from _edits(survey, ages, known - set(gone))
     for name, state in gone.items():
         last = last_seen(state)
-        reason = f"{state['phase']} and settled, not used for {days(ages.now - last)}"
+        reason = f"{state['phase']} and settled, not used for {format_days(ages.now - last)}"
         revision = state.get("revision", 0)
-        yield orphan("settled-state", name, reason, time=int(last), revision=revision)
+        yield build_finding("settled-state", name, reason, time=int(last), revision=revision)
     yield from _files(survey, known - set(gone), set(gone))
     yield from _undo_logs(survey, ages)
 
@@ -79,7 +79,7 @@ def _edits(survey: Survey, ages: Ages, sessions: set[str]) -> Iterator[Finding]:
             why = "its session is settled"
         if why:
             facts = {"session_id": session_id, "revision": revisions.get(session_id)}
-            yield orphan("orphan-edits", ref, why, oid=oid, ref=ref, **facts)
+            yield build_finding("orphan-edits", ref, why, oid=oid, ref=ref, **facts)
 
 
 def _time_of(survey: Survey, oid: str) -> float:
@@ -90,7 +90,7 @@ def _time_of(survey: Survey, oid: str) -> float:
 
 def expired(state: State, ages: Ages) -> bool:
     """Whether a state is settled, and so old that nobody takes the session up again."""
-    if not orphan_rules.settled(state) or alive(state.get("agent_process")):
+    if not orphan_rules.is_settled(state) or alive(state.get("agent_process")):
         return False
     return ages.now - last_seen(state) >= ages.state
 
@@ -100,23 +100,23 @@ def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding
     for name in files.list_names(repo.join_shared("transcript")):
         path = repo.join_shared("transcript", name)
         if _unneeded(path, needed, gone):
-            yield orphan("transcript-cache", path, "its session has no state that lasts")
+            yield build_finding("transcript-cache", path, "its session has no state that lasts")
     for folder in survey.folders():
         for name in files.list_names(os.path.join(folder, "turn")):
             path = os.path.join(folder, "turn", name)
             if _unneeded(path, needed, gone):
-                yield orphan("turn-file", path, "its session has no state that lasts")
+                yield build_finding("turn-file", path, "its session has no state that lasts")
     for name in files.list_names(repo.join_shared("lock")):
         kind, _, session_id = name.partition("-")
         path = repo.join_shared("lock", name)
         if kind in ("session", "transcript") and _unneeded(path, needed, gone, {session_id}):
-            yield orphan("session-lock", path, "its session has no state that lasts")
+            yield build_finding("session-lock", path, "its session has no state that lasts")
     for path in leftovers(survey):
-        yield orphan("leftover", path, "nothing has touched it for an hour")
+        yield build_finding("leftover", path, "nothing has touched it for an hour")
 
 
 def _unneeded(path: str, needed: set[str], gone: set[str], wanted: set[str] | None = None) -> bool:
-    wanted = wanted or orphan_rules.owners(os.path.basename(path))
+    wanted = wanted or orphan_rules.list_possible_owners(os.path.basename(path))
     if wanted & needed:
         return False
     # Of a session that begins now the files may come before the state.
@@ -135,15 +135,15 @@ def _streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
         age = ages.now - _since(survey.repo, tip)
         kind, keep, why = _judge(survey, tip, ages)
         if kind and age >= keep and tip["ref"] not in survey.held:
-            doomed.append((kind, tip, f"{why}; {days(age)} old"))
+            doomed.append((kind, tip, f"{why}; {format_days(age)} old"))
         elif kind and kind not in ("expired-archive", "left-stream"):
-            reason = f"{why}; {days(age)} old"
-            yield orphan(kind, tip["ref"], reason, settled=False, **_facts(tip))
+            reason = f"{why}; {format_days(age)} old"
+            yield build_finding(kind, tip["ref"], reason, settled=False, **_facts(tip))
     without = {tip["ref"] for _, tip, _ in doomed}
     for kind, tip, reason in doomed:
         alone = _alone(survey, tip, without)
         words = f"{reason}; settles {_list_paths(alone)}" if alone else reason
-        yield orphan(kind, tip["ref"], words, alone=alone, **_facts(tip))
+        yield build_finding(kind, tip["ref"], words, alone=alone, **_facts(tip))
 
 
 def _judge(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
@@ -175,9 +175,9 @@ def _gone(survey: Survey, ages: Ages) -> Iterator[Finding]:
             paths = sorted(stream["files"])
             if paths and stream["id"] not in there and age >= ages.archive:
                 alone = {state["session_id"]: paths}
-                words = f"no ref has stream '{stream['id']}'; {days(age)} old; settles"
+                words = f"no ref has stream '{stream['id']}'; {format_days(age)} old; settles"
                 facts = {"stream": stream["id"], "alone": alone}
-                yield orphan(
+                yield build_finding(
                     "lost-stream", state["session_id"], f"{words} {_list_paths(alone)}", **facts
                 )
 
@@ -237,16 +237,16 @@ def _undo_logs(survey: Survey, ages: Ages) -> Iterator[Finding]:
         left = undo_log.young(steps, before)
         needed |= undo_log.list_contents(left)
         if steps and not left:
-            age = days(ages.now - steps[-1]["time"])
-            yield orphan(LOG, ref, f"its last step is {age} old", oid=oid, ref=ref)
+            age = format_days(ages.now - steps[-1]["time"])
+            yield build_finding(LOG, ref, f"its last step is {age} old", oid=oid, ref=ref)
         elif len(left) < len(steps):
             count = f"{len(steps) - len(left)} of {len(steps)} steps are"
-            reason = f"{count} older than {days(ages.archive)}"
-            yield orphan(STEPS, ref, reason, oid=oid, before=int(before))
+            reason = f"{count} older than {format_days(ages.archive)}"
+            yield build_finding(STEPS, ref, reason, oid=oid, before=int(before))
     for name in files.list_names(repo.join_shared("kept")):
         path = repo.join_shared("kept", name)
         if name not in needed and files.is_older(path, SCRATCH_AGE):
-            yield orphan(KEPT, path, "no step of an undo log needs it")
+            yield build_finding(KEPT, path, "no step of an undo log needs it")
 
 
 ROWS = tuple(Row(kind, NOTE, look, words, "clean") for kind, words in orphan_rules.KINDS.items())

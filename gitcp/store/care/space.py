@@ -206,7 +206,9 @@ def _files(repo: Repo) -> Iterator[Item]:
                 markers.RESTING,
             )
             for name in sorted(names):
-                session = min(orphan_rules.owners(name), key=len) if of_sessions else ""
+                session = (
+                    min(orphan_rules.list_possible_owners(name), key=len) if of_sessions else ""
+                )
                 yield from _file(os.path.join(folder, name), "caches", session)
 
 

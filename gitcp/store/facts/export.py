@@ -117,7 +117,7 @@ def _tell(
             if replay:
                 replay.survival.born = rows.round_to_day(time)
                 replay.take(commit)
-                lived = rows.make_survival_rows(replay.survival.events(), time)
+                lived = rows.make_survival_rows(replay.survival.take_events(), time)
             if spoken is not None:
                 add(commit, {**spoken, "survival": lived})
     gc.enable()

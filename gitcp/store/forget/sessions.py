@@ -154,7 +154,7 @@ def _forget_files(
     for top in survey.folders():
         for folder in _COPIES:
             for name in files.list_names(os.path.join(top, folder)):
-                if orphan_rules.owners(name) & owners:
+                if orphan_rules.list_possible_owners(name) & owners:
                     pictures.forget(repo, files.peek(os.path.join(top, folder, name)))
                     private.remove_private(repo, os.path.join(top, folder, name))
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_of(line, owners))

@@ -112,7 +112,7 @@ def _is_same(objects: Objects, entry: Staged, other: Staged) -> bool:
 
 def _list_added(objects: Objects, change: Staged) -> set[bytes]:
     _, old, _, new = change
-    return line_evidence.added(read_content(objects, old), read_content(objects, new))
+    return line_evidence.find_added_lines(read_content(objects, old), read_content(objects, new))
 
 
 def _drop_zeros(name: str) -> str | None:

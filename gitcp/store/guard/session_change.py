@@ -72,15 +72,15 @@ def _written(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]
     opened = (n for n, line in enumerate(lines) if line.get("open") == call)
     start = max((n for n in opened if lines[n].get("session") == session_id), default=-1)
     looked = lines[start].get("looked", {}) if start >= 0 else {}
-    since = [line for line in entries.edits(lines[start + 1 :]) if line.get("kept", True)]
+    since = [line for line in entries.list_edits(lines[start + 1 :]) if line.get("kept", True)]
     if looked:
-        last = {line["path"]: entries.entry(line["after"]) for line in since}
-        pairs = ((path, entries.entry(was)) for path, was in looked.items())
+        last = {line["path"]: entries.parse_entry(line["after"]) for line in since}
+        pairs = ((path, entries.parse_entry(was)) for path, was in looked.items())
         return [(path, was, last[path]) for path, was in pairs if last.get(path, was) != was]
     return [
-        (line["path"], entries.entry(line["before"]), entries.entry(line["after"]))
+        (line["path"], entries.parse_entry(line["before"]), entries.parse_entry(line["after"]))
         for line in since
-        if entries.cause(line)[::2] == (session_id, call)
+        if entries.get_cause(line)[::2] == (session_id, call)
     ]
 
 

@@ -250,15 +250,15 @@ class Planner:
             mine = sorted(path for path, (_, turns) in proofs.items() if session in turns)
             files = {}
             for path in mine:
-                wrote = attribution.turns(session, credits[path]) or [proofs[path][1][session]]
+                wrote = attribution.list_turns(session, credits[path]) or [proofs[path][1][session]]
                 files[path] = _file(commit.changes[path], wrote)
             parts.append(
                 {
                     "session": session,
                     "coarse": False,
                     "files": files,
-                    "lines": attribution.entries(session, {p: credits[p] for p in mine}, {}),
-                    "attribution": attribution.attribution(session, every),
+                    "lines": attribution.build_entries(session, {p: credits[p] for p in mine}, {}),
+                    "attribution": attribution.compute_attribution(session, every),
                 }
             )
         return parts
@@ -272,7 +272,7 @@ def _file(change: Staged, wrote: list[str]) -> dict[str, Any]:
 
 def _bare(session: str) -> Part:
     """A session's part of which no line is known."""
-    nothing = attribution.attribution(session, ())
+    nothing = attribution.compute_attribution(session, ())
     return {"session": session, "coarse": False, "files": {}, "lines": {}, "attribution": nothing}
 
 

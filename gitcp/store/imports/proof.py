@@ -80,7 +80,7 @@ class Calls:
             had = self._taken.get(session, ())
             return any(line in lines and self._is_ancestor(one, oid) for one, lines in had)
 
-        credit = attribution.of_path(self._lines.copy(), [parent], now)
+        credit = attribution.credit_path(self._lines.copy(), [parent], now)
         credit = holding.prove(credit, parent.lines, now.lines, self._lines.lines, single, taken)
         took: dict[str, set[bytes]] = {}
         for session in filter(in_time, sorted(holding.list_sessions(credit))):
@@ -108,12 +108,12 @@ class Calls:
         if self._lines is None:
             self._lines, self._oid = Replay(was), before
         if sure and before != self._oid:  # nobody knows how it came to that
-            self._lines.step(was, UNKNOWN, replay.every, is_kept=True)
+            self._lines.add_step(was, UNKNOWN, replay.accepts_any_line, is_kept=True)
         if sure:
-            self._lines.step(now, who, line_evidence.is_telling)
+            self._lines.add_step(now, who, line_evidence.is_telling)
             self._note(who[0], was, now)
         else:
-            self._lines.step(now, UNKNOWN)
+            self._lines.add_step(now, UNKNOWN)
             self._whole[after] = who[0]
         self._oid, self._turns[who[0]] = after, who[1]
 

@@ -78,8 +78,8 @@ def _open(
 ) -> None:
     call = event["tool"]
     unseen = _look(objects, journal, event, at)
-    words = [*paths, *late.evidence.words(call.get("command") or "")]
-    line = {**entries.opening(state, call, "shell", at), "names": words}
+    words = [*paths, *late.evidence.list_words(call.get("command") or "")]
+    line = {**entries.build_opening(state, call, "shell", at), "names": words}
     if unseen:
         line["unseen"] = unseen
     if "stash" in words:
@@ -102,7 +102,7 @@ def _close(
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
         closing["since"] = at - _called(event) - int(call["duration_ms"]) * 1_000_000 - _SLACK
-    output = [w for w in late.evidence.words(call.get("output") or "") if "/" in w or "." in w]
+    output = [w for w in late.evidence.list_words(call.get("output") or "") if "/" in w or "." in w]
     if paths or output:
         closing["names"] = [*paths, *output]
     if call.get("background") or _left(call, state, journal):
@@ -130,8 +130,8 @@ def _reopen(journal: Journal, state: State, call: JournalLine) -> None:
     if base is None or any(line.get("open") == call_id for line in own):
         return
     after = max(int(base.get("at") or base["time_ns"]), *(int(line["at"]) for line in own), 0)
-    words = late.evidence.words(call.get("command") or "")
-    journal.append([{**entries.opening(state, call, "shell", after), "names": words}])
+    words = late.evidence.list_words(call.get("command") or "")
+    journal.append([{**entries.build_opening(state, call, "shell", after), "names": words}])
 
 
 def _called(event: dict[str, Any]) -> int:
@@ -159,7 +159,7 @@ def settle(journal: Journal, state: State, at: int, late: set[str] | None = None
     closings = []
     repo, session_id = journal.repo, state["session_id"]
     running: bool | None = None
-    for call in entries.calls(journal.lines):
+    for call in entries.list_calls(journal.lines):
         if call["session"] != session_id or call["end"] is not None or call["kind"] == "write":
             continue
         if running is None:

@@ -28,16 +28,18 @@ def edits(
     was = records.entry(path)
     steps = _steps(objects, journal, call, who, path, was, now)
     if not steps:
-        return [entries.edit(path, was, now, who, "tool", at)]
+        return [entries.build_edit(path, was, now, who, "tool", at)]
     able = [window for window in windows.list_windows(journal) if window["who"] != who]
     lines = []
     for before, after, own in steps:
         change = look.describe_change(journal.repo, records, path, before, after, False)
-        verdict = evidence.whose(change, [] if own else able)
+        verdict = evidence.attribute_change(change, [] if own else able)
         if own or (verdict["by"] is None and before != was):
-            lines.append(entries.edit(path, before, after, who, "tool", at))
+            lines.append(entries.build_edit(path, before, after, who, "tool", at))
         else:
-            lines.append(entries.edit(path, before, after, verdict["who"], verdict["how"], at))
+            lines.append(
+                entries.build_edit(path, before, after, verdict["who"], verdict["how"], at)
+            )
     return lines
 
 
@@ -54,12 +56,12 @@ def _steps(
     if now is None:
         return []
     contents = [_content(objects, entry) for entry in (was, now)]
-    ends = file_edits.found_and_left(call, *contents)
+    ends = file_edits.derive_contents(call, *contents)
     if ends is None:
         return []
     start, left = ((now[0], objects.write("blob", data)) for data in ends)
-    since = entries.since_opening(journal.lines, who[0], who[2])
-    if left in [entries.entry(line["after"]) for line in since if line["path"] == path]:
+    since = entries.list_edits_since_opening(journal.lines, who[0], who[2])
+    if left in [entries.parse_entry(line["after"]) for line in since if line["path"] == path]:
         start = left = was or left  # its part is known: somebody has looked
     if was and was[1] == start[1]:
         start = was

@@ -62,7 +62,7 @@ def write(
     one that is there stays.
     """
     start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)
-    lines = entries.lasting(journal.lines[start:])
+    lines = entries.list_lasting(journal.lines[start:])
     if not lines and not change:
         return None
     ref = ref or PREFIX + session_id
@@ -97,10 +97,10 @@ def session_of(ref: str, sessions: Iterable[str]) -> str:
 
 
 def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:
-    data = b"".join(map(entries.dump, lines))
+    data = b"".join(map(entries.dump_line, lines))
     files: dict[str, tuple[str, str] | None] = {"entries": ("100644", objects.write("blob", data))}
-    for line in entries.edits(lines):
-        for entry in (entries.entry(line["before"]), entries.entry(line["after"])):
+    for line in entries.list_edits(lines):
+        for entry in (entries.parse_entry(line["before"]), entries.parse_entry(line["after"])):
             if entry and entry[0] in _BLOBS and line.get("kept", True):
                 files[f"contents/{entry[1]}"] = ("100644", entry[1])
     absent = objects.list_absent(entry[1] for entry in files.values() if entry)
@@ -111,17 +111,17 @@ def rebuilt(repo: Repo) -> list[JournalLine]:
     """The edits of this worktree that the sessions' refs hold and what settled them, in the order
     of their times; what a state calls settled is."""
     lines, taken = _united(repo, []), dict[str, list[object]]()
-    for edit in entries.unsettled(lines):
-        session_id = entries.author(edit)[0]
+    for edit in entries.list_open_edits(lines):
+        session_id = entries.get_author(edit)[0]
         state = states.peek(repo, session_id) if session_id else None
         if state and edit["path"] not in state.get("files_touched", ()):
-            taken.setdefault(edit["path"], []).append(entries.name(edit))
+            taken.setdefault(edit["path"], []).append(entries.get_edit_name(edit))
     return [*lines, {"taken": taken, "at": int(lines[-1]["at"])}] if taken else lines
 
 
 def united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
     """The edits here and those that only the sessions' refs hold, each once, by their times."""
-    return entries.edits(_united(repo, here))
+    return entries.list_edits(_united(repo, here))
 
 
 def recorded(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
@@ -135,12 +135,12 @@ def recorded(repo: Repo, worktree_hash: str, session_id: str = "") -> list[Journ
         commit = read_commit(objects, oid)
         ours = commit is not None and home in commit["message"]
         entry = find_entry(objects, commit["tree"], "entries") if commit and ours else None
-        for line in entries.load(objects.need(entry[1], "blob")) if entry else ():
-            lines.setdefault(entries.dump(line), line)
-    return sorted(entries.lasting(lines.values()), key=lambda line: int(line["at"]))
+        for line in entries.parse_lines(objects.need(entry[1], "blob")) if entry else ():
+            lines.setdefault(entries.dump_line(line), line)
+    return sorted(entries.list_lasting(lines.values()), key=lambda line: int(line["at"]))
 
 
 def _united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
-    lines = {entries.dump(line): line for line in here}
-    lines |= {entries.dump(x): x for x in recorded(repo, repo.worktree_hash)}
-    return sorted(entries.lasting(lines.values()), key=lambda line: int(line["at"]))
+    lines = {entries.dump_line(line): line for line in here}
+    lines |= {entries.dump_line(x): x for x in recorded(repo, repo.worktree_hash)}
+    return sorted(entries.list_lasting(lines.values()), key=lambda line: int(line["at"]))

@@ -67,8 +67,8 @@ def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: S
     return any(
         line.get("path") == path
         and line["how"] == entries.STATED
-        and entries.author(line)[0] == session_id
-        and entries.entry(line["after"]) == stretch.own
+        and entries.get_author(line)[0] == session_id
+        and entries.parse_entry(line["after"]) == stretch.own
         for line in lines
     )
 
@@ -81,7 +81,7 @@ def _stated(edit: JournalLine, at: int) -> JournalLine:
 def _take(other: Repo, moving: Iterable[tuple[str, Stretch]]) -> None:
     taken: dict[str, list[Any]] = {}
     for path, one in moving:
-        taken.setdefault(path, []).extend(map(entries.name, one.edits))
+        taken.setdefault(path, []).extend(map(entries.get_edit_name, one.edits))
     with Journal(other) as held:
         held.append([{"taken": taken, "at": clock(other)}])
 

@@ -43,7 +43,7 @@ def begin(
     seen = _content(glance, rest, ignored)
     if any(known.entry(path) != entry for path, entry in seen.items()):
         late.look.take(objects, journal, known, seen, at, ignored)
-    line = entries.opening(state, call, "write", at)
+    line = entries.build_opening(state, call, "write", at)
     journal.append([{**line, "looked": {**looked, **seen}, "ignored": sorted(ignored)}])
 
 
@@ -65,7 +65,7 @@ def end(
         was = known.entry(path)
         if was == now:
             continue
-        edits = [entries.edit(path, was, now, who, "tool", at)]
+        edits = [entries.build_edit(path, was, now, who, "tool", at)]
         if path in ignored:
             edits[0]["kept"] = False
         elif len(paths) == 1 and entries.is_contested(journal.lines, path, who):

@@ -64,8 +64,8 @@ def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int
         private.set_aside(repo, e)
         return [], -1
     end = data.rfind(b"\n") + 1  # a line that is still being written is read anew
-    _READ[path] = st.st_ino, size + end, [*lines, *entries.load(data[:end])]
-    return [*_READ[path][2], *entries.load(data[end:])], size + len(data)
+    _READ[path] = st.st_ino, size + end, [*lines, *entries.parse_lines(data[:end])]
+    return [*_READ[path][2], *entries.parse_lines(data[end:])], size + len(data)
 
 
 def expanded(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
@@ -92,7 +92,7 @@ def packed(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
         return edits
     groups: dict[str, list[JournalLine]] = {}
     for edit in ({k: v for k, v in edit.items() if k != "made"} for edit in edits):
-        groups.setdefault(entries.dump(_shared(edit)).decode(), []).append(edit)
+        groups.setdefault(entries.dump_line(_shared(edit)).decode(), []).append(edit)
     lines: list[JournalLine] = []
     for group in groups.values():
         if len(group) < MANY // 10:
@@ -195,7 +195,7 @@ class Journal:
         if not lines:
             return
         self._name_base(lines)
-        data = b"".join(map(entries.dump, lines))
+        data = b"".join(map(entries.dump_line, lines))
         if not git.is_settled():
             Objects.get_shared(self.repo).packs.flush_named(data)
         fd = private.open_private(self.repo, self.repo.join_own(NAME), os.O_RDWR | os.O_APPEND)
@@ -222,10 +222,10 @@ class Journal:
         if (file, size) == begun:
             return []
         if file != begun[0]:
-            return [line for line in entries.edits(self.lines) if line["at"] >= at]
+            return [line for line in entries.list_edits(self.lines) if line["at"] >= at]
         with os.fdopen(open_file(self.repo.join_own(NAME)), "rb") as f:
             f.seek(begun[1])
-            return entries.edits(expanded(self.repo, entries.load(f.read())))
+            return entries.list_edits(expanded(self.repo, entries.parse_lines(f.read())))
 
     def cut(self) -> None:
         """Cut the journal back to what is unsettled, where it has become long."""
@@ -233,7 +233,7 @@ class Journal:
             return
         lines, _ = _raw(self.repo)
         left = late.cutting.cut_back(lines, self.lines)
-        data = b"".join(map(entries.dump, left))
+        data = b"".join(map(entries.dump_line, left))
         private.write_private(self.repo, self.repo.join_own(NAME), data)
         self.lines = expanded(self.repo, left)
 
@@ -246,7 +246,7 @@ def leave_out(repo: Repo, git_dir: str, gone: Callable[[JournalLine], bool]) -> 
         left = [line for line in lines if not gone(line)]
         if size >= 0 and len(left) < len(lines):
             path = os.path.join(git_dir, "gitcp", NAME)
-            private.write_private(repo, path, b"".join(map(entries.dump, left)))
+            private.write_private(repo, path, b"".join(map(entries.dump_line, left)))
 
 
 class Aside(Journal):

@@ -38,7 +38,7 @@ class Known:
 
     def __init__(self, repo: Repo, objects: Objects, lines: list[JournalLine]) -> None:
         self._objects, self._look = objects, look(repo)
-        self._since = {line["path"]: line for line in entries.since_look(lines)}
+        self._since = {line["path"]: line for line in entries.list_edits_since_look(lines)}
         self._calls = lines
         start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
         self._looked: dict[str, Version] = {}
@@ -47,7 +47,7 @@ class Known:
             if "commit" in line:
                 self.commits.append(line["commit"])
             elif "looked" in line:
-                self._looked |= {p: entries.entry(e) for p, e in line["looked"].items()}
+                self._looked |= {p: entries.parse_entry(e) for p, e in line["looked"].items()}
             elif line.get("path") in self._looked:
                 del self._looked[line["path"]]
         self._head: Lookup | None = None
@@ -63,11 +63,11 @@ class Known:
     def entry(self, path: str) -> Version:
         """The last known entry of a path; None where nothing stood."""
         if path in self._since:
-            return entries.entry(self._since[path]["after"])
+            return entries.parse_entry(self._since[path]["after"])
         if path in self._looked:
             return self._looked[path]
         dirty = self._look.get("dirty", {})
-        return entries.entry(dirty[path]) if path in dirty else self.committed(path)
+        return entries.parse_entry(dirty[path]) if path in dirty else self.committed(path)
 
     def committed(self, path: str) -> Version:
         """What HEAD had at the look."""

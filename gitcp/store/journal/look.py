@@ -130,15 +130,15 @@ def _record(
     moved, judged = _moves(objects, changed), late.windows.judged(repo)
     lines, origin = [], None
     for path, (was, now) in sorted(changed.items()):
-        back = entries.had(journal.lines, path, now) or elsewhere.has(path, now)
+        back = entries.had_content(journal.lines, path, now) or elsewhere.has(path, now)
         change = describe_change(repo, before, path, was, now, back)
-        verdict = late.evidence.whose(change, able)
+        verdict = late.evidence.attribute_change(change, able)
         who, how = verdict["who"], verdict["how"]
         if who == late.replay.PERSON and late.windows.hooked(judged, journal.lines, path, was):
             who, how = late.replay.UNKNOWN, late.evidence.HOOK
-        line = entries.edit(path, was, now, who, how, at)
+        line = entries.build_edit(path, was, now, who, how, at)
         line |= _besides(verdict, moved.get(path), change, at)
-        if verdict["by"] and late.evidence.brings_in(verdict["by"]):
+        if verdict["by"] and late.evidence.can_bring_in(verdict["by"]):
             origin = origin or _sources(objects, journal, before)
             line |= origin.beside(verdict["by"], path, was, now)
         line |= {"away": True} if "by" in line and elsewhere.stashed(path, was) else {}
@@ -161,7 +161,7 @@ def _besides(verdict: Verdict, follows: str | None, change: Change, at: int) -> 
     by: Window | None = verdict["by"]
     if by and verdict["how"] == late.evidence.RESTORED:
         more["by"] = list(by["who"])
-        if late.evidence.puts_away(by):
+        if late.evidence.can_put_away(by):
             more["away"] = True
     return more
 
@@ -169,7 +169,7 @@ def _besides(verdict: Verdict, follows: str | None, change: Change, at: int) -> 
 def describe_change(
     repo: Repo, before: Known, path: str, was: Version, now: Version, back: bool
 ) -> Change:
-    """A change of a path as evidence.whose() takes it.  back: the content only came back."""
+    """A change of a path for evidence.attribute_change().  back: the content only came back."""
     seen, commit = before.seen(path), "160000" in {(was or now or "")[0], (now or was or "")[0]}
     return {
         "path": path,
@@ -185,7 +185,7 @@ def _changed_at(repo: Repo, path: str, seen: int) -> int | None:
     """When a path changed: its own stamp, or that of a directory above it which was moved."""
     root = os.fsencode(repo.worktree)
     own = _ctime(os.path.join(root, encode_name(path)))
-    if own is not None and entries.latest(own) > seen:
+    if own is not None and entries.get_latest_time(own) > seen:
         return own
     newest, folder = own, os.path.dirname(encode_name(path))
     while True:
@@ -212,7 +212,7 @@ def _moves(objects: Objects, changed: Changed) -> dict[str, str]:
     # Something went and something came, or stands where another thing stood: else none has moved.
     if not ("" in before and "" in after) and before.isdisjoint(after - {""}):
         return {}
-    return late.moves.origins(oids, lambda oid: content(objects, oid))
+    return late.moves.find_origins(oids, lambda oid: content(objects, oid))
 
 
 def content(objects: Objects, oid: str) -> list[bytes]:

@@ -68,7 +68,7 @@ def since_base(repo: Repo, head: str) -> Callable[[str], bool]:
 
 def _look(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
     """See what stands at the paths, and at those of open edits."""
-    named = {line["path"] for line in entries.unsettled(held.lines)}
+    named = {line["path"] for line in entries.list_open_edits(held.lines)}
     look.paths(objects, held, sorted({*paths, *named}), clock(held.repo))
 
 
@@ -89,20 +89,22 @@ def settle(
         return
     with Journal(repo) as held:
         again = any(line.get("commit") == commit["oid"] for line in held.lines)
-        if not held.lines or (again and not entries.unsettled(held.lines)):
+        if not held.lines or (again and not entries.list_open_edits(held.lines)):
             return
         _look(objects, held, ())  # a commit may have taken its time
         known, look = Known(repo, objects, held.lines), _files(objects, commit["tree"])
         line = _commit_line(held.lines, commit, changes, known.entry, look)
         line["at"], done = clock(repo), _done(objects, changes, known.entry, look)
-        for session_id in {entries.author(edit)[0] for edit in entries.unsettled(held.lines)} - {
-            ""
-        }:
+        for session_id in {
+            entries.get_author(edit)[0] for edit in entries.list_open_edits(held.lines)
+        } - {""}:
             decided = session_id not in but if sessions is None else session_id in sessions
             _divide(line, Work(held.lines, session_id), done if decided else lambda *_: False)
         if not again and (ends := _transcript_ends(repo)):
             line["transcripts"] = ends
-        if not again or entries.unsettled([*held.lines, line]) != entries.unsettled(held.lines):
+        if not again or entries.list_open_edits([*held.lines, line]) != entries.list_open_edits(
+            held.lines
+        ):
             held.append([line])
             held.cut()
 
@@ -166,7 +168,7 @@ def _divide(line: JournalLine, work: Work, is_done: Callable[[str, Stretch], boo
             done = is_done(path, one)
             if done != (path in line["settled"]):
                 names = line.setdefault("taken" if done else "left", {}).setdefault(path, [])
-                names += map(entries.name, one.edits)
+                names += map(entries.get_edit_name, one.edits)
 
 
 def let_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
@@ -175,7 +177,7 @@ def let_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
         work = Work(held.lines, session_id)
         every = {path: work.stretches(path) for path in paths}
         taken = {
-            path: [entries.name(edit) for one in stretches for edit in one.edits]
+            path: [entries.get_edit_name(edit) for one in stretches for edit in one.edits]
             for path, stretches in every.items()
             if stretches
         }
@@ -197,7 +199,9 @@ def state(
         work, at, held.base = Work(held.lines, session_id), clock(repo), base
         held.append(
             [
-                entries.edit(path, before(path), now, (session_id, turn, ""), entries.STATED, at)
+                entries.build_edit(
+                    path, before(path), now, (session_id, turn, ""), entries.STATED, at
+                )
                 for path, (now, turn) in sorted(files.items())
                 if not any(one.own == now for one in work.stretches(path))
             ]

@@ -74,7 +74,7 @@ class Sources:
         for place, lines in self._filed(window).items():
             if place == os.path.join(self._repo.worktree, path):
                 continue
-            if shared := fresh & line_evidence.significant({*lines}):
+            if shared := fresh & line_evidence.select_significant({*lines}):
                 blob = self._objects.write("blob", b"\n".join(lines) + b"\n")
                 counted.append((len(shared), ["", "", blob]))
         counted.sort(key=lambda pair: -pair[0])
@@ -103,7 +103,7 @@ class Sources:
     def _lines_of(self, oid: str) -> set[bytes]:
         blob = self._objects.read(oid)
         lines = replay.split(oid, blob[2] if blob and blob[1] == "blob" else None)
-        return line_evidence.significant({*lines})
+        return line_evidence.select_significant({*lines})
 
     def _places(self, window: Window, path: str) -> Iterator[Source]:
         """Where the named commits have the path, or another that is named; HEAD's own path is
@@ -140,7 +140,7 @@ class Sources:
         names: one has made the patch that the other applies."""
         words = list(window["names"])[:_WORDS]
         places = {w for w in words if os.path.isfile(os.path.join(self._repo.worktree, w))}
-        for call in entries.calls(self._lines) if places else ():
+        for call in entries.list_calls(self._lines) if places else ():
             before = call["session"] == window["who"][0] and str(call["open"]) != window["who"][2]
             if before and not places.isdisjoint(call["names"]):
                 words += call["names"][:_WORDS]
@@ -197,7 +197,7 @@ class Sources:
             for word in list(window["names"])[:_WORDS]:
                 place = os.path.join(self._repo.worktree, word)
                 path = os.path.relpath(place, self._repo.worktree)
-                is_known = self._is_ours(place) and session_id not in entries.writers(
+                is_known = self._is_ours(place) and session_id not in entries.list_writers(
                     self._lines, [path]
                 )
                 stood = _stood(place, window["begin"] if is_known else begun)

@@ -47,7 +47,7 @@ class Look:
             if acting:
                 journal.acting = {**markers.marker(acting), "phase": "active"}
             newer = journal.since(self._begun, self.at)
-            meanwhile = {line["path"]: entries.entry(line["after"]) for line in newer}
+            meanwhile = {line["path"]: entries.parse_entry(line["after"]) for line in newer}
             look.take_scan(objects, journal, head, {**dirty, **meanwhile}, self.at, self._cost)
             return journal.lines
 
@@ -78,7 +78,7 @@ def end(
 def _note_late(journal: Journal, state: State) -> None:
     """Remember in the state whether a call goes on past its turn: a commit has to ask."""
     session_id = state["session_id"]
-    every = entries.calls(journal.lines)
+    every = entries.list_calls(journal.lines)
     state["late_calls"] = any(c["late"] and c["session"] == session_id for c in every)
     if not state["late_calls"]:
         del state["late_calls"]

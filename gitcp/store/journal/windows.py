@@ -32,7 +32,7 @@ _TAIL = 1 << 18  # bytes of a transcript in which the end of a call is looked fo
 def list_windows(journal: Journal) -> list[Window]:
     """Every window that can explain what a look finds now."""
     repo, lines = journal.repo, journal.lines
-    calling = {call["session"] for call in entries.calls(lines) if call["end"] is None}
+    calling = {call["session"] for call in entries.list_calls(lines) if call["end"] is None}
     near = markers.concerned(repo, calling)
     sessions = {m["session_id"]: m for m in near if markers.is_home(repo, m)}
     if journal.acting:
@@ -59,7 +59,7 @@ def _calls(
     repo: Repo, lines: list[JournalLine], sessions: dict[str, Marker], telling: str = ""
 ) -> list[Window]:
     """The calls that are no file tool's.  telling: the session whose client speaks just now."""
-    calls = [c for c in entries.calls(lines) if c.get("kind") != "write"]
+    calls = [c for c in entries.list_calls(lines) if c.get("kind") != "write"]
     windows = []
     for call in calls:
         marker = sessions.get(call["session"])
@@ -152,7 +152,7 @@ def _file_tools(
     """The running turn's file tools whose end is to come: each has written its own paths."""
     session_id, begun = marker["session_id"], int(base.get("at") or base["time_ns"])
     windows: list[Window] = []
-    for call in entries.calls(lines):
+    for call in entries.list_calls(lines):
         own = call["session"] == session_id and "looked" in call and call["at"] >= begun
         if own and call["end"] is None:
             call |= {"names": call["looked"], "transcript": base.get("transcript")}
@@ -213,5 +213,5 @@ def hooked(
         return False
     if judged[path] == was:
         return True
-    edits = entries.chain(entries.edits(lines), path)
+    edits = entries.trace_content(entries.list_edits(lines), path)
     return bool(edits and edits[-1]["how"] == evidence.HOOK)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
 
-    # path -> when its oldest open edit was seen; what entries.recorded() says
+    # path -> when its oldest open edit was seen; what entries.map_recorded_files() says
     _Part = tuple[dict[str, int], dict[str, dict[str, JournalLine] | None]]
     _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
 
@@ -50,7 +50,7 @@ class Stretch:
     def add(self, edit: JournalLine) -> None:
         """Take in the session's next edit."""
         self.edits.append(edit)
-        self.own = self.content = entries.entry(edit["after"])
+        self.own = self.content = entries.parse_entry(edit["after"])
         self._see(edit)
 
     def go_on(self, line: JournalLine, *, elsewhere: bool) -> None:
@@ -58,7 +58,7 @@ class Stretch:
         be made of other content."""
         self._lost = self._lost or (elsewhere and line.get("base", self.base) != self.base)
         if not self._lost:
-            self.content, self._seen = entries.entry(line["after"]), int(line["at"])
+            self.content, self._seen = entries.parse_entry(line["after"]), int(line["at"])
 
     def look(self, looks: Sequence[tuple[int, str]], until: int) -> None:
         """Take in the newest look (time, base) at the worktree before until: it found the content
@@ -77,7 +77,7 @@ class Stretch:
 
     def come_back(self, line: JournalLine) -> None:
         """Take in that a content it had stands there again."""
-        version = entries.entry(line["after"])
+        version = entries.parse_entry(line["after"])
         self.live, self.content = True, version
         self._see(line)
         if self._wrote(version):
@@ -98,7 +98,7 @@ class Stretch:
         return record
 
     def _wrote(self, version: Version) -> bool:
-        return any(version == entries.entry(edit["after"]) for edit in self.edits)
+        return any(version == entries.parse_entry(edit["after"]) for edit in self.edits)
 
 
 class Work:
@@ -116,7 +116,7 @@ class Work:
     ) -> None:
         self._session, self._is_here = session_id, is_here
         self._paths: dict[str, list[JournalLine]] = {}
-        for line in entries.unsettled(lines):
+        for line in entries.list_open_edits(lines):
             self._paths.setdefault(line["path"], []).append(line)
         self._looks = [(x["look"], x["base"]) for x in lines if "look" in x and "base" in x]
 
@@ -125,12 +125,12 @@ class Work:
         every: list[Stretch] = []
         now: Stretch | None = None
         for line in self._paths.get(path, ()):
-            after, is_left = entries.entry(line["after"]), "left" in line
+            after, is_left = entries.parse_entry(line["after"]), "left" in line
             if now:
                 now.look(self._looks, line["at"])
             if self._own(line):
                 if now is None or now.live is is_left:
-                    now = Stretch(entries.entry(line["before"]))
+                    now = Stretch(entries.parse_entry(line["before"]))
                     every.append(now)
                 now.add(line)
                 now.live = not is_left
@@ -177,7 +177,7 @@ class Work:
         """The paths that have changed since by other sessions' work alone."""
         paths = set()
         for path, lines in self._paths.items():
-            late = [entries.author(line)[0] for line in lines if line["at"] >= since]
+            late = [entries.get_author(line)[0] for line in lines if line["at"] >= since]
             if late and all(late) and self._session not in late:
                 paths.add(path)
         return paths
@@ -196,7 +196,7 @@ class Work:
         return {path: every[-1].content for path in gone if (every := self.stretches(path))}
 
     def _own(self, line: JournalLine) -> bool:
-        return entries.author(line)[0] == self._session
+        return entries.get_author(line)[0] == self._session
 
     def _undoes(self, line: JournalLine) -> bool:
         return (line.get("by") or [""])[0] == self._session and not line.get("away")
@@ -233,7 +233,7 @@ def _read_open(repo: Repo, name: str, session_id: str) -> _Part:
         sign = 0, 0
     if git_dir not in _OPEN or _OPEN[git_dir][0] != sign:
         lines = journal.read(repo, git_dir) if sign[0] else _read_refs(repo, name)
-        _OPEN[git_dir] = sign, lines, entries.unsettled(lines), {}
+        _OPEN[git_dir] = sign, lines, entries.list_open_edits(lines), {}
     _, lines, unsettled, sessions = _OPEN[git_dir]
     if session_id not in sessions:
         work = Work(unsettled, session_id)
@@ -241,7 +241,7 @@ def _read_open(repo: Repo, name: str, session_id: str) -> _Part:
         if begun and not sign[0]:
             touched = (states.peek(repo, session_id) or {}).get("files_touched", ())
             begun = {path: at for path, at in begun.items() if path in touched}
-        sessions[session_id] = begun, entries.recorded(lines, session_id)
+        sessions[session_id] = begun, entries.map_recorded_files(lines, session_id)
     return sessions[session_id]
 
 

@@ -115,9 +115,9 @@ def _recorded_authors(
         for record in records
         for path in record["lines"] or ()
         if come and not (changes[path][3] if path in changes else before(path))
-        if (stored := authors.entries(record, path))
+        if (stored := authors.list_entries(record, path))
     }
-    origins = moves.moves(gone, come, lambda oid: line_diff.lines(evidence.blob(oid)))
+    origins = moves.find_moves(gone, come, lambda oid: line_diff.split_lines(evidence.blob(oid)))
     return {
         path: evidence.of_blob(records, path, oid)
         or evidence.of_blob(records, origins.get(path, path), oid)
@@ -181,7 +181,7 @@ def _standing(
 
 
 def _tells(record: Record, path: str, oid: str) -> bool:
-    return any(entry.get("oid") == oid for entry in authors.entries(record, path))
+    return any(entry.get("oid") == oid for entry in authors.list_entries(record, path))
 
 
 def _credit(oid: str, decided: Mapping[int, Author], persons: Iterable[int]) -> PathCredit:
@@ -202,7 +202,7 @@ def _data(
     for record in records:
         name, here = record["session_id"], record["checkpoint_id"]
         elsewhere = {who: one for who, one in checkpoints.items() if one != here}
-        lines = attribution.entries(name, credits, elsewhere)
+        lines = attribution.build_entries(name, credits, elsewhere)
         one: SessionData = {"session_id": name, "lines": lines}
         if credit:
             one["metadata"] = {"initial_attribution": credit.attribution(name)}

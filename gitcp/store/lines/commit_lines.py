@@ -66,7 +66,7 @@ def _taken(
     """The checkpoint of the commit that took what an author of the journal's has written."""
     places: dict[Writer, str] = {}
     for who in authors:
-        edits = [n for n, line in enumerate(lines) if entries.author(line) == who]
+        edits = [n for n, line in enumerate(lines) if entries.get_author(line) == who]
         after = lines[edits[0] :] if edits else ()
         commits = [line["commit"] for line in after if "commit" in line]
         for one in (one for oid in commits for one in late.find_commits.linked(objects, oid)):
@@ -114,7 +114,7 @@ class Credit:
 
     def attribution(self, session_id: str) -> dict[str, Any]:
         """initial_attribution of a session in the whole commit."""
-        counts = attribution.attribution(session_id, self.paths.values())
+        counts = attribution.compute_attribution(session_id, self.paths.values())
         return {"calculated_at": format_now(), **counts}
 
     def touched(self, session_id: str) -> set[str]:
@@ -122,18 +122,18 @@ class Credit:
         return {
             path
             for path in Work(self.lines, session_id).paths()
-            if path in self.paths and session_id in attribution.sessions(self.paths[path])
+            if path in self.paths and session_id in attribution.list_sessions(self.paths[path])
         }
 
     def ranges(self, session_id: str) -> dict[str, list[dict[str, Any]]]:
         """What lines.json says of a session."""
-        return attribution.entries(session_id, self.paths, self.checkpoints)
+        return attribution.build_entries(session_id, self.paths, self.checkpoints)
 
     def turns(self, session_id: str, path: str) -> list[str]:
         """The turns of a session that wrote lines of a path; where none did, those that
         changed it at all."""
         credit: PathCredit | None = self.paths.get(path)
-        wrote = attribution.turns(session_id, credit) if credit else []
+        wrote = attribution.list_turns(session_id, credit) if credit else []
         return wrote or list(dict.fromkeys(who[1] for who, _ in self._edits(session_id, path)))
 
     def by_window(self, session_id: str, path: str) -> bool:
@@ -157,6 +157,6 @@ class Credit:
         }
 
     def _edits(self, session_id: str, path: str) -> list[tuple[Writer, str]]:
-        own = [line for line in entries.edits(self.lines) if line["path"] == path]
-        edits = [(entries.author(line), str(line["how"])) for line in own]
+        own = [line for line in entries.list_edits(self.lines) if line["path"] == path]
+        edits = [(entries.get_author(line), str(line["how"])) for line in own]
         return [(who, how) for who, how in edits if who[0] == session_id]

@@ -12,7 +12,7 @@ import re
 from gitcp.core.blame import options
 from gitcp.core.decide import line_evidence
 from gitcp.core.lines import line_diff, replay
-from gitcp.core.lines.replay import without_space
+from gitcp.core.lines.replay import remove_space
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_name, encode_name
 from gitcp.store.lines import run
@@ -128,8 +128,8 @@ class Earlier:
 
     def _has(self, commit: str, path: str, lines: Iterable[bytes]) -> bool:
         """Whether one of these lines may stand in a file, white space aside."""
-        wanted = {without_space(line) for line in line_evidence.significant({*lines})}
-        return bool(wanted) and not wanted.isdisjoint(map(without_space, self._lines(commit, path)))
+        wanted = {remove_space(line) for line in line_evidence.select_significant({*lines})}
+        return bool(wanted) and not wanted.isdisjoint(map(remove_space, self._lines(commit, path)))
 
     def _sources(self, place: Place, message: bytes) -> Iterator[str]:
         """The commits that may have lines that one restores at a path."""
@@ -142,7 +142,7 @@ class Earlier:
 
     def _returned(self, place: Place, lines: set[int], now: Sequence[bytes]) -> dict[int, Spot]:
         """line -> where it was put in, of lines that an earlier content of the path had."""
-        telling = line_evidence.significant({now[n - 1] for n in lines})
+        telling = line_evidence.select_significant({now[n - 1] for n in lines})
         wanted = {n for n in lines if now[n - 1].strip() in telling}
         known: dict[int, Spot] = {}
         versions = self._before(place, f"--max-count={_VERSIONS}") if wanted else ()
@@ -166,12 +166,12 @@ class Earlier:
     ) -> dict[int, Spot]:
         then = self._lines(source, place[1])
         wanted = set(lines)
-        there = {j + 1: i + 1 for i, j in replay.pairs(then, now) if j + 1 in wanted}
+        there = {j + 1: i + 1 for i, j in replay.pair_lines(then, now) if j + 1 in wanted}
         return self._blamed(source, place[1], there) if there else {}
 
     def _blamed(self, commit: str, path: str, lines: Mapping[int, int]) -> dict[int, Spot]:
         """name -> where a line was put in, white space and moves aside; lines: name -> line."""
-        ranges = [f"-L{first},{last}" for first, last in line_diff.runs(lines.values())]
+        ranges = [f"-L{first},{last}" for first, last in line_diff.group_runs(lines.values())]
         words = [*_FOLLOW, *(ranges if len(ranges) <= _RANGES else ()), commit, "--", path]
         try:
             entries, _ = run.blame(self._repo.git, options.parse(words))
@@ -182,7 +182,7 @@ class Earlier:
 
     def _lines(self, commit: str, path: str) -> Sequence[bytes]:
         blob = self._objects.read(f"{commit}:{path}")
-        return line_diff.lines(blob[2]) if blob and blob[1] == "blob" else ()
+        return line_diff.split_lines(blob[2]) if blob and blob[1] == "blob" else ()
 
 
 def _spot(entry: Entry) -> Spot:

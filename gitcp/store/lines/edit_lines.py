@@ -31,7 +31,7 @@ class Edits:
     ) -> None:
         """committed: tells the authors of a content that the journal knows as committed only."""
         self._objects, self._committed = objects, committed
-        self._edits, self._taken = entries.edits(lines), entries.settled(lines)
+        self._edits, self._taken = entries.list_edits(lines), entries.list_settled_contents(lines)
         self._contents: dict[str, Version | None] = {"": Version("", ())}
 
     def content(self, mode: str, oid: str | None) -> Version | None:
@@ -46,11 +46,11 @@ class Edits:
 
     def _read_content(self, value: object) -> Version | None:
         """The content that an entry of a line names."""
-        return self.content(*(entries.entry(value) or ("", "")))
+        return self.content(*(entries.parse_entry(value) or ("", "")))
 
     def chain(self, path: str) -> list[JournalLine]:
-        """entries.chain() of these."""
-        return entries.chain(self._edits, path)
+        """entries.trace_content() of these."""
+        return entries.trace_content(self._edits, path)
 
     def credit(
         self,
@@ -67,7 +67,7 @@ class Edits:
             if parent is not None and now is not None:
                 more = [self._read_content(other.get(path)) for other in other_parents]
                 parents = [parent, *filter(None, more)]
-                credited[path] = attribution.of_path(self.replay(path, parent), parents, now)
+                credited[path] = attribution.credit_path(self.replay(path, parent), parents, now)
         return credited
 
     def replay(self, path: str, parent: Version, reading: bool = False) -> Replay:
@@ -89,15 +89,15 @@ class Edits:
             before, after = self._read_content(line["before"]), self._read_content(line["after"])
             if before is not None and before.oid != at and "follows" not in line:
                 # HEAD moved under it: what went is in a commit, or is open still and so put away.
-                lines.step(before, UNKNOWN, replay.every, is_kept=True)
+                lines.add_step(before, UNKNOWN, replay.accepts_any_line, is_kept=True)
                 at = before.oid
             if after is None:
                 broken = True
                 continue
             known = {} if lines.knows(after) else self._recorded(line, after)
-            who = UNKNOWN if broken else entries.author(line)
+            who = UNKNOWN if broken else entries.get_author(line)
             taken = (line["path"], before.oid if before else "") in self._taken
-            lines.step(after, who, regains(line["how"]), known, taken or "stashed" in line)
+            lines.add_step(after, who, regains(line["how"]), known, taken or "stashed" in line)
             at, broken = after.oid, False
         return lines
 
@@ -118,7 +118,7 @@ class Edits:
             if source is None:
                 return dict.fromkeys(range(len(now.lines)), UNKNOWN)
             known = self._committed(path, oid, commit) if self._committed and commit else {}
-            for i, j in replay.pairs(source.lines, now.lines):
+            for i, j in replay.pair_lines(source.lines, now.lines):
                 authors.setdefault(j, known.get(i, UNKNOWN))
         return authors
 
@@ -126,4 +126,4 @@ class Edits:
 def regains(how: str) -> Regains:
     """Which lines a step may move or give back, by how it is known: beside new work they are told
     by what they say."""
-    return replay.every if how == "restored" else line_evidence.is_telling
+    return replay.accepts_any_line if how == "restored" else line_evidence.is_telling

@@ -132,7 +132,7 @@ class Evidence:
         """What _trace() takes of commits that are no merges."""
         return {
             (change["oid"], patch["path"]): (
-                alignment.new_lines(patch["hunks"]),
+                alignment.list_new_lines(patch["hunks"]),
                 patch["old"],
                 patch["alike"] or self.linked(change["oid"]),
             )
@@ -173,7 +173,7 @@ class Evidence:
         key = commit, path
         if key not in self._stated:
             attested = self._attested.lines(commit, path)
-            self._stated[key] = authors.completed(self.lines(commit, path), attested)
+            self._stated[key] = authors.fill_unknown(self.lines(commit, path), attested)
         return self._stated[key]
 
     def _walk(self, places: Collection[Place]) -> None:
@@ -198,7 +198,7 @@ class Evidence:
         if content is not None:
             lines = self._content(commit, path)
             if not 0 < line <= len(lines) or lines[line - 1].split() != content.split():
-                return authors.nobody("unknown")
+                return authors.build_nobody("unknown")
         return author
 
     def nobody(self, commit: str) -> Author:
@@ -208,15 +208,15 @@ class Evidence:
         recorded, and "unrecorded" where it was not, or where the commit names an agent.
         """
         if not commit.strip("0"):
-            return authors.nobody("person")
+            return authors.build_nobody("person")
         if self.linked(commit):
-            return authors.nobody("unknown")
+            return authors.build_nobody("unknown")
         author, message = self._maker(commit)
         name, seconds = parse_ident(author)
-        agent = recording.attested(name, message)
+        agent = recording.find_attested_agent(name, message)
         if agent or not self._recorded(name.rpartition("<")[2].rstrip(">"), seconds):
-            return {**authors.nobody("unrecorded"), "agent": agent}
-        return authors.nobody("person")
+            return {**authors.build_nobody("unrecorded"), "agent": agent}
+        return authors.build_nobody("person")
 
     def _maker(self, commit: str) -> tuple[str, bytes]:
         """The author of a commit, `Name <mail> seconds`, and its message."""
@@ -264,13 +264,13 @@ class Evidence:
             known = self.of_blob(records, path, oid) if oid else {}
             if known and key in self._hunks:
                 hunks = self._hunks[key]
-                known = alignment.aligned(known, hunks, lambda: self._content(commit, path))
+                known = alignment.align_authors(known, hunks, lambda: self._content(commit, path))
             self._lines[key] = known
         return self._lines[key]
 
     def of_blob(self, records: Sequence[Record], path: str, oid: str) -> Known:
-        """authors.of_blob() of what is here."""
-        return authors.of_blob(records, path, oid, self.blob, self.recorded.session)
+        """authors.credit_blob() of what is here."""
+        return authors.credit_blob(records, path, oid, self.blob, self.recorded.session)
 
     def linked(self, commit: str) -> bool:
         """Whether the commit names a checkpoint."""
@@ -293,10 +293,10 @@ class Evidence:
         if not self.linked(commit):
             return set()
         oids = self._oid(f"{commit}^", path), self._oid(commit, path), oid
-        before, after, now = (line_diff.lines(self.blob(one or "")) for one in oids)
-        silent = set(line_diff.changed(before, after)[1])
+        before, after, now = (line_diff.split_lines(self.blob(one or "")) for one in oids)
+        silent = set(line_diff.find_changed_lines(before, after)[1])
         silent -= {line - 1 for line in self.lines(commit, path)}
-        return {j + 1 for i, j in line_diff.pairs(after, now) if i in silent}
+        return {j + 1 for i, j in line_diff.pair_lines(after, now) if i in silent}
 
     def guess(self, commit: str, path: str) -> Author | None:
         """Whom a line of a linked commit may be of where nothing is known: the one session that
@@ -307,7 +307,7 @@ class Evidence:
         files = records[-1]["metadata"].get("files")
         about = files.get(path) if isinstance(files, dict) else None
         turn = about.get("turn_id") if isinstance(about, dict) else None
-        return authors.turn(records[-1], str(turn or ""), None)
+        return authors.build_author(records[-1], str(turn or ""), None)
 
     def forget(self) -> None:
         """Let go of what was read: memory stays flat however many commits are asked for."""
@@ -361,7 +361,7 @@ class Evidence:
             self.recorded.prefetch(ids)
             records = [record for one in ids for record in self.recorded.records(one)]
             more = self.of_blob(records, path, now.oid)
-            self._worktree[path] = authors.sooner_sessions(known, more), now.lines
+            self._worktree[path] = authors.prefer_sessions(known, more), now.lines
         return self._worktree[path]
 
     def _ids(self, commit: str) -> list[str]:

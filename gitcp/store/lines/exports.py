@@ -115,7 +115,7 @@ def _lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
     hunks = {patch["path"]: patch["hunks"] for patch in change["patches"] if patch["path"]}
     if not hunks:
         return {path: _recorded(evidence, oid, path) for path in _resolved(repo, oid)}
-    return {p: alignment.added(_recorded(evidence, oid, p), hunks[p]) for p in hunks}
+    return {p: alignment.select_added(_recorded(evidence, oid, p), hunks[p]) for p in hunks}
 
 
 def _recorded(evidence: Evidence, oid: str, path: str) -> dict[int, Author]:

@@ -95,7 +95,7 @@ def limit(commit: Commit, paths: Sequence[str]) -> bool:
     if not paths:
         return True
     commit["patches"] = [p for p in commit["patches"] if below(p["path"] or p["old"], paths)]
-    return bool(sums.patches(commit))
+    return bool(sums.list_patches(commit))
 
 
 def below(path: str, paths: Sequence[str]) -> bool:

@@ -111,7 +111,11 @@ def completed(repo: Repo, objects: Prefetched, commit: str, records: list[Record
     lacking = (record for record in records if record["lines"] is None)
     proved = [_proven(repo, objects, commit, record) for record in lacking]
     silent = [record for record in proved if record["lines"] is None]
-    return [*whole, *silent, *proven.alone([r for r in proved if r["lines"] is not None])]
+    return [
+        *whole,
+        *silent,
+        *proven.drop_contested_lines([r for r in proved if r["lines"] is not None]),
+    ]
 
 
 def touched(record: Record) -> set[str]:
@@ -137,7 +141,7 @@ def _proven(repo: Repo, objects: Prefetched, commit: str, record: Record) -> Rec
         return record
     if len(transcript) > _LARGEST:
         return record
-    return proven.recorded(record, transcript, contents)
+    return proven.add_proven_lines(record, transcript, contents)
 
 
 class Attested:

@@ -75,7 +75,7 @@ def periods(repo: Repo, reader: notes.Reader) -> Periods:
         shared = reader.read_note(repo.empty_tree) or b""
     except Error:
         shared = b""
-    known = recording.periods(recording.events(_read(repo) + decode_name(shared)))
+    known = recording.build_periods(recording.parse_lines(_read(repo) + decode_name(shared)))
     return known or _writers(repo)
 
 
@@ -107,12 +107,12 @@ def _read(repo: Repo) -> str:
 
 
 def _last(repo: Repo) -> tuple[str, str, int, str] | None:
-    events = recording.events(_read(repo))
+    events = recording.parse_lines(_read(repo))
     return events[-1] if events else None
 
 
 def _append(repo: Repo, events: list[tuple[str, str, int, str]]) -> None:
     path = repo.join_shared("recording")
-    data = _read(repo) + "".join(recording.line(*event) for event in events)
+    data = _read(repo) + "".join(recording.format_line(*event) for event in events)
     private.write_private(repo, path, data.encode("utf-8", "surrogateescape"))
     private.write_private(repo, repo.join_shared(UNSHARED), b"")

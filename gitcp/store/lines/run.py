@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 def begun(git: Git, options: Options) -> Callable[[], Blamed]:
     """Start git in the format asked for, or in `porcelain`; what is returned waits for it."""
-    running = _started(git, f"--{arguments.form(options) or 'porcelain'}", *options["given"])
+    running = _started(
+        git, f"--{arguments.choose_format(options) or 'porcelain'}", *options["given"]
+    )
     return lambda: porcelain.parse(_finished(running))
 
 

@@ -76,17 +76,17 @@ def lines(
         return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
     replayed = edits.replay(path, parent, reading=True)
     if not replayed.knows(now):
-        replayed.step(now, replay.PERSON, edit_lines.regains(evidence.BETWEEN))
-    numbers = enumerate(replayed.at(now, replay.PERSON), 1)
-    return {n: _author(repo, replayed.author(number)) for n, number in numbers}
+        replayed.add_step(now, replay.PERSON, edit_lines.regains(evidence.BETWEEN))
+    numbers = enumerate(replayed.find_numbers(now, replay.PERSON), 1)
+    return {n: _author(repo, replayed.get_author(number)) for n, number in numbers}
 
 
 def _alone(chain: Sequence[JournalLine], committed: str) -> Writer:
     """Who alone has written since a path had the blob that is committed; UNKNOWN for several."""
     writers: set[Writer] = set()
     for line in chain:
-        writers.add(entries.author(line))
-        if (entries.entry(line["after"]) or ("", ""))[1] == committed:
+        writers.add(entries.get_author(line))
+        if (entries.parse_entry(line["after"]) or ("", ""))[1] == committed:
             writers.clear()
     writers = writers or {replay.PERSON}
     return writers.pop() if len(writers) == 1 else replay.UNKNOWN
@@ -106,7 +106,7 @@ def brought(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
 def _looked(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
     """The journal with what a look at the path, and at what may have become it, would add."""
     aside = journal.Aside(repo)
-    unsettled = {line["path"] for line in entries.unsettled(aside.lines)}
+    unsettled = {line["path"] for line in entries.list_open_edits(aside.lines)}
     named = [path, *sorted(unsettled)[: journal.MANY]]
     try:
         look.paths(objects, aside, named, time.time_ns(), write=False)
@@ -118,7 +118,7 @@ def _looked(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
 def _author(repo: Repo, who: Writer) -> Author:
     session_id, turn_id, tool = who
     if not session_id:
-        return authors.nobody(turn_id)
+        return authors.build_nobody(turn_id)
     try:
         state = states.load(repo, ids.check_session_id(session_id)) or {}
     except Error:
@@ -131,4 +131,4 @@ def _author(repo: Repo, who: Writer) -> Author:
         "lines": None,
         "time": "",
     }
-    return authors.turn(record, turn_id, tool or None)
+    return authors.build_author(record, turn_id, tool or None)

@@ -193,7 +193,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
         "carried": trailers.read(encode_name(commit["message"])),
         "inherited": [],
     }
-    counts = phases.transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=rewriting(repo))[1]
+    counts = phases.find_transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=rewriting(repo))[1]
     if not counts:
         return conclusion
     _obey(repo, objects, commit, verdict if holds else None, conclusion)

@@ -63,7 +63,7 @@ def sessions(
     guests = [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
     lines = open_edits.for_commit(repo, objects, None if replay else changes, visitors, guests)
     if open_markers is None:
-        every = _with_writers(repo, every, changes, entries.writers(lines, changes))
+        every = _with_writers(repo, every, changes, entries.list_writers(lines, changes))
     is_here = open_edits.since_base(repo, parent)
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])

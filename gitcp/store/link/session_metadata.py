@@ -103,13 +103,15 @@ def task_files(
     for path, data in blobs.items():
         if path.endswith("/checkpoint.json"):
             agent = (parse_json(data) or {}).get("agent_id")
-            work = entries.written(credit.lines, agent) if isinstance(agent, str) else set()
+            work = (
+                entries.list_written_paths(credit.lines, agent) if isinstance(agent, str) else set()
+            )
             if work and not any(one in changes for one in work):
                 elsewhere.add(path.split("/")[0])
     there = {path: data for path, data in blobs.items() if path.split("/")[0] not in elsewhere}
 
     def written(agent_id: str) -> set[str]:
-        return entries.written(credit.lines, agent_id)
+        return entries.list_written_paths(credit.lines, agent_id)
 
     return there | tasks.ended(repo, objects, state, written, changes)
 

@@ -106,7 +106,7 @@ def _leave_foreign_lines(
     for path, entry in by_path.items() if credited else ():
         mine = written.get((path, entry["oid"] or ""))
         text = commit_changes.read_content(objects, entry["oid"]) if mine is not None else None
-        if mine is not None and text is not None and not line_evidence.binary(text):
+        if mine is not None and text is not None and not line_evidence.is_binary(text):
             lines = enumerate(text.split(b"\n"), 1)
             entry["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in mine)
 
@@ -171,7 +171,7 @@ def _rename(
 
 
 def _moves(gone: Mapping[str, str], come: Mapping[str, str], blob: Blob) -> dict[str, str]:
-    return moves.moves(gone, come, lambda oid: (blob(oid) or b"").split(b"\n"))
+    return moves.find_moves(gone, come, lambda oid: (blob(oid) or b"").split(b"\n"))
 
 
 def tell_how(record: Iterable[Recorded], changes: Changes) -> str:

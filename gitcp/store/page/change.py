@@ -147,5 +147,5 @@ def read_authors(
 def _writer(evidence: Evidence, entry: Entry) -> Writer:
     author = evidence.author(entry["oid"], entry["path"], entry["orig"], entry["content"])
     if author["who"] == "session":
-        return author, authors.label(author)
+        return author, authors.format_label(author)
     return author, decode_name(dict(entry["headers"]).get(b"author", b""))

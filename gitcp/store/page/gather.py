@@ -162,13 +162,13 @@ def lines(
     removers: Removers = {}
     for commit in ranges.commits(repo, objects, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
-        for patch in sums.patches(commit):
+        for patch in sums.list_patches(commit):
             row = shares.setdefault(patch["path"] or patch["old"], {})
-            for who, count in sums.added(commit, patch).items():
+            for who, count in sums.count_added(commit, patch).items():
                 key = who if isinstance(who, str) else who[2]
                 row[key] = row.get(key, 0) + count
         counted[commit["oid"]] = shares
-        took = [p["old"] for p in sums.patches(commit) if any(hunk[1] for hunk in p["hunks"])]
+        took = [p["old"] for p in sums.list_patches(commit) if any(hunk[1] for hunk in p["hunks"])]
         takers = _find_removers(commit, authors[commit["oid"]]) if took else set()
         for path in took:
             removers.setdefault(path, set()).update(takers)
@@ -176,7 +176,7 @@ def lines(
 
 
 def _find_removers(commit: Commit, author: str) -> set[tuple[str, str]]:
-    counts = sums.removed(commit)
+    counts = sums.count_removed(commit)
     who = {(kind, author) for kind, count in counts.items() if count and kind != "agent"}
     for metadata in [record["metadata"] for record in commit["records"] if counts["agent"]]:
         known = metadata.get("initial_attribution")

@@ -83,7 +83,7 @@ def count_lines(path: str) -> int:
     if not data.isascii():
         return -1
     data = data[: data.rfind(b"\n") + 1]  # a line that is still being written is no lack
-    return data.count(b"\n") - len(entries.load(data))
+    return data.count(b"\n") - len(entries.parse_lines(data))
 
 
 def mend_journal(repo: Repo, _: Objects, path: str) -> str:
@@ -95,7 +95,7 @@ def mend_journal(repo: Repo, _: Objects, path: str) -> str:
             return ""
         data = b"" if count < 0 else read_file(path, _MOST) or b""
         aside = move_aside(repo.common, path)
-        lines = [line for line in data.splitlines(True) if entries.load(line)]
+        lines = [line for line in data.splitlines(True) if entries.parse_lines(line)]
         if lines:
             private.write_private(repo, path, b"".join(lines))
     return f"kept {len(lines)} lines, moved it to '{aside}'"

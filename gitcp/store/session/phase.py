@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def step(state: State, event: str, *, files_touched: bool = True) -> tuple[str, ...]:
     """Take an event into the phase of a state; return the actions, done or still to do."""
     before = state.get("phase")
-    state["phase"], actions = phases.transition(before, event, files_touched=files_touched)
+    state["phase"], actions = phases.find_transition(before, event, files_touched=files_touched)
     if phases.CLEAR_ENDED_AT in actions:
         state.pop("ended_at", None)
     if phases.UPDATE_LAST_INTERACTION in actions:

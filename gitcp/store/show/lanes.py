@@ -55,21 +55,21 @@ def at_work(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list[Re
     """Each of the sessions that has work no commit has: {session_id, turns, calls, lines}, times
     in seconds since 1970, lines by author; last the person, whose calls are edits."""
     lines = journal.read(repo)
-    edits = entries.unsettled(lines)
+    edits = entries.list_open_edits(lines)
     changes = _changes(repo, objects, edits)
     credits = edit_lines.Edits(objects, lines).credit(changes).values()
-    authors = [entries.author(edit) for edit in edits]
+    authors = [entries.get_author(edit) for edit in edits]
     working = {author[:2] for author in authors}
     lanes = []
     for one in session_ids:
-        calls = [c for c in entries.calls(lines) if (one, c["turn"]) in working]
+        calls = [c for c in entries.list_calls(lines) if (one, c["turn"]) in working]
         own = [c for c in calls if c["session"] == one]
         edited = [(who[1], e) for who, e in zip(authors, edits, strict=True) if who[0] == one]
         if turns := _spans([*((c["turn"], c) for c in own), *edited]):
-            agent = attribution.attribution(one, credits)["lines_added"]["agent"]
+            agent = attribution.compute_attribution(one, credits)["lines_added"]["agent"]
             times = [call["at"] / 1e9 for call in own]
             lanes.append(_lane(one, turns, times, {"agent": agent}))
-    people = attribution.attribution("", credits)["lines_added"]
+    people = attribution.compute_attribution("", credits)["lines_added"]
     if lanes and (people["person"] or people["unknown"]):
         times = [e["at"] / 1e9 for who, e in zip(authors, edits, strict=True) if not who[0]]
         lanes.append(_lane("person", [], times, {**people, "agent": 0}))
@@ -83,7 +83,7 @@ def _lane(name: str, turns: object, calls: object, lines: dict[str, int]) -> Rec
 def _changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) -> Changes:
     """What the edits have made of HEAD's files."""
     head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
-    newest = {edit["path"]: entries.entry(edit["after"]) for edit in edits}
+    newest = {edit["path"]: entries.parse_entry(edit["after"]) for edit in edits}
     return {
         path: (*(head(path) or _ABSENT), *(entry or _ABSENT))
         for path, entry in newest.items()

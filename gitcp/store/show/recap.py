@@ -86,7 +86,7 @@ def _counted(repo: Repo, options: list[str]) -> Record:
     with Prefetched(repo) as objects:
         for commit in ranges.commits(repo, objects, (), (), options):
             sums.take(commit)
-    return sums.record()
+    return sums.build_record()
 
 
 def _open(repo: Repo, since: str) -> list[Record]:

@@ -61,7 +61,7 @@ class Replay:
         """The sums, where the last commit taken is the last of the history."""
         next(self._merges, None)  # git ends, and whether all went well is known
         self.survival.finish(self._files)
-        return self.survival.record()
+        return self.survival.build_record()
 
     def _log(self, *args: str) -> Iterator[bytes]:
         try:
@@ -114,7 +114,7 @@ class Replay:
         return dict(self._kept.get(oid, {}))
 
     def _changed(self, commit: Commit, files: Files) -> None:
-        rest = sums.unsaid(commit)
+        rest = sums.get_default_owner(commit)
         before = {patch["old"]: files.get(patch["old"], ("", "")) for patch in commit["patches"]}
         for patch in commit["patches"]:
             if patch["old"] != patch["path"]:
@@ -125,7 +125,7 @@ class Replay:
                 continue
             if patch["hunks"]:
                 known = commit["known"].get(path, {})
-                owners = self.survival.change(
+                owners = self.survival.replay_change(
                     owners, patch["hunks"], known, rest, lambda: _taker(commit)
                 )
             elif patch["oid"]:
@@ -157,5 +157,5 @@ def _number(oid: str) -> int:
 
 def _taker(commit: Commit) -> str:
     """Who removed lines of a commit, where it was one alone."""
-    takers = [who for who, count in sums.removed(commit).items() if count]
+    takers = [who for who, count in sums.count_removed(commit).items() if count]
     return takers[0] if len(takers) == 1 else "unknown"

@@ -218,6 +218,6 @@ def _limit(repo: Repo, result: Scan, theirs: Mapping[str, None]) -> None:
     ]
     most = repo.config.get_option("gitcp.max-file-size")
     total = repo.config.get_option("gitcp.max-untracked-size")
-    for path, reason in omission.excess(sizes, most, total):
+    for path, reason in omission.list_excess(sizes, most, total):
         del result.changes[path]
         result.omit(path, reason)

@@ -42,7 +42,7 @@ def decide(
     def survives(view: View) -> bool:
         return _survives(repo, objects, view, dirty)
 
-    verdict = stream_rules.decide(mode, current, alternatives, dirty, survives)
+    verdict = stream_rules.choose_stream(mode, current, alternatives, dirty, survives)
     if verdict["reason"] == stream_rules.UNREADABLE:
         notice.warn(f"'{verdict['ref']}': {stream_rules.UNREADABLE}")
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
@@ -58,7 +58,7 @@ def _collect_streams(
     """The streams that unsettled states of this worktree name, as far as tip or what is dirty
     concerns them: id -> (ref, their files)."""
     named: dict[str, tuple[str, Entries]] = {}
-    writers = entries.writers(journal.read(repo), dirty)
+    writers = entries.list_writers(journal.read(repo), dirty)
     near = markers.concerned(repo, writers | (shadow_refs.sessions(objects, tip) if tip else set()))
     elsewhere = [m for m in near if m["session_id"] != state["session_id"]]
     for marker in [*filter(lambda m: markers.is_home(repo, m), elsewhere), markers.marker(state)]:
@@ -135,7 +135,7 @@ def _survives(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry |
     for path, entry in (view["files"] or {}).items():
         if path in dirty:
             was, now = before(path), dirty[path]
-            if line_evidence.survives(
+            if line_evidence.is_change_left(
                 _blob(objects, was),
                 _blob(objects, entry),
                 _worktree(repo, objects, path, now),

@@ -129,7 +129,7 @@ def ended_apart(repo: Repo, objects: Objects, state: State) -> dict[str, bytes]:
     if not state.get("ended_tasks"):
         return {}
     lines = journal.read(repo)
-    return ended(repo, objects, state, lambda agent_id: entries.written(lines, agent_id))
+    return ended(repo, objects, state, lambda agent_id: entries.list_written_paths(lines, agent_id))
 
 
 def list_tasks(files: Iterable[str]) -> list[str]:

@@ -54,7 +54,7 @@ class Turn:
         since = int(self.base.get("at", 0)) if self.base else 0
         out = _committed(objects, self.base["head"] if self.base else self.head, self.head)
         wrote = self.work.written(since)
-        changed = stream_rules.changed(start, self.entries, out)
+        changed = stream_rules.list_changed_paths(start, self.entries, out)
         # What a call of an earlier turn wrote after that turn's end.
         unrecorded = {p for p in self.work.paths() if p not in recorded and self.work.present(p)}
         wrote |= unrecorded & set(self.entries)
@@ -69,7 +69,7 @@ class Turn:
     def end(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
         """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
         phase.clear_verdict(state)
-        state["over_limit"] = omission.over(self.scan.omitted)
+        state["over_limit"] = omission.find_limit_settings(self.scan.omitted)
         if not state["over_limit"]:
             del state["over_limit"]
         at = self.look.at

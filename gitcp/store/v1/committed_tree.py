@@ -60,7 +60,7 @@ class Checkpoint:
         if lines:
             stored = read_tree(self._objects, base).get(summary.LINES) if base else None
             known = summary.parse_json(self._objects.need(stored[1], "blob")) if stored else None
-            data = summary.dump_json(attribution.joined(known, lines))
+            data = summary.dump_json(attribution.join_entries(known, lines))
             edits[summary.LINES] = (BLOB, self._objects.write("blob", data))
         blob = self._objects.write("blob", summary.dump_json(summary.merge_metadata(old, new)))
         edits[summary.METADATA] = (BLOB, blob)

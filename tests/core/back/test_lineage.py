@@ -70,14 +70,14 @@ CASES: dict[str, tuple[str | None, list[Edit]]] = {
 def test_a_file_is_its_first_maker_s_whenever_its_content_comes_back(case: str) -> None:
     maker, edits = CASES[case]
     lines: list[JournalLine] = [
-        entries.edit("f", before, after, who, how, at)
+        entries.build_edit("f", before, after, who, how, at)
         for at, (before, after, who, how) in enumerate(edits)
     ]
     assert lineage.find_maker(lines) == maker
 
 
 def edit(at: int, before: Version, after: Version, who: Writer = S, how: str = "tool") -> Any:
-    return entries.edit("f", before, after, who, how, at)
+    return entries.build_edit("f", before, after, who, how, at)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ NOW = ("100644", "1" * 40)
 
 
 def edit(path: str, at: int) -> Any:
-    return entries.edit(path, None, NOW, PERSON, "between", at)
+    return entries.build_edit(path, None, NOW, PERSON, "between", at)
 
 
 def commit(name: str, *settled: str) -> Any:
@@ -43,8 +43,8 @@ def test_which_contents_the_paths_had_is_still_known_of_the_newest() -> None:
     more = [*once, edit("b", 2), HELD, *(commit(str(n), "b") for n in range(6))]
     left = cutting.cut_back(more, more)
     assert [line for line in left if "had" in line] == [{"had": {"a": [NOW[1]], "b": [NOW[1]]}}]
-    assert entries.had(left, "a", NOW) and not entries.had(left, "c", NOW)
-    assert not entries.had(left, "a", None)
+    assert entries.had_content(left, "a", NOW) and not entries.had_content(left, "c", NOW)
+    assert not entries.had_content(left, "a", None)
     many: list[Any] = [{"had": {"a": [f"{n:040x}" for n in range(cutting.CONTENTS)]}}, *more]
     [first, *_] = cutting.cut_back(many, many)
     assert sum(map(len, first["had"].values())) == cutting.CONTENTS
@@ -80,15 +80,15 @@ def test_very_many_paths_stay_as_one_line_while_one_is_unsettled() -> None:
 
 def test_since_when_nothing_is_cut_is_marked_with_the_turns_that_began_before() -> None:
     def by(turn: str, at: int) -> Any:
-        return entries.edit("a", None, NOW, ("s", turn, f"{turn}-{at}"), "tool", at)
+        return entries.build_edit("a", None, NOW, ("s", turn, f"{turn}-{at}"), "tool", at)
 
     turn = [by("t1", 1), commit("0", "a"), by("t1", 2), *(commit(str(n), "a") for n in range(1, 4))]
-    assert cutting.since_cut(turn) == (turn, set())
+    assert cutting.find_since_cut(turn) == (turn, set())
     once = cutting.cut_back([*turn, by("t2", 3)], [])
-    whole, parted = cutting.since_cut(once)
+    whole, parted = cutting.find_since_cut(once)
     assert (whole[0], whole[-1], parted) == (by("t1", 2), by("t2", 3), {"t1"})
     later = [*once, by("t1", 4), by("t2", 5), *(commit(str(n), "a") for n in range(4, 7))]
-    whole, parted = cutting.since_cut(cutting.cut_back([*later, by("t2", 6)], []))
+    whole, parted = cutting.find_since_cut(cutting.cut_back([*later, by("t2", 6)], []))
     assert [line["at"] for line in whole if "at" in line] == [3, 4, 5, 6]
     assert parted == {"t1"}, "its first edit is gone since the first time"
-    assert cutting.since_cut([{"had": {}}, by("t1", 1)]) == ([], set())
+    assert cutting.find_since_cut([{"had": {}}, by("t1", 1)]) == ([], set())

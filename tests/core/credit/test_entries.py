@@ -20,7 +20,7 @@ CUTS = st.tuples(LINES, st.integers(0, 200))
 
 @given(st.lists(CUTS))
 def test_lines_that_were_cut_short_take_no_other_with_them(lines: list[tuple[dict, int]]) -> None:  # type: ignore[type-arg]
-    texts = [entries.dump(line)[: cut or None].rstrip(b"\n") for line, cut in lines]
+    texts = [entries.dump_line(line)[: cut or None].rstrip(b"\n") for line, cut in lines]
     whole = []
     for text in texts:
         try:
@@ -28,28 +28,30 @@ def test_lines_that_were_cut_short_take_no_other_with_them(lines: list[tuple[dic
         except ValueError:
             continue
     kept = [line for line in whole if isinstance(line, dict) and "path" in line]
-    assert [line for line in entries.load(b"\n".join(texts)) if "path" in line] == kept
+    assert [line for line in entries.parse_lines(b"\n".join(texts)) if "path" in line] == kept
 
 
 def test_a_line_that_holds_two_is_none() -> None:
-    good = entries.dump({"path": "a", "at": 1})
+    good = entries.dump_line({"path": "a", "at": 1})
     assert (
-        entries.load(good + b'{"path":"b","at":2},{"path":"c","at":3}\n' + good)
+        entries.parse_lines(good + b'{"path":"b","at":2},{"path":"c","at":3}\n' + good)
         == [{"path": "a", "at": 1}] * 2
     )
 
 
 def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
     lines: list[JournalLine] = [
-        entries.edit("a", None, ("100644", "1" * 40), entries.PERSON, "between", 1),
+        entries.build_edit("a", None, ("100644", "1" * 40), entries.PERSON, "between", 1),
         {"commit": "c" * 40, "settled": ["a", "b"]},
-        entries.edit("a", ("100644", "1" * 40), ("100644", "2" * 40), entries.PERSON, "between", 2),
-        entries.edit("b", None, ("100644", "3" * 40), entries.PERSON, "between", 3),
+        entries.build_edit(
+            "a", ("100644", "1" * 40), ("100644", "2" * 40), entries.PERSON, "between", 2
+        ),
+        entries.build_edit("b", None, ("100644", "3" * 40), entries.PERSON, "between", 3),
         {"commit": "d" * 40, "settled": ["b"]},
-        entries.edit("b", ("100644", "3" * 40), None, entries.PERSON, "between", 4),
+        entries.build_edit("b", ("100644", "3" * 40), None, entries.PERSON, "between", 4),
         {"commit": "e" * 40, "settled": ["b"]},
     ]
-    assert entries.settled(lines) == {("a", "1" * 40), ("b", "3" * 40)}
+    assert entries.list_settled_contents(lines) == {("a", "1" * 40), ("b", "3" * 40)}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_what_a_commit_took_as_it_stood_is_told_by_path_and_content() -> None:
 def test_the_cause_of_an_edit_is_the_call_it_went_through(
     line: dict[str, object], expected: tuple[str, str, str]
 ) -> None:
-    assert entries.cause(line) == expected
+    assert entries.get_cause(line) == expected
 
 
 @pytest.mark.parametrize(

@@ -47,4 +47,4 @@ CASES: dict[str, tuple[dict[str, Any], bytes, bytes, tuple[bytes, bytes] | None]
 @pytest.mark.parametrize("case", CASES)
 def test_what_a_call_found_and_left(case: str) -> None:
     call, before, now, expected = CASES[case]
-    assert file_edits.found_and_left(call, before, now) == expected
+    assert file_edits.derive_contents(call, before, now) == expected

@@ -42,6 +42,6 @@ CASES: dict[str, tuple[list[dict[str, Any]], Has]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_journal_tells_what_a_stream_has(name: str) -> None:
     lines, want = CASES[name]
-    recorded = entries.recorded(lines, "s")
+    recorded = entries.map_recorded_files(lines, "s")
     has = {stream: files if files is None else sorted(files) for stream, files in recorded.items()}
     assert has == want

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide.orphan_rules import surplus
+from gitcp.core.decide.orphan_rules import choose_surplus
 
 SIZES = {"old": 10, "middle": 20, "new": 30, "at work": 40}
 SETTLED = ["old", "middle", "new"]
@@ -24,8 +24,8 @@ SETTLED = ["old", "middle", "new"]
 def test_the_oldest_settled_sessions_give_way_until_the_rest_fits(
     ceiling: int, going: list[str]
 ) -> None:
-    assert surplus(SIZES, SETTLED, ceiling) == going
+    assert choose_surplus(SIZES, SETTLED, ceiling) == going
 
 
 def test_a_session_without_edits_gives_nothing() -> None:
-    assert surplus({"a": 5, "b": 0}, ["b", "a"], 1) == ["a"]
+    assert choose_surplus({"a": 5, "b": 0}, ["b", "a"], 1) == ["a"]

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from gitcp.core.decide.line_evidence import (
-    added,
-    binary,
-    contained,
-    includes,
-    shared,
-    significant,
-    survives,
+    find_added_lines,
+    has_enough_in_common,
+    holds_change,
+    is_binary,
+    is_change_left,
+    is_contained,
+    select_significant,
 )
 
 LONG = [f"a line that says something {n}".encode() for n in range(4)]
@@ -36,7 +36,7 @@ def text(*lines: bytes) -> bytes:
 def test_added_lines_are_a_set_without_blanks_order_or_line_endings(
     a: bytes | None, b: bytes | None, want: set[bytes]
 ) -> None:
-    assert added(a, b) == want
+    assert find_added_lines(a, b) == want
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_added_lines_are_a_set_without_blanks_order_or_line_endings(
     [(b"123456789", False), (b"1234567890", True), (b"  123456789  ", False), (b"\t}", False)],
 )
 def test_a_significant_line_has_ten_bytes_when_trimmed(line: bytes, counts: bool) -> None:
-    assert bool(significant({line})) is counts
+    assert bool(select_significant({line})) is counts
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_significant_line_has_ten_bytes_when_trimmed(line: bytes, counts: bool
 def test_containment_needs_a_line_and_all_of_them(
     some: set[bytes], record: set[bytes], want: bool
 ) -> None:
-    assert contained(some, record) is want
+    assert is_contained(some, record) is want
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_containment_needs_a_line_and_all_of_them(
 def test_two_significant_lines_in_common_or_one_where_a_side_has_only_one(
     a: list[bytes], b: list[bytes], want: bool
 ) -> None:
-    assert shared(set(a), set(b)) is want
-    assert shared(set(b), set(a)) is want
+    assert has_enough_in_common(set(a), set(b)) is want
+    assert has_enough_in_common(set(b), set(a)) is want
 
 
 def test_a_nul_among_the_first_bytes_is_binary() -> None:
-    assert binary(b"a\0b")
-    assert not binary(b"a" * 8000 + b"\0")
+    assert is_binary(b"a\0b")
+    assert not is_binary(b"a" * 8000 + b"\0")
 
 
 BASE = text(b"one", b"two", b"three")
@@ -124,8 +124,8 @@ SURVIVAL = [
 def test_what_the_agent_did_survives_or_not(
     base: bytes | None, tip: bytes | None, worktree: bytes | None, exact: bool, fuzzy: bool
 ) -> None:
-    assert survives(base, tip, worktree, "exact") is exact
-    assert survives(base, tip, worktree, "fuzzy") is fuzzy
+    assert is_change_left(base, tip, worktree, "exact") is exact
+    assert is_change_left(base, tip, worktree, "fuzzy") is fuzzy
 
 
 INCLUDED = [
@@ -147,4 +147,4 @@ def test_a_text_includes_a_change_with_all_its_lines(
     row: tuple[str, bytes, bytes, bytes, bool],
 ) -> None:
     _, whole, base, tip, want = row
-    assert includes(whole, base, tip) == want
+    assert holds_change(whole, base, tip) == want

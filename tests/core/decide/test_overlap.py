@@ -4,7 +4,7 @@ from hashlib import sha1
 
 import pytest
 
-from gitcp.core.decide.overlap import match, overlap
+from gitcp.core.decide.overlap import find_overlap, match
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def change(old: bytes | None, new: bytes | None, modes: tuple[str, str] = (FILE,
 
 
 def verdict(entry: Recorded, staged: Staged) -> bool:
-    return bool(overlap(entry, staged, STORE.get)[0])
+    return bool(find_overlap(entry, staged, STORE.get)[0])
 
 
 def away(data: bytes | None, mode: str = FILE) -> Recorded:
@@ -148,7 +148,7 @@ def test_a_commit_overlaps_with_a_record_or_not(
 
 def test_content_that_cannot_be_read_does_not_link() -> None:
     staged = change(None, text("a", "b"))
-    assert overlap(entry(AGENT), staged, lambda _: None) == (
+    assert find_overlap(entry(AGENT), staged, lambda _: None) == (
         frozenset(),
         "the recorded content cannot be read",
     )
@@ -165,7 +165,7 @@ def test_content_is_asked_for_only_where_names_do_not_decide() -> None:
         (entry(b"m", mode=MODULE), change(None, b"n", (MODULE, MODULE))),
         (away(P, EXEC), change(P, P, (FILE, EXEC))),
     ]:
-        overlap(recorded, staged, never)
+        find_overlap(recorded, staged, never)
 
 
 def test_paths_are_named_with_reasons_also_for_those_that_do_not_count() -> None:

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from gitcp.core.decide.phases import REWRITING, transition
+from gitcp.core.decide.phases import REWRITING, find_transition
 
 LI = "update-last-interaction"
 CLEAR = "clear-ended-at"
@@ -41,17 +41,17 @@ EVENTS = ["turn-start", "turn-end", "git-commit", "session-start", "session-end"
 def test_the_table_of_the_state_machine(
     phase: str, event: str, rewriting: bool, files: bool, then: str, actions: tuple[str, ...]
 ) -> None:
-    got = transition(phase, event, rewriting=rewriting, files_touched=files)
+    got = find_transition(phase, event, rewriting=rewriting, files_touched=files)
     assert got == (then, actions)
 
 
 @pytest.mark.parametrize(("phase", "event"), [*product(["idle", "active", "ended"], EVENTS)])
 def test_the_flags_matter_to_commits_only(phase: str, event: str) -> None:
     if event == "git-commit":
-        assert transition(phase, event, rewriting=True) == (phase, ())
+        assert find_transition(phase, event, rewriting=True) == (phase, ())
         return
     flags = product([False, True], [False, True])
-    assert len({transition(phase, event, rewriting=r, files_touched=f) for r, f in flags}) == 1
+    assert len({find_transition(phase, event, rewriting=r, files_touched=f) for r, f in flags}) == 1
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -62,12 +62,12 @@ def test_the_flags_matter_to_commits_only(phase: str, event: str) -> None:
 def test_a_phase_of_another_writer_is_read_as_one_of_ours(
     stored: str | None, read: str, event: str
 ) -> None:
-    assert transition(stored, event) == transition(read, event)
+    assert find_transition(stored, event) == find_transition(read, event)
 
 
 @pytest.mark.parametrize("phase", ["idle", "active", "ended"])
 def test_an_unknown_event_changes_nothing(phase: str) -> None:
-    assert transition(phase, "compact") == (phase, ())
+    assert find_transition(phase, "compact") == (phase, ())
 
 
 def test_a_merge_a_revert_and_a_bisect_commit_like_any_other() -> None:

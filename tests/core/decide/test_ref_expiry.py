@@ -28,7 +28,7 @@ GIVEN = [ref("s/10", 5), ref("s/9", 5), ref("t/1", 9), ref("s/2", 2)]
 def test_the_newest_of_each_directory_and_the_young_are_kept(
     keep: int, before: int, refs: list[str]
 ) -> None:
-    assert [r["ref"] for r in orphan_rules.expired(GIVEN, keep, before)] == refs
+    assert [r["ref"] for r in orphan_rules.list_expired(GIVEN, keep, before)] == refs
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_the_newest_of_each_directory_and_the_young_are_kept(
     ],
 )
 def test_only_temporary_data_of_ours_may_be_deleted(name: str, ours: bool) -> None:
-    assert orphan_rules.deletable(name) is ours
+    assert orphan_rules.is_deletable(name) is ours

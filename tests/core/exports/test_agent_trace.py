@@ -11,7 +11,7 @@ from gitcp.core.exports import agent_trace
 from gitcp.core.lines import authors
 from tests.core.exports.test_git_ai import COMMIT, wrote
 
-LINES = {"a.py": {1: wrote(), 2: wrote(turn="t2", tool=None), 3: authors.nobody("person")}}
+LINES = {"a.py": {1: wrote(), 2: wrote(turn="t2", tool=None), 3: authors.build_nobody("person")}}
 
 
 def test_a_record_says_revision_time_tool_and_whose_the_lines_are() -> None:
@@ -62,7 +62,7 @@ def test_a_model_of_an_unknown_provider_is_not_guessed() -> None:
 
 
 def test_a_commit_without_a_sessions_line_has_no_record() -> None:
-    assert agent_trace.record(COMMIT, "", {"a": {1: authors.nobody("unknown")}}, "1") is None
+    assert agent_trace.record(COMMIT, "", {"a": {1: authors.build_nobody("unknown")}}, "1") is None
     assert agent_trace.record(COMMIT, "", {"latin\udce9": {1: wrote()}}, "1") is None
 
 

@@ -20,7 +20,7 @@ COMMIT = "f" * 40
 def wrote(
     session: str = "s1", turn: str = "t1", tool: str | None = "u1", model: str = "claude-opus-4"
 ) -> Author:
-    author = authors.nobody("session")
+    author = authors.build_nobody("session")
     author |= {"session_id": session, "agent": "Claude Code", "model": model}
     author |= {"turn_id": turn, "tool_use_id": tool, "checkpoint_id": "a1b2c3d4e5f6"}
     return author
@@ -31,7 +31,7 @@ def digits(text: str) -> str:
 
 
 def test_a_log_has_a_path_its_keys_with_ranges_a_divider_and_json() -> None:
-    lines = {"a b.py": {1: wrote(), 2: wrote(), 4: wrote(), 5: authors.nobody("person")}}
+    lines = {"a b.py": {1: wrote(), 2: wrote(), 4: wrote(), 5: authors.build_nobody("person")}}
     text = git_ai.dump(git_ai.log(COMMIT, lines, "A <a@x>"))
     key = f"s_{digits('claude:s1')}::t_{digits('s1' + chr(0) + 'u1')}"
     head, tail = text.split("\n---\n")
@@ -78,12 +78,12 @@ def test_keys_of_before_version_1_4_are_read_and_of_persons_no_session_is_named(
     read = git_ai.load(f"{rows}\n---\n{json.dumps(metadata)}")
     assert read is not None
     assert read_authors(read, "x") == {1: ("old", ""), 2: ("old", "")}
-    assert git_ai.authors(read, COMMIT, "x")[3] == authors.nobody("person")
+    assert git_ai.authors(read, COMMIT, "x")[3] == authors.build_nobody("person")
     assert 4 not in git_ai.authors(read, COMMIT, "x")
 
 
 def test_a_persons_lines_alone_make_no_log() -> None:
-    assert git_ai.dump(git_ai.log(COMMIT, {"x": {1: authors.nobody("person")}})) == ""
+    assert git_ai.dump(git_ai.log(COMMIT, {"x": {1: authors.build_nobody("person")}})) == ""
 
 
 @pytest.mark.parametrize("path", ['q"uote', "two\nlines", "latin\udce9", "", "cr\r"])

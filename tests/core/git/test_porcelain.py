@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitcp.core.decide.omission import excess
+from gitcp.core.decide.omission import list_excess
 from gitcp.core.git.porcelain import list_unreadable, parse_status
 
 A, B = "a" * 40, "b" * 40
@@ -75,5 +75,5 @@ def test_warnings_tell_what_git_could_not_see() -> None:
 def test_the_small_files_fit_in_the_budget(
     files: list[tuple[str, int]], left_out: dict[str, str]
 ) -> None:
-    assert dict(excess(files, 10, 17)) == left_out
-    assert dict(excess(reversed(files), 10, 17)) == left_out
+    assert dict(list_excess(files, 10, 17)) == left_out
+    assert dict(list_excess(reversed(files), 10, 17)) == left_out

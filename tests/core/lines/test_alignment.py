@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitcp.core.lines import alignment
-from gitcp.core.lines.authors import nobody
+from gitcp.core.lines.authors import build_nobody
 
 if TYPE_CHECKING:
     from gitcp.core.lines.authors import Author
@@ -16,13 +16,13 @@ FILE = ["a", "}", "b", "}", "c", "}"]
 
 
 def by(session: str) -> Author:
-    return {**nobody("session"), "session_id": session} if session else nobody("person")
+    return {**build_nobody("session"), "session_id": session} if session else build_nobody("person")
 
 
 def align(decided: dict[int, str], *added: tuple[int, int]) -> dict[int, str]:
     hunks = [(0, 0, first, count) for first, count in added]
     authors = {line: by(session) for line, session in decided.items()}
-    lines = alignment.aligned(authors, hunks, lambda: [line.encode() for line in FILE])
+    lines = alignment.align_authors(authors, hunks, lambda: [line.encode() for line in FILE])
     return {line: author["session_id"] for line, author in lines.items()}
 
 
@@ -50,6 +50,6 @@ def test_the_file_is_read_only_where_there_is_a_line_to_name_and_one_to_spare() 
         raise AssertionError
 
     one = {3: by("s"), 4: by("s")}
-    assert alignment.aligned(one, [(2, 0, 3, 2)], unread) == one
-    assert alignment.aligned(one, [(2, 0, 3, 3)], unread) == one
-    assert alignment.aligned({}, [(2, 0, 3, 3)], unread) == {}
+    assert alignment.align_authors(one, [(2, 0, 3, 2)], unread) == one
+    assert alignment.align_authors(one, [(2, 0, 3, 3)], unread) == one
+    assert alignment.align_authors({}, [(2, 0, 3, 3)], unread) == {}

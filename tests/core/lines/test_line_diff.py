@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitcp.core.lines import line_diff
-from gitcp.core.lines.line_diff import changed, lines
+from gitcp.core.lines.line_diff import find_changed_lines, split_lines
 
 
 def text(letters: str) -> list[bytes]:
@@ -16,7 +16,7 @@ def text(letters: str) -> list[bytes]:
 
 def lost(a: list[bytes], b: list[bytes]) -> tuple[list[bytes], list[bytes]]:
     """The lines that b has lost, and those that a has not."""
-    removed, added = changed(a, b)
+    removed, added = find_changed_lines(a, b)
     return [a[i] for i in removed], [b[j] for j in added]
 
 
@@ -33,7 +33,7 @@ def lost(a: list[bytes], b: list[bytes]) -> tuple[list[bytes], list[bytes]]:
     ],
 )
 def test_a_line_counts_with_or_without_its_newline(data: bytes | None, want: list[bytes]) -> None:
-    assert lines(data) == want
+    assert split_lines(data) == want
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_the_books_balance_and_nothing_is_matched_twice(a: list[bytes], b: list[
 
 @given(TEXTS, TEXTS)
 def test_a_small_rest_is_matched_exactly(a: list[bytes], b: list[bytes]) -> None:
-    paired = line_diff._exactly(a, b, list(range(len(a))), list(range(len(b))))
+    paired = line_diff._pair_exactly(a, b, list(range(len(a))), list(range(len(b))))
     assert len(paired) == longest(a, b)
     assert all(a[i] == b[j] for i, j in paired)
     assert paired == sorted(paired)
@@ -88,15 +88,15 @@ def test_a_small_rest_is_matched_exactly(a: list[bytes], b: list[bytes]) -> None
 
 def test_of_much_that_is_unlike_the_longest_part_in_order_is_the_same() -> None:
     a = [b"%d" % n for n in range(300)]
-    assert changed(a, [a[-1], *a[1:-1], a[0]]) == ([0, 299], [0, 299])
-    assert changed(a, a[150:] + a[:150] + a[:1]) == ([*range(150)], [*range(150, 301)])
+    assert find_changed_lines(a, [a[-1], *a[1:-1], a[0]]) == ([0, 299], [0, 299])
+    assert find_changed_lines(a, a[150:] + a[:150] + a[:1]) == ([*range(150)], [*range(150, 301)])
 
 
 def test_a_line_that_both_have_once_comes_before_those_that_repeat() -> None:
     tail = [b"%d" % n for n in range(300)]
     a = [b"once", b"}", b"}", b"}", *tail, b"end", b"last"]
     b = [b"}", b"}", b"}", b"once", *tail, b"last", b"end"]
-    removed, added = changed(a, b)
+    removed, added = find_changed_lines(a, b)
     assert removed[:3] == [1, 2, 3] and added[:3] == [0, 1, 2]
 
 
@@ -114,14 +114,14 @@ def test_a_huge_file_takes_a_bounded_number_of_looks(
         "edited": [x if i % 10 else b"new" for i, x in enumerate(a)],
     }[name]
     looks = 0
-    trimmed = line_diff._trimmed
+    trimmed = line_diff._pair_ends
 
     def count(x: Any, y: Any, old: list[int], new: list[int]) -> Any:
         nonlocal looks
         looks += len(old) + len(new)
         return trimmed(x, y, old, new)
 
-    monkeypatch.setattr(line_diff, "_trimmed", count)
+    monkeypatch.setattr(line_diff, "_pair_ends", count)
     removed, added = lost(a, b)
     assert sorted(a + added) == sorted(b + removed)
     assert looks <= (line_diff.EFFORT + 2) * 2 * n
@@ -130,7 +130,7 @@ def test_a_huge_file_takes_a_bounded_number_of_looks(
 @given(st.permutations(range(9)), st.permutations(range(9)))
 def test_anchors_are_as_many_as_keep_their_order(first: list[int], two: list[int]) -> None:
     a, b = [[b"%d" % n for n in numbers] for numbers in (first, two)]
-    anchors = line_diff._anchors(a, b)
+    anchors = line_diff._pair_anchors(a, b)
     assert len(anchors) == longest(a, b)
     assert all(a[i] == b[j] for i, j in anchors)
     assert anchors == sorted(anchors) and len({j for _, j in anchors}) == len(anchors)

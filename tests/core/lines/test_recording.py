@@ -32,7 +32,7 @@ ME, YOU = "me@example.com", "you@example.com"
 def test_a_clone_records_from_a_line_that_says_so_to_the_next(
     events: list[tuple[str, str, int, str]], want: dict[str, list[tuple[int, int | None]]]
 ) -> None:
-    assert recording.periods(events) == want
+    assert recording.build_periods(events) == want
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ def test_a_moment_is_recorded_within_a_period_of_its_mail(
 
 
 def test_a_line_is_read_as_it_is_written_and_others_are_passed_over() -> None:
-    text = recording.line("a1b2", BEGUN, 10, ME) + "Entire-Checkpoint: a1b2c3d4e5f6\nodd\n"
-    assert recording.events(text) == [("a1b2", BEGUN, 10, ME)]
-    assert recording.events(f"{recording.KEY}: a1b2 begun {'9' * 20} {ME}") == []
+    text = recording.format_line("a1b2", BEGUN, 10, ME) + "Entire-Checkpoint: a1b2c3d4e5f6\nodd\n"
+    assert recording.parse_lines(text) == [("a1b2", BEGUN, 10, ME)]
+    assert recording.parse_lines(f"{recording.KEY}: a1b2 begun {'9' * 20} {ME}") == []
 
 
 ANYBODY = "A <a@example.com>"
@@ -69,4 +69,4 @@ ANYBODY = "A <a@example.com>"
 def test_an_agent_is_attested_by_the_author_or_a_trailer(
     author: str, trailer: str, agent: str
 ) -> None:
-    assert recording.attested(author, f"fix\n\n{trailer}\n".encode()) == agent
+    assert recording.find_attested_agent(author, f"fix\n\n{trailer}\n".encode()) == agent

@@ -22,7 +22,7 @@ B: Writer = ("session-b", "turn-2", "tool-2")
 def replayed(first: Version, steps: Iterable[tuple[Version, Writer]]) -> replay.Replay:
     lines = replay.Replay(first)
     for step in steps:
-        lines.step(*step)
+        lines.add_step(*step)
     return lines
 
 
@@ -34,7 +34,7 @@ def version(text: str) -> Version:
 def authors(first: str, *steps: tuple[str, Writer], at: str | None = None) -> str:
     """The author of each line at the end: a, b, p(erson), u(nknown), - for one of before."""
     lines = replayed(version(first), [(version(text), who) for text, who in steps])
-    now = lines.numbers if at is None else lines.at(version(at), PERSON)
+    now = lines.numbers if at is None else lines.find_numbers(version(at), PERSON)
     names = {A: "a", B: "b", PERSON: "p", UNKNOWN: "u"}
     return "".join(names[lines.authors[n]] if n in lines.authors else "-" for n in now)
 
@@ -59,8 +59,8 @@ def test_what_was_there_before_brings_its_authors_back() -> None:
 
 def test_what_returns_in_part_regains_its_authors_where_it_was_restored() -> None:
     lines = replayed(version("x"), [(version("xab"), A), (version("x"), B)])
-    lines.step(version("xcb"), UNKNOWN, regains=replay.every)
-    assert [lines.author(n) for n in lines.numbers] == [UNKNOWN, UNKNOWN, A]
+    lines.add_step(version("xcb"), UNKNOWN, regains=replay.accepts_any_line)
+    assert [lines.get_author(n) for n in lines.numbers] == [UNKNOWN, UNKNOWN, A]
     assert not set(lines.numbers) & set(lines.takers)
 
 
@@ -69,41 +69,41 @@ def test_a_line_that_went_is_its_authors_again_where_a_stash_has_kept_it(
     stashed: bool, who: Writer
 ) -> None:
     lines = replayed(version("x"), [(version("xab"), A)])
-    lines.step(version("x"), PERSON, is_kept=stashed)
-    lines.step(version("xcb"), PERSON, regains=lambda line: True)
-    assert [lines.author(n) for n in lines.numbers] == [UNKNOWN, PERSON, who]
+    lines.add_step(version("x"), PERSON, is_kept=stashed)
+    lines.add_step(version("xcb"), PERSON, regains=lambda line: True)
+    assert [lines.get_author(n) for n in lines.numbers] == [UNKNOWN, PERSON, who]
 
 
 def test_what_a_session_types_that_another_had_typed_is_its_own() -> None:
     lines = replayed(version("x"), [(version("xa"), A), (version("x"), PERSON)])
-    lines.step(version("xab"), B, regains=lambda line: True)
-    assert [lines.author(n) for n in lines.numbers][1:] == [B, B]
+    lines.add_step(version("xab"), B, regains=lambda line: True)
+    assert [lines.get_author(n) for n in lines.numbers][1:] == [B, B]
 
 
 @pytest.mark.parametrize("who", [PERSON, B])
 def test_a_line_that_only_moves_keeps_its_author_and_goes_by_who_moved_it(who: Writer) -> None:
     lines = replay.Replay(version("axyz"), lambda: {0: A})
-    lines.step(version("xyzpa"), who, regains=lambda line: True)
-    assert [lines.author(n) for n in lines.numbers][3:] == [who, A]
-    part = attribution.of_path(lines, [version("axyz")], version("xyzpa"))
+    lines.add_step(version("xyzpa"), who, regains=lambda line: True)
+    assert [lines.get_author(n) for n in lines.numbers][3:] == [who, A]
+    part = attribution.credit_path(lines, [version("axyz")], version("xyzpa"))
     assert part["added"] == [(4, who), (5, A)] and part["removed"] == [who]
 
 
 def test_a_line_that_is_only_indented_goes_by_who_indented_it() -> None:
     parent, now = (Version(name, [b"stays", name.encode()]) for name in ("old line", "  old line"))
     lines = replayed(parent, [(now, B)])
-    part = attribution.of_path(lines, [parent], now)
+    part = attribution.credit_path(lines, [parent], now)
     assert part["added"] == [(2, UNKNOWN)] and part["removed"] == [B]
-    assert lines.taker(0, PERSON) == PERSON, "it stands as it was"
+    assert lines.get_taker(0, PERSON) == PERSON, "it stands as it was"
 
 
 def test_who_wrote_the_first_content_is_asked_where_it_matters_and_once() -> None:
     asked: list[int] = []
     lines = replay.Replay(version("xyz"), lambda: {asked.append(1) or 0: A})  # type: ignore[func-returns-value]
-    lines.step(version("xyzp"), PERSON, regains=replay.every)
-    attribution.of_path(lines, [version("xyz")], version("xyzp"))
+    lines.add_step(version("xyzp"), PERSON, regains=replay.accepts_any_line)
+    attribution.credit_path(lines, [version("xyz")], version("xyzp"))
     assert not asked
-    assert [lines.author(n) for n in (0, 1, 0)] == [A, UNKNOWN, A] and asked == [1]
+    assert [lines.get_author(n) for n in (0, 1, 0)] == [A, UNKNOWN, A] and asked == [1]
 
 
 def test_half_of_a_content_has_the_authors_of_the_whole() -> None:
@@ -158,12 +158,12 @@ def test_authors_and_sums_are_those_of_the_oracle(
                     taken[line] = who
             if what != "cut":
                 truth.insert(at, (b"line %d" % next(fresh), who))
-        lines.step(Version(f"step {step}", [line for line, _ in truth]), who)
+        lines.add_step(Version(f"step {step}", [line for line, _ in truth]), who)
     committed = Version(f"step {len(edits) - 1}" if edits else "parent", [x for x, _ in truth])
-    credit = attribution.of_path(lines, [parent], committed)
+    credit = attribution.credit_path(lines, [parent], committed)
     assert credit["added"] == [(n, who) for n, (_, who) in enumerate(truth, 1) if who]
     assert sorted(credit["removed"]) == sorted(taken.values())
-    sums = [attribution.attribution(sid, [credit]) for sid in ("session-a", "session-b")]
+    sums = [attribution.compute_attribution(sid, [credit]) for sid in ("session-a", "session-b")]
     for key in ("lines_added", "lines_removed"):
         one, two = (told[key] for told in sums)
         assert (one["agent"], one["others"]) == (two["others"], two["agent"])

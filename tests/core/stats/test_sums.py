@@ -44,9 +44,9 @@ def commit(*records: Record, linked: bool = True, added: int = 10, parents: int 
         "message": b"",
         "patches": [patch],
         "linked": linked,
-        "unsaid": authors.nobody("unknown" if linked else "person"),
+        "unsaid": authors.build_nobody("unknown" if linked else "person"),
         "records": records,
-        "known": {"f": authors.of_blob(records, "f", "0", lambda _: None, lambda *_: None)},
+        "known": {"f": authors.credit_blob(records, "f", "0", lambda _: None, lambda *_: None)},
     }
 
 
@@ -54,7 +54,7 @@ def summed(*commits: Commit) -> dict[str, Any]:
     made = sums.Sums()
     for one in commits:
         made.take(one)
-    return made.record()
+    return made.build_record()
 
 
 def test_a_commit_without_a_checkpoint_is_a_persons() -> None:
