@@ -26,7 +26,7 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Move the session's home, and say what it left where it was."""
     from gitcp import context
-    from gitcp.core.render.spans import many
+    from gitcp.core.render.spans import count_noun
     from gitcp.repo import Repo
     from gitcp.store.turn import adopt
 
@@ -43,6 +43,6 @@ def run(argv: Sequence[str]) -> int:
         print(cli.printable(f"session {record['session_id']} goes on here, from {record['from']}"))
     for place in record["left"]:
         where = place["worktree"] or "a worktree that is gone"
-        what = many(len(place["files"]), "file")
+        what = count_noun(len(place["files"]), "file")
         print(cli.printable(f"  left in {where}: {what} that no commit has"))
     return OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.console import cli
 from gitcp.console.options import JSON, value
-from gitcp.core.render.spans import many
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
@@ -41,7 +41,10 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _lines(record: Record) -> Iterator[str]:
-    commits, rules = many(record["commits"], "commit"), many(len(record["rules"]), "rule")
+    commits, rules = (
+        count_noun(record["commits"], "commit"),
+        count_noun(len(record["rules"]), "rule"),
+    )
     yield f"{record['verdict']}: {commits}, {rules} of '{record['target']}'"
     for reason in record["reasons"]:
         where = f"{reason['commit'][:12]} " if reason["commit"] else ""

@@ -40,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
 
 def script(shell: str) -> str:
     """The completions for bash, zsh or fish."""
-    return completion.script(shell, commands.NAMES)
+    return completion.format_script(shell, commands.NAMES)
 
 
 def rows(name: str) -> Rows:
@@ -57,14 +57,14 @@ def rows(name: str) -> Rows:
 
 def _candidates(words: Sequence[str]) -> Candidates:
     """What may stand for the last of the words, each with what it is."""
-    command, *rest = completion.split(words) or [""]
+    command, *rest = completion.split_words(words) or [""]
     offered: Candidates
     begun = rest[-1] if rest else command
     if not rest or command == "help":
         offered = {name: commands.summary(name) for name in commands.NAMES}
         offered["help"] = "show a page of the manual"
     elif command in commands.NAMES:
-        offered, kind = completion.following(rows(command), rest)
+        offered, kind = completion.list_candidates(rows(command), rest)
         if command == "config" and kind == "key":
             offered = _keys()
         elif kind:

@@ -38,13 +38,13 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _tell(repo: Repo, every: Iterable[Record]) -> None:
-    from gitcp.core.render.status_lines import begin, remedy
+    from gitcp.core.render.status_lines import explain_beginning, format_remedy
     from gitcp.store.care import installation
     from gitcp.store.imports import kept
 
-    lines = [f"{one['reason']}: {one.get('fixed') or remedy(one)}" for one in every]
+    lines = [f"{one['reason']}: {one.get('fixed') or format_remedy(one)}" for one in every]
     if (state := installation.state(repo)) != installation.ENABLED:
-        lines.append(f"gitcp is {state} here: {begin(state, not repo.top)}")
+        lines.append(f"gitcp is {state} here: {explain_beginning(state, not repo.top)}")
     for line in lines or ["nothing is wrong here"]:
         print(cli.printable(line).replace("\n", " "))
     if any(one.get("fix") and "fixed" not in one for one in every):

@@ -8,7 +8,7 @@ import sys
 from gitcp import agents
 from gitcp.console import cli, ending, notice, picker
 from gitcp.console.options import flag, value
-from gitcp.core.render.spans import many
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
 
@@ -224,7 +224,7 @@ def _summary(writes: Sequence[Write], verbose: bool) -> list[str]:
         entires = sum(write["note"].startswith("took over") for write in hooks)
         also = f", {theirs} of which call yours too" if theirs else ""
         also += f", took over {entires} from Entire" if entires else ""
-        lines.append(f"wrote {many(len(hooks), 'hook')} of git{also}")
+        lines.append(f"wrote {count_noun(len(hooks), 'hook')} of git{also}")
     if clients:
         lines.append(f"wrote the hooks of {', '.join(clients)}")
     single = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in mine]

@@ -110,7 +110,7 @@ def _lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
         if number:
             yield []
         known = "checkpoint_id" in entry
-        draw = explain_lines.committed if known else explain_lines.temporary
+        draw = explain_lines.draw_committed if known else explain_lines.draw_temporary
         yield from draw(entry, show.when, how)
 
 
@@ -135,4 +135,4 @@ def _list(repo: Repo) -> Iterator[Line]:
             one = {"time": point["time"], "oid": point["id"], "message": point["message"]}
             row["rows"] += [] if one in row["rows"] else [one]
     shown_rows = list(rows.values())[:_POINTS]
-    yield from explain_lines.listing(branch or "(detached)", shown_rows, show.when)
+    yield from explain_lines.draw_branch(branch or "(detached)", shown_rows, show.when)

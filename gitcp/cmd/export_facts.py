@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.console import cli, notice
 from gitcp.console.options import JSON, REVISIONS, flag, value
-from gitcp.core.render.spans import many
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error
 
 TYPE_CHECKING = False
@@ -39,8 +39,12 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         cli.write_records([done])
     else:
-        rows = many(sum(done["rows"].values()), "row")
-        print(cli.printable(f"{done['repository']}: {many(done['commits'], 'new commit')}, {rows}"))
+        rows = count_noun(sum(done["rows"].values()), "row")
+        print(
+            cli.printable(
+                f"{done['repository']}: {count_noun(done['commits'], 'new commit')}, {rows}"
+            )
+        )
     return OK
 
 

@@ -6,7 +6,7 @@ import sys
 
 from gitcp.console import cli
 from gitcp.console.options import JSON, flag, value
-from gitcp.core.render.spans import many
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, UsageError
 
 TYPE_CHECKING = False
@@ -62,5 +62,5 @@ def run(argv: Sequence[str]) -> int:
 def _line(record: Record) -> str:
     if record["state"] == "failed":
         return f"{record['repository']}: failed: {record['reason']}"
-    new = many(record["commits"], "new commit")
+    new = count_noun(record["commits"], "new commit")
     return f"{record['repository']}: {new}, {record['seconds']:.1f} s"

@@ -31,7 +31,7 @@ _ELSEWHERE = "what others have fetched, and what a forge keeps, cannot be taken 
 
 def run(argv: Sequence[str]) -> int:
     """Forget what is named, and say what is left to do."""
-    from gitcp.core.render.spans import many
+    from gitcp.core.render.spans import count_noun
     from gitcp.repo import Repo
     from gitcp.store.forget import sessions
 
@@ -41,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     if not (args.yes or _agreed()):
         return OK
     moved, counts = sessions.forget(repo, choice)
-    words = ", ".join(many(count, what) for what, count in counts.items() if count)
+    words = ", ".join(count_noun(count, what) for what, count in counts.items() if count)
     print(f"forgotten: {words}" if words else "there was nothing to forget here")
     there = _forget_there(repo, remote) if remote else 0
     if sessions.in_packs_of_git(repo, moved):

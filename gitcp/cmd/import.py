@@ -93,7 +93,7 @@ def list_records(plan: Plan) -> Iterator[Record]:
 
 def show(plan: Plan, objects: Objects) -> None:
     """Tell which commits would be linked to which session."""
-    from gitcp.core.render.spans import many
+    from gitcp.core.render.spans import count_noun
     from gitcp.store.git.commit import need_commit
 
     for link in plan.links[:_LISTED]:
@@ -103,8 +103,8 @@ def show(plan: Plan, objects: Objects) -> None:
         print(cli.printable(f"  {link['commit'][:10] or '-'} {subject}"))
         for part in link["parts"]:
             agent = plan.gathered.sessions[part["session"]].client.AGENT_TYPE
-            files = many(len(part["files"]), "file")
-            lines = many(part["attribution"]["agent_lines"], "line")
+            files = count_noun(len(part["files"]), "file")
+            lines = count_noun(part["attribution"]["agent_lines"], "line")
             how = " (by time and files alone)" if part["coarse"] else ""
             how = " (by your word alone)" if link["by_hand"] else how
             print(cli.printable(f"    {agent} {part['session'][:8]}: {files}, {lines}{how}"))
@@ -112,6 +112,6 @@ def show(plan: Plan, objects: Objects) -> None:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
     lacking = plan.gathered.sessions.keys() - plan.linked_sessions()
     again = lacking & plan.imported
-    before = f"; stored before: {many(len(again), 'session')}" if again else ""
-    left = many(len(lacking - again), "session")
+    before = f"; stored before: {count_noun(len(again), 'session')}" if again else ""
+    left = count_noun(len(lacking - again), "session")
     print(f"to be stored: {plan.reason()}{before}; left out: {left}")

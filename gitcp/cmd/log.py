@@ -60,13 +60,13 @@ def run(argv: Sequence[str]) -> int:
         from gitcp.store.show import lanes
 
         drawn = lanes.drawn(repo, *chosen)
-        lines = lane_lines.graph(list(commit_list.listing(repo, *chosen)), drawn)
+        lines = lane_lines.draw_graph(list(commit_list.listing(repo, *chosen)), drawn)
         if width := cli.columns():  # a line that wraps would break the lanes
-            lines = (lane_lines.fit(line, width) for line in lines)
+            lines = (lane_lines.fit_line(line, width) for line in lines)
         show.page(lines, folded=False)
     else:
         draw = show.drawing()
-        show.put(commit_list.retold(repo, lambda each: draw(log_lines.log(each)), *chosen))
+        show.put(commit_list.retold(repo, lambda each: draw(log_lines.draw_log(each)), *chosen))
     return OK
 
 

@@ -150,7 +150,7 @@ class Editor:
         if record is None:
             return editor_text.UNSAVED
         words, subject = document.words(record), document.subject(record)
-        return notice.printable(editor_text.hover(record, words, subject))
+        return notice.printable(editor_text.format_hover(record, words, subject))
 
     def turn(self, uri: str, number: int) -> str:
         """The URI of the turn that wrote a line, '' for none."""
@@ -167,7 +167,7 @@ class Editor:
         self._folder = self._folder or tempfile.mkdtemp(prefix="gitcp-turns-")
         parts = line["session_id"][:8], str(line["number"] or 0), line["checkpoint_id"] or "open"
         path = os.path.join(self._folder, "-".join(parts).replace(os.sep, "_") + ".txt")
-        text = editor_text.turn(line, document.words(line), document.subject(line))
+        text = editor_text.format_turn(line, document.words(line), document.subject(line))
         fd, new = tempfile.mkstemp(dir=self._folder)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
             file.write(notice.printable(text))
@@ -205,7 +205,7 @@ def answer(editor: Editor) -> None:
         uri = params.text_document.uri
         return [
             types.CodeLens(_start(number), types.Command(title, _SHOW, arguments=[uri, number]))
-            for number, title in editor_text.lenses(editor.look_up(uri)[1])
+            for number, title in editor_text.list_lenses(editor.look_up(uri)[1])
         ]
 
     @editor.server.feature(types.TEXT_DOCUMENT_DEFINITION)

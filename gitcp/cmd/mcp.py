@@ -87,7 +87,7 @@ def _answer(place: str, ask: Callable[[Repository], Iterable[str]]) -> str:
 
     from mcp.server.mcpserver.exceptions import ToolError
 
-    from gitcp.core.render.answer_text import quote
+    from gitcp.core.render.answer_text import quote_lines
     from gitcp.library import Repository
     from gitcp.store.v1 import redaction
 
@@ -98,7 +98,7 @@ def _answer(place: str, ask: Callable[[Repository], Iterable[str]]) -> str:
             safe = notice.printable(redaction.text(repository.repo, "\n".join(lines)))
     except Error as e:
         raise ToolError(notice.printable(str(e))) from None
-    return quote(safe.split("\n"), secrets.token_hex(8))
+    return quote_lines(safe.split("\n"), secrets.token_hex(8))
 
 
 def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
@@ -112,24 +112,26 @@ def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
         yield "no turn has all of these words"
     else:
         now = time.time()
-        lines = search_lines.hits(hits, left, lambda then: ago(now - then))
-        yield from (text.translate({1: "", 2: ""}) for text in spans.plain(lines))
+        lines = search_lines.draw_hits(hits, left, lambda then: ago(now - then))
+        yield from (text.translate({1: "", 2: ""}) for text in spans.list_texts(lines))
 
 
 def _why(repository: Repository, file: str, line: int, last: int, revision: str) -> Iterator[str]:
     from gitcp.core.render import spans, why_lines
 
-    yield from spans.plain(why_lines.why(repository.why(file, line, last, revision), False))
+    yield from spans.list_texts(
+        why_lines.draw_origins(repository.why(file, line, last, revision), False)
+    )
 
 
 def _texts(repository: Repository, name: str, talk: bool) -> Iterator[str]:
     from gitcp.cmd import show
     from gitcp.core.render import spans
 
-    yield from spans.plain(show.lines(repository.show(name), talk=talk))
+    yield from spans.list_texts(show.lines(repository.show(name), talk=talk))
 
 
 def _blame(repository: Repository, file: str, revision: str) -> Iterator[str]:
     from gitcp.core.render import answer_text
 
-    yield from answer_text.blame(repository.blame(file, revision))
+    yield from answer_text.format_blame(repository.blame(file, revision))

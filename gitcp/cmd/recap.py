@@ -44,18 +44,18 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         cli.write_records(records)
     elif args.markdown:
-        for line in recap_lines.markdown(records):
+        for line in recap_lines.format_markdown(records):
             print(cli.printable(line))
     elif args.generate and records:
         from gitcp.store.show import summary
         from gitcp.store.v1 import redaction
 
-        asked = redaction.text(repos[0], recap_lines.request(records))
+        asked = redaction.text(repos[0], recap_lines.format_request(records))
         print(cli.printable(summary.write_prose(repos[0], asked)))
     elif records:
         from gitcp.cmd import show
 
-        show.page(recap_lines.recap(records))
+        show.page(recap_lines.draw_recap(records))
     else:
         print(f"nothing was done since '{args.since}'", file=sys.stderr)
     return OK if records else NO

@@ -137,7 +137,7 @@ def _show(repo: Repo, objects: Objects, listed: Sequence[Point]) -> None:
         print("no point to go back to")
         return
     changes = points.Preview(repo, objects)
-    show.page(rewind_lines.points(listed, changes.counts, _ago))
+    show.page(rewind_lines.draw_points(listed, changes.counts, _ago))
 
 
 def _ago(seconds: float) -> str:
@@ -165,17 +165,21 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
     if not listed:
         print("no point to go back to")
         return None
-    preview, names = points.Preview(repo, objects), rewind_lines.names_of(listed)
+    preview, names = points.Preview(repo, objects), rewind_lines.name_points(listed)
 
     def draw_entry(number: int, width: int) -> Line:
         point = listed[number]
-        return rewind_lines.point(point, names[point["id"]], preview.counts(point), _ago, width)
+        return rewind_lines.draw_point(
+            point, names[point["id"]], preview.counts(point), _ago, width
+        )
 
     def draw_plan(number: int) -> Iterable[Line]:
-        return [*rewind_lines.plan(preview.plan(listed[number]))] or [[("no file changes", "dim")]]
+        return [*rewind_lines.draw_plan(preview.plan(listed[number]))] or [
+            [("no file changes", "dim")]
+        ]
 
     def draw_diff(number: int) -> Iterable[Line]:
-        return rewind_lines.patch(preview.diff(listed[number]))
+        return rewind_lines.draw_patch(preview.diff(listed[number]))
 
     views = (("plan", draw_plan), ("diff", draw_diff))
     chosen = picker.choose("go back to which point?", len(listed), draw_entry, views)

@@ -91,7 +91,7 @@ def _warn(repo: Repo) -> None:
     from gitcp.store.care import installation
 
     if installation.state(repo) == installation.DISABLED:
-        wake = status_lines.begin(installation.DISABLED)
+        wake = status_lines.explain_beginning(installation.DISABLED)
         print(f"warning: gitcp is disabled here: {wake}", file=sys.stderr)
 
 

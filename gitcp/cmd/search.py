@@ -112,10 +112,10 @@ def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
         cli.write_records(map(_plain, hits))
     elif args.compact:
         for hit in hits:
-            print(search_lines.compact(hit))
+            print(search_lines.format_compact(hit))
     elif hits:
         now = time.time()
-        show.page(search_lines.hits(hits, left, lambda then: ago(now - then)))
+        show.page(search_lines.draw_hits(hits, left, lambda then: ago(now - then)))
     else:
         print("no turn has all of these; '--exact' finds parts of words", file=sys.stderr)
 

@@ -40,7 +40,9 @@ def run(argv: Sequence[str]) -> int:
         from gitcp.core.render import recap_lines
 
         now = time.time()
-        show.page(recap_lines.sessions(records, lambda then: ago(now - then) if then else "never"))
+        show.page(
+            recap_lines.draw_sessions(records, lambda then: ago(now - then) if then else "never")
+        )
     else:
         print("no session is open, or has uncommitted work; -a lists others", file=sys.stderr)
     return OK if records else NO

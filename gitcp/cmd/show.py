@@ -100,12 +100,12 @@ def lines(records: Iterable[Record], full: bool = False, talk: bool = True) -> I
         if n:
             yield []
         if entry["type"] == "session":
-            yield from session_lines.session(entry, when, full)
+            yield from session_lines.draw_session(entry, when, full)
         elif entry["type"] == "point":
-            yield from session_lines.point(entry, when)
+            yield from session_lines.draw_point(entry, when)
         else:
             known = "checkpoint_id" in entry
-            draw = show_lines.committed if known else session_lines.temporary
+            draw = show_lines.draw_committed if known else session_lines.draw_temporary
             yield from draw(entry, when, full, talk)
 
 
@@ -136,12 +136,12 @@ def drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[str]]:
 
     def rows(lines: Iterable[Line]) -> Iterator[Line]:
         for line in lines:
-            yield from wrapping.wrapped(line, width) if width else (line,)
+            yield from wrapping.wrap_line(line, width) if width else (line,)
 
     width = cli.columns() if folded else 0
     if cli.colour(sys.stdout, _settings()("color.ui")):
-        return lambda lines: spans.each(rows(lines), ink)
-    return lambda lines: (f"{visible(text)}\n" for text in spans.plain(rows(lines)))
+        return lambda lines: spans.paint_lines(rows(lines), ink)
+    return lambda lines: (f"{visible(text)}\n" for text in spans.list_texts(rows(lines)))
 
 
 def put(texts: Iterable[str], paged: bool = True) -> None:

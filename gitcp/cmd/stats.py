@@ -53,13 +53,13 @@ def run(argv: Sequence[str]) -> int:
     elif args.markdown:
         from gitcp.core.render import stats_lines
 
-        for line in stats_lines.markdown(stats):
+        for line in stats_lines.format_markdown(stats):
             print(line)
     else:
         from gitcp.cmd import show
         from gitcp.core.render import stats_lines
 
-        show.page(stats_lines.table(stats, cli.columns() or _WIDE))
+        show.page(stats_lines.draw_stats(stats, cli.columns() or _WIDE))
     return OK
 
 

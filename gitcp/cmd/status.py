@@ -56,7 +56,7 @@ def _lines(
 ) -> Iterator[Line]:
     from gitcp.core.render import status_lines
 
-    return status_lines.status(about, sessions, streams, _age, verbose)
+    return status_lines.draw_status(about, sessions, streams, _age, verbose)
 
 
 def _age(then: float) -> str:
@@ -83,11 +83,11 @@ def _watch(repo: Repo, verbose: bool) -> int:
         with Objects(repo) as objects:
             at_work = lanes.at_work(repo, objects, [one["session_id"] for one in sessions])
         first, *rest = _lines(about, sessions, streams, verbose)
-        frame = [first, *lane_lines.now(at_work, time.time(), _age), *rest]
+        frame = [first, *lane_lines.draw_open_sessions(at_work, time.time(), _age), *rest]
         if terminal:
             width, height = get_terminal_size()
             safe = ([(show.visible(part), ink) for part, ink in line] for line in frame)
-            frame = [lane_lines.fit(line, width) for line in islice(safe, height - 1)]
+            frame = [lane_lines.fit_line(line, width) for line in islice(safe, height - 1)]
         now = frame if terminal else (about, sessions, streams, at_work)  # ages alone are no news
         if now != last:
             print(_CLEAR if terminal else "\n" if last else "", end="", flush=True)

@@ -102,7 +102,7 @@ def _list(repo: Repo, args: Namespace) -> int:
     if args.json:
         return cli.write_records({"type": "step", **step} for step in steps)
     now = time.time()
-    show.page(rewind_lines.log(steps, lambda then: ago(now - then)))
+    show.page(rewind_lines.draw_undo_log(steps, lambda then: ago(now - then)))
     return OK
 
 
@@ -132,10 +132,10 @@ class Agreement:
     def __call__(self, prepared: Prepared) -> bool:
         from gitcp.cmd import show
         from gitcp.core.render import rewind_lines
-        from gitcp.core.render.spans import many
+        from gitcp.core.render.spans import count_noun
 
         if not self._args.json:
-            show.page(rewind_lines.plan(prepared.plan), paged=False)
+            show.page(rewind_lines.draw_plan(prepared.plan), paged=False)
             if self._args.patch:
                 self._diff(prepared)
         if self._args.dry_run:
@@ -147,7 +147,7 @@ class Agreement:
             _refuse(lost)
         if not self._terminal or not prepared.todo or not (lost or self._ask):
             return True
-        about = f"{many(len(lost), 'edit')} of yours would be lost; " if lost else ""
+        about = f"{count_noun(len(lost), 'edit')} of yours would be lost; " if lost else ""
         return cli.answered(f"{about}go back? [y/N] ") in ("y", "yes")
 
     def _diff(self, prepared: Prepared) -> None:
@@ -183,7 +183,7 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
     from gitcp.store.back import follow
 
     if args.tell and outcome["step"]:
-        paths = [a["path"] for a in plan.effective(outcome["plan"]["actions"])]
+        paths = [a["path"] for a in plan.list_effective(outcome["plan"]["actions"])]
         name = _STEPS.get(word, "rewind")
         outcome["notes"] += follow.tell_agents(repo, name, paths) if paths else []
     return report(outcome, args, word)

@@ -139,9 +139,9 @@ def say(text: str) -> None:
     """Print lines of text, at a terminal folded between words."""
     if width := columns():
         rows = (
-            row for line in text.split("\n") for row in late.wrapping.wrapped([(line, "")], width)
+            row for line in text.split("\n") for row in late.wrapping.wrap_line([(line, "")], width)
         )
-        text = "\n".join(late.spans.plain(rows))
+        text = "\n".join(late.spans.list_texts(rows))
     print(text)
 
 

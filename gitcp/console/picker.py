@@ -137,7 +137,7 @@ class Choice:
         """The lines of a screen of that size; the marked entry's colour is `reverse`."""
         count = f" {len(self._matching)} of {len(self._texts)}"
         head = f"filter: {self._filter}_" if self._typing else self._question
-        top = (spans.padded(head, columns - len(count)), "bold")
+        top = (spans.pad(head, columns - len(count)), "bold")
         lines: list[Line] = [[top, (count, "dim")]]
         height = min(len(self._matching), max(3, (rows - 4) // 2))
         first = max(0, min(self._at - height // 2, len(self._matching) - height))
@@ -151,22 +151,22 @@ class Choice:
         other = self._views[(self._view + 1) % len(self._views)][0]
         keys = f"Enter choose, Tab {other}, ? help, q leave"
         empty: list[Line] = [[]] * (self._rows - len(part))
-        return [*lines, *part, *empty, [(wrapping.fitted(keys, columns), "dim")]]
+        return [*lines, *part, *empty, [(wrapping.fit_words(keys, columns), "dim")]]
 
     def _draw_entry(self, place: int, columns: int) -> Line:
         line = self._entry(self._matching[place], columns - 2)
         if place != self._at:
             return [("  ", ""), *line]
         text = f"> {_text(line)}"
-        return [(text + " " * (columns - spans.cells(text)), "reverse")]
+        return [(text + " " * (columns - spans.count_cells(text)), "reverse")]
 
     def _list_below(self, columns: int) -> list[Line]:
         if self._help:
-            return [row for text in _HELP for row in wrapping.wrapped([(text, "")], columns)]
+            return [row for text in _HELP for row in wrapping.wrap_line([(text, "")], columns)]
         if self.marked is None:
             return [[("no point has these words", "dim")]]
         rows = self._views[self._view][1](self.marked)
-        return [part for row in rows for part in wrapping.wrapped(row, columns)]
+        return [part for row in rows for part in wrapping.wrap_line(row, columns)]
 
 
 def _move(choice: Choice, step: int, event: Any) -> None:

@@ -28,7 +28,7 @@ def a(world: World) -> Agent:
 
 def log(world: World, commit: str = "HEAD") -> git_ai.Log:
     """The note on a commit, which is valid and of that commit."""
-    read = git_ai.load(world.git("notes", f"--ref={AI}", "show", commit))
+    read = git_ai.parse_log(world.git("notes", f"--ref={AI}", "show", commit))
     assert read is not None
     assert read["metadata"]["base_commit_sha"] == world.git("rev-parse", commit)
     return read

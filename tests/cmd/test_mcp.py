@@ -141,7 +141,7 @@ def test_secrets_of_a_conversation_that_is_open_are_not_answered(world: World) -
 
 @pytest.mark.parametrize(("lines", "left"), [(10, 0), (100, 0), (2000, 1000)])
 def test_an_answer_is_bounded_and_counts_what_it_left_out(lines: int, left: int) -> None:
-    text = answer_text.quote(["x" * 15] * lines, "mark")
+    text = answer_text.quote_lines(["x" * 15] * lines, "mark")
     assert len(text) <= answer_text.MOST + 200
     assert (f"({left} more lines left out" in text) == bool(left)
 

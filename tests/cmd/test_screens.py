@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from gitcp import __main__
-from gitcp.core.render.spans import cells
+from gitcp.core.render.spans import count_cells
 from tests.support.paths import TOP
 from tests.support.sealed import environment
 from tests.support.story import recorded
@@ -123,7 +123,7 @@ def test_a_screen_is_as_it_was_and_fits(name: str, place: Path) -> None:
     shown = {width: screen(place, SCREENS[name], width) for width in WIDTHS}
     if name not in UNFOLDED:
         for width, text in shown.items():
-            long = [line for line in text.split("\n") if cells(line) > width]
+            long = [line for line in text.split("\n") if count_cells(line) > width]
             assert not long or not text.endswith("[0]\n"), (width, long)
     parts = [f"== {width}\n{steady(text, place)}" for width, text in shown.items()]
     kept = KEPT / f"{name.replace(' ', '-')}.txt"

@@ -85,7 +85,7 @@ def test_a_prompt_in_any_script_is_shown_as_it_is_and_turns_nothing_round(
         assert "\u202e" not in "".join(lines)
         assert line.startswith(f"{PROMPT} {SHOWN}")
         if name == "status":
-            assert line.endswith("…") and 58 < spans.cells(line.replace(SHOWN, DRIVEN)) <= 60
+            assert line.endswith("…") and 58 < spans.count_cells(line.replace(SHOWN, DRIVEN)) <= 60
 
 
 @pytest.mark.parametrize("name", ["list-sessions", "list-streams", "list-checkpoints"])
@@ -107,9 +107,9 @@ def test_stats_keeps_its_tables_in_line_and_within_the_terminal(world: World) ->
     rows = lines[start : lines.index("By day") - 1]
     assert len(rows) >= 3 and any(FAMILY in row for row in rows)
     assert any("…" in row for row in rows)
-    bars = {spans.cells(row.rstrip("█").rstrip("1234567890")) for row in rows}
+    bars = {spans.count_cells(row.rstrip("█").rstrip("1234567890")) for row in rows}
     assert len(bars) == 1, rows
-    assert max(map(spans.cells, lines[1:])) <= WIDTH
+    assert max(map(spans.count_cells, lines[1:])) <= WIDTH
     wide = run("stats", cwd=world.path).stdout
     assert f"  {CHINESE}/{FAMILY}.txt" in wide
 
@@ -117,4 +117,4 @@ def test_stats_keeps_its_tables_in_line_and_within_the_terminal(world: World) ->
 def test_a_watched_status_fits_whatever_its_prompts_hold(world: World) -> None:
     lines = at_terminal(world, "status", "--watch", until=PROMPT)
     assert any(PROMPT in line for line in lines)
-    assert max(map(spans.cells, lines)) <= WIDTH
+    assert max(map(spans.count_cells, lines)) <= WIDTH

@@ -111,7 +111,7 @@ def test_the_turns_of_a_session_come_as_they_are_read(story: Story) -> None:
         raise AssertionError("a second was read")
 
     record = {**show_record("8f76b0e8"), "checkpoints": read_one()}
-    lines = session_lines.session(record, lambda seconds: "then", False)
+    lines = session_lines.draw_session(record, lambda seconds: "then", False)
     assert next(line for line in lines if line[0][0] == f"    {'1' * 12}")
 
 

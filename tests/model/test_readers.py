@@ -91,7 +91,7 @@ class Readers:
         return {
             (record["vcs"]["revision"], path, line): whom
             for record in exports.traces(self.repo, ["HEAD"])
-            for path, lines in agent_trace.lines(record).items()
+            for path, lines in agent_trace.parse_lines(record).items()
             for line, whom in lines.items()
         }
 

@@ -11,7 +11,7 @@ import pytest
 
 from gitcp.cmd import completion
 from gitcp.console.options import flag, value
-from gitcp.core.render.completion import following, script, split
+from gitcp.core.render.completion import format_script, list_candidates, split_words
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, TOP
 
@@ -54,15 +54,15 @@ source "$1"
 def test_what_may_follow_is_told_by_the_rows(
     words: list[str], kind: str, offered: list[str]
 ) -> None:
-    found, wanted = following(ROWS, words)
+    found, wanted = list_candidates(ROWS, words)
     assert (wanted, [*found]) == (kind, offered)
 
 
 def test_words_are_meant_as_a_person_types_them() -> None:
-    assert split(["/usr/bin/gitcp-log", "--js"]) == ["log", "--js"]
-    assert split(["gitcp", "enable", "--agent", "=", "c"]) == ["enable", "--agent", "c"]
-    assert split(["gitcp", "enable", "--agent", "="]) == ["enable", "--agent", ""]
-    assert split(["gitcp", "enable", "--agent=c"]) == ["enable", "--agent", "c"]
+    assert split_words(["/usr/bin/gitcp-log", "--js"]) == ["log", "--js"]
+    assert split_words(["gitcp", "enable", "--agent", "=", "c"]) == ["enable", "--agent", "c"]
+    assert split_words(["gitcp", "enable", "--agent", "="]) == ["enable", "--agent", ""]
+    assert split_words(["gitcp", "enable", "--agent=c"]) == ["enable", "--agent", "c"]
 
 
 def candidates(world: World, *words: str) -> list[str]:
@@ -105,7 +105,7 @@ def test_a_shell_offers_the_candidates(
 ) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    (tmp_path / "script").write_text(script(shell, ["log"]))
+    (tmp_path / "script").write_text(format_script(shell, ["log"]))
     argv = [shell, *(["-f"] if shell == "zsh" else []), "-c", run, shell]
     env = {**os.environ, "PATH": SEARCH_PATH, "HOME": str(tmp_path)}
     argv += [str(tmp_path / "script"), *words.split()]

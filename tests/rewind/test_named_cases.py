@@ -156,7 +156,7 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
     seen: list[list[str]] = []
 
     def agree(prepared: Prepared) -> bool:
-        seen.append([a["path"] for a in plans.effective(prepared.plan["actions"])])
+        seen.append([a["path"] for a in plans.list_effective(prepared.plan["actions"])])
         if len(seen) == 1:
             world.write("src/app.py", "an agent writes meanwhile\n")
             world.write("a.py", "an agent writes here too\n")

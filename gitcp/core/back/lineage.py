@@ -22,7 +22,7 @@ def walk_back(edits: Sequence[JournalLine]) -> Iterator[JournalLine]:
     at = len(edits) - 1
     while at >= 0:
         line = edits[at]
-        earlier = _stood(edits[:at], entries.parse_entry(line["after"]))
+        earlier = _find_content(edits[:at], entries.parse_entry(line["after"]))
         if line["how"] == RESTORED and earlier is not None and not _is_by_person(line):
             at = earlier
             continue
@@ -30,7 +30,7 @@ def walk_back(edits: Sequence[JournalLine]) -> Iterator[JournalLine]:
         at -= 1
 
 
-def _stood(edits: Sequence[JournalLine], content: Version) -> int | None:
+def _find_content(edits: Sequence[JournalLine], content: Version) -> int | None:
     """After which of the edits that content stood last, -1: before the first; None: never."""
     for at in range(len(edits) - 1, -1, -1):
         if entries.parse_entry(edits[at]["after"]) == content:
@@ -60,7 +60,7 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
     return maker
 
 
-def last_by_person(
+def find_last_by_person(
     edits: Sequence[JournalLine], wanted: Version, is_in_git: Callable[[JournalLine], bool]
 ) -> JournalLine | None:
     """The person's newest edit behind a path's content that is lost where the path becomes

@@ -74,20 +74,20 @@ def plan_tree(changes: Iterable[Change], facts: Facts) -> list[Action]:
 
     Untracked files that nobody's session made stay (doc/behaviour.md "Going back").
     """
-    return [_action(change, facts) for change in changes if not change[0].startswith(OURS)]
+    return [_plan_action(change, facts) for change in changes if not change[0].startswith(OURS)]
 
 
 def plan_paths(changes: Iterable[tuple[str, Version, Version, str]], facts: Facts) -> list[Action]:
     """The actions for changes that were decided path by path, each with its reason."""
     actions = []
     for path, was, now, reason in changes:
-        why = _untouchable(path, was, now, facts)
-        verb = KEEP if why else _verb(was, now)
-        actions.append(action(path, verb, was, now, why or reason))
+        why = _explain_untouchable(path, was, now, facts)
+        verb = KEEP if why else _choose_verb(was, now)
+        actions.append(make_action(path, verb, was, now, why or reason))
     return actions
 
 
-def action(
+def make_action(
     path: str, verb: str, was: Version, now: Version, reason: str, yours: bool = False
 ) -> Action:
     """One action, spelt out."""
@@ -101,11 +101,11 @@ def action(
     }
 
 
-def _action(change: Change, facts: Facts) -> Action:
+def _plan_action(change: Change, facts: Facts) -> Action:
     path, was, now = change
-    why = _untouchable(path, was, now, facts)
+    why = _explain_untouchable(path, was, now, facts)
     if why:
-        return action(path, KEEP, was, now, why)
+        return make_action(path, KEEP, was, now, why)
     if now is not None:
         reason = "deleted since" if was is None else "changed since"
         reason += ", and committed" if facts["committed"](path) else ""
@@ -114,20 +114,20 @@ def _action(change: Change, facts: Facts) -> Action:
     elif owner := facts["owner"](path):
         reason = f"made since by session {owner[:8]}"
     else:
-        return action(path, KEEP, was, now, "not made by a session")
+        return make_action(path, KEEP, was, now, "not made by a session")
     edited = facts["edited"](path, now)
     if edited and was is None:
         reason = f"you deleted it at {edited} (undo deletes it again)"
     elif edited:
         reason = f"your edit of {edited} goes (undo brings it back)"
-    return action(path, _verb(was, now), was, now, reason, bool(edited))
+    return make_action(path, _choose_verb(was, now), was, now, reason, bool(edited))
 
 
-def _verb(was: Version, now: Version) -> str:
+def _choose_verb(was: Version, now: Version) -> str:
     return DELETE if now is None else CREATE if was is None else MODIFY
 
 
-def _untouchable(path: str, was: Version, now: Version, facts: Facts) -> str:
+def _explain_untouchable(path: str, was: Version, now: Version, facts: Facts) -> str:
     """Why a path is none that going back may touch; '' when it may."""
     if COMMIT in ((was or ("",))[0], (now or ("",))[0]):
         return "a submodule or a repository of its own"
@@ -138,16 +138,16 @@ def _untouchable(path: str, was: Version, now: Version, facts: Facts) -> str:
     return ""
 
 
-def effective(actions: Iterable[Action]) -> list[Action]:
+def list_effective(actions: Iterable[Action]) -> list[Action]:
     """The actions that change something."""
     return [a for a in actions if a["verb"] != KEEP]
 
 
-def names_in_conflict(actions: Iterable[Action], fold: bool) -> list[Conflict]:
+def find_name_conflicts(actions: Iterable[Action], fold: bool) -> list[Conflict]:
     """What is wrong with the names alone.  fold: the file system does not tell case."""
     conflicts: list[Conflict] = []
     seen: dict[str, str] = {}
-    for each in effective(actions):
+    for each in list_effective(actions):
         if each["now"] is None:
             continue
         path = each["path"]
@@ -161,7 +161,7 @@ def names_in_conflict(actions: Iterable[Action], fold: bool) -> list[Conflict]:
     return conflicts
 
 
-def counts(actions: Iterable[Action]) -> dict[str, int]:
+def count_verbs(actions: Iterable[Action]) -> dict[str, int]:
     """verb -> how many paths."""
     sums = dict.fromkeys((CREATE, MODIFY, DELETE, KEEP), 0)
     for each in actions:
@@ -169,6 +169,6 @@ def counts(actions: Iterable[Action]) -> dict[str, int]:
     return sums
 
 
-def below(path: str, scopes: Collection[str]) -> bool:
+def is_below(path: str, scopes: Collection[str]) -> bool:
     """Whether path is one of scopes or lies below one; every path is, without scopes."""
     return not scopes or any(s in ("", path) or path.startswith(s + "/") for s in scopes)

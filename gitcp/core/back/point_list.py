@@ -68,7 +68,7 @@ EMPTY: Point = {
 }
 
 
-def lack(point: Point, paths: Iterable[str]) -> Point:
+def mark_lacking(point: Point, paths: Iterable[str]) -> Point:
     """A point of which these paths are not known."""
     lacking = list(paths)
     return {**point, "incomplete": bool(lacking), "lacking": lacking}
@@ -82,28 +82,28 @@ def describe_lacking(kind: str, paths: Iterable[str]) -> str:
     return f"{what}: {', '.join(names[:_NAMED])}{more}" if names else ""
 
 
-def newest_first(points: Iterable[Point]) -> list[Point]:
+def sort_newest_first(points: Iterable[Point]) -> list[Point]:
     """Points by time; of one moment in the order given."""
     return sorted(points, key=lambda p: -p["time"])
 
 
-def folded(points: Sequence[Point]) -> list[Point]:
+def fold_points(points: Sequence[Point]) -> list[Point]:
     """Points without those whose worktree is that of the next older one of their session, and
     each worktree once that undo kept.
 
     The older stays: it is the moment at which the worktree became so.
     """
     kept: list[Point] = []
-    for point in _steps_folded(points):
+    for point in _fold_steps(points):
         last = kept[-1] if kept else None
-        if last and _same(last, point):
+        if last and _has_same_worktree(last, point):
             kept[-1] = {**point, "folded": last["folded"] + 1}
         else:
             kept.append(point)
     return kept
 
 
-def _steps_folded(points: Sequence[Point]) -> Iterator[Point]:
+def _fold_steps(points: Sequence[Point]) -> Iterator[Point]:
     """The points, and of several steps with the same worktree before them only the oldest."""
     safe = [p["content"] for p in points if p["kind"] == "safety" and p["content"]]
     left = {content: safe.count(content) for content in safe}
@@ -118,13 +118,13 @@ def _steps_folded(points: Sequence[Point]) -> Iterator[Point]:
             yield {**point, "folded": total[content] - 1}
 
 
-def _same(newer: Point, older: Point) -> bool:
+def _has_same_worktree(newer: Point, older: Point) -> bool:
     keys = ("content", "session_id", "kind", "session_prompt")
     known = bool(older["content"]) and not older["gone"]
     return known and [newer[k] for k in keys] == [older[k] for k in keys]  # type: ignore[literal-required]
 
 
-def choose(points: Iterable[Point], name: str) -> Point | None:
+def choose_point(points: Iterable[Point], name: str) -> Point | None:
     """The point whose id or checkpoint id is name, or the only one that begins so; None for none.
 
     Raises Error when several begin so: it lists them.
@@ -133,7 +133,7 @@ def choose(points: Iterable[Point], name: str) -> Point | None:
     exact = [p for p in known if name in (p["id"], p["condensation_id"])]
     begin = [p for p in known if len(name) >= SHORTEST and _begins(p, name)]
     matching = exact or begin
-    names = short_names(matching)
+    names = shorten_names(matching)
     if len(names) > 1:
         raise Error(f"ambiguous point '{name}': {' '.join(names.values())}")
     return matching[0] if matching else None
@@ -143,17 +143,17 @@ def _begins(point: Point, name: str) -> bool:
     return point["id"].startswith(name) or point["condensation_id"].startswith(name)
 
 
-def short_names(points: Iterable[Point]) -> dict[str, str]:
+def shorten_names(points: Iterable[Point]) -> dict[str, str]:
     """id -> its beginning, long enough to tell it from the ids of the other points."""
     ids = sorted({point["id"] for point in points})
     beside = zip(ids, ["", *ids], [*ids[1:], ""], strict=False)
     return {
-        own: own[: max(NAME_LENGTH, 1 + max(_common(own, before), _common(own, after)))]
+        own: own[: max(NAME_LENGTH, 1 + max(_count_common(own, before), _count_common(own, after)))]
         for own, before, after in beside
     }
 
 
-def _common(first: str, second: str) -> int:
+def _count_common(first: str, second: str) -> int:
     """How many characters both begin with."""
     both = zip(first, second, strict=False)
     return next((n for n, (a, b) in enumerate(both) if a != b), min(len(first), len(second)))

@@ -20,7 +20,7 @@ SAME, TAKE, MERGE, CONFLICT = "same", "take", "merge", "conflict"
 _FILES = (FILE, EXECUTABLE)
 
 
-def way(base: Version, ours: Version, theirs: Version) -> str:
+def choose_way(base: Version, ours: Version, theirs: Version) -> str:
     """How to get from ours to theirs, which was or became base.
 
     SAME: ours stays.  TAKE: theirs as it is.  MERGE: regular files that differ on both
@@ -34,7 +34,7 @@ def way(base: Version, ours: Version, theirs: Version) -> str:
     return MERGE if len(regular) == 3 else CONFLICT
 
 
-def mode(base: Entry, ours: Entry, theirs: Entry) -> str:
+def choose_mode(base: Entry, ours: Entry, theirs: Entry) -> str:
     """The mode of a merged file: the side that changed it wins, ours where both did."""
     return theirs[0] if ours[0] == base[0] else ours[0]
 
@@ -49,18 +49,18 @@ def take_back(
     """
     clean = True
     for before, after in reversed(list(edits)):
-        how = way(after, now, before)
+        how = choose_way(after, now, before)
         if how == TAKE:
             now = before
         elif how == CONFLICT:
             clean = False
         elif how == MERGE and now and before and after:
             oid, is_clean = contents(after[1], now[1], before[1])
-            now, clean = (mode(after, now, before), oid), clean and is_clean
+            now, clean = (choose_mode(after, now, before), oid), clean and is_clean
     return now, clean
 
 
-def joined(edits: Iterable[tuple[Version, Version]]) -> list[tuple[Version, Version]]:
+def join_edits(edits: Iterable[tuple[Version, Version]]) -> list[tuple[Version, Version]]:
     """Edits of one path, oldest first, with those that follow on each other made one.
 
     Nobody came between an edit that begins where the one before it ended.

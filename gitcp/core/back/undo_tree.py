@@ -20,25 +20,25 @@ _MOVES = (UNDO, REDO)
 SHORTEST = 4  # characters that may name a step
 
 
-def position(log: Sequence[Step]) -> str:
+def get_position(log: Sequence[Step]) -> str:
     """The id of the step in force, '' before the first; log: oldest first."""
     return str(log[-1].get("position", "")) if log else ""
 
 
-def before(step: Step) -> str:
+def name_worktree_before(step: Step) -> str:
     """The name, as a point to go back to, of the worktree before a step."""
     return f"before {step['kind']}: {step['reason']}"
 
 
-def nodes(log: Iterable[Step]) -> dict[str, Step]:
+def map_steps(log: Iterable[Step]) -> dict[str, Step]:
     """id -> step, of all steps but undos and redos."""
     return {step["id"]: step for step in log if step["kind"] not in _MOVES}
 
 
-def to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
+def list_steps_to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
     """The steps in force that are to be undone, newest first: as many as name says, or those
     down to the one whose id begins with it.  Raises Error where there are not so many."""
-    every, path = nodes(log), path_to(log)
+    every, path = map_steps(log), list_in_force(log)
     if not path:
         raise Error("nothing to undo")
     named = [at for at, step_id in enumerate(path) if step_id.startswith(name)]
@@ -55,13 +55,13 @@ def to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
     return [every[step_id] for step_id in path[:count]]
 
 
-def to_redo(log: Sequence[Step], name: str = "") -> Step:
+def find_step_to_redo(log: Sequence[Step], name: str = "") -> Step:
     """The step to do again: the one undone last here, or the one whose id begins with name.
 
     Raises Error when none was undone here, or name is not one of those that were.
     """
-    here = position(log)
-    branches = [s for s in nodes(log).values() if s["parent"] == here]
+    here = get_position(log)
+    branches = [s for s in map_steps(log).values() if s["parent"] == here]
     left = [t for s in log if s["kind"] == UNDO for t in s.get("targets", [s["target"]])[::-1]]
     undone = [s for s in branches if s["id"] in left]
     undone.sort(key=lambda s: max(n for n, target in enumerate(left) if target == s["id"]))
@@ -73,9 +73,9 @@ def to_redo(log: Sequence[Step], name: str = "") -> Step:
     return named[-1]
 
 
-def path_to(log: Sequence[Step]) -> list[str]:
+def list_in_force(log: Sequence[Step]) -> list[str]:
     """The ids of the steps in force, the newest first."""
-    known, here, path = nodes(log), position(log), []
+    known, here, path = map_steps(log), get_position(log), []
     while here in known:
         path.append(here)
         here = known[here]["parent"]

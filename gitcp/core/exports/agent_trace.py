@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from urllib.parse import quote, unquote
 
-from gitcp.core.exports.git_ai import ranges
+from gitcp.core.exports.git_ai import format_ranges
+from gitcp.core.lines import line_diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,13 +31,13 @@ _PROVIDERS = {
 }
 
 
-def record(commit: str, timestamp: str, lines: Lines, version: str) -> Record | None:
+def build_record(commit: str, timestamp: str, lines: Lines, version: str) -> Record | None:
     """The record of a commit; None where no session wrote a line of it.
 
     timestamp: the committer's, RFC 3339 in UTC.  version: gitcp's.  A path that is not UTF-8
     is left out.
     """
-    files = [_file(path, lines[path]) for path in sorted(lines) if _utf8(path)]
+    files = [_build_file(path, lines[path]) for path in sorted(lines) if _is_utf8(path)]
     kept = [(file, details) for file, details in files if file["conversations"]]
     if not kept:
         return None
@@ -51,51 +52,52 @@ def record(commit: str, timestamp: str, lines: Lines, version: str) -> Record | 
     }
 
 
-def _utf8(path: str) -> bool:
+def _is_utf8(path: str) -> bool:
     try:
         return bool(path.encode())
     except UnicodeEncodeError:
         return False
 
 
-def _file(path: str, authors: Mapping[int, Author]) -> tuple[Record, list[Record]]:
+def _build_file(path: str, authors: Mapping[int, Author]) -> tuple[Record, list[Record]]:
     """A file of the record, and for each of its edits turn and tool use."""
     talks: dict[tuple[str, str], dict[int, Author]] = {}
     for line in sorted(authors):
         author = authors[line]
         if author["who"] == "session":
-            talks.setdefault((url(author), author["model"]), {})[line] = author
+            talks.setdefault((format_url(author), author["model"]), {})[line] = author
     conversations, edits = [], []
     for (address, model), part in talks.items():
-        contributor = {"type": "ai", **model_id(model)}
-        spans = [_span(span) for span in ranges(part).split(",")]
+        contributor = {"type": "ai", **find_model_id(model)}
+        spans = [{"start_line": first, "end_line": last} for first, last in line_diff.runs(part)]
         conversations.append({"url": address, "contributor": contributor, "ranges": spans})
-        edits += _edits(path, address, part)
+        edits += _list_edits(path, address, part)
     return {"path": path, "conversations": conversations}, edits
 
 
-def _span(text: str) -> dict[str, int]:
-    first, _, last = text.partition("-")
-    return {"start_line": int(first), "end_line": int(last or first)}
-
-
-def _edits(path: str, address: str, part: Mapping[int, Author]) -> list[Record]:
+def _list_edits(path: str, address: str, part: Mapping[int, Author]) -> list[Record]:
     by: dict[tuple[str, str | None], list[int]] = {}
     for line, author in part.items():
         by.setdefault((author["turn_id"], author["tool_use_id"]), []).append(line)
     return [
-        {"path": path, "url": address, "turn_id": turn, "tool_use_id": tool, "lines": ranges(lines)}
+        {
+            "path": path,
+            "url": address,
+            "turn_id": turn,
+            "tool_use_id": tool,
+            "lines": format_ranges(lines),
+        }
         for (turn, tool), lines in by.items()
     ]
 
 
-def url(author: Author) -> str:
+def format_url(author: Author) -> str:
     """`gitcp:<checkpoint>/<session>`, percent-encoded."""
     name = author["session_id"].encode("utf-8", "surrogateescape")
     return f"gitcp:{quote(author['checkpoint_id'])}/{quote(name, safe='')}"
 
 
-def model_id(model: str) -> dict[str, str]:
+def find_model_id(model: str) -> dict[str, str]:
     """{"model_id": "provider/model"} where the provider is known by the model's name."""
     if "/" in model and len(model) <= 250:
         return {"model_id": model}
@@ -105,8 +107,8 @@ def model_id(model: str) -> dict[str, str]:
     return {}
 
 
-def lines(note: Record) -> dict[str, dict[int, str]]:
-    """path -> line -> `<checkpoint>/<session>` of a record of ours read back."""
+def parse_lines(note: Record) -> dict[str, dict[int, str]]:
+    """path -> line -> `<checkpoint>/<session>`, of a record that build_record() made."""
     authors: dict[str, dict[int, str]] = {}
     for file in note["files"]:
         row = authors.setdefault(file["path"], {})

@@ -47,18 +47,18 @@ _TOOLS = {
 _AGENTS = {tool: agent for agent, tool in reversed(_TOOLS.items())}
 
 
-def tool(agent: str) -> str:
+def name_tool(agent: str) -> str:
     """The format's name of an agent; its own in lower case where the format has none."""
     return _TOOLS.get(agent) or agent.lower().replace(" ", "-") or "unknown"
 
 
-def session_key(author: Author) -> str:
+def make_session_key(author: Author) -> str:
     """`s_` and 14 hex digits: one session of one tool."""
-    name = f"{tool(author['agent'])}:{author['session_id']}"
+    name = f"{name_tool(author['agent'])}:{author['session_id']}"
     return "s_" + hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:14]
 
 
-def trace_key(author: Author) -> str:
+def make_trace_key(author: Author) -> str:
     """`t_` and 14 hex digits: one edit, or where only the turn is known, one turn.
 
     Made of what it names, so that exporting again gives the same bytes.
@@ -68,7 +68,7 @@ def trace_key(author: Author) -> str:
     return "t_" + hashlib.sha256(name).hexdigest()[:14]
 
 
-def nameable(path: str) -> bool:
+def can_name(path: str) -> bool:
     """Whether the format can carry a path: no quotes, no line ends, UTF-8."""
     try:
         path.encode()
@@ -77,18 +77,19 @@ def nameable(path: str) -> bool:
     return bool(path) and not any(c in path for c in '"\n\r')
 
 
-def log(commit: str, lines: Lines, committer: str = "") -> Log:
-    """The log of a commit: sessions' lines alone.  committer: `Name <mail>` behind them."""
+def build_log(commit: str, lines: Lines, committer: str = "") -> Log:
+    """The log of a commit; it attests the lines of sessions alone.  committer: `Name <mail>`, the
+    person whom it names for them."""
     attested: Attested = {}
     sessions: dict[str, Any] = {}
     for path, authors in lines.items():
         for line, author in authors.items():
-            if author["who"] != "session" or not nameable(path):
+            if author["who"] != "session" or not can_name(path):
                 continue
-            name = session_key(author)
-            key = f"{name}::{trace_key(author)}"
+            name = make_session_key(author)
+            key = f"{name}::{make_trace_key(author)}"
             attested.setdefault(path, {}).setdefault(key, set()).add(line)
-            about = {"tool": tool(author["agent"]), "id": author["session_id"]}
+            about = {"tool": name_tool(author["agent"]), "id": author["session_id"]}
             known = sessions.setdefault(name, {"agent_id": {**about, "model": ""}})
             known["agent_id"]["model"] = known["agent_id"]["model"] or author["model"]
             if committer:
@@ -102,26 +103,24 @@ def log(commit: str, lines: Lines, committer: str = "") -> Log:
     return {"attested": attested, "metadata": {**metadata, "sessions": sessions}}
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """value where it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def dump(history: Log) -> str:
-    """The text of a log, paths and keys in order; '' when it attests nothing."""
+def format_log(history: Log) -> str:
+    """The text of a log, paths and keys in order; '' where it attests nothing."""
     rows = []
     for path in sorted(history["attested"]):
         keys = history["attested"][path]
         rows.append(f'"{path}"' if any(c in path for c in " \t") else path)
-        rows += [f"  {key} {ranges(keys[key])}" for key in sorted(keys, key=lambda k: min(keys[k]))]
+        rows += [
+            f"  {key} {format_ranges(keys[key])}"
+            for key in sorted(keys, key=lambda k: min(keys[k]))
+        ]
     if not rows:
         return ""
     metadata = json.dumps(history["metadata"], indent=2, sort_keys=True, ensure_ascii=False)
     return "\n".join([*rows, _DIVIDER, metadata]) + "\n"
 
 
-def load(text: str) -> Log | None:
-    """A log taken apart; None for what is none of version 3."""
+def parse_log(text: str) -> Log | None:
+    """A log taken apart; None for a text that is no log of version 3."""
     head, divider, tail = f"\n{text}".partition(f"\n{_DIVIDER}\n")
     try:
         metadata = json.loads(tail) if divider else None
@@ -137,20 +136,20 @@ def load(text: str) -> Log | None:
         if not row.startswith("  "):
             path = row[1:-1] if len(row) > 1 and row[0] == row[-1] == '"' else row
             continue
-        key, _, given = row.strip().partition(" ")
-        lines = numbers(given)
+        key, _, numbers = row.strip().partition(" ")
+        lines = parse_ranges(numbers)
         if path is None or lines is None:
             return None
         attested.setdefault(path, {}).setdefault(key, set()).update(lines)
     return {"attested": attested, "metadata": metadata}
 
 
-def ranges(lines: Iterable[int]) -> str:
+def format_ranges(lines: Iterable[int]) -> str:
     """`1,2,19-222` of line numbers."""
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in line_diff.group_runs(lines))
 
 
-def numbers(text: str) -> set[int] | None:
+def parse_ranges(text: str) -> set[int] | None:
     """The line numbers of `1,2,19-222`; None for anything else, or more than a million."""
     lines: set[int] = set()
     for part in text.split(","):
@@ -164,20 +163,20 @@ def numbers(text: str) -> set[int] | None:
     return lines
 
 
-def authors(history: Log, commit: str, path: str) -> dict[int, Author]:
+def find_authors(history: Log, commit: str, path: str) -> dict[int, Author]:
     """The authors of the lines of path that a log on commit attests to sessions and to persons.
 
-    Nothing is known of a log that names another commit: somebody copied it.  Keys of versions
-    before 1.4 are in `prompts`; those without an entry name nobody.
+    A log that names another commit was copied: none.  Keys of versions before 1.4 are in
+    `prompts`; a key without an entry names no author.
     """
     metadata = history["metadata"]
     if metadata.get("base_commit_sha") != commit:
         return {}
-    known = {**mapping(metadata.get("prompts")), **mapping(metadata.get("sessions"))}
-    persons = mapping(metadata.get("humans"))
+    known = {**ensure_object(metadata.get("prompts")), **ensure_object(metadata.get("sessions"))}
+    persons = ensure_object(metadata.get("humans"))
     attested: dict[int, Author] = {}
     for key, lines in history["attested"].get(path, {}).items():
-        about = mapping(mapping(known.get(key.partition("::")[0])).get("agent_id"))
+        about = ensure_object(ensure_object(known.get(key.partition("::")[0])).get("agent_id"))
         if about.get("tool"):
             author = build_nobody("session")
             author["session_id"] = str(about.get("id") or "")

@@ -7,7 +7,7 @@ and a line that another tool attests stays its.
 from __future__ import annotations
 
 from gitcp.core.exports import git_ai
-from gitcp.core.exports.git_ai import mapping
+from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,71 +21,68 @@ if TYPE_CHECKING:
 _PARTS = ("prompts", "sessions", "humans")
 
 
-def united(ours: Log, theirs: Log | None) -> Log:
-    """What we have to say of a commit now, and what another tool has attested.
+def unite_logs(ours: Log, theirs: Log | None) -> Log:
+    """Our log of a commit joined with what another tool attests on it.
 
-    theirs: what the note has, our own earlier entries among it: those are joined anew.
+    theirs: what the note has now; our earlier entries in it are replaced by ours.
     """
     if theirs is None:
         return ours
     now = {key for row in ours["attested"].values() for key in row}
-    foreign = _but(theirs, own(theirs) | now)
-    attested = _with(foreign, [ours["attested"]])
-    sessions = _sessions_of(theirs, foreign)
+    foreign = _leave_out(theirs, list_own_keys(theirs) | now)
+    attested = _add_claims(foreign, [ours["attested"]])
+    sessions = _list_foreign_sessions(theirs, foreign)
     for name, about in ours["metadata"]["sessions"].items():
         sessions[name] = {**sessions.get(name, {}), **about}
-    parts = {"sessions": sessions, "prompts": mapping(theirs["metadata"].get("prompts"))}
+    parts = {"sessions": sessions, "prompts": ensure_object(theirs["metadata"].get("prompts"))}
     return {"attested": attested, "metadata": {**theirs["metadata"], **ours["metadata"], **parts}}
 
 
-def merged(a: bytes, b: bytes) -> bytes:
+def merge_notes(a: bytes, b: bytes) -> bytes:
     """The text of one note for two on the same commit; the same whichever comes first.
 
-    A line that two tools claim stays that of the key that is first in order.  A text that is no
-    log of this version is its author's: it stays as it is, the longer one of two.
+    A line that two tools claim goes to the key that is first in order.  A text that is no log of
+    this version stays as it is; of two such texts the longer one stays.
     """
     low, high = sorted((a, b), key=lambda text: (len(text), text))
-    logs = [git_ai.load(text.decode("utf-8", "surrogateescape")) for text in (low, high)]
+    logs = [git_ai.parse_log(text.decode("utf-8", "surrogateescape")) for text in (low, high)]
     if logs[0] is None or logs[1] is None:
         return low if logs[0] is None and logs[1] is not None else high
-    one, other = logs[0], logs[1]
-    foreign = _with({}, [_but(log, own(log)) for log in (one, other)])
-    ours = [_but(log, set(_keys(log)) - own(log)) for log in (one, other)]
-    metadata = {**one["metadata"], **other["metadata"]}
+    pair = (logs[0], logs[1])
+    foreign = _add_claims({}, [_leave_out(log, list_own_keys(log)) for log in pair])
+    ours = [_leave_out(log, set(_list_keys(log)) - list_own_keys(log)) for log in pair]
+    metadata = {**pair[0]["metadata"], **pair[1]["metadata"]}
     for part in _PARTS:
-        both = [mapping(log["metadata"].get(part)) for log in (one, other)]
+        both = [ensure_object(log["metadata"].get(part)) for log in pair]
         if any(both):
             metadata[part] = {**both[0], **both[1]}
-    for name in mapping(metadata.get("sessions")):
-        edits = {edit for log in (one, other) for edit in _edits(log, name)}
+    for name in ensure_object(metadata.get("sessions")):
+        edits = {edit for log in pair for edit in _list_edits(log, name)}
         if edits:
-            _mark(metadata["sessions"], name, edits)
-    joined: Log = {"attested": _with(foreign, ours), "metadata": metadata}
-    return git_ai.dump(joined).encode("utf-8", "surrogateescape")
+            about = metadata["sessions"][name]
+            attributes = {**ensure_object(about.get("custom_attributes"))}
+            attributes[git_ai.EDITS] = " ".join(sorted(edits))
+            metadata["sessions"][name] = {**about, "custom_attributes": attributes}
+    joined: Log = {"attested": _add_claims(foreign, ours), "metadata": metadata}
+    return git_ai.format_log(joined).encode("utf-8", "surrogateescape")
 
 
-def own(log: Log) -> set[str]:
+def list_own_keys(log: Log) -> set[str]:
     """The keys of a log that we wrote: an edit of a session that its attribute names."""
-    pairs = ((key, key.partition("::")) for key in _keys(log))
-    return {key for key, (name, _, edit) in pairs if edit and edit in _edits(log, name)}
+    pairs = ((key, key.partition("::")) for key in _list_keys(log))
+    return {key for key, (name, _, edit) in pairs if edit and edit in _list_edits(log, name)}
 
 
-def _keys(log: Log) -> Iterable[str]:
+def _list_keys(log: Log) -> Iterable[str]:
     return (key for row in log["attested"].values() for key in row)
 
 
-def _edits(log: Log, name: str) -> list[str]:
-    about = mapping(mapping(log["metadata"].get("sessions")).get(name))
-    return str(mapping(about.get("custom_attributes")).get(git_ai.EDITS) or "").split()
+def _list_edits(log: Log, name: str) -> list[str]:
+    about = ensure_object(ensure_object(log["metadata"].get("sessions")).get(name))
+    return str(ensure_object(about.get("custom_attributes")).get(git_ai.EDITS) or "").split()
 
 
-def _mark(sessions: dict[str, Any], name: str, edits: Iterable[str]) -> None:
-    attributes = {**mapping(sessions[name].get("custom_attributes"))}
-    attributes[git_ai.EDITS] = " ".join(sorted(edits))
-    sessions[name] = {**sessions[name], "custom_attributes": attributes}
-
-
-def _but(log: Log, without: set[str]) -> Attested:
+def _leave_out(log: Log, without: set[str]) -> Attested:
     rows = {
         path: {key: set(lines) for key, lines in row.items() if key not in without}
         for path, row in log["attested"].items()
@@ -93,13 +90,13 @@ def _but(log: Log, without: set[str]) -> Attested:
     return {path: row for path, row in rows.items() if row}
 
 
-def _with(first: Attested, attested: Iterable[Attested]) -> Attested:
-    """All of first; of each of the rest what is not taken yet, by the order of the keys."""
+def _add_claims(first: Attested, attested: Iterable[Attested]) -> Attested:
+    """All of first, and of the others the lines that are not taken yet, by the order of keys."""
     joined: Attested = {path: {k: set(n) for k, n in row.items()} for path, row in first.items()}
     claims = [
         (path, key, lines)
-        for one in attested
-        for path, row in one.items()
+        for rows in attested
+        for path, row in rows.items()
         for key, lines in row.items()
     ]
     for path, key, lines in sorted(claims, key=lambda claim: claim[:2]):
@@ -110,16 +107,17 @@ def _with(first: Attested, attested: Iterable[Attested]) -> Attested:
     return {path: row for path, row in full.items() if row}
 
 
-def _sessions_of(log: Log, foreign: Attested) -> dict[str, Any]:
-    """The sessions of a log without what we said of them before."""
+def _list_foreign_sessions(log: Log, foreign: Attested) -> dict[str, Any]:
+    """The sessions of a log without the entries that we wrote before."""
     used = {key.partition("::")[0] for row in foreign.values() for key in row}
     sessions: dict[str, Any] = {}
-    for name, about in mapping(log["metadata"].get("sessions")).items():
-        if not _edits(log, name):
+    for name, about in ensure_object(log["metadata"].get("sessions")).items():
+        if not _list_edits(log, name):
             sessions[name] = about
         elif name in used:
             attributes = {**about["custom_attributes"]}
             del attributes[git_ai.EDITS]
-            rest = {k: v for k, v in about.items() if k != "custom_attributes"}
-            sessions[name] = {**rest, **({"custom_attributes": attributes} if attributes else {})}
+            others = {k: v for k, v in about.items() if k != "custom_attributes"}
+            own = {"custom_attributes": attributes} if attributes else {}
+            sessions[name] = {**others, **own}
     return sessions

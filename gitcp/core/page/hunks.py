@@ -46,22 +46,22 @@ def cut_hunks(
         rows += gone + came
         if not hunks or after - end > 2 * AROUND + 1:
             if hunks:
-                hunks[-1]["rows"] += _context(new, end, end + AROUND)
+                hunks[-1]["rows"] += _build_context(new, end, end + AROUND)
                 end += AROUND
-            hunks.append(_begin(new, before, after, end))
+            hunks.append(_begin_hunk(new, before, after, end))
             end = hunks[-1]["new"] - 1
         view = hunks[-1]["rows"]
-        view += _context(new, end, after)
+        view += _build_context(new, end, after)
         view += (["-", line] for line in old[before : before + gone])
         lines = new[after : after + came]
         view += (["+", line, authors.get(n, 0)] for n, line in enumerate(lines, after + 1))
         end = after + came
     if hunks:
-        hunks[-1]["rows"] += _context(new, end, end + AROUND)
+        hunks[-1]["rows"] += _build_context(new, end, end + AROUND)
     return hunks, left
 
 
-def _begin(new: Sequence[Any], before: int, after: int, end: int) -> View:
+def _begin_hunk(new: Sequence[Any], before: int, after: int, end: int) -> View:
     """An empty hunk for an edit at these places; end: of what is shown before."""
     top = max(end, after - AROUND)
     return {
@@ -73,7 +73,7 @@ def _begin(new: Sequence[Any], before: int, after: int, end: int) -> View:
     }
 
 
-def _context(lines: Sequence[Any], first: int, end: int) -> list[list[Any]]:
+def _build_context(lines: Sequence[Any], first: int, end: int) -> list[list[Any]]:
     return [[" ", line] for line in lines[first:end]]
 
 

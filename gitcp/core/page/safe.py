@@ -30,7 +30,7 @@ _NAMES |= {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in 
 _NAMES |= dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")
 
 
-def visible(text: str) -> str:
+def name_hidden(text: str) -> str:
     """text with control and bidi characters shown by their names, half characters as U+FFFD."""
     if text.isascii() and text.isprintable():
         return text
@@ -43,13 +43,13 @@ def visible(text: str) -> str:
     return text.translate(_NAMES)
 
 
-def embedded(value: Any) -> str:
+def embed_json(value: Any) -> str:
     """value as JSON for the inside of a script element: nothing in it can end that."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def packed(value: Any) -> str:
+def pack_json(value: Any) -> str:
     """value as JSON, compressed, in base64; the same value always gives the same text."""
     data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()

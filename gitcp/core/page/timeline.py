@@ -38,7 +38,7 @@ class Scale:
             at += (self._at[n + 1] - at) * max(0.0, time - here) / (after - here)
         return round(at * self._unit, 1)
 
-    def span(self, start: float, end: float) -> tuple[float, float]:
+    def place_span(self, start: float, end: float) -> tuple[float, float]:
         """(x, width) of something that lasted; never too small to be seen or hit."""
         left, right = self(start), self(end)
         width = max(right - left, _LEAST)
@@ -72,7 +72,7 @@ def _wait(waiting: list[str], oid: str) -> None:
     waiting[waiting.index("")] = oid
 
 
-def shares(counts: dict[str, int], width: float) -> list[tuple[str, float, float]]:
+def divide_bar(counts: dict[str, int], width: float) -> list[tuple[str, float, float]]:
     """(key, x, width) of the parts of a bar, none for 0, together as wide as the bar."""
     total = sum(counts.values())
     parts, at = [], 0.0

@@ -1,12 +1,11 @@
-"""What completes a command line: scripts of bash, zsh and fish that ask gitcp, and what it is that
-may follow some words."""
+"""What completes a command line: scripts of bash, zsh and fish that ask gitcp, and the words that
+may follow others."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Sequence
 
     from gitcp.console.options import Row, Rows
 
@@ -65,62 +64,59 @@ _KINDS = {
 }
 
 
-def script(shell: str, commands: Iterable[str]) -> str:
+def format_script(shell: str, commands: Iterable[str]) -> str:
     """The completions for one of SHELLS; commands by name, without `gitcp-`."""
     programs = " ".join(["gitcp", *(f"gitcp-{name}" for name in commands)])
     return _SCRIPTS[shell].format(programs=programs)
 
 
-def split(words: Sequence[str]) -> list[str]:
-    """The words after `gitcp` as a person means them: `gitcp-log` is `log`, and bash's
-    `--agent`, `=`, `c` is `--agent`, `c`."""
-    program, *rest = words
+def split_words(words: Sequence[str]) -> list[str]:
+    """The words after `gitcp` in one form: `gitcp-log` becomes `log`, and bash's `--agent`, `=`,
+    `c` becomes `--agent`, `c`."""
+    program, *typed = words
     name = program.rpartition("/")[2]
     if name.startswith("gitcp-"):
-        rest = [name.removeprefix("gitcp-"), *rest]
+        typed = [name.removeprefix("gitcp-"), *typed]
     joined: list[str] = []
-    for number, word in enumerate(rest):
-        option, equals, given = word.partition("=")
+    for number, word in enumerate(typed):
+        option, equals, value = word.partition("=")
         if word == "=" and number:
-            joined += [""] if number == len(rest) - 1 else []
+            joined += [""] if number == len(typed) - 1 else []
         elif option.startswith("--") and equals:
-            joined += [option, given]
+            joined += [option, value]
         else:
             joined.append(word)
     return joined
 
 
-def following(rows: Rows, words: Sequence[str]) -> tuple[Candidates, str]:
-    """What may follow the words after a command's name, of which the last is begun: (what is known
-    by the rows alone, the kind of the values that the repository has, or "")."""
-    options = {name: row for row in _flat(rows) for name in row[0] if name.startswith("-")}
+def list_candidates(rows: Rows, words: Sequence[str]) -> tuple[Candidates, str]:
+    """(the words that may come in place of the last one, as far as rows tell them; the kind of
+    those that the repository has, or "").  words: those after a command's name."""
+    options = {name: row for row in _flatten_rows(rows) for name in row[0] if name.startswith("-")}
     *before, last = words
     free = before.index("--") if "--" in before else len(before)
     valued = {name for name, (_, more) in options.items() if "metavar" in more}
     if before and len(before) <= free and before[-1] in valued:
-        return _values(options[before[-1]])
+        return _list_values(options[before[-1]])
     if last.startswith("-") and len(before) <= free:
         return {name: str(more["help"]) for name, (_, more) in options.items()}, ""
     count = sum(
         not word.startswith("-") and (number == 0 or before[number - 1] not in valued)
         for number, word in enumerate(before[:free])
     ) + len(before[free + 1 :])
-    arguments = [row for row in _flat(rows) if not row[0][0].startswith("-")]
+    arguments = [row for row in _flatten_rows(rows) if not row[0][0].startswith("-")]
     for row in arguments[count : count + 1] or arguments[-1:]:
         if count < len(arguments) or row[1].get("nargs") in ("*", "+"):
-            return _values(row)
+            return _list_values(row)
     return {}, ""
 
 
-def _flat(rows: Rows) -> list[Row]:
-    return [one for row in rows for one in (row if isinstance(row, list) else [row])]
+def _flatten_rows(rows: Rows) -> list[Row]:
+    return [row for group in rows for row in (group if isinstance(group, list) else [group])]
 
 
-def _values(row: Row) -> tuple[Candidates, str]:
+def _list_values(row: Row) -> tuple[Candidates, str]:
     names, more = row
     kinds = [_KINDS[name] for name in (*names, str(more["metavar"])) if name in _KINDS]
-    return _choices(more), next(iter(kinds), "")
-
-
-def _choices(more: Mapping[str, Any]) -> Candidates:
-    return {word: "" for word in more.get("choices") or () if isinstance(word, str)}
+    choices = {word: "" for word in more.get("choices") or () if isinstance(word, str)}
+    return choices, next(iter(kinds), "")

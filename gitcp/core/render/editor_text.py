@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import SHORTEST, many, short
+from gitcp.core.render.spans import SHORTEST, count_noun, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,20 +19,20 @@ _LINE, _ANSWER = 100, 600  # characters
 UNSAVED = "changed in the editor: not saved yet"
 
 
-def hover(record: Record, words: Words, subject: str) -> str:
+def format_hover(record: Record, words: Words, subject: str) -> str:
     """Who wrote a line, for which prompt, what the agent said to it, and its commit."""
-    lines = [_author(record)]
+    lines = [_format_author(record)]
     if record["who"] == "session":
-        lines += [f"> {short(record['prompt'], _LINE)}"] if record["prompt"] else []
-        lines += [answer] if (answer := _answer(words)) else []
+        lines += [f"> {shorten(record['prompt'], _LINE)}"] if record["prompt"] else []
+        lines += [answer] if (answer := _choose_answer(words)) else []
     name = f"commit {record['commit'][:12]}  {subject}"
     return "\n\n".join([*lines, name if record["commit"].strip("0") else "not committed yet"])
 
 
-def _author(record: Record) -> str:
+def _format_author(record: Record) -> str:
     if record["who"] == "session":
         model = f" ({record['model']})" if record["model"] else ""
-        return f"{turn_name(record)}{model}, session {record['session_id'][:SHORTEST]}"
+        return f"{name_turn(record)}{model}, session {record['session_id'][:SHORTEST]}"
     if record["who"] == "unknown":
         return "written by nobody knows whom: nothing was recorded of this line"
     if not record["commit"].strip("0"):
@@ -41,7 +41,7 @@ def _author(record: Record) -> str:
     return f"written by {record['author']}{unrecorded}"
 
 
-def _answer(words: Words) -> str:
+def _choose_answer(words: Words) -> str:
     """The agent's words next to the call, else its last ones in the turn, shortened."""
     call, entries = words
     texts = [call["before"], call["after"]] if call else []
@@ -50,35 +50,35 @@ def _answer(words: Words) -> str:
     return text if len(text) <= _ANSWER else text[:_ANSWER].rstrip() + "…"
 
 
-def turn_name(record: Record) -> str:
+def name_turn(record: Record) -> str:
     """What a turn is called: its agent, and the number of its prompt."""
     number = f" #{record['number']}" if record["number"] is not None else ""
     return f"{record['agent'] or 'Agent'}{number}"
 
 
-def lenses(records: Sequence[Record | None]) -> Iterator[tuple[int, str]]:
+def list_lenses(records: Sequence[Record | None]) -> Iterator[tuple[int, str]]:
     """(index of its first line, title) of the lens of each run of lines of one turn.
 
     records: of each line of a text, None where nothing is known of it.
     """
-    start, turns = 0, [_turn(record) for record in records]
+    start, turns = 0, [_identify_turn(record) for record in records]
     for end in range(1, len(turns) + 1):
         if end == len(turns) or turns[end] != turns[start]:
             record = records[start]
             if record and turns[start]:
-                yield start, f"{turn_name(record)} · {many(end - start, 'line')}"
+                yield start, f"{name_turn(record)} · {count_noun(end - start, 'line')}"
             start = end
 
 
-def _turn(record: Record | None) -> tuple[str, str] | None:
+def _identify_turn(record: Record | None) -> tuple[str, str] | None:
     session = record and record["who"] == "session"
     return (record["session_id"], record["turn_id"]) if record and session else None
 
 
-def turn(record: Record, words: Words, subject: str) -> str:
+def format_turn(record: Record, words: Words, subject: str) -> str:
     """The turn that wrote a line as a text to read."""
     entries = [f"[{role}] {text}" for role, text in words[1]] or [f"[User] {record['prompt']}"]
     commit = f"commit {record['commit']}  {subject}\n" if record["commit"].strip("0") else ""
     checkpoint = f"checkpoint {record['checkpoint_id']}\n" if record["checkpoint_id"] else ""
-    head = f"{turn_name(record)}, session {record['session_id']}\n{commit}{checkpoint}"
+    head = f"{name_turn(record)}, session {record['session_id']}\n{commit}{checkpoint}"
     return head + "".join(f"\n{entry}\n" for entry in entries)

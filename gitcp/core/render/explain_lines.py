@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.show_lines import excerpt
-from gitcp.core.render.spans import mapping, short, spent
+from gitcp.core.render.show_lines import draw_excerpt
+from gitcp.core.render.spans import format_usage, shorten
+from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _LISTS = (
 SHORT, SCOPE, FULL = "short", "scope", "full"
 
 
-def listing(branch: str, rows: Iterable[Record], when: When) -> Iterator[Line]:
+def draw_branch(branch: str, rows: Iterable[Record], when: When) -> Iterator[Line]:
     """The checkpoints of a branch: {id, kinds, prompt, rows: [{time, oid, message}]} each."""
     checkpoints = list(rows)
     yield [("Branch: ", "bold"), (branch, "")]
@@ -31,15 +32,15 @@ def listing(branch: str, rows: Iterable[Record], when: When) -> Iterator[Line]:
     for row in checkpoints:
         yield []
         kinds = "".join(f" [{kind}]" for kind in row["kinds"])
-        prompt = f' "{short(row["prompt"], _PROMPT)}"' if row["prompt"] else ""
+        prompt = f' "{shorten(row["prompt"], _PROMPT)}"' if row["prompt"] else ""
         yield [(f"[{row['id'][:12]}]", "cyan"), (kinds, "dim"), (prompt, "")]
         for one in row["rows"]:
             yield [(f"  {when(one['time'])[5:]} ({one['oid'][:7]}) ", "dim"), (one["message"], "")]
 
 
-def committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
+def draw_committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
     """A committed checkpoint as checkpoint_view.committed() gives it, each session of it."""
-    yield from _fact("Checkpoint", checkpoint["checkpoint_id"])
+    yield from _draw_fact("Checkpoint", checkpoint["checkpoint_id"])
     if checkpoint.get("missing"):
         yield [("It is not in this repository; 'gitcp fetch' may bring it.", "dim")]
         return
@@ -47,56 +48,58 @@ def committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
     for number, session in enumerate(checkpoint["contents"]):
         if number:
             yield []
-        yield from _fact("Session", session["session_id"])
-        yield from _fact("Agent", session["agent"])
-        yield from _fact("Created", str(session.get("created_at") or checkpoint["created_at"]))
-        yield from _fact("Author", ", ".join(authors))
-        yield from _fact("Forgotten", str(session.get("forgotten") or ""))
-        yield from _fact("Tokens", spent(session.get("token_usage"), session.get("agent", "")))
+        yield from _draw_fact("Session", session["session_id"])
+        yield from _draw_fact("Agent", session["agent"])
+        yield from _draw_fact("Created", str(session.get("created_at") or checkpoint["created_at"]))
+        yield from _draw_fact("Author", ", ".join(authors))
+        yield from _draw_fact("Forgotten", str(session.get("forgotten") or ""))
+        yield from _draw_fact(
+            "Tokens", format_usage(session.get("token_usage"), session.get("agent", ""))
+        )
         if not number:
-            yield from _commits(checkpoint["commits"], when)
+            yield from _draw_commits(checkpoint["commits"], when)
         yield []
-        yield from _summary(mapping(session.get("summary")), session["asked"])
-        yield from _files(session["files"])
-        yield from _transcript(session, session.get("checkpoint_transcript_start"), how)
+        yield from _draw_summary(ensure_object(session.get("summary")), session["asked"])
+        yield from _draw_files(session["files"])
+        yield from _draw_transcript(session, session.get("checkpoint_transcript_start"), how)
 
 
-def temporary(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
+def draw_temporary(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
     """A temporary checkpoint as checkpoint_view.temporary() gives it."""
-    yield from _fact("Checkpoint", f"{checkpoint['oid'][:12]} [temporary]")
-    yield from _fact("Session", checkpoint["session_id"])
-    yield from _fact("Agent", checkpoint["agent"])
-    yield from _fact("Created", when(checkpoint["time"]))
+    yield from _draw_fact("Checkpoint", f"{checkpoint['oid'][:12]} [temporary]")
+    yield from _draw_fact("Session", checkpoint["session_id"])
+    yield from _draw_fact("Agent", checkpoint["agent"])
+    yield from _draw_fact("Created", when(checkpoint["time"]))
     yield []
-    yield from _summary({}, [checkpoint["prompt"]] if checkpoint["prompt"] else [])
-    yield from _files(checkpoint["files"])
-    yield from _transcript(checkpoint, checkpoint["start"], how)
+    yield from _draw_summary({}, [checkpoint["prompt"]] if checkpoint["prompt"] else [])
+    yield from _draw_files(checkpoint["files"])
+    yield from _draw_transcript(checkpoint, checkpoint["start"], how)
 
 
-def _fact(name: str, value: str) -> Iterator[Line]:
+def _draw_fact(name: str, value: str) -> Iterator[Line]:
     if value:
         yield [(f"{name}: ", "bold"), (value, "")]
 
 
-def _commits(commits: list[Record], when: When) -> Iterator[Line]:
+def _draw_commits(commits: list[Record], when: When) -> Iterator[Line]:
     yield [(f"Commits: ({len(commits)})", "bold")]
     for one in commits:
         yield [(f"  {one['oid'][:7]} {when(one['time'])[:10]} ", "dim"), (one["message"], "")]
 
 
-def _summary(summary: Record, asked: list[str]) -> Iterator[Line]:
+def _draw_summary(summary: Record, asked: list[str]) -> Iterator[Line]:
     """What a summary says; without one the intent is what was asked."""
-    intent = summary.get("intent") or (short(asked[-1], 200) if asked else "")
-    yield from _fact("Intent", str(intent))
-    yield from _fact("Outcome", str(summary.get("outcome") or ""))
-    learned = mapping(summary.get("learnings"))
+    intent = summary.get("intent") or (shorten(asked[-1], 200) if asked else "")
+    yield from _draw_fact("Intent", str(intent))
+    yield from _draw_fact("Outcome", str(summary.get("outcome") or ""))
+    learned = ensure_object(summary.get("learnings"))
     items = [x for part in learned.values() if isinstance(part, list) for x in part]
-    yield from _items("Learnings", items)
+    yield from _draw_items("Learnings", items)
     for key, name in _LISTS:
-        yield from _items(name, summary.get(key))
+        yield from _draw_items(name, summary.get(key))
 
 
-def _items(name: str, items: Any) -> Iterator[Line]:
+def _draw_items(name: str, items: Any) -> Iterator[Line]:
     if isinstance(items, list) and items:
         yield [(f"{name}:", "bold")]
         for item in items:
@@ -104,15 +107,15 @@ def _items(name: str, items: Any) -> Iterator[Line]:
             yield [(f"  - {words}", "")]
 
 
-def _files(files: Record) -> Iterator[Line]:
+def _draw_files(files: Record) -> Iterator[Line]:
     yield [(f"Files: ({len(files)})", "bold")]
     yield from ([(f"  {path}", "")] for path in files)
 
 
-def _transcript(session: Record, start: Any, how: str) -> Iterator[Line]:
+def _draw_transcript(session: Record, start: Any, how: str) -> Iterator[Line]:
     if how == SHORT:
         return
     scope = "full session" if how == FULL else "checkpoint scope"
-    lines = excerpt(session["transcript"], start if isinstance(start, int) else 0, how == FULL)
+    lines = draw_excerpt(session["transcript"], start if isinstance(start, int) else 0, how == FULL)
     for number, line in enumerate(lines):
         yield [(f"Transcript ({scope}):", "bold")] if not number else line

@@ -7,7 +7,8 @@ Down the page a lane has `+` at a commit that holds work of the session, `o` at 
 from __future__ import annotations
 
 from gitcp.core.page import timeline
-from gitcp.core.render.spans import clipped, mapping, short, shortened
+from gitcp.core.render.spans import clip, shorten, shorten_ids
+from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,31 +26,31 @@ _PROMPT = 60
 _LEGEND = ("lanes: + commit of a session, o prompt", "lines: # agent, = person, - unknown")
 
 
-def graph(commits: Sequence[Record], drawn: Mapping[str, Drawn]) -> Iterator[Line]:
-    """The lines of `gitcp log --graph`: commits as listing() gives them, newest first; each with
-    the lines it has by author, and below it the prompts behind it."""
-    parts = [_parts(commit) for commit in commits]
+def draw_graph(commits: Sequence[Record], drawn: Mapping[str, Drawn]) -> Iterator[Line]:
+    """The lines of `gitcp log --graph`: for each commit its lines by author, and below it the
+    prompts behind it.  commits: as commit_list lists them, newest first."""
+    parts = [_map_parts(commit) for commit in commits]
     lanes = Lanes([list(part) for part in parts])
     for n, (commit, sessions) in enumerate(zip(commits, parts, strict=True)):
         before, below = drawn.get(commit["oid"], ("* ", []))
         yield [
-            *lanes.cells(n, dict.fromkeys(sessions, "+")),
+            *lanes.draw_row(n, dict.fromkeys(sessions, "+")),
             (before, ""),
             (commit["oid"][:7], "yellow"),
-            (f" {short(commit['message'], _PROMPT)}", "bold" if sessions else ""),
-            *_bar(_shares(sessions, lanes)),
+            (f" {shorten(commit['message'], _PROMPT)}", "bold" if sessions else ""),
+            *_draw_bar(_list_shares(sessions, lanes)),
         ]
         for row in below:
-            yield [*lanes.cells(n, {}), (row, "")]
+            yield [*lanes.draw_row(n, {}), (row, "")]
         # git goes on as it drew before; a commit without parents has nothing below it.
         go_on = before.replace("*", "|" if commit["parents"] else " ") if not below else below[-1]
         for session_id, part in sessions.items():
             for prompt in reversed(part["asked"]):
                 yield [
-                    *lanes.cells(n, {session_id: "o"}),
+                    *lanes.draw_row(n, {session_id: "o"}),
                     (go_on, ""),
-                    (lanes.names[session_id], lanes.colour(session_id)),
-                    (f"  {short(prompt, _PROMPT)}", ""),
+                    (lanes.names[session_id], lanes.choose_colour(session_id)),
+                    (f"  {shorten(prompt, _PROMPT)}", ""),
                 ]
     if lanes.names:
         yield []
@@ -61,63 +62,68 @@ class Lanes:
 
     def __init__(self, rows: Sequence[Sequence[str]]) -> None:
         """rows: the sessions of each row, from above."""
-        self._last = {one: n for n, row in enumerate(rows) for one in row}
+        self._last = {name: n for n, row in enumerate(rows) for name in row}
         self._first: dict[str, int] = {}
         self._lane: dict[str, int] = {}
-        self.names = shortened(list(self._last))
+        self.names = shorten_ids(list(self._last))
         for n, row in enumerate(rows):
-            for one in row:
-                if one not in self._lane:
+            for name in row:
+                if name not in self._lane:
                     held = {self._lane[s] for s in self._lane if self._last[s] >= n}
-                    self._lane[one] = min(set(range(len(held) + 1)) - held)
-                    self._first[one] = n
+                    self._lane[name] = min(set(range(len(held) + 1)) - held)
+                    self._first[name] = n
 
-    def colour(self, session_id: str) -> str:
+    def choose_colour(self, session_id: str) -> str:
         return _COLOURS[list(self._lane).index(session_id) % len(_COLOURS)]
 
-    def cells(self, n: int, signs: Mapping[str, str]) -> Line:
-        """What stands in row n before all else; signs: session -> its sign, the others go on."""
+    def draw_row(self, n: int, signs: Mapping[str, str]) -> Line:
+        """The cells of all lanes in row n.  signs: session -> its sign; a lane without one shows
+        that its session goes on."""
         width = max(self._lane.values(), default=-1) + 1
         cells = [("  ", "")] * width
-        for one, lane in self._lane.items():
-            if self._first[one] <= n <= self._last[one]:
-                cells[lane] = (f"{signs.get(one, '|')} ", self.colour(one))
+        for name, lane in self._lane.items():
+            if self._first[name] <= n <= self._last[name]:
+                cells[lane] = (f"{signs.get(name, '|')} ", self.choose_colour(name))
         return cells
 
 
-def now(sessions: Sequence[Record], end: float, ago: Ago) -> Iterator[Line]:
+def draw_open_sessions(sessions: Sequence[Record], end: float, ago: Ago) -> Iterator[Line]:
     """Open sessions on one line of time that ends now: {session_id, turns: [(start, end)], calls:
     [time], lines: initial_attribution's lines_added} each, times in seconds since 1970."""
-    times = [t for one in sessions for turn in one["turns"] for t in turn]
+    times = [t for session in sessions for turn in session["turns"] for t in turn]
     if not times:
         return
-    lanes = Lanes([[one["session_id"] for one in sessions]])
+    lanes = Lanes([[session["session_id"] for session in sessions]])
     scale = timeline.Scale([*times, end])
 
-    def cell(time: float) -> int:
+    def compute_cell(time: float) -> int:
         return int(scale(min(time, end)) * (_TIME - 1) // timeline.WIDTH)
 
     yield []
     yield [("Lanes:", "bold"), (f"  from {ago(min(times))} to now, lines no commit has yet", "dim")]
-    for one in sessions:
-        name, row = one["session_id"], ["."] * _TIME
-        for start, stop in one["turns"]:
-            row[cell(start) : cell(stop) + 1] = "=" * (cell(stop) + 1 - cell(start))
-        for time in one["calls"]:
-            row[cell(time)] = "#"
-        shares = _shares({name: {"initial_attribution": {"lines_added": one["lines"]}}}, lanes)
+    for session in sessions:
+        name, row = session["session_id"], ["."] * _TIME
+        for start, stop in session["turns"]:
+            row[compute_cell(start) : compute_cell(stop) + 1] = "=" * (
+                compute_cell(stop) + 1 - compute_cell(start)
+            )
+        for time in session["calls"]:
+            row[compute_cell(time)] = "#"
+        shares = _list_shares(
+            {name: {"initial_attribution": {"lines_added": session["lines"]}}}, lanes
+        )
         yield [
             (f"  {lanes.names[name]}  ", "yellow"),
-            ("".join(row), lanes.colour(name)),
-            *_bar(shares),
+            ("".join(row), lanes.choose_colour(name)),
+            *_draw_bar(shares),
         ]
 
 
-def fit(line: Line, width: int) -> Line:
+def fit_line(line: Line, width: int) -> Line:
     """A line in at most so many cells of a terminal."""
     fitted, left = [], width
     for text, colour in line:
-        part, cells = clipped(text, left)
+        part, cells = clip(text, left)
         fitted.append((part, colour))
         left -= cells
         if part != text:
@@ -125,7 +131,7 @@ def fit(line: Line, width: int) -> Line:
     return fitted
 
 
-def _parts(commit: Record) -> dict[str, Record]:
+def _map_parts(commit: Record) -> dict[str, Record]:
     """session -> its part in a commit; data may have it twice, the later one is fuller."""
     return {
         part["session_id"]: part
@@ -134,13 +140,16 @@ def _parts(commit: Record) -> dict[str, Record]:
     }
 
 
-def _shares(sessions: Mapping[str, Record], lanes: Lanes) -> list[Share]:
+def _list_shares(sessions: Mapping[str, Record], lanes: Lanes) -> list[Share]:
     """Whose the lines are that a commit adds: its sessions', the person's, nobody's."""
     rows = {
-        one: mapping(mapping(part.get("initial_attribution")).get("lines_added"))
-        for one, part in sessions.items()
+        name: ensure_object(ensure_object(part.get("initial_attribution")).get("lines_added"))
+        for name, part in sessions.items()
     }
-    shares = [(lanes.names[s], lanes.colour(s), "#", row.get("agent")) for s, row in rows.items()]
+    shares = [
+        (lanes.names[name], lanes.choose_colour(name), "#", row.get("agent"))
+        for name, row in rows.items()
+    ]
     for row in list(rows.values())[:1]:
         shares += [
             ("person", "", "=", row.get("person")),
@@ -151,13 +160,13 @@ def _shares(sessions: Mapping[str, Record], lanes: Lanes) -> list[Share]:
     ]
 
 
-def _bar(shares: Sequence[Share]) -> Iterator[tuple[str, str]]:
+def _draw_bar(shares: Sequence[Share]) -> Iterator[tuple[str, str]]:
     if not shares:
         return
     yield "  ", ""
     sums = {str(n): share[3] for n, share in enumerate(shares)}
     edge = 0
-    for key, start, size in timeline.shares(sums, _BAR):
+    for key, start, size in timeline.divide_bar(sums, _BAR):
         _, colour, sign, _ = shares[int(key)]
         stop = round(start + size)
         yield sign * (stop - edge), colour

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import many, shares, short, spent
+from gitcp.core.render.spans import count_noun, format_shares, format_usage, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ SHORT = 7  # digits of a commit; whoever needs more has --json
 _PROMPT = 72
 
 
-def log(commits: Iterable[Record]) -> Iterator[Line]:
+def draw_log(commits: Iterable[Record]) -> Iterator[Line]:
     """A line for each commit, and two for each session behind it."""
     for commit in commits:
         yield [
@@ -25,28 +25,28 @@ def log(commits: Iterable[Record]) -> Iterator[Line]:
             (commit["message"], "bold" if commit["checkpoints"] else ""),
         ]
         for checkpoint in commit["checkpoints"]:
-            yield from _checkpoint(checkpoint)
+            yield from _draw_checkpoint(checkpoint)
 
 
-def _checkpoint(checkpoint: Record) -> Iterator[Line]:
+def _draw_checkpoint(checkpoint: Record) -> Iterator[Line]:
     name = (f"    {checkpoint['checkpoint_id']}", "cyan")
     if checkpoint.get("missing"):
         yield [name, ("  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it", "dim")]
         return
     for session in checkpoint["contents"]:
         usage = session.get("token_usage_delta") or session.get("token_usage")
-        used = spent(usage, session["agent"])
-        wrote = shares(session.get("initial_attribution"), ("agent",))
+        used = format_usage(usage, session["agent"])
+        wrote = format_shares(session.get("initial_attribution"), ("agent",))
         lines = f"{wrote} lines" if wrote else ""
-        facts = ", ".join(filter(None, [many(len(session["files"]), "file"), lines, used]))
+        facts = ", ".join(filter(None, [count_noun(len(session["files"]), "file"), lines, used]))
         if session.get("forgotten"):
             facts = f"forgotten {str(session['forgotten'])[:10]}"
         yield [name, (f"  {session['agent'] or 'Agent'}", "green"), (f"  {facts}", "")]
         prompts = session["asked"]
         if prompts:
             more = f" (+{len(prompts) - 1} more)" if len(prompts) > 1 else ""
-            yield [("        ", ""), (short(prompts[0], _PROMPT), ""), (more, "dim")]
+            yield [("        ", ""), (shorten(prompts[0], _PROMPT), ""), (more, "dim")]
     for session in checkpoint["contents"][:1]:
-        rest = shares(session.get("initial_attribution"), ("person", "unknown"))
+        rest = format_shares(session.get("initial_attribution"), ("person", "unknown"))
         if rest:
             yield [("        ", ""), (rest, "dim")]

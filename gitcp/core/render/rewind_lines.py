@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gitcp.core.back import plan as plans
 from gitcp.core.back import point_list, undo_tree
-from gitcp.core.render.spans import cells, many
-from gitcp.core.render.wrapping import fitted
+from gitcp.core.render.spans import count_cells, count_noun
+from gitcp.core.render.wrapping import fit_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,46 +34,46 @@ _WIDEST = 10_000
 _KEPT = 20  # paths that stay, of which a plan names no more
 
 
-def point(
+def draw_point(
     at: Point, name: str, changes: dict[str, int] | None, ago: Ago, width: int = _WIDEST
 ) -> Line:
     """One point on one line of at most width cells, under a name; changes: verb -> count of what
     going there would do.  Where there is little room the marks go, then the session."""
     facts = ["gone" if at["gone"] else "", point_list.describe_lacking(at["kind"], at["lacking"])]
-    facts += [effect(changes) if changes else ""]
-    marks = [_marks([_KINDS[at["kind"]], *facts]), _marks(facts), ""]
+    facts += [format_effect(changes) if changes else ""]
+    marks = [_format_marks([_KINDS[at["kind"]], *facts]), _format_marks(facts), ""]
     session = f"{at['session_id'][:8] or '-':<8}  "
     prompt = at["session_prompt"] or at["message"]
     prompt = at["message"] if at["kind"] == "tool" else prompt
     age = f"  {ago(at['time']):>9}  "
-    room = width - cells(name) - cells(age)
-    wanted = min(_PROMPT_FIRST, cells(prompt))
+    room = width - count_cells(name) - count_cells(age)
+    wanted = min(_PROMPT_FIRST, count_cells(prompt))
     ways = [(who, mark) for who in (session, "") for mark in marks]
-    fitting = (way for way in ways if room - sum(map(cells, way)) >= wanted)
+    fitting = (way for way in ways if room - sum(map(count_cells, way)) >= wanted)
     who, mark = next(fitting, ("", ""))
-    left = max(1, min(_PROMPT, room - cells(who) - cells(mark)))
-    prompt = prompt if cells(prompt) <= left else prompt.removeprefix("before ")
+    left = max(1, min(_PROMPT, room - count_cells(who) - count_cells(mark)))
+    prompt = prompt if count_cells(prompt) <= left else prompt.removeprefix("before ")
     return [
         (name, "yellow"),
         (age, "dim"),
         (who, "cyan"),
-        (fitted(prompt, left), ""),
+        (fit_words(prompt, left), ""),
         (mark, "dim"),
     ]
 
 
-def _marks(words: Iterable[str]) -> str:
+def _format_marks(words: Iterable[str]) -> str:
     joined = ", ".join(filter(None, words))
     return f"  ({joined})" if joined else ""
 
 
-def effect(changes: dict[str, int]) -> str:
+def format_effect(changes: dict[str, int]) -> str:
     """Counts of a plan's verbs: `creates 1, changes 2, deletes 1`, `no change`."""
     verbs = {plans.CREATE: "creates", plans.MODIFY: "changes", plans.DELETE: "deletes"}
     return ", ".join(f"{w} {changes[v]}" for v, w in verbs.items() if changes[v]) or "no change"
 
 
-def plan(planned: Plan) -> Iterator[Line]:
+def draw_plan(planned: Plan) -> Iterator[Line]:
     """A plan, path by path with the reasons, what stays last."""
     actions = sorted(planned["actions"], key=lambda a: a["verb"] == plans.KEEP)
     kept = 0
@@ -84,24 +84,24 @@ def plan(planned: Plan) -> Iterator[Line]:
         verb = f"{one['verb']:<7} "
         yield [(verb, _COLOURS[one["verb"]]), (one["path"], ""), (f"  {one['reason']}", "dim")]
     if kept > _KEPT:
-        yield [(f"keep    {many(kept - _KEPT, 'more path')}", "dim")]
+        yield [(f"keep    {count_noun(kept - _KEPT, 'more path')}", "dim")]
     for note in planned["notes"]:
         yield [("note: ", "cyan"), (note, "")]
     for conflict in planned["conflicts"]:
         yield [("conflict ", "red"), (conflict["path"], ""), (f"  {conflict['reason']}", "dim")]
 
 
-def patch(rows: Iterable[str]) -> Iterator[Line]:
+def draw_patch(rows: Iterable[str]) -> Iterator[Line]:
     """The rows of a diff, coloured as git does."""
     for row in rows:
         head = row.startswith(("diff ", "index ", "+++ ", "--- "))
         yield [(row, "bold" if head else _PATCH.get(row[:1], ""))]
 
 
-def log(steps: Sequence[Step], ago: Ago) -> Iterator[Line]:
+def draw_undo_log(steps: Sequence[Step], ago: Ago) -> Iterator[Line]:
     """The undo log, newest first: what is in force, and what was undone."""
-    force = set(undo_tree.path_to(steps))
-    for step in reversed(list(undo_tree.nodes(steps).values())):
+    force = set(undo_tree.list_in_force(steps))
+    for step in reversed(list(undo_tree.map_steps(steps).values())):
         live = step["id"] in force
         yield [
             ("  " if live else "x ", "" if live else "dim"),
@@ -112,17 +112,17 @@ def log(steps: Sequence[Step], ago: Ago) -> Iterator[Line]:
         ]
 
 
-def points(
+def draw_points(
     listed: Sequence[Point], changes: Callable[[Point], dict[str, int] | None], ago: Ago
 ) -> Iterator[Line]:
     """All points, a line each."""
-    names = names_of(listed)
+    names = name_points(listed)
     for each in listed:
-        yield point(each, names[each["id"]], changes(each), ago)
+        yield draw_point(each, names[each["id"]], changes(each), ago)
 
 
-def names_of(listed: Iterable[Point]) -> dict[str, str]:
+def name_points(listed: Iterable[Point]) -> dict[str, str]:
     """id -> what a point is called in a list, all of one width."""
-    names = point_list.short_names(listed)
+    names = point_list.shorten_names(listed)
     width = max(map(len, names.values()), default=0)
     return {own: f"{name:<{width}}" for own, name in names.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core import json
-from gitcp.core.render.spans import SHORTEST, many, short
+from gitcp.core.render.spans import SHORTEST, count_noun, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,19 +18,19 @@ _PROMPT = 72
 _COMPACT = 200  # bytes of a line of --compact
 
 
-def hits(listed: Sequence[Hit], left: int, ago: Ago) -> Iterator[Line]:
+def draw_hits(listed: Sequence[Hit], left: int, ago: Ago) -> Iterator[Line]:
     """The hits, and what to type next; left: how many more there are."""
     for hit in listed:
-        yield from _hit(hit, ago)
+        yield from _draw_hit(hit, ago)
         yield []
     if left:
-        yield [(f"{many(left, 'more turn')}: -n shows more", "dim")]
+        yield [(f"{count_noun(left, 'more turn')}: -n shows more", "dim")]
     yield [("'gitcp show <checkpoint>' shows a conversation, ", "dim"),
            ("'gitcp resume <commit>' opens it again", "dim")]  # fmt: skip
 
 
-def _hit(hit: Hit, ago: Ago) -> Iterator[Line]:
-    (commit, checkpoint), name = _link(hit), turn_name(hit)
+def _draw_hit(hit: Hit, ago: Ago) -> Iterator[Line]:
+    (commit, checkpoint), name = _find_link(hit), name_turn(hit)
     yield [
         (commit["oid"][:7] if commit else "not committed", "yellow" if commit else "dim"),
         (f"  {ago(hit['time'])}  " if hit["time"] else "  ", "dim"),
@@ -40,14 +40,14 @@ def _hit(hit: Hit, ago: Ago) -> Iterator[Line]:
     ]
     if commit:
         note = "" if commit["live"] else "  (on no branch)"
-        yield [("    ", ""), (short(commit["message"], _PROMPT), "bold"), (note, "dim")]
+        yield [("    ", ""), (shorten(commit["message"], _PROMPT), "bold"), (note, "dim")]
     if hit["prompt"]:
-        yield [("    > ", "dim"), (short(hit["prompt"], _PROMPT), "")]
+        yield [("    > ", "dim"), (shorten(hit["prompt"], _PROMPT), "")]
     if hit["snippet"]:
-        yield [("      ", ""), *_marked(hit["snippet"])]
+        yield [("      ", ""), *_split_snippet(hit["snippet"])]
 
 
-def _link(hit: Hit) -> tuple[Mapping[str, Any] | None, str]:
+def _find_link(hit: Hit) -> tuple[Mapping[str, Any] | None, str]:
     """The first commit of a turn and the checkpoint that links the two; of a turn without a commit
     its last checkpoint, '' for none."""
     for commit in hit["commits"]:
@@ -55,7 +55,7 @@ def _link(hit: Hit) -> tuple[Mapping[str, Any] | None, str]:
     return None, next(reversed(hit["checkpoint_ids"]), "")
 
 
-def _marked(snippet: str) -> Iterator[tuple[str, str]]:
+def _split_snippet(snippet: str) -> Iterator[tuple[str, str]]:
     """The parts of a snippet, what stands between \\1 and \\2 in colour."""
     for part in snippet.split("\1"):
         match, mark, rest = part.partition("\2")
@@ -63,15 +63,15 @@ def _marked(snippet: str) -> Iterator[tuple[str, str]]:
         yield rest, ""
 
 
-def turn_name(hit: Hit) -> str:
+def name_turn(hit: Hit) -> str:
     """What a turn is called: the beginning of its session's id, and its prompt's number."""
     return f"{hit['session_id'][:SHORTEST]} #{hit['number']}"
 
 
-def compact(hit: Hit) -> str:
+def format_compact(hit: Hit) -> str:
     """A hit as one line of JSON of at most 200 bytes: ids, files, snippet."""
-    commit, checkpoint = _link(hit)
-    row: dict[str, Any] = {"turn": turn_name(hit)}
+    commit, checkpoint = _find_link(hit)
+    row: dict[str, Any] = {"turn": name_turn(hit)}
     row |= {"commit": commit["oid"][:7]} if commit else {}
     row |= {"checkpoint": checkpoint} if checkpoint else {}
     text = (hit["snippet"] or hit["prompt"]).replace("\1", "").replace("\2", "")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gitcp.core.back.point_list import describe_lacking
-from gitcp.core.render.show_lines import excerpt, prompts
-from gitcp.core.render.spans import many, short, spent
+from gitcp.core.render.show_lines import draw_excerpt, draw_prompts
+from gitcp.core.render.spans import count_noun, format_usage, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _POINTS = {  # kind -> what a point is, and what comes after it
 _CHANGES = {"added": ("A", "green"), "modified": ("M", "yellow"), "deleted": ("D", "red")}
 
 
-def temporary(checkpoint: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
+def draw_temporary(checkpoint: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
     """A temporary checkpoint as shown.temporary() gives it."""
     yield [("temporary checkpoint ", ""), (checkpoint["oid"], "cyan")]
     yield [(f"  {when(checkpoint['time'])}  {checkpoint['message']}", "")]
@@ -33,13 +33,13 @@ def temporary(checkpoint: Record, when: When, full: bool, transcript: bool) -> I
     where = f"stream {checkpoint['stream']}, base {checkpoint['base_commit'][:12] or '?'}"
     task = f", task {checkpoint['tool_use_id']}" if checkpoint["tool_use_id"] else ""
     yield [(f"  {where}{task}", "")]
-    yield from prompts([checkpoint["prompt"]] if checkpoint["prompt"] else [])
-    yield from _changed("Files since the one before", checkpoint["files"])
+    yield from draw_prompts([checkpoint["prompt"]] if checkpoint["prompt"] else [])
+    yield from _draw_changes("Files since the one before", checkpoint["files"])
     if transcript:
-        yield from excerpt(checkpoint["transcript"], checkpoint["start"], full)
+        yield from draw_excerpt(checkpoint["transcript"], checkpoint["start"], full)
 
 
-def point(record: Record, when: When) -> Iterator[Line]:
+def draw_point(record: Record, when: When) -> Iterator[Line]:
     """A point to go back to that is no checkpoint, as store.back.trees.show() gives it."""
     kind, whose = _POINTS[record["kind"]]
     if record["id"].endswith(":after"):
@@ -51,11 +51,11 @@ def point(record: Record, when: When) -> Iterator[Line]:
     gone = "it has expired: its content is gone" if record["gone"] else ""
     for sentence in filter(None, (describe_lacking(record["kind"], record["lacking"]), gone)):
         yield [(f"  {sentence}", "red")]
-    yield from prompts([record["session_prompt"]] if record["session_prompt"] else [])
-    yield from _changed(f"Files that this {whose} changed", record["files"])
+    yield from draw_prompts([record["session_prompt"]] if record["session_prompt"] else [])
+    yield from _draw_changes(f"Files that this {whose} changed", record["files"])
 
 
-def _changed(head: str, files: dict[str, str]) -> Iterator[Line]:
+def _draw_changes(head: str, files: dict[str, str]) -> Iterator[Line]:
     if files:
         yield [(f"  {head}:", "bold")]
     for path, change in files.items():
@@ -63,7 +63,7 @@ def _changed(head: str, files: dict[str, str]) -> Iterator[Line]:
         yield [(f"    {letter} ", colour), (path, "")]
 
 
-def session(record: Record, when: When, full: bool) -> Iterator[Line]:
+def draw_session(record: Record, when: When, full: bool) -> Iterator[Line]:
     """A session as list-sessions gives it, with all of its checkpoints; those may be an iterator.
     full: with every prompt and file of each."""
     agent = record.get("agent_type") or "Agent"
@@ -74,43 +74,43 @@ def session(record: Record, when: When, full: bool) -> Iterator[Line]:
     facts = [f"{phase}, {record['strategy']}, started {record['started_at'] or 'at no known time'}"]
     if record.get("worktree_path"):
         facts.append(f"in {record['worktree_path']} at {str(record.get('base_commit'))[:12]}")
-    yield from ([(f"  {fact}", "")] for fact in [*facts, short(record["description"], 100)])
-    if used := spent(record.get("token_usage")):
+    yield from ([(f"  {fact}", "")] for fact in [*facts, shorten(record["description"], 100)])
+    if used := format_usage(record.get("token_usage")):
         yield [(f"  {used}", "")]
     touched = record.get("files_touched") or ()
     if touched:
         yield [("  Not committed yet:", "bold")]
-        yield from _some([[(f"    {path}", "")] for path in touched], full, "file")
+        yield from _draw_first([[(f"    {path}", "")] for path in touched], full, "file")
     for number, checkpoint in enumerate(record["checkpoints"]):
         if not number:
             yield [("  Checkpoints:", "bold")]
-        yield from _turn(checkpoint, when, full)
+        yield from _draw_checkpoint(checkpoint, when, full)
 
 
-def _turn(checkpoint: Record, when: When, full: bool) -> Iterator[Line]:
+def _draw_checkpoint(checkpoint: Record, when: When, full: bool) -> Iterator[Line]:
     """A checkpoint of a session: a line for it and for what was asked last; in full each file."""
     name = checkpoint["checkpoint_id"] or checkpoint["oid"][:12]
     asked, files = checkpoint.get("asked", ()), checkpoint.get("files", {})
     kind = "" if checkpoint["checkpoint_id"] else "  (temporary)"
-    folded = [many(len(asked), "prompt")] if len(asked) > 1 else []
-    folded += [many(len(files), "file")] if files else []
+    folded = [count_noun(len(asked), "prompt")] if len(asked) > 1 else []
+    folded += [count_noun(len(files), "file")] if files else []
     yield [
         (f"    {name}", "cyan"),
-        (f"  {when(checkpoint['time'])}  {short(checkpoint['message'], 72)}", ""),
+        (f"  {when(checkpoint['time'])}  {shorten(checkpoint['message'], 72)}", ""),
         (kind, "dim"),
         (f"  {', '.join(folded)}" if folded and not full else "", "dim"),
     ]
     for prompt in asked if full else asked[-1:]:
-        yield [(f"      {short(prompt, 100)}", "")]
+        yield [(f"      {shorten(prompt, 100)}", "")]
     for path, change in files.items() if full else ():
         letter, colour = _CHANGES.get(change, (" ", ""))
         yield [(f"        {letter} ", colour), (path, "dim")]
 
 
-def _some(lines: list[Line], full: bool, word: str) -> Iterator[Line]:
+def _draw_first(lines: list[Line], full: bool, word: str) -> Iterator[Line]:
     """Lines, unless all are wanted the first of them with how many more there are."""
     more = len(lines) - _LINES
     if full or more <= 1:
         yield from lines
     else:
-        yield from [*lines[:_LINES], [(f"    … {many(more, f'more {word}')}", "dim")]]
+        yield from [*lines[:_LINES], [(f"    … {count_noun(more, f'more {word}')}", "dim")]]

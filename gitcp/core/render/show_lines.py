@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gitcp.agents.reading import conversation
-from gitcp.core.render.spans import many, mapping, shares, short, spent
+from gitcp.core.render.spans import count_noun, format_shares, format_usage, shorten
+from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _LINES = 12  # of one thing said, unless all is asked for
 _PROMPT = 60
 
 
-def committed(checkpoint: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
+def draw_committed(checkpoint: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
     """A committed checkpoint as shown.committed() gives it."""
     yield [("checkpoint ", ""), (checkpoint["checkpoint_id"], "cyan")]
     if checkpoint.get("missing"):
@@ -34,78 +35,85 @@ def committed(checkpoint: Record, when: When, full: bool, transcript: bool) -> I
     if not checkpoint["commits"]:
         yield [("  no commit carries it", "dim")]
     branch = f"branch {checkpoint['branch']}" if checkpoint["branch"] else ""
-    files = many(len(checkpoint["files_touched"]), "file")
-    facts = [checkpoint["strategy"], branch, files, _moment(checkpoint["created_at"])]
+    files = count_noun(len(checkpoint["files_touched"]), "file")
+    facts = [checkpoint["strategy"], branch, files, _format_time(checkpoint["created_at"])]
     yield [("  " + ", ".join(filter(None, facts)), "")]
     for session in checkpoint["contents"]:
         yield []
-        yield from _session(session)
+        yield from _draw_session(session)
         if transcript:
             start = session.get("checkpoint_transcript_start")
-            yield from excerpt(session["transcript"], start if isinstance(start, int) else 0, full)
+            yield from draw_excerpt(
+                session["transcript"], start if isinstance(start, int) else 0, full
+            )
 
 
-def _session(record: Record) -> Iterator[Line]:
+def _draw_session(record: Record) -> Iterator[Line]:
     agent = record["agent"] or "Agent"
     yield [("session ", ""), (record["session_id"], "yellow"), (f"  {agent}", "green")]
     branch = f"branch {record['branch']}" if record.get("branch") else ""
-    facts = [_moment(record.get("created_at", "")), branch]
+    facts = [_format_time(record.get("created_at", "")), branch]
     yield [("  " + ", ".join(filter(None, facts)), "")]
     if record.get("forgotten"):
-        yield [(f"  forgotten {_moment(str(record['forgotten']))}: 'gitcp forget' took it out", "")]
+        yield [
+            (
+                f"  forgotten {_format_time(str(record['forgotten']))}: 'gitcp forget' took it out",
+                "",
+            )
+        ]
     for key, name in (("token_usage_delta", "this commit"), ("token_usage", "whole session")):
-        if used := spent(record.get(key), agent):
+        if used := format_usage(record.get(key), agent):
             yield [(f"  {name}: {used}", "")]
-    yield from _attribution(mapping(record.get("initial_attribution")))
+    yield from _draw_attribution(ensure_object(record.get("initial_attribution")))
     if record.get("commit"):
         yield [(f"  linked by a note to commit {record['commit']}", "")]
-    if intent := mapping(record.get("summary")).get("intent"):
+    if intent := ensure_object(record.get("summary")).get("intent"):
         yield [(f"  {intent}", "")]
     if record["hash"] == "differs":
         yield [("  the transcript is not the one its content hash was made of", "red")]
-    yield from prompts(record["prompts"])
-    yield from _files(record["files"])
+    yield from draw_prompts(record["prompts"])
+    yield from _draw_files(record["files"])
     if record["tasks"]:
         yield [("  Tasks:", "bold")]
         yield from ([(f"    {path}", "")] for path in record["tasks"])
 
 
-def _moment(stored: str) -> str:
+def _format_time(stored: str) -> str:
     """A stored time without its fraction of a second."""
     seconds, dot, _ = stored.partition(".")
     return f"{seconds}Z" if dot else stored
 
 
-def _attribution(credit: Record) -> Iterator[Line]:
+def _draw_attribution(credit: Record) -> Iterator[Line]:
     if credit:
         agent, total = (credit.get(k) or 0 for k in ("agent_lines", "total_committed"))
         share = credit.get("agent_percentage")
         percent = f" ({share:.0f} %)" if isinstance(share, (int, float)) else ""
-        words = [f"{agent} of {many(total, 'line')} by the agent{percent}"]
+        words = [f"{agent} of {count_noun(total, 'line')} by the agent{percent}"]
         people = {k: credit.get(f"human_{k}") or 0 for k in ("added", "modified", "removed")}
         words += [f"{count} {verb} by the person" for verb, count in people.items() if count]
         yield [(f"  attribution: {', '.join(words)}", "")]
-    if hands := shares(credit, ("agent", "others", "person", "unknown")):
+    if hands := format_shares(credit, ("agent", "others", "person", "unknown")):
         yield [(f"  lines: {hands}", "")]
 
 
-def prompts(texts: Sequence[str]) -> Iterator[Line]:
+def draw_prompts(texts: Sequence[str]) -> Iterator[Line]:
     """What was asked, numbered; a line for each."""
     if texts:
         yield [("  Prompts:", "bold")]
     for number, prompt in enumerate(texts, 1):
-        yield [(f"    {number:2}  {short(prompt, 100)}", "")]
+        yield [(f"    {number:2}  {shorten(prompt, 100)}", "")]
 
 
-def _files(files: dict[str, Record]) -> Iterator[Line]:
+def _draw_files(files: dict[str, Record]) -> Iterator[Line]:
     if files:
         yield [("  Files:", "bold")]
     for path, by in files.items():
-        prompt = f"  {short(by['prompt'], _PROMPT)}" if by["prompt"] else ""
+        prompt = f"  {shorten(by['prompt'], _PROMPT)}" if by["prompt"] else ""
         yield [(f"    {path}", ""), (prompt, "dim")]
 
 
-def excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
+def draw_excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
     """The conversation of a transcript: from item start on and shortened, or in full."""
     for number, (role, text) in enumerate(conversation.entries(transcript, 0 if full else start)):
         if not number:
@@ -113,6 +121,6 @@ def excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
         rows = text.split("\n")
         more = len(rows) - _LINES
         if more > 1 and not full:
-            rows = [*rows[:_LINES], f"… {many(more, 'more line')}"]
+            rows = [*rows[:_LINES], f"… {count_noun(more, 'more line')}"]
         yield [(f"    [{role}] ", _ROLES[role]), (rows[0], "dim" if role == "Tool" else "")]
         yield from ([(f"      {line}", "")] for line in rows[1:])

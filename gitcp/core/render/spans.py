@@ -8,6 +8,7 @@ from __future__ import annotations
 from unicodedata import combining, east_asian_width
 
 from gitcp.core.transcript import tokens
+from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,24 +26,24 @@ SHORTEST = 8  # characters of a session id
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
 
 
-def draw(lines: Iterable[Line], ink: Ink) -> str:
+def join_lines(lines: Iterable[Line], ink: Ink) -> str:
     """The text of lines; ink(text, colour) escapes what a terminal obeys, and paints."""
-    return "".join(each(lines, ink))
+    return "".join(paint_lines(lines, ink))
 
 
-def each(lines: Iterable[Line], ink: Ink) -> Iterator[str]:
-    """draw(), line by line as they come: the first of many is there at once."""
+def paint_lines(lines: Iterable[Line], ink: Ink) -> Iterator[str]:
+    """The lines that join_lines() joins, one by one: the first of many is there at once."""
     for line in lines:
         yield "".join([ink(text, colour) for text, colour in line]) + "\n"
 
 
-def plain(lines: Iterable[Line]) -> Iterator[str]:
+def list_texts(lines: Iterable[Line]) -> Iterator[str]:
     """The text of each line, as it is."""
     for line in lines:
         yield "".join([text for text, _ in line])
 
 
-def short(text: str, size: int) -> str:
+def shorten(text: str, size: int) -> str:
     """text on one line in at most size cells of a terminal, `…` for what is left out.
 
     What is shown as one sign, an emoji of several or a letter with its accents, is not cut.
@@ -50,7 +51,7 @@ def short(text: str, size: int) -> str:
     line = " ".join(text.split())
     if len(line) * 2 <= size or (line.isascii() and len(line) <= size):
         return line
-    signs = list(_signs(line))
+    signs = list(_split_signs(line))
     if sum(wide for _, wide in signs) <= size:
         return line
     kept, left = "", size - 1
@@ -62,30 +63,30 @@ def short(text: str, size: int) -> str:
     return kept.rstrip() + "…"
 
 
-def cells(text: str) -> int:
+def count_cells(text: str) -> int:
     """How many cells of a terminal a text on one line takes."""
-    return len(text) if text.isascii() else sum(wide for _, wide in _signs(text))
+    return len(text) if text.isascii() else sum(wide for _, wide in _split_signs(text))
 
 
-def padded(text: str, size: int) -> str:
+def pad(text: str, size: int) -> str:
     """short(text, size), and spaces up to so many cells."""
-    line = short(text, size)
-    return line + " " * (size - cells(line))
+    line = shorten(text, size)
+    return line + " " * (size - count_cells(line))
 
 
-def clipped(text: str, size: int) -> tuple[str, int]:
+def clip(text: str, size: int) -> tuple[str, int]:
     """(the beginning of text that takes at most so many cells of a terminal, how many)."""
     if text.isascii():
         return text[:size], min(len(text), size)
     kept, taken = "", 0
-    for sign, wide in _signs(text):
+    for sign, wide in _split_signs(text):
         if taken + wide > size:
             break
         kept, taken = kept + sign, taken + wide
     return kept, taken
 
 
-def _signs(line: str) -> Iterator[tuple[str, int]]:
+def _split_signs(line: str) -> Iterator[tuple[str, int]]:
     """Each sign of a line with the cells it takes: wide characters and emoji two."""
     sign, taken = "", 0
     for c in line:
@@ -99,12 +100,12 @@ def _signs(line: str) -> Iterator[tuple[str, int]]:
         yield sign, taken
 
 
-def many(count: int, word: str) -> str:
+def count_noun(count: int, word: str) -> str:
     """A count with its noun: `1 file`, `2 files`."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def number(count: int) -> str:
+def format_number(count: int) -> str:
     """A count in at most four characters and a unit: 950, 1.2k, 34k, 5.6M."""
     for size, unit in _UNITS:
         if count >= size:
@@ -113,35 +114,34 @@ def number(count: int) -> str:
     return str(count)
 
 
-def spent(usage: Any, agent: str = "") -> str:
+def format_usage(usage: Any, agent: str = "") -> str:
     """A token usage in words, what its subagents used included; '' when nothing was used.
 
     What came from a cache is told apart: stored usages of Gemini CLI count it as input too.
     """
-    given: Any = mapping(usage)
-    fresh, creation, read, output, calls = tokens.list_counts(tokens.flatten(given))
+    counted: Any = ensure_object(usage)
+    fresh, creation, read, output, calls = tokens.list_counts(tokens.flatten(counted))
     fresh = max(0, fresh - read) if agent == "Gemini CLI" else fresh
     if not any((fresh, creation, read, output, calls)):
         return ""
-    cached = f", {number(creation + read)} cached" if creation + read else ""
-    called = f", {many(calls, 'request')}" if calls else ""
-    return f"{number(fresh)} tokens in, {number(output)} out{cached}{called}"
+    cached = f", {format_number(creation + read)} cached" if creation + read else ""
+    called = f", {count_noun(calls, 'request')}" if calls else ""
+    return f"{format_number(fresh)} tokens in, {format_number(output)} out{cached}{called}"
 
 
-def shortened(ids: Collection[str]) -> dict[str, str]:
-    """Each session id -> its shortest beginning, of SHORTEST characters or more, that no other
-    of names has."""
+def shorten_ids(ids: Collection[str]) -> dict[str, str]:
+    """Each id -> its beginning: SHORTEST characters, or more until no two are the same."""
     size, longest = SHORTEST, max(map(len, ids), default=0)
     while size < longest and len({name[:size] for name in ids}) < len(set(ids)):
         size += 1
     return {name: name[:size] for name in ids}
 
 
-def shares(attribution: Any, parts: Iterable[str]) -> str:
+def format_shares(attribution: Any, parts: Iterable[str]) -> str:
     """The lines that parts (agent, others, person, unknown) have in an initial_attribution:
-    `person +3 -1, unknown +2 -0`, the agent's without a name; '' where it does not tell."""
-    given, words = mapping(attribution), list[str]()
-    added, removed = mapping(given.get("lines_added")), mapping(given.get("lines_removed"))
+    `person +3 -1, unknown +2 -0`, the agent's without a name; '' where it counts none."""
+    credit, words = ensure_object(attribution), list[str]()
+    added, removed = ensure_object(credit.get("lines_added")), ensure_object(credit.get("lines_removed"))
     if not (added or removed):
         return ""
     for part in parts:
@@ -154,6 +154,10 @@ def shares(attribution: Any, parts: Iterable[str]) -> str:
     return ", ".join(words)
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """value where it is an object; stored data may have anything in its place."""
-    return value if isinstance(value, dict) else {}
+def quote_code(line: str) -> str:
+    """A line as a code span of Markdown, in a fence longer than any in it."""
+    fence = "`"
+    while fence in line:
+        fence += "`"
+    edge = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{edge}{line}{edge}{fence}"

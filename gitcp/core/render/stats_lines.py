@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import JOINERS, cells, many, number, padded, spent
+from gitcp.core.render.spans import (
+    JOINERS,
+    count_cells,
+    count_noun,
+    format_number,
+    format_usage,
+    pad,
+    quote_code,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,129 +32,135 @@ _NAMES = {
 }
 
 
-def table(stats: Record, width: int) -> Iterator[Line]:
+def draw_stats(stats: Record, width: int) -> Iterator[Line]:
     """The record `stats` with bars; width: cells of the terminal, to which tables are cut."""
     bar = max(4, min(_BAR, width - 31))
-    yield [(_summary(stats), "bold")]
+    yield [(_format_summary(stats), "bold")]
     total = sum(stats["added"].values())
     for who, count in stats["added"].items():
         removed = stats["removed"][who]
-        counts = f"  {_NAMES[who]:10} +{number(count):5} -{number(removed):5}"
-        yield _with_bar(f"{counts} {_share(count, total)}", _bar(count, total, bar), who)
-    if used := spent(stats["tokens"]):
+        counts = f"  {_NAMES[who]:10} +{format_number(count):5} -{format_number(removed):5}"
+        yield _join_bar(
+            f"{counts} {_format_share(count, total)}", _draw_bar(count, total, bar), who
+        )
+    if used := format_usage(stats["tokens"]):
         yield [(f"  {used}", "")]
     if cost := stats.get("cost"):
         yield [(f"  {spell_cost(cost)}", "")]
     for row in stats["attested"]:
-        yield [(f"  attested: {row['agent']}, {_counts(row)}", "")]
+        yield [(f"  attested: {row['agent']}, {_format_attested(row)}", "")]
     if lived := stats.get("survival"):
         yield []
-        yield from _lived(lived, width)
-    for title, rows in _sections(stats):
+        yield from _draw_survival(lived, width)
+    for title, rows in _list_tables(stats):
         if rows:
             yield []
             yield [(title, "bold")]
-            yield from _rows(rows, width)
+            yield from _draw_rows(rows, width)
 
 
 def spell_cost(cost: Record) -> str:
     """What all tokens of a record `stats` cost, by which prices, and how much has none."""
     amount, unpriced = cost["amount"], cost["unpriced_tokens"]
     words = "no price is known" if amount is None else f"{amount:.2f} {cost['currency']}"
-    left = f"; {number(unpriced)} tokens have no price" if unpriced and amount is not None else ""
-    return f"{words} by {cost['source']}{left}"
+    if unpriced and amount is not None:
+        return f"{words} by {cost['source']}; {format_number(unpriced)} tokens have no price"
+    return f"{words} by {cost['source']}"
 
 
-def _counts(row: Record) -> str:
-    return f"{many(row['commits'], 'commit')} with {many(row['added'], 'unrecorded line')}"
+def _format_attested(row: Record) -> str:
+    lines = count_noun(row["added"], "unrecorded line")
+    return f"{count_noun(row['commits'], 'commit')} with {lines}"
 
 
-def _lived(lived: Record, width: int) -> Iterator[Line]:
+def _draw_survival(lived: Record, width: int) -> Iterator[Line]:
     """What became of the agents' lines, and by model."""
-    share = _share(lived["alive"], lived["added"]).strip()
-    yield [(f"{number(lived['alive'])} of the agents' {many(lived['added'], 'line')} live", "bold")]
-    yield [(f"  {share}; the rest rewritten by {_takers(lived['rewritten'])}", "")]
-    labels = [_visible(_model(row)) for row in lived["models"]]
-    bar, size = _columns(labels, width - 9)
+    alive, added = format_number(lived["alive"]), count_noun(lived["added"], "line")
+    yield [(f"{alive} of the agents' {added} live", "bold")]
+    share = _format_share(lived["alive"], lived["added"]).strip()
+    takers = [f"{_NAMES[who]} {format_number(n)}" for who, n in lived["rewritten"].items()]
+    yield [(f"  {share}; the rest rewritten by {', '.join(takers)}", "")]
+    labels = [_mark_unprintable(_name_model(row)) for row in lived["models"]]
+    bar, size = _fit_columns(labels, width - 9)
     for label, row in zip(labels, lived["models"], strict=True):
-        start = f"  {padded(label, size)} {_share(row['alive'], row['added'])}"
-        yield _with_bar(start, _bar(row["alive"], row["added"], bar), "agent")
+        start = f"  {pad(label, size)} {_format_share(row['alive'], row['added'])}"
+        yield _join_bar(start, _draw_bar(row["alive"], row["added"], bar), "agent")
 
 
-def _with_bar(start: str, bar: str, who: str) -> Line:
+def _join_bar(start: str, bar: str, who: str) -> Line:
     return [(f"{start} ", ""), (bar, _COLOURS[who])] if bar else [(start, "")]
 
 
-def _takers(rewritten: Mapping[str, int]) -> str:
-    return ", ".join(f"{_NAMES[who]} {number(count)}" for who, count in rewritten.items())
-
-
-def _model(row: Record) -> str:
+def _name_model(row: Record) -> str:
     return " ".join(filter(None, (row["agent"], row["model"]))) or "?"
 
 
-def _summary(stats: Record) -> str:
-    counts = [many(stats["commits"], "commit"), f"{stats['linked']} linked"]
+def _format_summary(stats: Record) -> str:
+    counts = [count_noun(stats["commits"], "commit"), f"{stats['linked']} linked"]
     return ", ".join(
-        [*counts, many(stats["checkpoints"], "checkpoint"), many(stats["turns"], "turn")]
+        [
+            *counts,
+            count_noun(stats["checkpoints"], "checkpoint"),
+            count_noun(stats["turns"], "turn"),
+        ]
     )
 
 
-def _share(count: int, total: int) -> str:
+def _format_share(count: int, total: int) -> str:
     return f"{100 * count / total if total else 0:3.0f} %"
 
 
-def _columns(labels: Sequence[str], width: int) -> tuple[int, int]:
+def _fit_columns(labels: Sequence[str], width: int) -> tuple[int, int]:
     """The cells of the longest bar and of the labels, which share so many."""
-    label = min(_LABEL, max(map(cells, labels), default=0))
+    label = min(_LABEL, max(map(count_cells, labels), default=0))
     bar = max(width // 3, min(_BAR, width - label))
     return bar, min(label, width - bar)
 
 
-def _bar(count: int, total: int, longest: int) -> str:
+def _draw_bar(count: int, total: int, longest: int) -> str:
     return "█" * max(round(longest * min(count, total) / total), 1) if total and count else ""
 
 
-def _sections(stats: Record) -> Iterator[tuple[str, list[tuple[str, Mapping[str, int]]]]]:
+def _list_tables(stats: Record) -> Iterator[tuple[str, list[tuple[str, Mapping[str, int]]]]]:
     """(title, [(label, lines by who)]) of each table below the sums."""
-    yield "By model", [(_model(row), {"agent": row["added"]}) for row in stats["models"]]
-    yield "By session", [(_session(s), {"agent": s["added"]}) for s in stats["sessions"]]
+    yield "By model", [(_name_model(row), {"agent": row["added"]}) for row in stats["models"]]
+    yield "By session", [(_name_session(s), {"agent": s["added"]}) for s in stats["sessions"]]
     yield "By file", [(f["path"], f) for f in stats["files"]]
     yield "By day", [(d["day"], d) for d in reversed(stats["days"])]
 
 
-def _session(session: Record) -> str:
-    used = spent(session["tokens"])
-    facts = ", ".join(filter(None, (many(session["turns"], "turn"), used)))
+def _name_session(session: Record) -> str:
+    used = format_usage(session["tokens"])
+    facts = ", ".join(filter(None, (count_noun(session["turns"], "turn"), used)))
     return f"{session['session_id'][:8]} {session['agent']} ({facts})"
 
 
-def _rows(rows: Sequence[tuple[str, Mapping[str, int]]], width: int) -> Iterator[Line]:
-    kept = [(_visible(label), row) for label, row in rows[:_MOST]]
+def _draw_rows(rows: Sequence[tuple[str, Mapping[str, int]]], width: int) -> Iterator[Line]:
+    kept = [(_mark_unprintable(label), row) for label, row in rows[:_MOST]]
     rest = rows[_MOST:]
     most = max(sum(row.get(who, 0) for who in _NAMES) for _, row in kept)
     if rest:
         left = {who: sum(row.get(who, 0) for _, row in rest) for who in _NAMES}
-        kept = [*kept, (f"… {many(len(rest), 'more row')}", left)]
-    bar, size = _columns([label for label, _ in kept], width - 12)  # a bar has up to three ends
+        kept = [*kept, (f"… {count_noun(len(rest), 'more row')}", left)]
+    bar, size = _fit_columns([label for label, _ in kept], width - 12)  # a bar has up to three ends
     for label, row in kept:
-        line: Line = [(f"  {padded(label, size)} ", "")]
-        line.append((f"{number(sum(row.get(who, 0) for who in _NAMES)):>5} ", ""))
-        line += [(_bar(row[who], most, bar), _COLOURS[who]) for who in _NAMES if row.get(who)]
+        line: Line = [(f"  {pad(label, size)} ", "")]
+        line.append((f"{format_number(sum(row.get(who, 0) for who in _NAMES)):>5} ", ""))
+        line += [(_draw_bar(row[who], most, bar), _COLOURS[who]) for who in _NAMES if row.get(who)]
         yield line
 
 
-def markdown(stats: Record) -> Iterator[str]:
+def format_markdown(stats: Record) -> Iterator[str]:
     """The same as tables of Markdown, for a comment on a pull request."""
-    yield f"**{_summary(stats)}**"
+    yield f"**{_format_summary(stats)}**"
     yield ""
     yield "| lines | added | removed | share |"
     yield "|---|--:|--:|--:|"
     total = sum(stats["added"].values())
     for who, count in stats["added"].items():
-        share = _share(count, total).strip()
+        share = _format_share(count, total).strip()
         yield f"| {_NAMES[who]} | {count} | {stats['removed'][who]} | {share} |"
-    if used := spent(stats["tokens"]):
+    if used := format_usage(stats["tokens"]):
         yield ""
         yield used
     if cost := stats.get("cost"):
@@ -154,36 +168,31 @@ def markdown(stats: Record) -> Iterator[str]:
         yield spell_cost(cost)
     for row in stats["attested"]:
         yield ""
-        yield f"Attested: {_code(row['agent'])}, {_counts(row)}"
+        yield f"Attested: {_quote_label(row['agent'])}, {_format_attested(row)}"
     if lived := stats.get("survival"):
         yield ""
         yield "| Agents' lines | added | alive | rewritten by agents | by people | unknown |"
         yield "|---|--:|--:|--:|--:|--:|"
         for row in lived["models"]:
             counts = (row["added"], row["alive"], *row["rewritten"].values())
-            yield f"| {_code(_model(row))} | {' | '.join(map(str, counts))} |"
-    for title, rows in _sections(stats):
+            yield f"| {_quote_label(_name_model(row))} | {' | '.join(map(str, counts))} |"
+    for title, rows in _list_tables(stats):
         if rows:
             yield ""
             yield f"| {title} | {' | '.join(_NAMES.values())} |"
             yield f"|---|{'--:|' * len(_NAMES)}"
             for label, row in rows[:_MOST]:
                 cells = [str(row.get(who, 0)) for who in _NAMES]
-                yield f"| {_code(label)} | {' | '.join(cells)} |"
+                yield f"| {_quote_label(label)} | {' | '.join(cells)} |"
             if len(rows) > _MOST:
-                yield f"| … {many(len(rows) - _MOST, 'more row')} |{' |' * len(_NAMES)}"
+                yield f"| … {count_noun(len(rows) - _MOST, 'more row')} |{' |' * len(_NAMES)}"
 
 
-def _code(label: str) -> str:
-    """A label as code, so that it cannot end its cell, become markup, or call somebody's name."""
-    safe = _visible(label).replace("|", "\\|")
-    fence = "`"
-    while fence in safe:
-        fence += "`"
-    edge = " " if safe[:1] == "`" or safe[-1:] == "`" else ""
-    return f"{fence}{edge}{safe}{edge}{fence}"
+def _quote_label(label: str) -> str:
+    """A label as code, so that it cannot end its cell, become markup, or mention a person."""
+    return quote_code(_mark_unprintable(label).replace("|", "\\|"))
 
 
-def _visible(label: str) -> str:
+def _mark_unprintable(label: str) -> str:
     """A label as many cells wide as it will be drawn: what drawing would escape is one `?`."""
     return "".join(c if c.isprintable() or c in JOINERS else "?" for c in label)

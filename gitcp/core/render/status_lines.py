@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import many, short, shortened
+from gitcp.core.render.spans import count_noun, shorten, shorten_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _SESSIONS, _STREAMS, _PLACES = 4, 3, 2
 _ARCHIVE = "refs/gitcp/archive/"  # where streams are that were left
 
 
-def status(
+def draw_status(
     about: Record,
     sessions: Sequence[Record],
     streams: Sequence[Record],
@@ -32,51 +32,54 @@ def status(
     """about: the record of type status; sessions, streams: as the listings give them, and of
     a session also prompt, last (seconds since 1970) and stream (its ref, or '').  verbose: show
     all of them, and the last decision about each session's stream."""
-    yield _head(about)
+    yield _draw_head(about)
     for finding in about.get("findings", ()):
-        yield [("  ! ", "red"), (f"{finding['reason']}: {remedy(finding)}", "yellow")]
-    names = shortened([s["session_id"] for s in sessions])
+        yield [("  ! ", "red"), (f"{finding['reason']}: {format_remedy(finding)}", "yellow")]
+    names = shorten_ids([s["session_id"] for s in sessions])
     here = [s for s in sessions if (s.get("worktree_id") or "") == about["worktree_id"]]
     if here:
         yield []
         yield [("Sessions:", "bold")]
         for session in here if verbose else here[:_SESSIONS]:
-            yield from _session(session, names[session["session_id"]], ago, verbose)
+            yield from _draw_session(session, names[session["session_id"]], ago, verbose)
     elif about["settled"]:
         yield [("no session is at work here, or has work that no commit holds", "dim")]
     elif about["state"] == "enabled":
         yield [("no session yet: one begins with the next prompt of an agent", "dim")]
     if more := about["settled"] + (0 if verbose else len(here[_SESSIONS:])):
-        counted = many(more, "more session" if sessions else "earlier session")
+        counted = count_noun(more, "more session" if sessions else "earlier session")
         yield [(f"  {'and ' if sessions else ''}{counted} (gitcp list-sessions)", "dim")]
-    yield from _claims(about.get("claims") or (), names, ago)
-    yield from _elsewhere([s for s in sessions if s not in here], verbose)
-    yield from _streams(about, streams, names, ago, verbose)
-    yield from _lost(about, names)
-    yield from _store(about)
+    yield from _draw_claims(about.get("claims") or (), names, ago)
+    yield from _draw_other_worktrees([s for s in sessions if s not in here], verbose)
+    yield from _draw_streams(about, streams, names, ago, verbose)
+    yield from _draw_lost_work(about, names)
+    yield from _draw_store(about)
 
 
-def _head(about: Record) -> Line:
+def _draw_head(about: Record) -> Line:
     """Whether it records, and how; where; what to do."""
     state, branch = about["state"], about["branch"] or "detached HEAD"
     at = f" at {about['head'][:7]}" if about["head"] else ", no commit yet"
     if state == "enabled":
         return [("enabled", "green"), (f", {about['strategy']}, on {branch}{at}", "")]
-    return [(state, "yellow"), (f", on {branch}{at}: {begin(state, about.get('bare'))}", "")]
+    return [
+        (state, "yellow"),
+        (f", on {branch}{at}: {explain_beginning(state, about.get('bare'))}", ""),
+    ]
 
 
-def begin(state: str, bare: object = False) -> str:
+def explain_beginning(state: str, bare: object = False) -> str:
     """How recording begins where gitcp is disabled or not set up; bare: there is no worktree."""
     return _WAKE if state == "disabled" else _BEGIN_ELSEWHERE if bare else _BEGIN
 
 
-def remedy(finding: Record) -> str:
+def format_remedy(finding: Record) -> str:
     """What to do about a finding: a command is quoted, anything else is said."""
     what = str(finding["remedy"])
     return f"'{what}'" if what.startswith("gitcp ") else what
 
 
-def _session(session: Record, name: str, ago: Ago, verbose: bool) -> Iterator[Line]:
+def _draw_session(session: Record, name: str, ago: Ago, verbose: bool) -> Iterator[Line]:
     if "unreadable" in session:
         yield [(f"  {name}  ", "yellow"), (f"cannot be read: {session['unreadable']}", "red")]
         return
@@ -85,16 +88,16 @@ def _session(session: Record, name: str, ago: Ago, verbose: bool) -> Iterator[Li
         (f"  {name}  ", "yellow"),
         (f"{session.get('agent_type') or 'Agent'}  ", ""),
         _DEAD if session.get("dead") else (phase, _PHASES.get(phase, "")),
-        (f"  {ago(session['last'])}  {_work(session)}", ""),
+        (f"  {ago(session['last'])}  {_format_work(session)}", ""),
     ]
     if session["prompt"]:
-        yield [("      ", ""), (short(session["prompt"], _PROMPT), "")]
+        yield [("      ", ""), (shorten(session["prompt"], _PROMPT), "")]
     verdict = session.get("last_verdict") if verbose else None
     if isinstance(verdict, dict) and verdict.get("reason") and verdict.get("verdict") != "none":
         yield [(f"      {verdict.get('verdict', '')}: {verdict['reason']}", "dim")]
 
 
-def _claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> Iterator[Line]:
+def _draw_claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> Iterator[Line]:
     """Who is at work now: sessions in a turn whose agent runs, on what and since when."""
     if claims:
         yield []
@@ -104,13 +107,13 @@ def _claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> Itera
         doing = " ".join(word for word in (claim["tool"], claim["path"]) if word)
         pid = (claim.get("process") or {}).get("pid")
         yield [
-            (f"  {labels.get(session_id) or short(session_id, 13)}  ", "yellow"),
-            (short(doing, _PROMPT) or "between tool calls", ""),
+            (f"  {labels.get(session_id) or shorten(session_id, 13)}  ", "yellow"),
+            (shorten(doing, _PROMPT) or "between tool calls", ""),
             (f"  since {ago(claim['created'])}" + (f", process {pid}" if pid else ""), "dim"),
         ]
 
 
-def _work(session: Record) -> str:
+def _format_work(session: Record) -> str:
     """How many files no commit has: on the session's stream, and elsewhere."""
     files = len(session.get("files_touched") or ())
     if not files:
@@ -118,19 +121,19 @@ def _work(session: Record) -> str:
     recorded = {path for stream in session["streams"] for path in stream["files"]}
     fresh = len({*session["files_touched"]} - recorded) if session["phase"] == "active" else 0
     if fresh == files:
-        return f"{many(fresh, 'uncommitted file')} of this turn"
+        return f"{count_noun(fresh, 'uncommitted file')} of this turn"
     if not session["stream"]:
-        return f"{many(files, 'uncommitted file')}, whose stream is gone"
+        return f"{count_noun(files, 'uncommitted file')}, whose stream is gone"
     if session["stream"].startswith(_ARCHIVE) and not fresh:
-        return f"{many(files, 'file')} left behind on {session['stream']}"
+        return f"{count_noun(files, 'file')} left behind on {session['stream']}"
     here = len(session["streams"][-1]["files"])
     besides = f", {fresh} more of this turn" if fresh else ""
     left = files - fresh - here
     besides += f", {left} more stashed or left behind" if left else ""
-    return f"{many(here, 'uncommitted file')} on {_ref(session['stream'])}{besides}"
+    return f"{count_noun(here, 'uncommitted file')} on {_shorten_ref(session['stream'])}{besides}"
 
 
-def _elsewhere(sessions: Sequence[Record], verbose: bool) -> Iterator[Line]:
+def _draw_other_worktrees(sessions: Sequence[Record], verbose: bool) -> Iterator[Line]:
     places: dict[str, list[Record]] = {}
     for session in sessions:
         places.setdefault(session["worktree_path"], []).append(session)
@@ -141,12 +144,12 @@ def _elsewhere(sessions: Sequence[Record], verbose: bool) -> Iterator[Line]:
     for place in listed:
         active = sum(s["phase"] == "active" for s in places[place])
         more = f", {active} active" if active else ""
-        yield [(f"  {place}  {many(len(places[place]), 'session')}{more}", "")]
+        yield [(f"  {place}  {count_noun(len(places[place]), 'session')}{more}", "")]
     if left := len(places) - len(listed):
-        yield [(f"  and {many(left, 'more worktree')} ('gitcp status -v')", "dim")]
+        yield [(f"  and {count_noun(left, 'more worktree')} ('gitcp status -v')", "dim")]
 
 
-def _streams(
+def _draw_streams(
     about: Record, streams: Sequence[Record], labels: dict[str, str], ago: Ago, verbose: bool
 ) -> Iterator[Line]:
     listed = streams if verbose else [s for s in streams if not s.get("settled")][:_STREAMS]
@@ -154,49 +157,56 @@ def _streams(
         yield []
         yield [("Streams:", "bold")]
     for stream in listed:
-        yield _stream(stream, labels, about["worktree"], ago)
+        yield _draw_stream(stream, labels, about["worktree"], ago)
     if left := about["more_streams"] + len(streams) - len(listed):
-        counted = f"and {many(left, 'more stream')}" if listed else many(left, "settled stream")
+        counted = (
+            f"and {count_noun(left, 'more stream')}"
+            if listed
+            else count_noun(left, "settled stream")
+        )
         how = "gitcp list-streams; 'gitcp clean' takes expired ones"
         yield [(f"  {counted} ({how})", "dim")]
 
 
-def _stream(stream: Record, labels: dict[str, str], worktree: str, ago: Ago) -> Line:
-    who = " ".join(labels.get(s) or short(s, 13) for s in stream["sessions"])
+def _draw_stream(stream: Record, labels: dict[str, str], worktree: str, ago: Ago) -> Line:
+    who = " ".join(labels.get(s) or shorten(s, 13) for s in stream["sessions"])
     other = "" if stream["worktree"] in ("", worktree) else "  (another worktree)"
-    held = f"{many(stream['checkpoints'], 'checkpoint')}, {many(len(stream['files']), 'file')}"
+    held = count_noun(stream["checkpoints"], "checkpoint")
+    held += f", {count_noun(len(stream['files']), 'file')}"
     kind = "settled" if stream.get("settled") else stream["kind"]
     colour = {"live": "green", "suffix": "cyan"}.get(kind, "dim")
     return [
         (f"  {kind:8}  ", colour),
-        (f"{_ref(stream['ref'])}  {held}, {ago(stream['time'])}  ", ""),
+        (f"{_shorten_ref(stream['ref'])}  {held}, {ago(stream['time'])}  ", ""),
         (who, "yellow"),
         (other, "dim"),
     ]
 
 
-def _lost(about: Record, labels: dict[str, str]) -> Iterator[Line]:
+def _draw_lost_work(about: Record, labels: dict[str, str]) -> Iterator[Line]:
     """Work that a stash holds, and links that could be found again."""
     stashed, relinkable = about.get("stashed") or (), about.get("relinkable")
     if stashed or relinkable:
         yield []
-    for one in stashed:
-        name = labels.get(one["session_id"]) or short(one["session_id"], 13)
+    for lost in stashed:
+        name = labels.get(lost["session_id"]) or shorten(lost["session_id"], 13)
         yield [
             ("work of ", ""),
             (name, "yellow"),
-            (f" is in {one['stash']}; {_ref(one['ref'])} keeps its checkpoints", ""),
+            (f" is in {lost['stash']}; {_shorten_ref(lost['ref'])} keeps its checkpoints", ""),
         ]
     if relinkable:
-        yield [(f"{many(relinkable, 'link')} could be found again ('gitcp relink')", "yellow")]
+        yield [
+            (f"{count_noun(relinkable, 'link')} could be found again ('gitcp relink')", "yellow")
+        ]
 
 
-def _store(about: Record) -> Iterator[Line]:
+def _draw_store(about: Record) -> Iterator[Line]:
     """Where checkpoints go, and how many are not there yet."""
     name, remote = about.get("destination", ""), about.get("remote")
     to = f"'gitcp push --to {remote or '<remote>'}'"
     if about.get("reachable") and about["unpushed"]:
-        lacks = f"lacks {many(about['unpushed'], 'checkpoint')} ('gitcp push')"
+        lacks = f"lacks {count_noun(about['unpushed'], 'checkpoint')} ('gitcp push')"
         line = (f"checkpoints go to '{name}', which {lacks}", "yellow")
     elif about.get("reachable"):
         line = (f"checkpoints go to '{name}', which has all of them", "dim")
@@ -212,5 +222,5 @@ def _store(about: Record) -> Iterator[Line]:
     yield [line]
 
 
-def _ref(ref: str) -> str:
+def _shorten_ref(ref: str) -> str:
     return ref.removeprefix("refs/heads/")

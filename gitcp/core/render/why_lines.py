@@ -1,9 +1,9 @@
-"""The lines of `gitcp why`: the prompt, the words and the edit that some lines came of."""
+"""The lines of `gitcp why`: the prompt, the words and the edit behind some lines."""
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import many, mapping
-from gitcp.core.transcript.facts import list_objects
+from gitcp.core.render.spans import count_noun
+from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 _LONG = 30  # lines of one thing, unless all is asked for
 
 
-def why(origins: Iterable[Record], full: bool) -> Iterator[Line]:
+def draw_origins(origins: Iterable[Record], full: bool) -> Iterator[Line]:
     """The origins of a range of lines, as store.blame.origin gives them."""
     for n, origin in enumerate(origins):
         if n:
             yield []
-        yield from _origin(origin, full)
+        yield from _draw_origin(origin, full)
 
 
-def _origin(origin: Record, full: bool) -> Iterator[Line]:
+def _draw_origin(origin: Record, full: bool) -> Iterator[Line]:
     where = f"{origin['file']}:{origin['first']}"
     if origin["last"] != origin["first"]:
         where += f",{origin['last']}"
     yield [(where, "bold")]
-    for line in _cut(origin["content"], full):
+    for line in _cut_lines(origin["content"], full):
         yield [(f"    {line}", "")]
     if origin["who"] != "session":
-        yield [("  " + _not_a_session(origin), "")]
+        yield [("  " + _describe_other_author(origin), "")]
     else:
-        yield from _session(origin, full)
+        yield from _draw_session(origin, full)
     commit = origin["commit"]
     if commit:
         name = (f"  commit {commit['oid'][:12]} ", "yellow")
@@ -50,7 +50,7 @@ def _origin(origin: Record, full: bool) -> Iterator[Line]:
         yield [("  go on: ", ""), (origin["resume"], "green")]
 
 
-def _not_a_session(origin: Record) -> str:
+def _describe_other_author(origin: Record) -> str:
     if origin["who"] == "unknown":
         return "written by nobody knows whom: nothing was recorded of this line"
     if not origin["commit"]:
@@ -61,38 +61,34 @@ def _not_a_session(origin: Record) -> str:
     return f"written by {origin['author']}"
 
 
-def _session(origin: Record, full: bool) -> Iterator[Line]:
+def _draw_session(origin: Record, full: bool) -> Iterator[Line]:
     number = f", prompt {origin['number']}" if origin["number"] is not None else ""
     model = f" ({origin['model']})" if origin["model"] else ""
     agent = (f"  {origin['agent'] or 'agent'}{model}", "green")
     yield [agent, (f"  session {origin['session_id']}{number}", "")]
-    yield from _words("prompt", origin["prompt"], full)
+    yield from _draw_words("prompt", origin["prompt"], full)
     call = origin["call"]
     if call:
         if call["task"]:
-            yield from _words("task of a subagent", _task(call["task"]["given"]), full)
-        yield from _words("said before", call["before"], full)
-        yield from _edit(call["name"], call["given"], full)
-        yield from _words("said after", call["after"], full)
+            task = ensure_object(call["task"]["given"])
+            words = [str(task[key]) for key in ("description", "prompt") if task.get(key)]
+            subject = "\n".join(words) or _format_input(task) or "?"
+            yield from _draw_words("task of a subagent", subject, full)
+        yield from _draw_words("said before", call["before"], full)
+        yield from _draw_call(call["name"], call["given"], full)
+        yield from _draw_words("said after", call["after"], full)
 
 
-def _task(tool_input: Any) -> str:
-    """What a subagent was started for; its call where the input has other names."""
-    arguments = mapping(tool_input)
-    words = [str(arguments[key]) for key in ("description", "prompt") if arguments.get(key)]
-    return "\n".join(words) or _plain(arguments) or "?"
-
-
-def _words(what: str, text: str, full: bool) -> Iterator[Line]:
+def _draw_words(what: str, text: str, full: bool) -> Iterator[Line]:
     if text:
         yield [(f"  {what}:", "bold")]
-        yield from ([(f"    {line}", "")] for line in _cut(text.split("\n"), full))
+        yield from ([(f"    {line}", "")] for line in _cut_lines(text.split("\n"), full))
 
 
-def _edit(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
+def _draw_call(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
     """What a call did: the lines an edit took and put, or its input as it is."""
     yield [(f"  {name}:", "bold")]
-    arguments = mapping(tool_input)
+    arguments = ensure_object(tool_input)
     edits = list_objects(arguments.get("edits")) or [arguments]
     pairs = [(e.get("old_string"), e.get("new_string")) for e in edits]
     if any(new is not None for _, new in pairs):
@@ -103,13 +99,13 @@ def _edit(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
         visible = lines if full else lines[:_LONG]
         yield from ([(f"    {text}", colour)] for text, colour in visible)
         if len(visible) < len(lines):
-            yield [(f"    … {many(len(lines) - len(visible), 'more line')}", "dim")]
+            yield [(f"    … {count_noun(len(lines) - len(visible), 'more line')}", "dim")]
         return
-    text = tool_input if isinstance(tool_input, str) else _plain(arguments)
-    yield from ([(f"    {line}", "")] for line in _cut(text.split("\n"), full))
+    text = tool_input if isinstance(tool_input, str) else _format_input(arguments)
+    yield from ([(f"    {line}", "")] for line in _cut_lines(text.split("\n"), full))
 
 
-def _plain(record: Record) -> str:
+def _format_input(record: Record) -> str:
     for key in ("command", "cmd", "content", "patch", "input"):
         value = record.get(key)
         if value:
@@ -117,7 +113,7 @@ def _plain(record: Record) -> str:
     return ", ".join(f"{key}: {value}" for key, value in record.items())
 
 
-def _cut(lines: list[str], full: bool) -> list[str]:
+def _cut_lines(lines: list[str], full: bool) -> list[str]:
     if full or len(lines) <= _LONG + 1:
         return lines
-    return [*lines[:_LONG], f"… {many(len(lines) - _LONG, 'more line')}"]
+    return [*lines[:_LONG], f"… {count_noun(len(lines) - _LONG, 'more line')}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gitcp.core.render.spans import cells, clipped, short
+from gitcp.core.render.spans import clip, count_cells, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ _INDENT = 2
 _WORDS = re.compile(r"\s*\S+|\s+$")
 
 
-def fitted(text: str, size: int) -> str:
+def fit_words(text: str, size: int) -> str:
     """text on one line in at most size cells, `…` for what is left out; only a first word that is
     longer is cut itself."""
-    line, cut = " ".join(text.split()), short(text, size)
+    line, cut = " ".join(text.split()), shorten(text, size)
     if cut == line:
         return line
     kept = cut.removesuffix("…")
@@ -28,12 +28,12 @@ def fitted(text: str, size: int) -> str:
     return kept.rstrip() + "…"
 
 
-def wrapped(line: Line, size: int) -> Iterator[Line]:
+def wrap_line(line: Line, size: int) -> Iterator[Line]:
     """A line in rows of at most size cells, those after the first indented more than that.
 
     A row ends between words; only a word that is longer than a row is cut.
     """
-    if sum(cells(text.expandtabs(4)) for text, _ in line) <= size:
+    if sum(count_cells(text.expandtabs(4)) for text, _ in line) <= size:
         yield line
         return
     start = "".join(text for text, _ in line)
@@ -43,16 +43,16 @@ def wrapped(line: Line, size: int) -> Iterator[Line]:
     for text, colour in line:
         for word in _WORDS.findall(text.expandtabs(4)):
             part = word
-            if taken > margin and taken + cells(part) > size:
+            if taken > margin and taken + count_cells(part) > size:
                 last, its = row[-1]
                 yield [*row[:-1], (last.rstrip(), its)]
                 row, part = [(" " * indent, "")], part.lstrip()
                 taken = margin = indent
-            while taken + cells(part) > size:
-                begin, _ = clipped(part, size - taken)
+            while taken + count_cells(part) > size:
+                begin, _ = clip(part, size - taken)
                 yield [*row, (begin, colour)]
                 row, part = [(" " * indent, "")], part[len(begin) :]
                 taken = margin = indent
             row.append((part, colour))
-            taken += cells(part)
+            taken += count_cells(part)
     yield row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.render.spans import mapping
+from gitcp.core.transcript.facts import ensure_object
 from gitcp.core.v1 import summary
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def build_part(metadata: Record, prompts: Sequence[str] = ()) -> Record:
     nothing tells (data of the original program), the last one.  Where that is one prompt without
     any given, prompt.txt has no more to say.  files: path -> {turn_id, prompt}.
     """
-    given = {path: mapping(f) for path, f in mapping(metadata.get("files")).items()}
+    given = {path: ensure_object(f) for path, f in ensure_object(metadata.get("files")).items()}
     touched = summary.list_strings(metadata.get("files_touched"))
     files = {path: _build_cause(given.get(path, {})) for path in sorted({*touched, *given})}
     return {

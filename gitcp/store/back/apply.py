@@ -12,7 +12,7 @@ import os
 import stat
 from contextlib import suppress
 
-from gitcp.core.back.plan import effective
+from gitcp.core.back.plan import list_effective
 from gitcp.errors import Changed
 from gitcp.process import files
 from gitcp.record import encode_name
@@ -49,7 +49,7 @@ class Apply:
     ) -> None:
         self._top, self._staging, self._signs = top, staging, signs
         # What makes room goes first, the deepest before what is above it.
-        todo = sorted(effective(actions), key=lambda a: a["path"])
+        todo = sorted(list_effective(actions), key=lambda a: a["path"])
         gone = [a for a in reversed(todo) if a["now"] is None]
         self._todo = [*gone, *(a for a in todo if a["now"] is not None)]
         self._done: list[tuple[int, Action]] = []

@@ -10,8 +10,8 @@ import json
 import os
 import shutil
 
-from gitcp.core.back.plan import effective
-from gitcp.core.render.spans import many
+from gitcp.core.back.plan import list_effective
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import Changed, Error, GitError
 from gitcp.process import files
 from gitcp.process.files import read_bytes as content
@@ -174,12 +174,14 @@ def _recover(repo: Repo, objects: Objects, left: Intent) -> list[str]:
     staging.remove()
     _finish(repo, objects, staging, todo, left)
     effects.put(repo, objects, left["effects"])
-    actions = map(_entries, effective(left["actions"]))
+    actions = map(_entries, list_effective(left["actions"]))
     done = [a for a in actions if a["path"] not in foreign]
     follow.note_step(repo, objects, left.get("id", ""), done, left.get("merged", ()))
     staging.remove()
     _end(repo)
-    sentence = f"an interrupted {left['step']} has been completed ({many(len(todo), 'file')} left)"
+    sentence = (
+        f"an interrupted {left['step']} has been completed ({count_noun(len(todo), 'file')} left)"
+    )
     return [sentence, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
 
 
@@ -190,7 +192,7 @@ def _logged(repo: Repo, commit: str) -> bool:
 
 def _open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], list[str]]:
     """(the actions that are still to do, the paths that are neither before nor after)."""
-    actions = [_entries(a) for a in effective(left["actions"])]
+    actions = [_entries(a) for a in list_effective(left["actions"])]
     there = blobs.at(repo, objects, [a["path"] for a in actions], write=True)
     todo, foreign = [], []
     for action in actions:

@@ -93,13 +93,13 @@ def without(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) 
     pairs: Pairs = {}
     unseen = [path for line in lines for path in line.get("unseen", ())]
     for line in entries.list_edits(lines):
-        if plan.below(line["path"], scopes):
+        if plan.is_below(line["path"], scopes):
             before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
             pairs.setdefault(line["path"], []).append((before, after))
     inner = planning.without(pairs, conflict, "taken back")
 
     def wish(present: Present) -> Wish:
-        below = [path for path in scopes if any(plan.below(p, [path]) for p in pairs)]
+        below = [path for path in scopes if any(plan.is_below(p, [path]) for p in pairs)]
         planning.refuse_unknown(scopes, present.look, lambda path: path in below or None)
         read = present.objects.read
         lost: list[Conflict] = [
@@ -142,7 +142,7 @@ def list_moments(
                 about = prompt if kind == "prompt" else line.get("path", "a call")
                 point = _point(kind, name, line, f"before {about}", prompt, date)
                 points.append(
-                    point_list.lack(point, lacking.get(tool, ()) if kind == "tool" else ())
+                    point_list.mark_lacking(point, lacking.get(tool, ()) if kind == "tool" else ())
                 )
     yield from reversed(points)
 
@@ -196,12 +196,12 @@ def to_moment(name: str, scopes: Sequence[str]) -> Wisher:
 
     def wish(present: Present) -> Wish:
         then, commit = read_moment(present, name)
-        below = [path for path in scopes if any(plan.below(p, [path]) for p in then)]
+        below = [path for path in scopes if any(plan.is_below(p, [path]) for p in then)]
         planning.refuse_unknown(scopes, present.look, lambda path: path in below or None)
         changes = [
             (path, present.file(path), entry)
             for path, entry in then.items()
-            if present.file(path) != entry and plan.below(path, scopes)
+            if present.file(path) != entry and plan.is_below(path, scopes)
         ]
         before = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
         notes = [*([before] if commit else []), *_tell_unseen(present.kept_edits.unseen(name))]

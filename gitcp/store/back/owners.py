@@ -31,7 +31,7 @@ class Hands:
     def find_edit(self, path: str, wanted: Version) -> JournalLine | None:
         """The person's newest edit that is lost where a path becomes wanted; None for none."""
         edits = self._present.edits.get(path, ())
-        return lineage.last_by_person(edits, wanted, self._is_in_git)
+        return lineage.find_last_by_person(edits, wanted, self._is_in_git)
 
     def is_committed(self, path: str) -> bool:
         """Whether a commit since has made HEAD have what stands at a path."""

@@ -75,11 +75,11 @@ class Prepared:
             "conflicts": [*wish["conflicts"], *disk.conflicts],
             "notes": wish["notes"],
         }
-        self.todo = plan.effective(self.plan["actions"])
+        self.todo = plan.list_effective(self.plan["actions"])
         edits = {a["path"]: a["now"] for a in self.todo}
         self.tree = edit_tree(objects, self.present.tree, edits)
         fold = repo.config.get_flag("core.ignorecase")
-        self.plan["conflicts"] += plan.names_in_conflict(self.todo, fold)
+        self.plan["conflicts"] += plan.find_name_conflicts(self.todo, fold)
         if fold:
             self.plan["conflicts"] += _twins(Lookup(objects, self.tree), self.todo)
         self.signs: dict[str, Signature] = signs(repo, edits)
@@ -98,7 +98,7 @@ class _Disk:
     def __init__(self, present: Present, actions: Iterable[Action]) -> None:
         self._work, self._present = present.worktree, present
         self._actions = list(actions)
-        todo = plan.effective(self._actions)
+        todo = plan.list_effective(self._actions)
         self._gone = {a["path"] for a in todo if a["now"] is None}
         self._renamed = find_other_names(present.repo, (a["path"] for a in todo))
         self.conflicts: list[Conflict] = []
@@ -226,7 +226,7 @@ def to_point(point: Point, scopes: Iterable[str]) -> Wisher:
         objects = present.objects
         refuse_unknown(wanted, present.look, Lookup(objects, point["tree"]))
         changes = compare_trees(objects, present.tree, point["tree"])
-        below = [change for change in changes if plan.below(change[0], wanted)]
+        below = [change for change in changes if plan.is_below(change[0], wanted)]
         base, left_out = find_tree(objects, point["base_commit"]), _left_out(objects, point)
         notes = [
             *_elsewhere(point, present),
@@ -292,7 +292,7 @@ def without(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> 
         conflicts: list[Conflict] = []
         for path, pairs in edits.items():
             now = present.file(path)
-            then, clean = three_way.take_back(now, three_way.joined(pairs), merge)
+            then, clean = three_way.take_back(now, three_way.join_edits(pairs), merge)
             if clean or (conflict == MARKERS and then != now):
                 both = now is not None and pairs[-1][1] != now
                 merged += [path] if both else []
@@ -300,7 +300,7 @@ def without(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> 
                 wanted += [(path, now, then, explained)] if then != now else []
             elif conflict == KEEP:
                 reason = "changed since, and the change cannot be kept beside it"
-                kept.append(plan.action(path, plan.KEEP, now, then, reason))
+                kept.append(plan.make_action(path, plan.KEEP, now, then, reason))
             else:
                 conflicts.append({"path": path, "reason": _BOTH})
         actions = [*plan.plan_paths(wanted, ask_facts(present)), *kept]

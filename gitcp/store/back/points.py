@@ -42,7 +42,7 @@ def list_points(
     repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
 ) -> list[Point]:
     """read_points() for eyes: those without a change are folded."""
-    return point_list.folded(read_points(repo, objects, everywhere, depth))
+    return point_list.fold_points(read_points(repo, objects, everywhere, depth))
 
 
 def read_points(
@@ -55,7 +55,7 @@ def read_points(
     points += moments.list_moments(edits, _prompts(repo), _date)
     points += _committed(repo, depth)
     points += _expired(repo, {point["id"] for point in points}, everywhere)
-    return point_list.newest_first(points)
+    return point_list.sort_newest_first(points)
 
 
 class NoPoint(Error):
@@ -76,11 +76,11 @@ def find(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Po
     own = name.removesuffix(after)
     for anywhere in (True,) if everywhere else (False, True):
         known = read_points(repo, objects, anywhere)
-        if point := point_list.choose(known, own):
+        if point := point_list.choose_point(known, own):
             if after:
                 message = point["message"].replace("before", "after", 1)
                 point = {**point, "id": point["id"] + after, "message": message}
-                return point_list.lack(point, ())
+                return point_list.mark_lacking(point, ())
             return point
     if commit := (_find_successor(repo, objects, known, name) or "")[:7]:
         ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit}'"
@@ -157,7 +157,7 @@ def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
         files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"])
         point["content"] = _content(root)
         point["session_prompt"] = _prompt(objects, files)
-        return point_list.lack(point, _list_omitted(objects, files))
+        return point_list.mark_lacking(point, _list_omitted(objects, files))
     except Error:
         return {**point, "gone": True}
 
@@ -191,7 +191,7 @@ def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
                 **point_list.EMPTY,
                 "id": step["commit"],
                 "kind": "safety",
-                "message": undo_tree.before(step),
+                "message": undo_tree.name_worktree_before(step),
                 "time": step["time"],
                 "date": _date(step["time"]),
                 "ref": undo_log.ref(repo),
@@ -278,7 +278,7 @@ class Preview:
 
     def diff(self, point: Point) -> list[str]:
         """What going to a point changes, as rows of a patch, the first of many."""
-        edits = {a["path"]: a["now"] for a in plans.effective(self.plan(point)["actions"])}
+        edits = {a["path"]: a["now"] for a in plans.list_effective(self.plan(point)["actions"])}
         if self._present is None or not edits:
             return []
         tree = edit_tree(self._objects, self._present.tree, edits)
@@ -289,7 +289,7 @@ class Preview:
         """verb -> how many paths; None for a point of a conversation alone."""
         if point["is_logs_only"] or point["gone"]:
             return None
-        return plans.counts(self.plan(point)["actions"])
+        return plans.count_verbs(self.plan(point)["actions"])
 
     def _planned(self, point: Point) -> Plan:
         if point["is_logs_only"] or point["gone"]:

@@ -101,7 +101,7 @@ class Mover:
     def undo(self, name: str, conflict: str) -> Outcome:
         """Take back the newest steps in force: so many, or all down to the one whose id begins
         with name; as one step, all or nothing."""
-        targets = undo_tree.to_undo(undo_log.read(self._repo), name)
+        targets = undo_tree.list_steps_to_undo(undo_log.read(self._repo), name)
         reason = "; ".join(f"{target['kind']}: {target['reason']}" for target in targets)
         wanted = undo_log.new_step(undo_tree.UNDO, reason, position=targets[-1]["parent"])
         wanted["target"], wanted["targets"] = targets[-1]["id"], [t["id"] for t in targets]
@@ -112,7 +112,7 @@ class Mover:
     def redo(self, name: str, conflict: str) -> Outcome:
         """Do a step again that was undone: name is the beginning of its id, '' the last one."""
         log = undo_log.read(self._repo)
-        target = undo_tree.to_redo(log, name)
+        target = undo_tree.find_step_to_redo(log, name)
         undone = [step for step in log if target["id"] in step.get("targets", ())]
         reason = f"{target['kind']}: {target['reason']}"
         wanted = undo_log.new_step(
@@ -165,5 +165,5 @@ def _outcome(
 def summary(plan: Plan) -> str:
     """What a plan did, in words: `2 created, 1 modified`."""
     words = {plans.CREATE: "created", plans.MODIFY: "modified", plans.DELETE: "deleted"}
-    counts = plans.counts(plan["actions"])
+    counts = plans.count_verbs(plan["actions"])
     return ", ".join(f"{counts[verb]} {word}" for verb, word in words.items() if counts[verb])

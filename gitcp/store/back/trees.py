@@ -7,7 +7,7 @@ import os
 import shutil
 from tempfile import TemporaryDirectory
 
-from gitcp.core.render.spans import many
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error
 from gitcp.store.back import carry_out, moments, points
 from gitcp.store.back.present import KeptEdits, Present
@@ -128,7 +128,7 @@ def write_directory(
     except BaseException:
         shutil.rmtree(folder)
         raise
-    return many(sum(1 for _ in list_files(objects, tree)), "file")
+    return count_noun(sum(1 for _ in list_files(objects, tree)), "file")
 
 
 def _check_out(repo: Repo, tree: str, folder: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.console import notice
 from gitcp.core.message import links
-from gitcp.core.render.spans import many
+from gitcp.core.render.spans import count_noun
 from gitcp.core.upkeep.findings import make_finding
 from gitcp.errors import Error
 from gitcp.record import parse_json
@@ -51,7 +51,7 @@ def look(case: Case) -> Iterator[Finding]:
     lost = [(oid, name) for oid, name in named if name not in stored]
     if lost and not stored:
         verb = "names a checkpoint" if len(lost) == 1 else "name checkpoints"
-        reason = f"{many(len(lost), 'commit')} {verb}, and none is stored here"
+        reason = f"{count_noun(len(lost), 'commit')} {verb}, and none is stored here"
         yield make_finding("no-store", "refs/heads/entire/checkpoints/v1", reason)
     else:
         for oid, name in lost:

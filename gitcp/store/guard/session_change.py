@@ -88,7 +88,7 @@ def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[st
     """(the tree with the edits in it, whether all of them fit)."""
     for path, before, after in edits:
         ours = find_entry(objects, tree, path)
-        how = three_way.way(before, ours, after)
+        how = three_way.choose_way(before, ours, after)
         if how == three_way.CONFLICT:
             return tree, False
         if how == three_way.TAKE:
@@ -97,7 +97,9 @@ def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[st
             oid, clean = merge_blobs(repo, objects, before[1], ours[1], after[1])
             if not clean:
                 return tree, False
-            tree = edit_tree(objects, tree, {path: (three_way.mode(before, ours, after), oid)})
+            tree = edit_tree(
+                objects, tree, {path: (three_way.choose_mode(before, ours, after), oid)}
+            )
     return tree, True
 
 

@@ -7,7 +7,7 @@ import time
 
 from gitcp import agents
 from gitcp.agents.install import json_text
-from gitcp.core.render.spans import many
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import InputError
 from gitcp.process import files
 from gitcp.record import decode_name
@@ -54,9 +54,8 @@ def describe(repo: Repo, home: str, clients: Kept) -> list[str]:
         return []
     oldest, today = time.localtime(min(times)), time.localtime()
     since = time.strftime("%B" if oldest.tm_year == today.tm_year else "%B %Y", oldest)
-    lines = [
-        f"{many(len(times), 'conversation')} since {since}: 'gitcp import' links their commits"
-    ]
+    count = count_noun(len(times), "conversation")
+    lines = [f"{count} since {since}: 'gitcp import' links their commits"]
     return [*lines, *deletions(repo, home, clients)]
 
 

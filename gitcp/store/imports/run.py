@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 
 from gitcp.console import progress
-from gitcp.core.render.spans import many
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import Error
 from gitcp.store.imports import find, write
 from gitcp.store.imports.gather import Contents, Gathered
@@ -43,7 +43,9 @@ class Plan:
     def reason(self) -> str:
         """What it does, on one line."""
         commits = sum(bool(link["commit"]) for link in self.links)
-        return f"{many(len(self.linked_sessions()), 'session')}, {many(commits, 'commit')}"
+        return (
+            f"{count_noun(len(self.linked_sessions()), 'session')}, {count_noun(commits, 'commit')}"
+        )
 
 
 def prepare(

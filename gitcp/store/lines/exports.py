@@ -35,7 +35,7 @@ def traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
         for oid, lines in _commits(repo, objects, revisions):
             _, seconds = _committer(objects, oid)
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-            record = agent_trace.record(oid, when, lines, VERSION)
+            record = agent_trace.build_record(oid, when, lines, VERSION)
             if record is not None:
                 yield record
 
@@ -54,9 +54,9 @@ def note(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[list[str]
             warnings += [
                 f"left out of the note on '{oid[:12]}': '{path}'"
                 for path in lines
-                if not git_ai.nameable(path) and _by_sessions(lines[path].values())
+                if not git_ai.can_name(path) and _by_sessions(lines[path].values())
             ]
-            logs[oid] = git_ai.log(oid, lines, _committer(objects, oid)[0])
+            logs[oid] = git_ai.build_log(oid, lines, _committer(objects, oid)[0])
         if not logs:
             return [], warnings
         changed, refused = refs.retry_moved(repo, "notes", lambda: _written(repo, objects, logs))
@@ -76,13 +76,13 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
     for oid, log in logs.items():
         path, entry = notes.find_place(objects, tree, oid)
         old = objects.need(entry[1], "blob") if entry else b""
-        theirs = git_ai.load(decode_name(old)) if old.strip() else None
+        theirs = git_ai.parse_log(decode_name(old)) if old.strip() else None
         if old.strip() and theirs is None:
             refused.append(f"the note on '{oid[:12]}' is no authorship log: left alone")
             continue
-        if not log["attested"] and not (theirs and git_ai_union.own(theirs)):
+        if not log["attested"] and not (theirs and git_ai_union.list_own_keys(theirs)):
             continue
-        new = git_ai.dump(git_ai_union.united(log, theirs)).encode()
+        new = git_ai.format_log(git_ai_union.unite_logs(log, theirs)).encode()
         if new != old:
             edits[path] = ("100644", objects.write("blob", new)) if new else None
             changed.append(oid)

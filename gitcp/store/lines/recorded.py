@@ -165,7 +165,7 @@ class Attested:
         log = self._log(commit)
         if log is None:
             return {}
-        return git_ai.authors(log, commit, path)
+        return git_ai.find_authors(log, commit, path)
 
     def forget(self) -> None:
         """Let go of what was read."""
@@ -175,7 +175,7 @@ class Attested:
         if commit not in self._logs:
             data = self._reader.read_note(commit)
             if data:
-                self._logs[commit] = git_ai.load(decode_name(data))
+                self._logs[commit] = git_ai.parse_log(decode_name(data))
             else:
                 self._logs[commit] = None
         return self._logs[commit]

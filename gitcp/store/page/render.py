@@ -7,8 +7,8 @@ what the script unfolds it puts in as text.
 from __future__ import annotations
 
 from gitcp.core.page import attention, forge, hunks, people, safe, timeline
-from gitcp.core.page.turns import mapped
-from gitcp.core.render.spans import many, short, spent
+from gitcp.core.page.turns import map_strings
+from gitcp.core.render.spans import count_noun, format_usage, shorten
 from gitcp.core.transcript import tokens
 from gitcp.store.page.highlight import highlighted
 from gitcp.store.page.talk import Talk, key_of, lasting
@@ -58,7 +58,7 @@ class Page:
 
     def text(self, value: Any) -> Any:
         """value as it may be shown: every string redacted, what hides in it made visible."""
-        return mapped(value, lambda text: safe.visible(self._redact(text)))
+        return map_strings(value, lambda text: safe.name_hidden(self._redact(text)))
 
     def keep(self, value: Any) -> tuple[int, int]:
         """(chunk, index) of a value that is unfolded on demand."""
@@ -75,9 +75,9 @@ class Page:
         session = self._session(story["session_id"], story["agent"], story["model"])
         asked = [turn["prompt"] for turn in story["turns"]]
         if self._with_prompts and any(asked):
-            session["name"] = short(self.text(people.name_session(asked, story["agent"])), _NAME)
+            session["name"] = shorten(self.text(people.name_session(asked, story["agent"])), _NAME)
         session["usage"] = story["tokens"]
-        session["spent"] = spent(session["usage"], story["agent"])
+        session["spent"] = format_usage(session["usage"], story["agent"])
         if story["cost"] is not None:
             self._cost, self._prices = self._cost + story["cost"], story["prices"]
             session["spent"] += f", {story['cost']:.2f} {story['prices'].currency}"
@@ -159,7 +159,7 @@ class Page:
         order += [who for who in _WORDS if who in sums]
         return [
             {**self._who(who), "lines": sums[who], "x": x, "width": width}
-            for who, x, width in timeline.shares({who: sums[who] for who in order}, 1000)
+            for who, x, width in timeline.divide_bar({who: sums[who] for who in order}, 1000)
         ]
 
     def _who(self, who: str) -> Record:
@@ -257,7 +257,8 @@ class Page:
             "mark": f"{session['mark']}{counted or ''}",
             "name": session["name"],
             "number": counted,
-            "why": (turned and turned["line"]) or short(people.take_line(self.text(prompt)), _LINE),
+            "why": (turned and turned["line"])
+            or shorten(people.take_line(self.text(prompt)), _LINE),
             "turn": turn,
             "call": call,
         }
@@ -293,12 +294,12 @@ class Page:
             "kinds": self._kinds(sums),
             "plus": sum(file["plus"] for file in self.files),
             "minus": sum(file["minus"] for file in self.files),
-            "tokens": spent(tokens.add(*filter(None, usage))) + self._spell_cost(),
+            "tokens": format_usage(tokens.add(*filter(None, usage))) + self._spell_cost(),
             "models": sorted({s["model"] for s in self.sessions if s["model"]}),
             "first": first,
             "rule": attention.RULE,
             "with_prompts": self._with_prompts,
-            "many": many,
+            "many": count_noun,
             **self._place(),
         }
         lists = {
@@ -336,7 +337,7 @@ class Page:
         scale = timeline.Scale([*times, *late])
         for turn in self.turns:
             ends = turn["start"], turn["end"] or turn["start"]
-            turn["x"], turn["width"] = scale.span(*ends) if turn["start"] else (0, 0)
+            turn["x"], turn["width"] = scale.place_span(*ends) if turn["start"] else (0, 0)
             turn["ticks"] = sorted({scale(tick) for tick in turn["ticks"]})
         numbers = {commit["oid"]: n for n, commit in enumerate(self.commits)}
         history = [(c["oid"], [p for p in c.pop("parents") if p in numbers]) for c in self.commits]

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gitcp.core.page.people import take_line
 from gitcp.core.redact import images
-from gitcp.core.render.spans import many, short, spent
+from gitcp.core.render.spans import count_noun, format_usage, shorten
 from gitcp.store.page.markdown import parse_markdown
 
 TYPE_CHECKING = False
@@ -49,14 +49,14 @@ class Talk:
         start, end = seconds(turn["start"]), seconds(turn["end"])
         count = len(turn["ticks"])
         facts = [
-            many(count, "tool use") if count else "",
+            count_noun(count, "tool use") if count else "",
             lasting(end - start) if start and end > start else "",
-            spent(turn["spent"], agent) if turn["spent"] else "",
+            format_usage(turn["spent"], agent) if turn["spent"] else "",
         ]
         view = {
             "id": name,
             "number": turn["number"],
-            "line": short(take_line(prompt), _LINE) or _NO_PROMPT,
+            "line": shorten(take_line(prompt), _LINE) or _NO_PROMPT,
             "facts": ", ".join(filter(None, facts)),
             "start": start,
             "end": end,
@@ -85,7 +85,7 @@ class Talk:
                 view["plus"] = sum(sign == "+" for sign, _ in lines)
                 view["minus"] = len(lines) - view["plus"]
             if "path" not in kept:
-                view["about"] = short(view.get("given", ""), 100)
+                view["about"] = shorten(view.get("given", ""), 100)
             if "task" in part:
                 view["task"] = self._parts(part["task"], session, turn)
             views.append({**view, "id": call})
@@ -155,4 +155,4 @@ def lasting(span: float) -> str:
         return f"{minutes} min"
     if minutes < 48 * 60:
         return f"{minutes // 60} h {minutes % 60} min"
-    return many(round(minutes / 1440), "day")
+    return count_noun(round(minutes / 1440), "day")

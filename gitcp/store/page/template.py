@@ -33,8 +33,8 @@ def fill_template(view: Record, lists: Record, chunks: Sequence[Any]) -> str:
     )
     index = {**lists, "axis": view["axis"], "withPrompts": view["with_prompts"]}
     packed = {
-        "chunks": Markup(safe.embedded([safe.packed(chunk) for chunk in chunks])),
-        "index": Markup(safe.embedded(safe.packed(index))),
+        "chunks": Markup(safe.embed_json([safe.pack_json(chunk) for chunk in chunks])),
+        "index": Markup(safe.embed_json(safe.pack_json(index))),
     }
     plain = _draw_plainly(env.get_template("plain.html").module, lists, chunks)
     raw = {"style": Markup(style), "script": Markup(script), **packed, "plain": plain}

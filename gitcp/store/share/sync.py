@@ -194,7 +194,7 @@ def _checked(tips: Tips, ref_names: Collection[str]) -> Tips:
 def _join(ref: str) -> Join | None:
     """How two notes of a ref become one; None for the checkpoints."""
     if ref == notes.AI:
-        return git_ai_union.merged
+        return git_ai_union.merge_notes
     return note_trees.lines if ref == notes.REF else None
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def cut_turns(data: bytes, agent: object, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
     """The turns of an agent's transcript; tasks as core.page.turns has them."""
-    each = turns.turns(data, tasks)
-    turns.spend(data, each, find_client(str(agent)).scan)
+    each = turns.gather_turns(data, tasks)
+    turns.add_tokens(data, each, find_client(str(agent)).scan)
     return each
 
 

@@ -101,7 +101,7 @@ def write(
     """
     log = read(repo)
     tip = str(log[-1]["commit"]) if log else None
-    here = undo_tree.position(log)
+    here = undo_tree.get_position(log)
     recorded = {"parent": here, "position": step["id"], **step}  # an undo knows where it leads
     message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(recorded)}"
     held = {"before": (TREE, trees[0]), "after": (TREE, trees[1])} if trees else {}
@@ -189,7 +189,7 @@ def points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
             "id": step["commit"],
             "kind": "safety",
             "time": step["time"],
-            "message": undo_tree.before(step),
+            "message": undo_tree.name_worktree_before(step),
             "session_id": "",
             "base_commit": "",
             "worktree": ref.removeprefix(PREFIX),

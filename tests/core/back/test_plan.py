@@ -71,14 +71,14 @@ def test_changes_that_were_decided_are_done_unless_the_path_may_not_be_touched()
         ("delete", "why"),
         ("keep", "left out of snapshots (too-large)"),
     ]
-    assert plan.counts(told) == {"create": 0, "modify": 0, "delete": 1, "keep": 1}
+    assert plan.count_verbs(told) == {"create": 0, "modify": 0, "delete": 1, "keep": 1}
 
 
 def test_names_that_git_would_not_write_or_the_disk_not_tell_apart_are_conflicts() -> None:
-    told = [plan.action(p, "create", None, A, "") for p in (".git/x", "a", "A", "b")]
-    told.append(plan.action("../gone", "delete", A, None, ""))
-    assert [c["path"] for c in plan.names_in_conflict(told, fold=False)] == [".git/x"]
-    assert [c["path"] for c in plan.names_in_conflict(told, fold=True)] == [".git/x", "A"]
+    told = [plan.make_action(p, "create", None, A, "") for p in (".git/x", "a", "A", "b")]
+    told.append(plan.make_action("../gone", "delete", A, None, ""))
+    assert [c["path"] for c in plan.find_name_conflicts(told, fold=False)] == [".git/x"]
+    assert [c["path"] for c in plan.find_name_conflicts(told, fold=True)] == [".git/x", "A"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_names_that_git_would_not_write_or_the_disk_not_tell_apart_are_conflicts
 def test_a_scope_holds_itself_and_what_is_below_it(
     path: str, scopes: list[str], inside: bool
 ) -> None:
-    assert plan.below(path, scopes) is inside
+    assert plan.is_below(path, scopes) is inside
 
 
 def point(name: str, **more: object) -> Point:
@@ -104,20 +104,20 @@ def point(name: str, **more: object) -> Point:
 
 def test_points_with_the_same_files_and_prompt_are_folded_into_the_oldest() -> None:
     same = {"content": "x", "kind": "temporary"}
-    found = point_list.folded(
+    found = point_list.fold_points(
         [point("3", **same), point("2", **same), point("1", **same, session_prompt="other")]
     )
     assert [(p["id"], p["folded"]) for p in found] == [("2", 1), ("1", 0)]
     gone = [point("2", **same, gone=True), point("1", **same, gone=True)]
-    assert len(point_list.folded(gone)) == 2
-    assert len(point_list.folded([point("2"), point("1")])) == 2
+    assert len(point_list.fold_points(gone)) == 2
+    assert len(point_list.fold_points([point("2"), point("1")])) == 2
 
 
 def test_each_worktree_that_undo_kept_is_listed_once_however_often_it_was_left() -> None:
     names = "axbxaxc"
     steps = [point(f"{n}{c}", kind="safety", content=c) for n, c in enumerate(names)]
     steps[1]["kind"] = "temporary"
-    found = point_list.folded(steps)
+    found = point_list.fold_points(steps)
     assert [(p["id"], p["folded"]) for p in found] == [
         ("1x", 0),
         ("2b", 0),
@@ -129,7 +129,7 @@ def test_each_worktree_that_undo_kept_is_listed_once_however_often_it_was_left()
 
 def test_points_are_shown_by_beginnings_that_tell_them_apart() -> None:
     ids = ["toolu_01abcdefgh", "toolu_01abcdxxxx", "toolu_01zzzzzzzz", "a.b", "a.bc"]
-    names = point_list.short_names([point(i) for i in [*ids, "a.b"]])
+    names = point_list.shorten_names([point(i) for i in [*ids, "a.b"]])
     assert names == {
         "toolu_01abcdefgh": "toolu_01abcde",
         "toolu_01abcdxxxx": "toolu_01abcdx",
@@ -142,12 +142,12 @@ def test_points_are_shown_by_beginnings_that_tell_them_apart() -> None:
 def test_a_point_is_chosen_by_its_whole_id_or_an_unambiguous_beginning() -> None:
     known = [point("abcd1"), point("abcd2"), point("abcd"), point("ffff", condensation_id="12345")]
     meant = {"abcd": "abcd", "abcd2": "abcd2", "1234": "ffff", "abc": None, "zzzz": None}
-    chosen = {name: point_list.choose(known, name) for name in meant}
+    chosen = {name: point_list.choose_point(known, name) for name in meant}
     assert {name: found and found["id"] for name, found in chosen.items()} == meant
     with pytest.raises(Error, match="ambiguous point 'abcd': abcd1 abcd2"):
-        point_list.choose(known[:2], "abcd")
+        point_list.choose_point(known[:2], "abcd")
 
 
 def test_points_come_newest_first_and_keep_their_order_within_a_second() -> None:
     given = [point("b", time=1), point("c", time=1), point("a", time=2)]
-    assert [p["id"] for p in point_list.newest_first(given)] == ["a", "b", "c"]
+    assert [p["id"] for p in point_list.sort_newest_first(given)] == ["a", "b", "c"]

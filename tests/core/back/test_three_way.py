@@ -33,7 +33,7 @@ EXE, LINK = ("100755", "a"), ("120000", "l")
 def test_how_a_path_gets_to_what_is_wanted(
     base: Version, ours: Version, theirs: Version, how: str
 ) -> None:
-    assert three_way.way(base, ours, theirs) == how
+    assert three_way.choose_way(base, ours, theirs) == how
 
 
 def merge(base: str, ours: str, theirs: str) -> tuple[str, bool]:
@@ -59,12 +59,12 @@ def test_a_conflict_leaves_what_is_there() -> None:
 
 
 def test_the_mode_is_the_side_s_that_changed_it() -> None:
-    assert three_way.mode(A, B, EXE) == "100755"
-    assert three_way.mode(A, EXE, C) == "100755"
-    assert three_way.mode(EXE, EXE, C) == "100644"
+    assert three_way.choose_mode(A, B, EXE) == "100755"
+    assert three_way.choose_mode(A, EXE, C) == "100755"
+    assert three_way.choose_mode(EXE, EXE, C) == "100644"
 
 
 def test_edits_that_follow_on_each_other_are_one_and_one_that_changes_nothing_is_none() -> None:
-    assert three_way.joined([(None, A), (A, B), (B, C)]) == [(None, C)]
-    assert three_way.joined([(None, A), (B, C)]) == [(None, A), (B, C)]
-    assert three_way.joined([(A, B), (B, A)]) == []
+    assert three_way.join_edits([(None, A), (A, B), (B, C)]) == [(None, C)]
+    assert three_way.join_edits([(None, A), (B, C)]) == [(None, A), (B, C)]
+    assert three_way.join_edits([(A, B), (B, A)]) == []

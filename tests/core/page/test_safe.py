@@ -28,20 +28,20 @@ from gitcp.core.page import safe, timeline, turns
     ],
 )
 def test_what_hides_is_shown_and_what_is_text_stays(text: str, shown: str) -> None:
-    assert safe.visible(text) == shown
+    assert safe.name_hidden(text) == shown
 
 
 def test_json_cannot_end_its_element() -> None:
     hostile = {"</script><script>": "<!--\u2028&amp;"}
-    text = safe.embedded(hostile)
+    text = safe.embed_json(hostile)
     assert not set("<>&") & set(text) and text.isascii()
     assert json.loads(text) == hostile
 
 
 def test_a_chunk_is_the_same_bytes_each_time() -> None:
     value = [{"text": "ü" * 100}]
-    assert safe.packed(value) == safe.packed(value)
-    assert json.loads(gzip.decompress(base64.b64decode(safe.packed(value)))) == value
+    assert safe.pack_json(value) == safe.pack_json(value)
+    assert json.loads(gzip.decompress(base64.b64decode(safe.pack_json(value)))) == value
 
 
 def test_a_long_pause_takes_no_more_room_than_half_an_hour() -> None:
@@ -58,8 +58,11 @@ def test_a_pause_takes_no_more_room_than_a_quarter_of_all_else() -> None:
 
 def test_a_turn_that_took_no_time_can_be_hit_and_stays_inside() -> None:
     scale = timeline.Scale([0, 100])
-    assert scale.span(100, 100) == (996.0, 4.0)
-    assert timeline.shares({"a": 1, "b": 0, "c": 3}, 100) == [("a", 0.0, 25.0), ("c", 25.0, 75.0)]
+    assert scale.place_span(100, 100) == (996.0, 4.0)
+    assert timeline.divide_bar({"a": 1, "b": 0, "c": 3}, 100) == [
+        ("a", 0.0, 25.0),
+        ("c", 25.0, 75.0),
+    ]
 
 
 def test_turns_have_their_tools_results_and_subagents() -> None:
@@ -92,7 +95,7 @@ def test_turns_have_their_tools_results_and_subagents() -> None:
     ]
     data = "\n".join(map(json.dumps, said)).encode()
     below = json.dumps({"type": "assistant", "message": {"role": "assistant", "content": "sub"}})
-    first, second = turns.turns(data, {"u2": below.encode()})
+    first, second = turns.gather_turns(data, {"u2": below.encode()})
     assert (first["number"], first["prompt"], second["prompt"]) == (1, "Do it", "Again")
     answer, edit, task = first["parts"]
     assert answer == {"kind": "answer", "text": "Yes."}

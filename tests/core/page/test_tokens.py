@@ -40,8 +40,8 @@ LINES = [
 
 def test_each_turn_has_the_tokens_of_its_own_answers() -> None:
     data = b"\n".join(LINES)
-    gathered = turns.turns(data)
-    turns.spend(data, gathered, claude.scan)
+    gathered = turns.gather_turns(data)
+    turns.add_tokens(data, gathered, claude.scan)
     told = [(turn["prompt"], turn["spent"] and turn["spent"]["output_tokens"]) for turn in gathered]
     assert told == [("one", 12), ("two", 0), ("three", 12)]
     whole = claude.scan(data)["usage"]
@@ -56,8 +56,8 @@ def test_the_turns_of_one_document_have_the_tokens_that_their_messages_tell() ->
         spent = {"tokens": {"input": 9, "output": output}} if output else {}
         messages.append({**message, **spent})
     data = json.dumps({"messages": messages}, indent=1).encode()
-    gathered = turns.turns(data)
-    turns.spend(data, gathered, gemini.scan)
+    gathered = turns.gather_turns(data)
+    turns.add_tokens(data, gathered, gemini.scan)
     outputs = [turn["spent"] and turn["spent"]["output_tokens"] for turn in gathered]
     assert outputs == [3, None, 4]
 
@@ -67,8 +67,8 @@ def test_the_turns_of_every_client_are_there_and_cost_what_the_whole_costs(
     agent: str, scenario: str
 ) -> None:
     data, scan = recording.transcript(agent, scenario), agents.adapter(agent).scan
-    gathered = turns.turns(data)
-    turns.spend(data, gathered, scan)
+    gathered = turns.gather_turns(data)
+    turns.add_tokens(data, gathered, scan)
     assert [t["prompt"] for t in gathered if t["prompt"]] == scan(data)["prompts"]
     assert tokens.add(*(turn["spent"] for turn in gathered)) == tokens.add(scan(data)["usage"])
     calls = [part for turn in gathered for part in turn["parts"] if part["kind"] == "call"]

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 def drawn(lines: Any) -> str:
     """Lines without colour, as they would be escaped."""
-    return spans.draw(lines, lambda text, colour: text)
+    return spans.join_lines(lines, lambda text, colour: text)
 
 
 def ago(then: float) -> str:
@@ -22,7 +22,7 @@ def ago(then: float) -> str:
 
 def test_every_text_goes_through_the_ink_with_its_colour() -> None:
     lines: list[spans.Line] = [[("a", ""), ("b", "red")], []]
-    assert spans.draw(lines, lambda text, colour: f"<{colour}|{text}>") == "<|a><red|b>\n\n"
+    assert spans.join_lines(lines, lambda text, colour: f"<{colour}|{text}>") == "<|a><red|b>\n\n"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_every_text_goes_through_the_ink_with_its_colour() -> None:
     ],
 )
 def test_a_text_is_cut_on_one_line(text: str, size: int, short: str) -> None:
-    assert spans.short(text, size) == short
+    assert spans.shorten(text, size) == short
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_text_is_cut_on_one_line(text: str, size: int, short: str) -> None:
     ],
 )
 def test_a_number_is_short(count: int, expected: str) -> None:
-    assert spans.number(count) == expected
+    assert spans.format_number(count) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_number_is_short(count: int, expected: str) -> None:
     ],
 )
 def test_tokens_in_words(usage: object, expected: str) -> None:
-    assert spans.spent(usage) == expected
+    assert spans.format_usage(usage) == expected
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_tokens_in_words(usage: object, expected: str) -> None:
     ],
 )
 def test_ids_are_cut_where_they_differ(ids: list[str], short: list[str]) -> None:
-    assert list(spans.shortened(ids).values()) == short
+    assert list(spans.shorten_ids(ids).values()) == short
 
 
 ABOUT: Json = {
@@ -131,7 +131,7 @@ ABOUT: Json = {
     ],
 )
 def test_the_head_of_a_status(changed: Json, line: str) -> None:
-    assert line in drawn(status_lines.status({**ABOUT, **changed}, [], [], ago))
+    assert line in drawn(status_lines.draw_status({**ABOUT, **changed}, [], [], ago))
 
 
 def test_a_session_in_a_status() -> None:
@@ -147,16 +147,16 @@ def test_a_session_in_a_status() -> None:
         "streams": [{"files": {"b": {}}}, {"files": {"a": {}}}],
         "last_verdict": {"verdict": "reset", "reason": "clean worktree at prompt start"},
     }
-    text = drawn(status_lines.status(ABOUT, [session], [], ago))
+    text = drawn(status_lines.draw_status(ABOUT, [session], [], ago))
     assert (
         "  s1  Agent  active  9s  1 uncommitted file on entire/1234567-e3b0c4,"
         " 2 more of this turn, 1 more stashed or left behind\n" in text
     )
     assert f"      {'x' * 59}…\n" in text and "reset: " not in text
-    told = drawn(status_lines.status(ABOUT, [session], [], ago, verbose=True))
+    told = drawn(status_lines.draw_status(ABOUT, [session], [], ago, verbose=True))
     assert f"      {'x' * 59}…\n      reset: clean worktree at prompt start\n" in told
     bare = {"session_id": "s2", "phase": "", "unreadable": "no JSON", "worktree_path": ""}
-    assert "s2  cannot be read: no JSON" in drawn(status_lines.status(ABOUT, [bare], [], ago))
+    assert "s2  cannot be read: no JSON" in drawn(status_lines.draw_status(ABOUT, [bare], [], ago))
 
 
 def test_a_stream_in_a_status() -> None:
@@ -169,7 +169,7 @@ def test_a_stream_in_a_status() -> None:
         "time": 7,
         "sessions": ["s" * 30],
     }
-    (line,) = drawn(status_lines.status(ABOUT, [], [stream], ago)).splitlines()[-1:]
+    (line,) = drawn(status_lines.draw_status(ABOUT, [], [stream], ago)).splitlines()[-1:]
     where = "refs/gitcp/archive/1234567-cc9ec4/1"
     said = f"  archived  {where}  2 checkpoints, 1 file, 7s  {'s' * 12}…  (another worktree)"
     assert line == said
@@ -185,7 +185,7 @@ def test_a_log_shows_the_first_of_several_prompts() -> None:
         "message": "m",
         "checkpoints": [checkpoint, {"checkpoint_id": "1" * 12, "missing": True}],
     }
-    assert drawn(log_lines.log([commit])).splitlines() == [
+    assert drawn(log_lines.draw_log([commit])).splitlines() == [
         "fffffff 2026-11-21 A  m",
         "    000000000000  Codex  2 files",
         "        one (+2 more)",
@@ -199,7 +199,7 @@ def test_a_log_shows_the_first_of_several_prompts() -> None:
 def test_a_long_text_is_cut_unless_all_is_asked_for(full: bool, lines: list[str]) -> None:
     said = "\\n".join(str(n) for n in range(20))
     data = f'{{"type":"user","message":{{"content":"{said}"}}}}'.encode()
-    text = drawn(show_lines.excerpt(data, 0, full)).splitlines()
+    text = drawn(show_lines.draw_excerpt(data, 0, full)).splitlines()
     assert text[:2] == ["  Transcript:", "    [User] 0"]
     assert text[13:] == [f"      {line}" for line in lines]
 
@@ -207,9 +207,9 @@ def test_a_long_text_is_cut_unless_all_is_asked_for(full: bool, lines: list[str]
 def test_what_is_new_since_the_commit_before_is_shown_unless_all_is_asked_for() -> None:
     line = b'{"type":"user","message":{"content":"%d"}}\n'
     data = b"".join(line % n for n in range(3))
-    assert drawn(show_lines.excerpt(data, 2, False)) == "  Transcript:\n    [User] 2\n"
-    assert drawn(show_lines.excerpt(data, 2, True)).count("[User]") == 3
-    assert drawn(show_lines.excerpt(data, 3, False)) == ""
+    assert drawn(show_lines.draw_excerpt(data, 2, False)) == "  Transcript:\n    [User] 2\n"
+    assert drawn(show_lines.draw_excerpt(data, 2, True)).count("[User]") == 3
+    assert drawn(show_lines.draw_excerpt(data, 3, False)) == ""
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_strange_metadata_is_no_crash(metadata: Json) -> None:
         "files_touched": [],
         "contents": [{**part, "tasks": ["toolu/x.json"], "transcript": b"\xff", **metadata}],
     }
-    text = drawn(show_lines.committed(checkpoint, str, False, True))
+    text = drawn(show_lines.draw_committed(checkpoint, str, False, True))
     assert "session s  Agent\n" in text and "    toolu/x.json\n" in text
 
 
@@ -251,7 +251,7 @@ def test_a_temporary_checkpoint_of_a_task() -> None:
         "transcript": b"",
         "start": 0,
     }
-    text = drawn(session_lines.temporary(told, str, False, True))
+    text = drawn(session_lines.draw_temporary(told, str, False, True))
     assert f"  stream {'0' * 12}, base ?, task toolu_1\n" in text
     assert text.endswith("    D x\n")
 
@@ -279,10 +279,10 @@ FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 def test_a_text_is_cut_by_the_cells_it_takes_and_never_within_a_sign(
     text: str, room: int, cut: str
 ) -> None:
-    assert spans.short(text, room) == cut
+    assert spans.shorten(text, room) == cut
 
 
 def test_what_came_from_a_cache_is_told_apart_for_every_client() -> None:
     usage = {"input_tokens": 100, "cache_read_tokens": 90, "output_tokens": 5, "api_call_count": 1}
-    assert spans.spent(usage, "Codex") == "100 tokens in, 5 out, 90 cached, 1 request"
-    assert spans.spent(usage, "Gemini CLI") == "10 tokens in, 5 out, 90 cached, 1 request"
+    assert spans.format_usage(usage, "Codex") == "100 tokens in, 5 out, 90 cached, 1 request"
+    assert spans.format_usage(usage, "Gemini CLI") == "10 tokens in, 5 out, 90 cached, 1 request"

@@ -6,8 +6,8 @@ import pytest
 
 from gitcp.core.back import point_list
 from gitcp.core.render import rewind_lines
-from gitcp.core.render.spans import cells
-from gitcp.core.render.wrapping import fitted, wrapped
+from gitcp.core.render.spans import count_cells
+from gitcp.core.render.wrapping import fit_words, wrap_line
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from gitcp.core.render.wrapping import fitted, wrapped
     ],
 )
 def test_a_text_is_cut_between_words(text: str, size: int, wanted: str) -> None:
-    assert fitted(text, size) == wanted
+    assert fit_words(text, size) == wanted
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,8 @@ def test_a_text_is_cut_between_words(text: str, size: int, wanted: str) -> None:
     ],
 )
 def test_a_line_is_wrapped_between_words(line: list[tuple[str, str]], size: int, rows: int) -> None:
-    drawn = ["".join(text for text, _ in row) for row in wrapped(line, size)]
-    assert all(cells(row) <= size for row in drawn), drawn
+    drawn = ["".join(text for text, _ in row) for row in wrap_line(line, size)]
+    assert all(count_cells(row) <= size for row in drawn), drawn
     assert len(drawn) == rows, drawn
     text = "".join(text for text, _ in line)
     assert "".join("".join(drawn).split()) == "".join(text.split())
@@ -50,7 +50,7 @@ def test_a_point_fits_its_line_and_gives_up_its_marks_first(width: int) -> None:
     point = point_list.EMPTY.copy()
     point["kind"], point["session_id"] = "prompt", "12345678-a"
     point["session_prompt"] = "rearrange the settings " * 9
-    line = rewind_lines.point(
+    line = rewind_lines.draw_point(
         point,
         "abcdefghij",
         {"create": 1, "modify": 2, "delete": 0, "keep": 0},
@@ -58,7 +58,7 @@ def test_a_point_fits_its_line_and_gives_up_its_marks_first(width: int) -> None:
         width,
     )
     text = "".join(part for part, _ in line)
-    assert cells(text) <= max(width, 24), text
+    assert count_cells(text) <= max(width, 24), text
     has = [part in text for part in ("before the prompt", "changes 2", "12345678")]
     assert has == [width > 90, width > 70, width > 50], text
 
@@ -67,5 +67,5 @@ def test_a_point_fits_its_line_and_gives_up_its_marks_first(width: int) -> None:
 def test_where_there_is_no_room_a_call_is_told_by_its_file(width: int, words: str) -> None:
     point = point_list.EMPTY.copy()
     point["kind"], point["message"] = "tool", "before src/app.py"
-    line = rewind_lines.point(point, "toolu_0123", None, lambda _: "5m ago", width)
+    line = rewind_lines.draw_point(point, "toolu_0123", None, lambda _: "5m ago", width)
     assert "".join(part for part, _ in line).split("ago")[1].strip(" -").startswith(words)
