@@ -141,7 +141,10 @@ def format_shares(attribution: Any, parts: Iterable[str]) -> str:
     """The lines that parts (agent, others, person, unknown) have in an initial_attribution:
     `person +3 -1, unknown +2 -0`, the agent's without a name; '' where it counts none."""
     credit, words = ensure_object(attribution), list[str]()
-    added, removed = ensure_object(credit.get("lines_added")), ensure_object(credit.get("lines_removed"))
+    added, removed = (
+        ensure_object(credit.get("lines_added")),
+        ensure_object(credit.get("lines_removed")),
+    )
     if not (added or removed):
         return ""
     for part in parts:
