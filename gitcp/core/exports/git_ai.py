@@ -11,6 +11,7 @@ import json
 
 from gitcp.core.lines import line_diff
 from gitcp.core.lines.authors import build_nobody
+from gitcp.core.transcript.facts import ensure_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -64,7 +64,10 @@ def test_a_model_of_an_unknown_provider_is_not_guessed() -> None:
 
 
 def test_a_commit_without_a_sessions_line_has_no_record() -> None:
-    assert agent_trace.build_record(COMMIT, "", {"a": {1: authors.build_nobody("unknown")}}, "1") is None
+    assert (
+        agent_trace.build_record(COMMIT, "", {"a": {1: authors.build_nobody("unknown")}}, "1")
+        is None
+    )
     assert agent_trace.build_record(COMMIT, "", {"latin\udce9": {1: wrote()}}, "1") is None
 
 

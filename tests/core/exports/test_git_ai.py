@@ -83,7 +83,10 @@ def test_keys_of_before_version_1_4_are_read_and_of_persons_no_session_is_named(
 
 
 def test_a_persons_lines_alone_make_no_log() -> None:
-    assert git_ai.format_log(git_ai.build_log(COMMIT, {"x": {1: authors.build_nobody("person")}})) == ""
+    assert (
+        git_ai.format_log(git_ai.build_log(COMMIT, {"x": {1: authors.build_nobody("person")}}))
+        == ""
+    )
 
 
 @pytest.mark.parametrize("path", ['q"uote', "two\nlines", "latin\udce9", "", "cr\r"])
