@@ -69,7 +69,9 @@ def _build_file(path: str, authors: Mapping[int, Author]) -> tuple[Record, list[
     conversations, edits = [], []
     for (address, model), part in talks.items():
         contributor = {"type": "ai", **find_model_id(model)}
-        spans = [{"start_line": first, "end_line": last} for first, last in line_diff.list_runs(part)]
+        spans = [
+            {"start_line": first, "end_line": last} for first, last in line_diff.group_runs(part)
+        ]
         conversations.append({"url": address, "contributor": contributor, "ranges": spans})
         edits += _list_edits(path, address, part)
     return {"path": path, "conversations": conversations}, edits
