@@ -117,7 +117,7 @@ def _list_foreign_sessions(log: Log, foreign: Attested) -> dict[str, Any]:
         elif name in used:
             attributes = {**about["custom_attributes"]}
             del attributes[git_ai.EDITS]
-            others = {k: v for k, v in about.items() if k != "custom_attributes"}
+            kept = {k: v for k, v in about.items() if k != "custom_attributes"}
             own = {"custom_attributes": attributes} if attributes else {}
-            sessions[name] = {**others, **own}
+            sessions[name] = {**kept, **own}
     return sessions
