@@ -24,7 +24,7 @@ within() { # whether a run of this hook led here, with no git in between
 	case ${GITCP_CHAIN-} in *:"$hook"=*) ;; *) return 1 ;; esac
 	up=${GITCP_CHAIN##*:"$hook"=} up=${up%%:*} p=$PPID
 	while [ "$p" != "$up" ]; do
-		if read -r line 2>/dev/null <"/proc/$p/stat"; then
+		if { read -r line <"/proc/$p/stat"; } 2>/dev/null; then
 			name=${line#*\(} name=${name%\)*} line=${line##*\)} p=${line#* ? } p=${p%% *}
 		else
 			name=$(ps -o comm= -p "$p" 2>/dev/null) || return 0
@@ -89,10 +89,15 @@ carries() { # ids of commits that are copied, squashed, picked, or were taken ba
 	[ ! -e "$was" ] || [ "$was" -ef "$d/gitcp/orig-head" ] 2>/dev/null || return 0
 	amends
 }
-amends() { # by the arguments of the git that runs us, its NULs left out
-	read -r name 2>/dev/null <"/proc/$PPID/comm" && [ "$name" = git ] || return 0
+amends() { # by the arguments of the git that runs us, without what parts them
 	all=''
-	while read -r line || [ -n "$line" ]; do all=$all$line; done <"/proc/$PPID/cmdline" 2>/dev/null
+	if { read -r name <"/proc/$PPID/comm"; } 2>/dev/null; then
+		while read -r line || [ -n "$line" ]; do all=$all$line; done <"/proc/$PPID/cmdline"
+	else
+		all=$(ps -wwo command= -p "$PPID" 2>/dev/null) || return 0
+		name=${all%% *} name=${name##*/}
+	fi
+	[ "$name" = git ] || return 0
 	case $all in *--am*) ;; git*commit* | */git*commit*) return 1 ;; esac
 }
 prepare_commit_msg() {

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ import pytest
 from gitcp.cmd import enable
 from gitcp.core.setup import hook_scripts
 from gitcp.process import files
+from tests.support import mac
 from tests.support.installed import write
 from tests.support.paths import ENTRY, TOP
+from tests.support.variants import some
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ NONE: Env = {}
 # Those that are here: of a Debian, all of them.
 _SHELLS = ("sh", "dash", "bash --posix", "bash", "busybox sh", "mksh", "ksh93", "zsh --emulate sh")
 SHELLS = [shell for shell in _SHELLS if shutil.which(shell.split()[0])]
+WAYS = ["", *([] if mac.why_not() else [mac.HIDE])]  # with /proc and without
 RECORDER = """#!/bin/sh
 # stands in for the interpreter: one line a call, then what it was given to read
 shift 3
@@ -57,6 +61,7 @@ class Place:
         self.top, self.py, self.calls = top, py, py.with_name("calls")
         self.hooks = top / ".git" / "hooks"
         self.env = {**os.environ, "CALLS": str(self.calls)}
+        self.via = ""  # a program that runs git in another world
         self.hooks.mkdir(exist_ok=True)
         for hook in hook_scripts.HOOKS:
             self.write(hook)
@@ -78,7 +83,10 @@ class Place:
 
     def git(self, *args: str, ok: bool = True, cwd: Path | None = None, env: Env = NONE) -> str:
         done = subprocess.run(
-            ["git", *args], cwd=cwd or self.top, env={**self.env, **env}, capture_output=True
+            [*self.via.split(), "git", *args],
+            cwd=cwd or self.top,
+            env={**self.env, **env},
+            capture_output=True,
         )
         assert (done.returncode == 0) is ok, done.stderr.decode()
         return done.stderr.decode()
@@ -173,7 +181,9 @@ def test_commit_msg_starts_python_only_for_a_message_of_our_trailer(
     assert place.called() == ["commit-msg"] * started
 
 
-def test_what_squashes_linked_commits_is_seen_without_a_session(place: Place) -> None:
+@pytest.mark.parametrize("via", WAYS)
+def test_what_squashes_linked_commits_is_seen_without_a_session(place: Place, via: str) -> None:
+    place.via = via
     place.mark("linked")
     place.commit("-m", "one")
     place.commit("--fixup", "HEAD")
@@ -312,6 +322,21 @@ def test_the_hook_that_stood_there_runs_once_in_every_shell_where_gitcp_is_gone(
     argv = [*shell.split(), "-eu", ".git/hooks/post-commit", "argument"]
     done = subprocess.run(argv, cwd=place.top, env=place.env, capture_output=True)
     assert (done.returncode, done.stderr, place.called()) == (7, b"", ["argument"])
+
+
+@pytest.mark.parametrize(("via", "shell"), some(product(WAYS, SHELLS)))
+def test_a_hook_that_the_other_calls_again_runs_once_in_every_shell(
+    place: Place, via: str, shell: str
+) -> None:
+    place.mark("linked")
+    hook = ".git/hooks/prepare-commit-msg"
+    place.theirs("prepare-commit-msg", f'echo theirs >>"$CALLS"; {shell} {hook}; exit 7')
+    argv = [*via.split(), *shell.split(), "-eu", hook]
+    done = subprocess.run(argv, cwd=place.top, env=place.env, capture_output=True)
+    assert (done.returncode, done.stderr, place.called()) == (7, b"", ["theirs"])
+    (place.top / hook).with_suffix(".before-gitcp").unlink()
+    subprocess.run(argv, cwd=place.top, env=place.env, check=True)
+    assert place.called() == ["prepare-commit-msg"]
 
 
 @pytest.mark.parametrize("former", ["post-commit", "post-commit.short"])
