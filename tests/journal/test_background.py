@@ -12,6 +12,7 @@ import pytest
 from tests.journal.lines import shares, text
 from tests.support.clients.calls import begin, end
 from tests.support.clients.matchers import Installed
+from tests.support.clients.process import SLEEPER
 from tests.support.harness import Agent, World
 
 SESSION = "0a1b2c3d-0000-4000-8000-000000000000"
@@ -56,7 +57,7 @@ class Gemini:
         self.event("BeforeTool", "run_shell_command", tool_input=given)
         if runs is not None:
             environ = {"PATH": os.environ["PATH"], "GEMINI_CLI": "1"}
-            runs.append(subprocess.Popen(["sleep", "60"], cwd=self.world.path, env=environ))
+            runs.append(subprocess.Popen(SLEEPER, cwd=self.world.path, env=environ))
         response = {"llmContent": "Command moved to background (PID: 77)", "returnDisplay": ""}
         self.event("AfterTool", "run_shell_command", tool_input=given, tool_response=response)
 
@@ -78,7 +79,7 @@ def building(world: World, child: list[subprocess.Popen[bytes]]) -> Gemini:
     return session
 
 
-@pytest.mark.linux  # `sleep` shows its environment
+@pytest.mark.linux  # ps tells no directories: a git that the test itself runs is the session's
 def test_what_a_background_shell_of_gemini_writes_after_the_turn_is_the_sessions(
     world: World, child: list[subprocess.Popen[bytes]]
 ) -> None:
@@ -115,14 +116,13 @@ def test_a_new_file_of_which_nobody_saw_whether_a_background_shell_had_ended_is_
     assert shares(world) == {SESSION: 2, "unknown": 1}
 
 
-@pytest.mark.linux  # `sleep` shows its environment
 def test_what_a_background_shell_has_made_when_its_client_tells_of_its_end_is_the_sessions(
     world: World, a: Agent, child: list[subprocess.Popen[bytes]]
 ) -> None:
     a.prompt("build in the background")
     call = begin(a, "Bash", command="./build", run_in_background=True)
     env = {**os.environ, "CLAUDE_CODE_SESSION_ID": a.sid}
-    child.append(subprocess.Popen(["sleep", "60"], cwd=world.path, env=env))
+    child.append(subprocess.Popen(SLEEPER, cwd=world.path, env=env))
     end(a, call, {"backgroundTaskId": "bash_1"})
     a.event("Stop", stop_hook_active=False)
     world.write("new.txt", text(1))

@@ -13,6 +13,7 @@ import pytest
 from tests.journal.lines import shares, text
 from tests.support.clients.calls import begin, end
 from tests.support.clients.matchers import Installed
+from tests.support.clients.process import SLEEPER
 from tests.support.harness import Agent, World
 
 SESSION = "01a203cc-73f1-7bb2-b9d7-ef9818a11be7"
@@ -113,13 +114,12 @@ def test_after_a_command_of_codex_has_ended_by_the_rollout_the_work_is_the_perso
     assert shares(world) == {SESSION: 1, "person": 1}
 
 
-@pytest.mark.linux  # `sleep` shows its environment
 def test_a_command_of_codex_that_runs_past_its_turn_ends_where_the_rollout_says(
     world: World, codex: Codex, child: list[subprocess.Popen[bytes]]
 ) -> None:
     codex.shell("make >built.txt")
     env = {**os.environ, "CODEX_SESSION_ID": SESSION}
-    child.append(subprocess.Popen(["sleep", "60"], cwd=world.path, env=env))
+    child.append(subprocess.Popen(SLEEPER, cwd=world.path, env=env))
     codex.stop()
     world.write("built.txt", text(1, 2))
     child[0].kill()

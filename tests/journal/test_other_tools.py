@@ -72,7 +72,6 @@ def added(world: World) -> dict[str, int]:
     return dict(metadata["initial_attribution"]["lines_added"])
 
 
-@pytest.mark.linux  # the age of a hook to a hundredth of a second
 @pytest.mark.parametrize("way", ["each", "one"])
 def test_what_a_tool_made_whose_call_tells_how_long_it_took_is_its_sessions(
     world: World, way: str
@@ -86,8 +85,7 @@ def test_what_a_tool_made_whose_call_tells_how_long_it_took_is_its_sessions(
     assert added(world) == {"agent": 10, "others": 0, "person": 0, "unknown": 0}
 
 
-@pytest.mark.linux  # the age of a hook to a hundredth of a second
-@pytest.mark.parametrize("way", ["each", "one"])
+@pytest.mark.parametrize("way", [pytest.param("each", marks=pytest.mark.linux), "one"])
 def test_what_a_person_wrote_while_a_tool_waited_for_leave_is_the_persons(
     world: World, way: str
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.journal.lines import ranges, shares, text
 from tests.support.clients import matchers
 from tests.support.clients.calls import begin, edit, end, result, run
+from tests.support.clients.process import SLEEPER
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, sessions, sound, touched
 
@@ -81,7 +82,6 @@ def test_a_shell_call_whose_start_was_not_heard_has_what_it_wrote(world: World, 
     sound(world)
 
 
-@pytest.mark.linux  # the age of a hook to a hundredth of a second
 def test_what_a_call_wrote_is_its_own_though_its_hook_comes_late(
     world: World, a: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +194,6 @@ def test_a_line_of_each_of_two_sessions_is_half_of_the_commit(
 # 5. What no tool event names.
 
 
-@pytest.mark.linux  # `sleep` shows its environment
 @pytest.mark.parametrize("way", ["notified", "cmd &"])
 def test_what_a_background_shell_writes_after_stop_is_the_sessions(
     world: World, a: Agent, child: list[subprocess.Popen[bytes]], way: str
@@ -203,7 +202,7 @@ def test_what_a_background_shell_writes_after_stop_is_the_sessions(
     command = "./build" if way == "notified" else "./build &"
     call = begin(a, "Bash", command=command)
     env = {**os.environ, "CLAUDE_CODE_SESSION_ID": a.sid}
-    child.append(subprocess.Popen(["sleep", "60"], cwd=world.path, env=env))
+    child.append(subprocess.Popen(SLEEPER, cwd=world.path, env=env))
     response = {"backgroundTaskId": "bash_1"} if way == "notified" else {"stdout": ""}
     end(a, call, response)
     a.event("Stop", stop_hook_active=False)

@@ -22,7 +22,7 @@ from typing import Any
 from gitcp.agents import adapter
 from tests.support.clients import database, edits, spelling
 from tests.support.clients.clock import Clock, find_last
-from tests.support.clients.process import Client
+from tests.support.clients.process import SLEEPER, Client
 from tests.support.paths import TOP
 
 RECORDINGS = TOP / "tests" / "data" / "recordings"
@@ -118,7 +118,7 @@ class Replay:
         """A process of the session, as that of a call that goes on after its end."""
         names = adapter(self.agent).SESSION_ENV
         mine = {**env, **dict.fromkeys(names, spelling.session(event["payload"]))}
-        with subprocess.Popen(["sleep", "600"], cwd=event["cwd"], env=mine) as process:
+        with subprocess.Popen(SLEEPER, cwd=event["cwd"], env=mine) as process:
             yield
             process.kill()
 

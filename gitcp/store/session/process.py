@@ -90,14 +90,16 @@ def _runs(process: Process | None) -> bool | None:
 
 
 def age() -> int:
-    """How many ns ago a client began to run this hook, to a hundredth of a second, by the age of
-    the shell that runs this process; 0 where that cannot be seen."""
-    if not _has_proc():
-        return 0  # ps tells seconds
+    """How many ns ago a client began to run this hook, by the age of the shell that runs this
+    process: to a hundredth of a second, or up to a second too long where ps tells it; longer than
+    any call where it cannot be seen."""
     pid, parent = os.getpid(), os.getppid()
     while _is_hook(parent):
         pid, parent = parent, _stat(parent)[0]
-    return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - _nanoseconds(_stat(pid)[2]))
+    start = _stat(pid)[2]
+    if start.isdecimal():
+        return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - _nanoseconds(start))
+    return time.time_ns() - max(0, parse_start(start) - 1_000_000_000)
 
 
 def _began(pid: int) -> int:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+# A program that runs on and shows its environment: on a Mac `sleep` does not.
+SLEEPER = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
 _RUN = """
 import json, subprocess, sys
 for line in sys.stdin:
