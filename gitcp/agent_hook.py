@@ -6,7 +6,7 @@ import os
 import sys
 from time import time_ns
 
-from gitcp.agents import adapter, find_client, list_names, other, recognise
+from gitcp.agents import find_client, get_client, list_names, other, recognise
 from gitcp.agents.exchange import replies
 from gitcp.context import is_off, locate, unheard
 from gitcp.core import json
@@ -38,10 +38,10 @@ def read_call(argv: Sequence[str]) -> Events:
         yield from _read_external(argv[0], argv[1], data)
         return
     payload = parse_payload(data)
-    client = recognise(adapter(argv[0]), payload)
-    if seconds := client.hook_seconds(argv[1], argv[0]):
+    client = recognise(get_client(argv[0]), payload)
+    if seconds := client.get_hook_seconds(argv[1], argv[0]):
         deadline.set_bound(seconds / 2)  # what is left to do then, the next event does
-    event: Record = {**client.event(argv[1], payload)}
+    event: Record = {**client.read_event(argv[1], payload)}
     if event["event"] != "unknown":
         yield from _locate_event(client, event)
 

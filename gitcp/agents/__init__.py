@@ -2,8 +2,8 @@
 
 `__init__.py` of the folder says in data what is the client's own, and in functions what data cannot
 say; whatever it leaves out, Client has.  `transcript.py`, where they are known, reads its
-transcripts: scan, and for gitcp.agents.reading is_its, facts_of, written.  `cut.py`, where there is
-one, cuts its conversations: last, prompts, around_call, cut, title.
+transcripts: scan, and for gitcp.agents.reading is_its, list_facts, list_written.  `cut.py`, where there is
+one, cuts its conversations: find_last_leaf, list_prompts, find_leaves_around, cut_conversation, format_title.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Client:
     # (hook, payload): both in the words of the tables above; of no event "" for the hook
     adapt: Callable[[str, dict[str, Any]], tuple[str, dict[str, Any]]] | None = None
     # (path, event -> command): the files of form files, as JSON
-    files: Callable[[str, Callable[[str], str]], dict[str, Any]]
+    build_files: Callable[[str, Callable[[str], str]], dict[str, Any]]
     # (record, folder): writes the conversation where it can be read, before a record is taken
     export: Callable[[Any, str], None] | None = None
 
@@ -71,7 +71,7 @@ class Client:
         self._module = module.__name__
         vars(self).update({k: v for k, v in vars(module).items() if k[0] != "_"})
 
-    def settings_paths(self, home: str, top: str) -> dict[str, str]:
+    def list_settings_paths(self, home: str, top: str) -> dict[str, str]:
         """Where hooks can be installed, by scope: local is this clone alone, shared all its users,
         user the person."""
         return {
@@ -85,7 +85,7 @@ class Client:
         moves = not self.FOLDERS or first == self.FOLDERS[0]
         return resolve_path(home, path, self.HOME_ENV if moves else "")
 
-    def event(self, name: str, fields: dict[str, Any]) -> Event:
+    def read_event(self, name: str, fields: dict[str, Any]) -> Event:
         """The record of a hook call; InputError names a field that cannot be right."""
         if self.KEYS:
             fields = {self.KEYS.get(key, key): value for key, value in fields.items()}
@@ -97,7 +97,7 @@ class Client:
             return payload.unknown(self.NAME)
         record = payload.event(self.NAME, ours, fields)
         if ours in ("tool-start", "tool-end"):
-            fields.setdefault("tool_use_id", self.call_id(fields))
+            fields.setdefault("tool_use_id", self.make_call_id(fields))
             tool = record["tool"] = payload.tool(fields, self.KINDS, self.PATHS, record["cwd"])
             payload.take_response(tool, fields.get("tool_response"))
             failed = name.endswith("Failure") or bool(fields.get("tool_error"))
@@ -105,13 +105,13 @@ class Client:
             record["event"] = payload.refined(ours, tool)
         return record
 
-    def hook_seconds(self, name: str, host: str) -> int:
+    def get_hook_seconds(self, name: str, host: str) -> int:
         """After how many seconds the client ends its hook of that name, 0 for never; host: the
         agent in whose settings that stands."""
         own = (seconds for hook, _, seconds in self.HOOKS if hook == name and seconds)
         return next(own, self.SECONDS) if host == self.NAME else self.SECONDS
 
-    def call_id(self, fields: Mapping[str, Any]) -> str | None:
+    def make_call_id(self, fields: Mapping[str, Any]) -> str | None:
         """A name of the call that a payload is about, where the client's hooks give it none: the
         same at its end, and in its transcript."""
         return None
@@ -128,28 +128,28 @@ class Client:
         """What a transcript says (gitcp.core.transcript.transcript_scan.Scan)."""
         from gitcp.core.transcript import transcript_scan
 
-        reader = self.reader()
+        reader = self.get_reader()
         return reader.scan(data, previous) if reader else transcript_scan.begin(previous)
 
-    def reader(self) -> Any:
+    def get_reader(self) -> Any:
         """What reads its transcripts; None where they are not known."""
-        return self._part("transcript") if self._has("transcript") else None
+        return self._import_part("transcript") if self._has("transcript") else None
 
-    def session_dir(self, home: str, cwd: str) -> str:
+    def locate_sessions(self, home: str, cwd: str) -> str:
         """The folder of the transcripts of sessions started in cwd."""
         return self.locate(home, self.TRANSCRIPTS)
 
-    def transcript_name(self, session_id: str, time: str) -> str:
-        """What the transcript of a session is called below session_dir; time: its start."""
+    def name_transcript(self, session_id: str, time: str) -> str:
+        """What the transcript of a session is called below locate_sessions(); time: its start."""
         return f"{session_id}.jsonl"
 
-    def conversations(self, home: str, cwd: str) -> list[str]:
+    def list_conversations(self, home: str, cwd: str) -> list[str]:
         """The files with conversations that may have been held in cwd or below it; their own words
         tell.  Those of subagents are among them."""
         folder = self.locate(home, self.TRANSCRIPTS)
         return list_files(folder, ".jsonl") if self.TRANSCRIPTS else []
 
-    def subagent_transcript(self, transcript_path: str, agent_id: str) -> str | None:
+    def locate_subagent_transcript(self, transcript_path: str, agent_id: str) -> str | None:
         """Where the transcript of a subagent is, given its session's; it need not be there.  None
         where it is not known.  InputError for an id that is not safe."""
         return None
@@ -158,15 +158,15 @@ class Client:
         """Whether its conversations can be cut."""
         return self._has("cut")
 
-    def cutter(self) -> ModuleType:
+    def get_cutter(self) -> ModuleType:
         """What cuts its conversations."""
-        return self._part("cut")
+        return self._import_part("cut")
 
     def is_open(self, home: str, session_id: str) -> bool:
         """Whether a running client has a conversation open."""
         return False
 
-    def resume_command(self, session_id: str) -> str:
+    def format_resume_command(self, session_id: str) -> str:
         """What the person types to go on with a session."""
         return self.RESUME.format(stdlib.shlex.quote(session_id))
 
@@ -174,7 +174,7 @@ class Client:
         folder = self._module.rpartition(".")[2]
         return os.path.exists(os.path.join(os.path.dirname(__file__), folder, f"{part}.py"))
 
-    def _part(self, name: str) -> ModuleType:
+    def _import_part(self, name: str) -> ModuleType:
         return __import__(f"{self._module}.{name}", fromlist=["scan"])
 
 
@@ -186,7 +186,7 @@ def resolve_path(home: str, path: str, variable: str) -> str:
 
 def locate_below(home: str, path: str) -> str:
     """Where a path below home is: in the first folder of a client, where its variable says."""
-    clients = (client for client in map(adapter, list_names()) if client.HOME_ENV)
+    clients = (client for client in map(get_client, list_names()) if client.HOME_ENV)
     at = next((one for one in clients if one.FOLDERS[0] == path.partition("/")[0]), None)
     return at.locate(home, path) if at else os.path.join(home, path)
 
@@ -213,7 +213,7 @@ def list_names() -> list[str]:
     return _NAMES[here]
 
 
-def adapter(name: str) -> Client:
+def get_client(name: str) -> Client:
     """The client of a name, or of an agent type as stored data has it; else InputError."""
     there, wanted = list_names(), name.lower().replace(" ", "-")
     for one in (wanted, wanted.removesuffix("-cli")):
@@ -225,30 +225,30 @@ def adapter(name: str) -> Client:
 def find_client(name: str) -> Client:
     """The client of a name or an agent type; of any other tool the one of our own words."""
     try:
-        return adapter(name)
+        return get_client(name)
     except InputError:
         return Client(__import__("gitcp.agents.other", fromlist=["NAME"]))
 
 
-def type_of(name: str) -> str:
+def get_agent_type(name: str) -> str:
     """What stored data calls an agent; any other tool is called by its own name."""
-    return adapter(name).AGENT_TYPE if name in list_names() else name
+    return get_client(name).AGENT_TYPE if name in list_names() else name
 
 
-def session_env(agent_type: str) -> tuple[str, ...]:
+def list_session_variables(agent_type: str) -> tuple[str, ...]:
     """The variables by which a git hook learns the session of an agent, and of any other tool."""
     return tuple(dict.fromkeys((*find_client(agent_type).SESSION_ENV, "GITCP_SESSION_ID")))
 
 
-def subagent_transcript(agent: str, transcript_path: str, agent_id: str) -> str | None:
-    """Client.subagent_transcript() of the agent of that name."""
-    return find_client(agent).subagent_transcript(transcript_path, agent_id)
+def locate_subagent_transcript(agent: str, transcript_path: str, agent_id: str) -> str | None:
+    """Client.locate_subagent_transcript() of the agent of that name."""
+    return find_client(agent).locate_subagent_transcript(transcript_path, agent_id)
 
 
 def recognise(client: Client, payload: Mapping[str, Any]) -> Client:
     """Whose payload it is: some clients also run the hooks that are installed for another."""
     if not client.is_own(payload):
-        for guest in map(adapter, list_names()):
+        for guest in map(get_client, list_names()):
             if guest.is_payload(payload):
                 return guest
     return client

@@ -88,7 +88,7 @@ def _values(kind: str, begun: str) -> Candidates:
     from gitcp.store.search import candidates
 
     if kind == "agent":
-        return {name: agents.adapter(name).AGENT_TYPE for name in agents.list_names()}
+        return {name: agents.get_client(name).AGENT_TYPE for name in agents.list_names()}
     try:
         return candidates.find(Repo.find(), kind, begun)
     except Error:

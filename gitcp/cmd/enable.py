@@ -131,7 +131,7 @@ def _everywhere(args: Namespace) -> int:
         raise UsageError("--dry-run does not go with --global")
     repos = recap.find_below(args.directory)
     done, left = everywhere.install_person(args.agent or (), args.force)
-    for client in map(agents.adapter, args.agent or _NAMES):
+    for client in map(agents.get_client, args.agent or _NAMES):
         left += [str(one["reason"]) for one in find_switch(client, {})]
     for line in done:
         print(cli.printable(line))
@@ -151,8 +151,8 @@ def _everywhere(args: Namespace) -> int:
 
 def _list() -> int:
     """Print every agent with its settings below the top; `unseen`: known by its documentation."""
-    for client in map(agents.adapter, _NAMES):
-        paths = client.settings_paths(os.path.expanduser("~"), "")
+    for client in map(agents.get_client, _NAMES):
+        paths = client.list_settings_paths(os.path.expanduser("~"), "")
         path = paths.get("local") or paths.get("shared") or f"gitcp run {client.PROGRAM}"
         print(f"{client.NAME:14} {path}{'  (unseen)' if client.UNSEEN else ''}")
     return OK

@@ -30,10 +30,10 @@ def read_event(args: Namespace, _: object) -> Iterator[Record]:
     from gitcp.core.v1 import summary
     from gitcp.errors import InputError
 
-    client, given = agents.adapter(args.agent), summary.parse_json(sys.stdin.buffer.read())
+    client, given = agents.get_client(args.agent), summary.parse_json(sys.stdin.buffer.read())
     if given is None:
         raise InputError("the payload is not a JSON object")
-    yield {**client.event(args.event, given)}
+    yield {**client.read_event(args.read_event, given)}
 
 
 def update_session(args: object, records: Iterable[Record]) -> Iterator[Record]:
@@ -88,10 +88,10 @@ def _refused(event: Record, message: str) -> list[Record]:
 
 
 def _new(ctx: Context, event: Record) -> State:
-    from gitcp.agents import type_of
+    from gitcp.agents import get_agent_type
     from gitcp.store.session import state as states
 
-    agent_type = type_of(event["agent"])
+    agent_type = get_agent_type(event["agent"])
     return states.new(ctx.repo, event["session_id"], agent_type, ctx.head)
 
 

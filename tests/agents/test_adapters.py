@@ -15,7 +15,7 @@ from gitcp.errors import InputError
 from tests.support.clients.matchers import matches
 from tests.support.paths import TOP
 
-claude_code, codex, gemini_cli = map(agents.adapter, ("claude-code", "codex", "gemini-cli"))
+claude_code, codex, gemini_cli = map(agents.get_client, ("claude-code", "codex", "gemini-cli"))
 COMMON = {"session_id": "s1", "cwd": "/repo"}
 PATCH = "*** Begin Patch\n*** Update File: a b.txt\n*** Move to: sub/../c.txt\n*** End Patch\n"
 
@@ -25,19 +25,19 @@ def call(name: str, fields: Any, **more: Any) -> dict[str, Any]:
 
 
 def knows_matchers(name: str) -> bool:
-    return any(matcher for _, matcher, _ in agents.adapter(name).HOOKS)
+    return any(matcher for _, matcher, _ in agents.get_client(name).HOOKS)
 
 
 def test_an_adapter_is_found_by_its_name_and_by_the_agent_type_in_stored_data() -> None:
     for name in agents.list_names():
-        found = agents.adapter(name)
+        found = agents.get_client(name)
         assert name == found.NAME
-        assert name == agents.adapter(found.AGENT_TYPE).NAME
+        assert name == agents.get_client(found.AGENT_TYPE).NAME
 
 
 def test_a_git_hook_learns_a_session_by_its_own_clients_variable_and_ours() -> None:
-    assert agents.session_env("Codex") == ("CODEX_SESSION_ID", "GITCP_SESSION_ID")
-    assert agents.session_env("aider") == ("GITCP_SESSION_ID",)
+    assert agents.list_session_variables("Codex") == ("CODEX_SESSION_ID", "GITCP_SESSION_ID")
+    assert agents.list_session_variables("aider") == ("GITCP_SESSION_ID",)
 
 
 def test_the_manual_lists_every_agent_with_where_its_hooks_lie() -> None:
@@ -45,19 +45,19 @@ def test_the_manual_lists_every_agent_with_where_its_hooks_lie() -> None:
     items = page.partition(".El")[0].split(".It Cm ")[1:]
     assert [item.split()[0] for item in items] == list(agents.list_names())
     for item in items:
-        paths = agents.adapter(item.split()[0]).settings_paths("/h", "")
+        paths = agents.get_client(item.split()[0]).list_settings_paths("/h", "")
         where = f".Pa {paths['shared']}" if paths else f".Ql gitcp run {item.split()[0]}"
         assert where in item
 
 
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(InputError, match="'hal'; known are aider, amp, antigravity, auggie"):
-        agents.adapter("hal")
+        agents.get_client("hal")
 
 
 @pytest.mark.parametrize("name", [name for name in agents.list_names() if knows_matchers(name)])
 def test_the_hooks_of_every_tool_that_may_write_are_installed_and_of_no_other(name: str) -> None:
-    client = agents.adapter(name)
+    client = agents.get_client(name)
     for event, matcher, _ in client.HOOKS:
         ours = client.EVENTS[event]
         assert (matcher is not None) == (ours in ("tool-start", "tool-end"))
@@ -125,7 +125,7 @@ def test_a_hook_that_means_nothing_to_us_is_unknown_whatever_it_holds(
 )
 def test_a_field_that_cannot_be_right_is_named(field: str, payload: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"^'{field}' "):
-        claude_code.event("PostToolUse", payload)
+        claude_code.read_event("PostToolUse", payload)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_paths_are_taken_from_what_each_tool_calls_them(
 def test_tasks_and_todos_have_events_of_their_own(
     name: str, payload: dict[str, Any], expected: str
 ) -> None:
-    assert claude_code.event(name, payload)["event"] == expected
+    assert claude_code.read_event(name, payload)["event"] == expected
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_the_kind_of_a_tool_says_whether_it_may_write(adapter: Any, name: str, k
 
 def test_a_tool_of_a_gemini_server_is_known_by_its_context() -> None:
     given = call("migrate", {}, mcp_context={"server_name": "db"})
-    assert gemini_cli.event("BeforeTool", given)["tool"]["kind"] == "mcp"
+    assert gemini_cli.read_event("BeforeTool", given)["tool"]["kind"] == "mcp"
 
 
 @pytest.mark.parametrize(
@@ -237,14 +237,14 @@ def test_a_notification_names_the_tasks_that_ended_and_a_stop_those_that_go_on()
         "<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>t1</tool-use-id>\n"
         "<status>completed</status>\n</task-notification>"
     )
-    found = claude_code.event("UserPromptSubmit", {**COMMON, "prompt": prompt})
+    found = claude_code.read_event("UserPromptSubmit", {**COMMON, "prompt": prompt})
     ended = [{"id": "b1", "tool_use_id": "t1", "status": "completed"}]
     assert (found["notification"], found["ended_tasks"]) == (True, ended)
     running = {"id": "b2", "type": "shell", "status": "running", "command": "make"}
-    found = claude_code.event("Stop", {**COMMON, "background_tasks": [running]})
+    found = claude_code.read_event("Stop", {**COMMON, "background_tasks": [running]})
     assert found["background_tasks"] == [{"id": "b2", "status": "running", "command": "make"}]
     with pytest.raises(InputError, match=r"^'background_tasks' "):
-        claude_code.event("Stop", {**COMMON, "background_tasks": ["b2"]})
+        claude_code.read_event("Stop", {**COMMON, "background_tasks": ["b2"]})
 
 
 def test_a_refusal_is_in_the_words_each_client_understands() -> None:
@@ -266,10 +266,10 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
         "cline": {"cancel": True, "errorMessage": why},
     }
     others = [name for name in agents.list_names() if name not in answers]
-    assert {agents.adapter(name).ANSWERS for name in others} == {"text", "plain"}
+    assert {agents.get_client(name).ANSWERS for name in others} == {"text", "plain"}
     answers |= dict.fromkeys(others)
     for name, answer in answers.items():
-        out, err, status = replies.refuse(agents.adapter(name).ANSWERS, "tool-start", why)
+        out, err, status = replies.refuse(agents.get_client(name).ANSWERS, "tool-start", why)
         assert (err, status) == (why + "\n", 0 if name == "cline" else 2)
         assert (json.loads(out) if out else None) == answer
     assert replies.refuse("permission", "turn-start", why) == ("", why + "\n", 2)
@@ -277,7 +277,7 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
 
 def test_a_message_reaches_the_person_only_through_clients_that_show_one() -> None:
     shown = {
-        name for name in agents.list_names() if replies.tell(agents.adapter(name).ANSWERS, "hi")
+        name for name in agents.list_names() if replies.tell(agents.get_client(name).ANSWERS, "hi")
     }
     assert shown == {"aider", "claude-code", "codex", "gemini-cli", "qwen-code"}
 
@@ -301,13 +301,13 @@ def test_a_tool_has_failed_when_its_client_says_so(
 
 def test_a_prompt_is_cleaned_and_half_a_character_does_no_harm() -> None:
     given = {**COMMON, "prompt": "<system-reminder>no</system-reminder> fix \ud83d it"}
-    found = claude_code.event("UserPromptSubmit", given)
+    found = claude_code.read_event("UserPromptSubmit", given)
     assert (found["prompt"], found["notification"]) == ("fix ? it", False)
 
 
 def test_null_stands_for_absent() -> None:
     given = {**COMMON, "transcript_path": None, "agent_id": None, "prompt": "x", "source": None}
-    assert codex.event("UserPromptSubmit", given) == {
+    assert codex.read_event("UserPromptSubmit", given) == {
         "type": "event",
         "event": "turn-start",
         "agent": "codex",

@@ -187,7 +187,7 @@ def test_events_of_an_adapter_are_checked_as_those_of_any_other_tool(ship: Ship)
     client = adapters.External("hal", str(program), str(ship.world.path))
     (event,) = client.events("turn-start", b'{"session_id":"s1","agent":"else","prompt":"go"}')
     assert (event["agent"], event["cwd"]) == ("HAL 9000", str(ship.world.path))
-    assert client.resume_command("s 1") == "hal --again 's 1'"
+    assert client.format_resume_command("s 1") == "hal --again 's 1'"
     with pytest.raises(InputError, match="'session_id'"):
         client.events("turn-start", b'{"session_id":"../s"}')
     with pytest.raises(InputError, match="no record of JSON"):

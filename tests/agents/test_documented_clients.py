@@ -128,7 +128,7 @@ CALLS = {
 
 def installed(world: World, name: str) -> dict[str, str]:
     """event -> the command that the client runs for it."""
-    path = agents.adapter(name).settings_paths(str(world.home), str(world.path))
+    path = agents.get_client(name).list_settings_paths(str(world.home), str(world.path))
     found: dict[str, str] = {}
 
     def collect(value: Any) -> None:
@@ -147,7 +147,7 @@ def installed(world: World, name: str) -> dict[str, str]:
 def test_what_a_documented_client_writes_is_linked_with_what_it_was_asked(
     world: World, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, path = agents.adapter(name), f"{name}.txt"
+    client, path = agents.get_client(name), f"{name}.txt"
     status = world.git("status", "--porcelain")
     world.gitcp("enable", f"--agent={name}")
     assert world.git("status", "--porcelain") == status
@@ -188,9 +188,9 @@ def test_a_client_that_runs_the_hooks_of_another_is_known_by_what_it_tells(
 ) -> None:
     monkeypatch.setenv("DEVIN_PROJECT_DIR", "/repo")
     for hook, given in calls("/repo", "a.txt"):
-        client = agents.recognise(agents.adapter(host), given)
+        client = agents.recognise(agents.get_client(host), given)
         assert name == client.NAME
-        found = client.event("beforeSubmitPrompt" if host == "cursor" else hook, given)
+        found = client.read_event("beforeSubmitPrompt" if host == "cursor" else hook, given)
         assert found["agent"] == name and found.get("cwd", "/repo") == "/repo"
 
 
@@ -209,10 +209,10 @@ def test_a_call_that_failed_by_the_words_of_its_client_has_failed() -> None:
         ),
     ):
         given = dict(calls("/repo", "a.txt"))["PostToolUse"]
-        client = agents.adapter(name)
-        assert client.event("PostToolUse", given)["tool"]["input_paths"] == ["/repo/a.txt"]
-        assert not client.event("PostToolUse", given)["tool"]["failed"]
-        assert client.event(event, {**given, **wrong})["tool"]["failed"]
+        client = agents.get_client(name)
+        assert client.read_event("PostToolUse", given)["tool"]["input_paths"] == ["/repo/a.txt"]
+        assert not client.read_event("PostToolUse", given)["tool"]["failed"]
+        assert client.read_event(event, {**given, **wrong})["tool"]["failed"]
 
 
 def test_a_client_that_its_hooks_may_stop_is_set_up_only_where_it_is_named(world: World) -> None:
@@ -226,7 +226,7 @@ def test_a_client_that_its_hooks_may_stop_is_set_up_only_where_it_is_named(world
 
 def windsurf_event(name: str, **info: Any) -> dict[str, Any]:
     common = {"agent_action_name": name, "trajectory_id": "t1", "execution_id": "e1"}
-    return dict(agents.adapter("windsurf").event(name, {**common, "tool_info": info}))
+    return dict(agents.get_client("windsurf").read_event(name, {**common, "tool_info": info}))
 
 
 def test_windsurf_tells_of_prompts_writes_commands_and_answers() -> None:
@@ -244,7 +244,7 @@ def test_windsurf_tells_of_prompts_writes_commands_and_answers() -> None:
     assert (answered["event"], answered["last_message"]) == ("turn-end", "done")
     assert windsurf_event("post_read_code", file_path="/repo/x")["event"] == "unknown"
     with pytest.raises(InputError, match="'session_id'"):
-        agents.adapter("windsurf").event("pre_user_prompt", {"tool_info": {}})
+        agents.get_client("windsurf").read_event("pre_user_prompt", {"tool_info": {}})
 
 
 def vscode_payload(name: str, **more: Any) -> dict[str, Any]:
@@ -271,7 +271,7 @@ def test_a_call_of_vs_code_names_what_it_writes(
     tool: str, fields: dict[str, Any], kind: str, paths: list[str]
 ) -> None:
     call = {"tool_name": tool, "tool_input": fields, "tool_use_id": "t-1"}
-    found = vs_code.event("preToolUse", vscode_payload("PreToolUse", **call))
+    found = vs_code.read_event("preToolUse", vscode_payload("PreToolUse", **call))
     assert (found["event"], found["session_id"], found["tool"]["id"]) == (
         "tool-start",
         "v-1",
@@ -284,33 +284,33 @@ def test_a_call_of_vs_code_names_what_it_writes(
 @pytest.mark.parametrize("host", ["claude-code", "copilot", "vs-code"])
 def test_vs_code_is_told_from_the_clients_whose_hooks_it_runs(host: str) -> None:
     asked = vscode_payload("UserPromptSubmit", prompt="go")
-    client = agents.recognise(agents.adapter(host), asked)
-    found = client.event("userPromptSubmitted", asked)
+    client = agents.recognise(agents.get_client(host), asked)
+    found = client.read_event("userPromptSubmitted", asked)
     assert (client.NAME, found["event"], found["prompt"]) == ("vs-code", "turn-start", "go")
     assert found["turn"] == asked["timestamp"]
     mine = {"sessionId": "c-1", "timestamp": 1, "cwd": "/repo", "prompt": "go"}
-    assert agents.recognise(agents.adapter(host), mine).NAME == "copilot"
+    assert agents.recognise(agents.get_client(host), mine).NAME == "copilot"
 
 
 def test_amp_itself_says_which_files_a_call_writes_and_which_command_it_runs() -> None:
     common = {"session_id": "T-1", "cwd": "/repo", "tool_name": "edit_file", "tool_use_id": "t1"}
     wrote = {**common, "kind": "write", "input_paths": ["/repo/a.py"], "tool_input": {"path": "a"}}
-    found = amp.event("PreToolUse", wrote)
+    found = amp.read_event("PreToolUse", wrote)
     assert (found["event"], found["tool"]["input_paths"]) == ("tool-start", ["/repo/a.py"])
     ran = {**common, "kind": "shell", "tool_input": {"command": "make"}}
-    found = amp.event("PostToolUse", {**ran, "tool_response": {"stdout": "ok", "error": True}})
+    found = amp.read_event("PostToolUse", {**ran, "tool_response": {"stdout": "ok", "error": True}})
     assert (found["tool"]["command"], found["tool"]["failed"]) == ("make", True)
-    assert amp.event("PreToolUse", common)["tool"]["kind"] == "other"
+    assert amp.read_event("PreToolUse", common)["tool"]["kind"] == "other"
 
 
 def test_goose_speaks_of_a_prompt_and_of_a_call_in_other_keys() -> None:
-    goose = agents.adapter("goose")
+    goose = agents.get_client("goose")
     given = {"event": "UserPromptSubmit", "session_id": "g-1", "message": "go"}
-    asked = goose.event("UserPromptSubmit", given)
+    asked = goose.read_event("UserPromptSubmit", given)
     assert (asked["event"], asked["prompt"], asked["cwd"]) == ("turn-start", "go", os.getcwd())
     given = {"session_id": "g-1", "working_dir": "/repo", "tool_call_id": "c-1"}
     edit = {"path": "a.py", "before": "x", "after": "y"}
-    found = goose.event(
+    found = goose.read_event(
         "PostToolUse", {**given, "tool_name": "developer__edit", "tool_input": edit}
     )
     assert (found["tool"]["id"], found["tool"]["input_paths"]) == ("c-1", ["/repo/a.py"])
@@ -318,11 +318,11 @@ def test_goose_speaks_of_a_prompt_and_of_a_call_in_other_keys() -> None:
 
 
 def test_kiro_tells_of_a_turn_though_it_leaves_out_what_was_asked() -> None:
-    kiro = agents.adapter("kiro")
+    kiro = agents.get_client("kiro")
     given = {"session_id": "sess_1", "hook_event_name": "UserPromptSubmit", "cwd": "/repo"}
-    assert kiro.event("UserPromptSubmit", {**given, "prompt": ""})["prompt"] == ""
+    assert kiro.read_event("UserPromptSubmit", {**given, "prompt": ""})["prompt"] == ""
     call = {"tool_name": "fs_write", "tool_input": {"path": "a.py", "content": "a\n"}}
-    found = kiro.event("PreToolUse", {**given, **call})
+    found = kiro.read_event("PreToolUse", {**given, **call})
     assert (found["tool"]["kind"], found["tool"]["input_paths"]) == ("write", ["/repo/a.py"])
 
 

@@ -46,12 +46,12 @@ CLAUDE = {"session_id": "s1", "transcript_path": "/h/s1.jsonl", "cwd": "/repo"}
 def test_a_client_that_runs_claude_codes_hooks_is_known_by_its_payload(
     fields: dict[str, Any], name: str
 ) -> None:
-    assert name == agents.recognise(agents.adapter("claude-code"), fields).NAME
-    assert agents.recognise(agents.adapter("codex"), fields).NAME == "codex"
+    assert name == agents.recognise(agents.get_client("claude-code"), fields).NAME
+    assert agents.recognise(agents.get_client("codex"), fields).NAME == "codex"
 
 
 def test_every_recorded_payload_is_recognised() -> None:
-    claude = agents.adapter("claude-code")
+    claude = agents.get_client("claude-code")
     for agent, scenario in recording.SCENARIOS:
         if agent in ("claude-code", "copilot"):
             for _, given in recording.calls(agent, scenario):
@@ -78,8 +78,8 @@ def test_an_event_of_copilot_says_the_same_in_both_of_its_spellings() -> None:
             {"tool_name": "Edit", "tool_input": edit, "tool_result": done},
         ),
     ):
-        one = copilot.event(name, {**mine, **more})
-        two = copilot.event(hers, {**claudes, **other})
+        one = copilot.read_event(name, {**mine, **more})
+        two = copilot.read_event(hers, {**claudes, **other})
         for record in (one, two):
             record.get("tool", {}).pop("name", None)
         assert one == two
@@ -89,17 +89,19 @@ def test_an_event_of_copilot_says_the_same_in_both_of_its_spellings() -> None:
 def test_arguments_of_copilot_may_be_a_text_or_a_patch() -> None:
     common = {"sessionId": "s1", "cwd": "/repo"}
     patch = "*** Begin Patch\n*** Add File: n.txt\n+n\n*** End Patch\n"
-    found = copilot.event("preToolUse", {**common, "toolName": "apply_patch", "toolArgs": patch})
+    found = copilot.read_event(
+        "preToolUse", {**common, "toolName": "apply_patch", "toolArgs": patch}
+    )
     assert found["tool"]["input_paths"] == ["/repo/n.txt"]
     given = {**common, "toolName": "bash", "toolArgs": '{"command": "ls", "mode": "async"}'}
-    tool = copilot.event("preToolUse", given)["tool"]
+    tool = copilot.read_event("preToolUse", given)["tool"]
     assert (tool["command"], tool["background"]) == ("ls", True)
     with pytest.raises(InputError, match=r"^'tool_input' "):
-        copilot.event("preToolUse", {**common, "toolName": "bash", "toolArgs": ["ls"]})
+        copilot.read_event("preToolUse", {**common, "toolName": "bash", "toolArgs": ["ls"]})
 
 
 def test_the_start_and_the_end_of_a_call_of_copilot_meet_by_its_arguments() -> None:
-    found = [copilot.event(*call) for call in recording.calls("copilot", "fail-parallel")]
+    found = [copilot.read_event(*call) for call in recording.calls("copilot", "fail-parallel")]
     ids: dict[str, list[str]] = {"tool-start": [], "tool-end": []}
     for event in found:
         if "tool" in event:
@@ -109,7 +111,7 @@ def test_the_start_and_the_end_of_a_call_of_copilot_meet_by_its_arguments() -> N
 
 
 def test_a_background_shell_of_copilot_is_named_at_its_end_and_by_its_notification() -> None:
-    found = [copilot.event(*call) for call in recording.calls("copilot", "fail-parallel")]
+    found = [copilot.read_event(*call) for call in recording.calls("copilot", "fail-parallel")]
     ends = [e["tool"] for e in found if e["event"] == "tool-end"]
     assert [t["background_id"] for t in ends if t.get("background")] == ["4"]
     ended = [e["ended_tasks"] for e in found if e.get("notification")]
@@ -118,8 +120,8 @@ def test_a_background_shell_of_copilot_is_named_at_its_end_and_by_its_notificati
 
 def test_an_empty_prompt_of_qwen_code_is_no_turn_and_a_folder_no_transcript() -> None:
     common = {"session_id": "s1", "cwd": "/repo", "transcript_path": "/h/chats"}
-    assert qwen_code.event("UserPromptSubmit", {**common, "prompt": ""})["event"] == "unknown"
-    found = qwen_code.event("UserPromptSubmit", {**common, "prompt": "go"})
+    assert qwen_code.read_event("UserPromptSubmit", {**common, "prompt": ""})["event"] == "unknown"
+    found = qwen_code.read_event("UserPromptSubmit", {**common, "prompt": "go"})
     assert found["transcript_path"] == "/h/chats/s1.jsonl"
 
 
@@ -135,11 +137,11 @@ def test_an_empty_prompt_of_qwen_code_is_no_turn_and_a_folder_no_transcript() ->
     ],
 )
 def test_quotes_that_opencode_puts_round_a_prompt_are_taken_off(text: str, prompt: str) -> None:
-    assert opencode.prompt_of([{"type": "text", "text": text}]) == prompt
+    assert opencode.extract_prompt([{"type": "text", "text": text}]) == prompt
 
 
 def test_a_subagent_of_opencode_is_its_parents() -> None:
-    found = [opencode.event(*call) for call in recording.calls("opencode", "subagent")]
+    found = [opencode.read_event(*call) for call in recording.calls("opencode", "subagent")]
     inside = [e for e in found if "agent_id" in e]
     assert [e["event"] for e in inside] == ["tool-start", "tool-end"]
     assert {e["session_id"] for e in found if "session_id" in e} == {inside[0]["session_id"]}
@@ -153,10 +155,10 @@ def test_a_cline_of_the_editor_speaks_of_tools_in_other_keys() -> None:
         "workspaceRoots": ["/repo"],
         "preToolUse": {"toolName": "write_to_file", "parameters": {"path": "a.py"}},
     }
-    found = cline.event("PreToolUse", given)
+    found = cline.read_event("PreToolUse", given)
     assert (found["session_id"], found["tool"]["input_paths"]) == ("t1", ["/repo/a.py"])
     with pytest.raises(InputError, match=r"^'cwd' "):
-        cline.event("PreToolUse", {**given, "workspaceRoots": []})
+        cline.read_event("PreToolUse", {**given, "workspaceRoots": []})
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_a_cline_of_the_editor_speaks_of_tools_in_other_keys() -> None:
 def test_cursors_documented_payloads_become_our_events(
     name: str, more: dict[str, Any], expected: str
 ) -> None:
-    found = cursor.event(name, {**CURSOR, **more})
+    found = cursor.read_event(name, {**CURSOR, **more})
     assert found["event"] == expected
     if expected != "unknown":
         assert (found["session_id"], found["turn"], found["cwd"]) == ("c1", "g1", "/repo")

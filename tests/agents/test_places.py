@@ -14,19 +14,19 @@ from gitcp.errors import InputError
 from tests.support.harness import World
 from tests.support.paths import TOP
 
-claude_code, codex, gemini_cli = map(agents.adapter, ("claude-code", "codex", "gemini-cli"))
+claude_code, codex, gemini_cli = map(agents.get_client, ("claude-code", "codex", "gemini-cli"))
 
 
 def test_transcripts_are_where_each_client_keeps_them(tmp_path: Path) -> None:
     home = str(tmp_path)
-    assert claude_code.session_dir(home, "/w/a_b.c") == f"{home}/.claude/projects/-w-a-b-c"
-    assert codex.session_dir(home, "/w") == f"{home}/.codex/sessions"
-    assert gemini_cli.session_dir(home, "/w/app") == f"{home}/.gemini/tmp/app/chats"
+    assert claude_code.locate_sessions(home, "/w/a_b.c") == f"{home}/.claude/projects/-w-a-b-c"
+    assert codex.locate_sessions(home, "/w") == f"{home}/.codex/sessions"
+    assert gemini_cli.locate_sessions(home, "/w/app") == f"{home}/.gemini/tmp/app/chats"
     projects = tmp_path / ".gemini" / "projects.json"
     projects.parent.mkdir()
     projects.write_text(json.dumps({"projects": {"/w/app": "app-2", "/w/bad": "../x"}}))
-    assert gemini_cli.session_dir(home, "/w/app") == f"{home}/.gemini/tmp/app-2/chats"
-    assert gemini_cli.session_dir(home, "/w/bad") == f"{home}/.gemini/tmp/bad/chats"
+    assert gemini_cli.locate_sessions(home, "/w/app") == f"{home}/.gemini/tmp/app-2/chats"
+    assert gemini_cli.locate_sessions(home, "/w/bad") == f"{home}/.gemini/tmp/bad/chats"
 
 
 def rows() -> dict[str, list[str]]:
@@ -41,23 +41,23 @@ def rows() -> dict[str, list[str]]:
 def test_the_table_of_places_is_what_is_looked_up_in_a_made_home(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, home = agents.adapter(name), str(tmp_path)
+    client, home = agents.get_client(name), str(tmp_path)
     monkeypatch.delenv("COPILOT_HOME", raising=False)
     for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(variable, raising=False)
     settings, transcripts, variable, managed, source = rows()[name]
     want = f"{home}/{settings}" if settings else None
-    assert client.settings_paths(home, "/w").get("user") == want
+    assert client.list_settings_paths(home, "/w").get("user") == want
     if transcripts and settings:
-        assert f"{client.session_dir(home, '/w/app')}/".startswith(f"{home}/{transcripts}")
+        assert f"{client.locate_sessions(home, '/w/app')}/".startswith(f"{home}/{transcripts}")
     assert [path for path in client.MANAGED if path not in managed] == [] and source
     assert client.HOME_ENV in variable
     if client.HOME_ENV:
         monkeypatch.setenv(client.HOME_ENV, f"{home}/moved")
         _, _, below = settings.partition("/")
-        assert client.settings_paths(home, "/w")["user"] == f"{home}/moved/{below}"
-        assert not transcripts or client.session_dir(home, "/w/app").startswith(f"{home}/moved/")
-        assert f"{home}/." not in "".join(client.conversations(home, "/w/app"))
+        assert client.list_settings_paths(home, "/w")["user"] == f"{home}/moved/{below}"
+        assert not transcripts or client.locate_sessions(home, "/w/app").startswith(f"{home}/moved/")
+        assert f"{home}/." not in "".join(client.list_conversations(home, "/w/app"))
 
 
 def test_enable_for_a_person_follows_the_variable(
@@ -77,19 +77,19 @@ def test_a_subagent_transcript_of_an_older_claude_code_stands_beside_its_session
 ) -> None:
     session, old = str(tmp_path / "s1.jsonl"), tmp_path / "agent-a1.jsonl"
     new = str(tmp_path / "s1" / "subagents" / "agent-a1.jsonl")
-    assert claude_code.subagent_transcript(session, "a1") == new
+    assert claude_code.locate_subagent_transcript(session, "a1") == new
     old.write_text("")
-    assert claude_code.subagent_transcript(session, "a1") == str(old)
+    assert claude_code.locate_subagent_transcript(session, "a1") == str(old)
     with pytest.raises(InputError, match="'agent_id'"):
-        claude_code.subagent_transcript(session, "../../x")
+        claude_code.locate_subagent_transcript(session, "../../x")
 
 
 def test_a_subagent_transcript_of_codex_is_found_by_its_id(tmp_path: Path) -> None:
     session = str(tmp_path / "rollout-1-s1.jsonl")
-    assert codex.subagent_transcript(session, "a1") is None
+    assert codex.locate_subagent_transcript(session, "a1") is None
     (tmp_path / "rollout-2-a1.jsonl").write_text("")
-    assert codex.subagent_transcript(session, "a1") == str(tmp_path / "rollout-2-a1.jsonl")
-    assert codex.subagent_transcript(str(tmp_path / "gone" / "x.jsonl"), "a1") is None
+    assert codex.locate_subagent_transcript(session, "a1") == str(tmp_path / "rollout-2-a1.jsonl")
+    assert codex.locate_subagent_transcript(str(tmp_path / "gone" / "x.jsonl"), "a1") is None
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,15 @@ def test_a_subagent_transcript_of_codex_is_found_by_its_id(tmp_path: Path) -> No
     ],
 )
 def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str) -> None:
-    assert agents.adapter(name).resume_command("s1") == command
-    odd = agents.adapter(name).resume_command("s1; rm x")
+    assert agents.get_client(name).format_resume_command("s1") == command
+    odd = agents.get_client(name).format_resume_command("s1; rm x")
     assert odd == command.replace("s1", "'s1; rm x'")
 
 
 def test_the_settings_of_one_clone_alone_are_where_clients_read_any() -> None:
-    paths = {name: agents.adapter(name).settings_paths("/h", "/r") for name in agents.list_names()}
+    paths = {
+        name: agents.get_client(name).list_settings_paths("/h", "/r") for name in agents.list_names()
+    }
     assert {name: found["local"] for name, found in paths.items() if "local" in found} == {
         "auggie": "/r/.augment/settings.local.json",
         "claude-code": "/r/.claude/settings.local.json",

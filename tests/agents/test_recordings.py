@@ -78,7 +78,7 @@ SEQUENCES = [
 
 def events(agent: str, scenario: str) -> list[dict[str, Any]]:
     """The records of the hooks that mean something to us."""
-    event = agents.adapter(agent).event
+    event = agents.get_client(agent).read_event
     records = [dict(event(name, payload)) for name, payload in recording.calls(agent, scenario)]
     return [record for record in records if record["event"] != "unknown"]
 
@@ -181,9 +181,9 @@ def test_a_subagent_of_claude_code_is_tied_to_the_call_that_started_it() -> None
         ("ac86c8dc02668f0fb", "general-purpose", "alpha work"),
     ]
     stops = [e for e in found if e["event"] == "subagent-end" and "tool" not in e]
-    adapter = agents.adapter("claude-code")
+    adapter = agents.get_client("claude-code")
     for stop in stops:
-        path = adapter.subagent_transcript(stop["transcript_path"], stop["agent_id"])
+        path = adapter.locate_subagent_transcript(stop["transcript_path"], stop["agent_id"])
         assert path == stop["agent_transcript_path"]
 
 

@@ -87,7 +87,7 @@ def test_what_a_session_left_has_a_checkpoint_and_a_commit_of_it_names_the_sessi
     prompts, left, tokens = SESSIONS[name]
     repo, session = played(name).repo, played(name).session
     assert played(name).errors == []
-    agent_type = agents.adapter(name.partition("/")[0]).AGENT_TYPE
+    agent_type = agents.get_client(name.partition("/")[0]).AGENT_TYPE
     state = repo.state(session)
     assert state["agent_type"] == agent_type
     assert [turn["prompt"] for turn in state["turns"].values()] == prompts
@@ -123,7 +123,7 @@ def reaching(name: str) -> list[tuple[int, str]]:
     """(number in the plan, our name) of each event of a recording that means something to us."""
     agent, _, scenario = name.partition("/")
     replay = Replay(agent, scenario, Path("/repo"), Path("/home/user"))
-    names = agents.adapter(replay.meta.get("installed", agent)).EVENTS
+    names = agents.get_client(replay.meta.get("installed", agent)).EVENTS
     numbered = enumerate(plan(replay.events()))
     return [
         (n, names[e["event"]])

@@ -15,23 +15,23 @@ def test_each_limit_is_in_the_table_of_the_documentation_with_its_source() -> No
     text = (TOP / "doc" / "clients.md").read_text().partition("## How long a hook may take")[2]
     rows = [re.split(r" *\| *", line)[1:-1] for line in text.splitlines() if line[:1] == "|"]
     limits = {name: seconds for name, seconds, source in rows[2:] if source}
-    assert limits == {name: spell_limits(agents.adapter(name)) for name in agents.list_names()}
+    assert limits == {name: spell_limits(agents.get_client(name)) for name in agents.list_names()}
 
 
 def spell_limits(client: agents.Client) -> str:
     """The seconds of a hook, and those of the hooks that have others."""
     if not client.HOOKS:
         return "no hooks"
-    own = {hook: client.hook_seconds(hook, client.NAME) for hook, *_ in client.HOOKS}
+    own = {hook: client.get_hook_seconds(hook, client.NAME) for hook, *_ in client.HOOKS}
     most = client.SECONDS if client.SECONDS in own.values() else max(own.values())
     others = [f"{hook} {seconds}" for hook, seconds in own.items() if seconds != most]
     return ", ".join([str(most) if most else "none", *others])
 
 
 def test_a_hook_that_runs_by_the_settings_of_another_client_has_no_limit_of_its_own() -> None:
-    grok = agents.adapter("grok-build")
-    assert grok.hook_seconds("Stop", "grok-build") == 60
-    assert grok.hook_seconds("Stop", "claude-code") == 5
+    grok = agents.get_client("grok-build")
+    assert grok.get_hook_seconds("Stop", "grok-build") == 60
+    assert grok.get_hook_seconds("Stop", "claude-code") == 5
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_the_agents_that_are_known_are_listed_with_the_place_of_their_hooks(
     lines = capsys.readouterr().out.splitlines()
     assert ["claude-code", ".claude/settings.local.json"] in map(str.split, lines)
     unseen = [line.split()[0] for line in lines if line.endswith("(unseen)")]
-    assert unseen == [name for name in agents.list_names() if agents.adapter(name).UNSEEN]
+    assert unseen == [name for name in agents.list_names() if agents.get_client(name).UNSEEN]
     assert "cursor" in unseen and "claude-code" not in unseen
     assert snapshot(repo) == before
 

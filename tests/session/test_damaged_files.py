@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.agents import adapter
+from gitcp.agents import get_client
 from gitcp.core.upkeep import shapes
 from gitcp.core.upkeep.shapes import find_fault
 from gitcp.process.files import LARGEST
@@ -198,7 +198,7 @@ def test_what_each_clients_reader_goes_on_from_is_of_its_shape(agent: str) -> No
             data = recording.transcript(agent, folder.name)
         except StopIteration:
             continue  # a session that left none
-        scan = json.loads(json.dumps(adapter(agent).scan(data, None)))
+        scan = json.loads(json.dumps(get_client(agent).scan(data, None)))
         assert (
             find_fault({"version": 1, "size": 1, "crc": 1, "scan": scan}, shapes.TRANSCRIPT) == ""
         )

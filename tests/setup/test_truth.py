@@ -191,7 +191,7 @@ def test_what_a_person_has_to_mend_is_named_until_it_is_gone(enabled: World, wha
 
 
 def test_the_settings_of_an_administrator_decide_whether_hooks_run(tmp_path: Path) -> None:
-    client = agents.adapter("claude-code")
+    client = agents.get_client("claude-code")
     managed, own = tmp_path / "managed.json", tmp_path / "settings.json"
     client.MANAGED = (str(managed),)
     for there, given, named in (

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gitcp.agents import adapter
+from gitcp.agents import get_client
 from tests.support.clients import database, edits, spelling
 from tests.support.clients.clock import Clock, find_last
 from tests.support.clients.process import SLEEPER, Client
@@ -116,7 +116,7 @@ class Replay:
     @contextmanager
     def _going_on(self, event: Json, env: Mapping[str, str]) -> Iterator[None]:
         """A process of the session, as that of a call that goes on after its end."""
-        names = adapter(self.agent).SESSION_ENV
+        names = get_client(self.agent).SESSION_ENV
         mine = {**env, **dict.fromkeys(names, spelling.session(event["payload"]))}
         with subprocess.Popen(SLEEPER, cwd=event["cwd"], env=mine) as process:
             yield

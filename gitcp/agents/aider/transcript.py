@@ -1,5 +1,5 @@
 """Reading a transcript of Aider, which is in our words."""
 
-from gitcp.agents.other.transcript import facts_of, scan, written
+from gitcp.agents.other.transcript import list_facts, list_written, scan
 
-__all__ = ["facts_of", "scan", "written"]
+__all__ = ["list_facts", "list_written", "scan"]

@@ -32,7 +32,7 @@ EVENTS = claudes.CORE
 HOOKS = tuple((name, None, None) for name in EVENTS)  # the plugin needs no matchers
 
 
-def event(name: str, fields: dict[str, Any]) -> Event:
+def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
     if ours is None:

@@ -89,24 +89,26 @@ def is_own(fields: Mapping[str, Any]) -> bool:
     return named and "conversation_id" not in fields
 
 
-def event(name: str, fields: dict[str, Any]) -> Event:
+def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
     if ours is None or (ours == "turn-start" and fields.get("agent_id") is not None):
         return payload.unknown(NAME)
     record = payload.event(NAME, ours, fields)
     if name == "PostToolBatch":
-        record["tools"] = [_tool(c, record["cwd"]) for c in payload.objects(fields, "tool_calls")]
+        record["tools"] = [
+            _read_tool(c, record["cwd"]) for c in payload.objects(fields, "tool_calls")
+        ]
     elif ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _tool(fields, record["cwd"])
+        tool = record["tool"] = _read_tool(fields, record["cwd"])
         tool["failed"] = name == "PostToolUseFailure"
         if fields.get("is_interrupt") is True:
             tool["interrupted"] = True
-        record["event"] = _refined(ours, tool, fields.get("tool_response"))
+        record["event"] = _refine_event(ours, tool, fields.get("tool_response"))
     return record
 
 
-def _tool(fields: dict[str, Any], cwd: str) -> Tool:
+def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
     tool = payload.tool(fields, KINDS, ("file_path", "notebook_path"), cwd)
     response = fields.get("tool_response")
     if isinstance(response, dict):
@@ -120,24 +122,24 @@ def _tool(fields: dict[str, Any], cwd: str) -> Tool:
     return tool
 
 
-def _refined(ours: str, tool: Tool, response: object) -> str:
+def _refine_event(ours: str, tool: Tool, response: object) -> str:
     """A subagent left running in the background has not ended: SubagentStop will say so."""
     running = isinstance(response, dict) and response.get("isAsync") is True
     return ours if tool["kind"] == "task" and running else payload.refined(ours, tool)
 
 
-def session_dir(home: str, cwd: str) -> str:
+def locate_sessions(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
-    return resolve_path(home, f".claude/projects/{_slug(cwd)}", HOME_ENV)
+    return resolve_path(home, f".claude/projects/{_make_slug(cwd)}", HOME_ENV)
 
 
-def conversations(home: str, cwd: str) -> list[str]:
+def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations that may have been held in cwd or below it."""
-    folder, slug = os.path.split(session_dir(home, cwd))
+    folder, slug = os.path.split(locate_sessions(home, cwd))
     return list_files(folder, ".jsonl", prefix=slug)
 
 
-def _slug(cwd: str) -> str:
+def _make_slug(cwd: str) -> str:
     """The client's name for a directory: a long one is cut, and told apart by a number."""
     data = cwd.encode("utf-16-le", "surrogatepass")
     units = [int.from_bytes(data[n : n + 2], "little") for n in range(0, len(data), 2)]
@@ -166,12 +168,12 @@ def is_open(home: str, session_id: str) -> bool:
             continue
         if isinstance(listed, dict) and listed.get("sessionId") == session_id:
             pid = listed.get("pid")
-            if isinstance(pid, int) and pid > 0 and _runs(pid):
+            if isinstance(pid, int) and pid > 0 and _is_running(pid):
                 return True
     return False
 
 
-def _runs(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except (OSError, OverflowError) as e:
@@ -179,7 +181,7 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def subagent_transcript(transcript_path: str, agent_id: str) -> str:
+def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str:
     """Where the transcript of a subagent is, given its session's; it need not be there."""
     name = f"agent-{ids.check_component(agent_id, 'agent_id')}.jsonl"
     now = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)

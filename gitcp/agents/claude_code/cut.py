@@ -25,28 +25,28 @@ _THINKING = ("thinking", "redacted_thinking")
 _HISTORY = ("file-history-snapshot", "file-history-delta")
 
 
-def last(data: bytes) -> str:
+def find_last_leaf(data: bytes) -> str:
     """The uuid at which a transcript ends; '' when it has none."""
-    return next((uuid for _, line in reversed(_load(data)) if (uuid := _uuid_of(line))), "")
+    return next((uuid for _, line in reversed(_load(data)) if (uuid := _get_uuid(line))), "")
 
 
-def prompts(data: bytes) -> list[Prompt]:
+def list_prompts(data: bytes) -> list[Prompt]:
     """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
     lines = _load(data)
     tree = _Tree(lines)
     return [
         (text, str(line.get("timestamp") or ""), tree.parent[uuid] or "")
         for _, line in lines
-        if (uuid := _uuid_of(line)) and (text := _asked_in(line))
+        if (uuid := _get_uuid(line)) and (text := _find_prompt(line))
     ]
 
 
-def around_call(data: bytes, call: str) -> tuple[str, str]:
+def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
     """The leaves of exact cuts right before and right after a call; '' where there is none."""
-    return _Tree(_load(data)).around(call)
+    return _Tree(_load(data)).find_leaves_around(call)
 
 
-def cut(
+def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
     """(the transcript up to leaf and what its turn still said, what was left out).
@@ -59,42 +59,42 @@ def cut(
     tree = _Tree(lines)
     if leaf not in tree.at:
         return b"", []
-    leaf = leaf if exact else tree.before_compaction(tree.end_of_turn(leaf))
-    kept = tree.chain(leaf)
-    kept |= tree.siblings(kept, tree.at[leaf], exact)
+    leaf = leaf if exact else tree.find_before_compaction(tree.find_end_of_turn(leaf))
+    kept = tree.list_ancestors(leaf)
+    kept |= tree.list_siblings(kept, tree.at[leaf], exact)
     lines_kept, dropped = [], 0
     gone: dict[str, str | None] = {}
     for raw, line in lines:
-        uuid = _uuid_of(line)
-        if uuid not in kept and not _history_of(line, kept):
+        uuid = _get_uuid(line)
+        if uuid not in kept and not _is_history(line, kept):
             continue
-        written, lost = _written(raw, line, gone, redacted)
+        written, lost = _format_line(raw, line, gone, redacted)
         dropped += lost
         if written:
-            lines_kept.append(_renamed(written, old_id, new_id))
+            lines_kept.append(_rename_session(written, old_id, new_id))
         elif uuid:
             gone[uuid] = tree.parent.get(uuid)
     notes = [f"{dropped} thinking blocks are left out: redaction broke their signature"]
     return b"".join(line + b"\n" for line in lines_kept), notes if dropped else []
 
 
-def title(text: str, session_id: str) -> bytes:
+def format_title(text: str, session_id: str) -> bytes:
     """The line that gives a conversation its name in the client's list."""
     line = {"type": "custom-title", "customTitle": text, "sessionId": session_id}
     return json.dumps(line).encode() + b"\n"
 
 
-def _history_of(line: dict[str, Any], staying: set[str]) -> bool:
+def _is_history(line: dict[str, Any], staying: set[str]) -> bool:
     return line.get("type") in _HISTORY and line.get("messageId") in staying
 
 
-def _written(
+def _format_line(
     raw: bytes, line: dict[str, Any], gone: dict[str, str | None], redacted: bool
 ) -> tuple[bytes, int]:
     """(a line as it is kept, b'' for not at all; how many blocks it lost)."""
     lost = 0
     if redacted and line.get("type") == "assistant":
-        whole = _blocks(line)
+        whole = _get_blocks(line)
         left = [b for b in whole if not (isinstance(b, dict) and b.get("type") in _THINKING)]
         lost = len(whole) - len(left)
         if lost and not left:
@@ -112,7 +112,7 @@ def _written(
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode(), lost
 
 
-def _renamed(line: bytes, old: str, new: str) -> bytes:
+def _rename_session(line: bytes, old: str, new: str) -> bytes:
     for key in (b'"sessionId":', b'"sessionId": ', b'"session_id":', b'"session_id": '):
         line = line.replace(key + b'"%s"' % old.encode(), key + b'"%s"' % new.encode())
     return line
@@ -127,18 +127,18 @@ class _Tree:
         self.parent: dict[str, str | None] = {}
         before: str | None = None
         for n, (_, line) in enumerate(lines):
-            uuid = _uuid_of(line)
+            uuid = _get_uuid(line)
             if uuid:
                 self.at[uuid] = n
                 # Lines that name no parent at all follow on each other.
                 self.parent[uuid] = line.get("parentUuid", before)
                 before = uuid
 
-    def end_of_turn(self, leaf: str) -> str:
+    def find_end_of_turn(self, leaf: str) -> str:
         """The last line of leaf's turn: a client writes what was done last after its Stop."""
-        turn, end = self.chain(leaf), leaf
+        turn, end = self.list_ancestors(leaf), leaf
         for _, line in self._lines[self.at[leaf] + 1 :]:
-            uuid = _uuid_of(line)
+            uuid = _get_uuid(line)
             if uuid and _begins(line):
                 break
             if uuid and self.parent[uuid] in turn:
@@ -146,7 +146,7 @@ class _Tree:
                 end = uuid
         return end
 
-    def before_compaction(self, leaf: str) -> str:
+    def find_before_compaction(self, leaf: str) -> str:
         """leaf, or where the conversation was before a compaction that leaf is within."""
         line = self._lines[self.at[leaf]][1]
         if line.get("subtype") == "compact_boundary":
@@ -155,7 +155,7 @@ class _Tree:
             return str(before) if before in self.at else earlier[-1] if earlier else leaf
         return leaf
 
-    def chain(self, leaf: str) -> set[str]:
+    def list_ancestors(self, leaf: str) -> set[str]:
         """leaf and all its ancestors."""
         ancestors: set[str] = set()
         step: str | None = leaf
@@ -164,38 +164,38 @@ class _Tree:
             step = self.parent[step]
         return ancestors
 
-    def siblings(self, staying: set[str], end: int, later: bool) -> set[str]:
+    def list_siblings(self, staying: set[str], end: int, later: bool) -> set[str]:
         """The other lines of the messages in kept, and the results of their calls; later: also
         those that stand below line end.
 
         Calls made at once stand on each other, their results each on its own call.
         """
         part = self._lines[: end + 1]
-        messages = {_message_of(line) for _, line in part if _uuid_of(line) in staying} - {""}
-        same = {_uuid_of(line) for _, line in part if _message_of(line) in messages} - {""}
+        messages = {_get_message(line) for _, line in part if _get_uuid(line) in staying} - {""}
+        same = {_get_uuid(line) for _, line in part if _get_message(line) in messages} - {""}
         callers = same | staying
         results = {
-            _uuid_of(line)
+            _get_uuid(line)
             for _, line in (self._lines if later else part)
-            if _is_result(line) and self.parent.get(_uuid_of(line)) in callers
+            if _is_result(line) and self.parent.get(_get_uuid(line)) in callers
         }
         return (same | results) - {""}
 
-    def around(self, call: str) -> tuple[str, str]:
+    def find_leaves_around(self, call: str) -> tuple[str, str]:
         """(the line before which a call was not made yet, the line of the call); '' for none.
 
         Before the first call of a message the agent has said nothing of it.
         """
-        spoken_lines = [line for _, line in self._lines if _uuid_of(line)]
-        own = next((line for line in spoken_lines if call in _calls(line)), None)
+        spoken_lines = [line for _, line in self._lines if _get_uuid(line)]
+        own = next((line for line in spoken_lines if call in _list_calls(line)), None)
         if own is None:
             return "", ""
-        message, line = _message_of(own), own
+        message, line = _get_message(own), own
         if message:
-            same = [one for one in spoken_lines if _message_of(one) == message]
-            earlier = any(_calls(one) for one in same[: same.index(own)])
+            same = [one for one in spoken_lines if _get_message(one) == message]
+            earlier = any(_list_calls(one) for one in same[: same.index(own)])
             line = own if earlier else same[0]
-        return self.parent[_uuid_of(line)] or "", _uuid_of(own)
+        return self.parent[_get_uuid(line)] or "", _get_uuid(own)
 
 
 def _load(data: bytes) -> list[Line]:
@@ -204,33 +204,33 @@ def _load(data: bytes) -> list[Line]:
     return [(raw, line) for raw, line in parsed if line is not None]
 
 
-def _uuid_of(line: dict[str, Any]) -> str:
+def _get_uuid(line: dict[str, Any]) -> str:
     """The name of a line of the session itself; '' for what no other line can name."""
     uuid = line.get("uuid")
     return uuid if isinstance(uuid, str) and not line.get("isSidechain") else ""
 
 
-def _message_of(line: dict[str, Any]) -> str:
+def _get_message(line: dict[str, Any]) -> str:
     """The id of the agent's message that a line is a part of; '' for any other line."""
     message = line.get("message")
     named = message.get("id") if isinstance(message, dict) else None
     return named if isinstance(named, str) and line.get("type") == "assistant" else ""
 
 
-def _blocks(line: dict[str, Any]) -> list[Any]:
+def _get_blocks(line: dict[str, Any]) -> list[Any]:
     """The blocks of a line's message."""
     message = line.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return content if isinstance(content, list) else []
 
 
-def _calls(line: dict[str, Any]) -> list[Any]:
+def _list_calls(line: dict[str, Any]) -> list[Any]:
     """The ids of the calls that a line makes."""
-    uses = [b for b in _blocks(line) if isinstance(b, dict) and b.get("type") == "tool_use"]
+    uses = [b for b in _get_blocks(line) if isinstance(b, dict) and b.get("type") == "tool_use"]
     return [b.get("id") for b in uses]
 
 
-def _asked_in(line: dict[str, Any]) -> str:
+def _find_prompt(line: dict[str, Any]) -> str:
     """What the person said in a line; '' for a result, and for what the client said itself."""
     message = line.get("message")
     if line.get("type") != "user" or any(line.get(key) for key in NOT_SAID):
@@ -240,7 +240,7 @@ def _asked_in(line: dict[str, Any]) -> str:
 
 def _is_result(line: dict[str, Any]) -> bool:
     """Whether a line has results of calls."""
-    kinds = [b.get("type") for b in _blocks(line) if isinstance(b, dict)]
+    kinds = [b.get("type") for b in _get_blocks(line) if isinstance(b, dict)]
     return line.get("type") == "user" and "tool_result" in kinds
 
 

@@ -27,7 +27,7 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
     return transcript_scan.read(_Reader(transcript_scan.begin(previous)), data)
 
 
-def written_path(name: str, arguments: dict[str, Any]) -> str | None:
+def find_written_path(name: str, arguments: dict[str, Any]) -> str | None:
     """The path that a call of the tool name with this input writes, as it was named."""
     path = arguments.get("file_path") or arguments.get("notebook_path") if name in WRITES else None
     return path if isinstance(path, str) else None
@@ -44,8 +44,8 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         elif result.get("type") == "create":
             answer["created"] = True
         if isinstance(diff := result.get("bashEditDiff"), dict):
-            answer["by_command"] = [_diffed(file) for file in _objects(diff.get("files"))]
-    for block in _blocks(entry) if entry.get("type") == "user" else ():
+            answer["by_command"] = [_read_diff(file) for file in _list_objects(diff.get("files"))]
+    for block in _list_blocks(entry) if entry.get("type") == "user" else ():
         if block.get("type") == "tool_result":
             failed = block.get("is_error") is True or isinstance(result, str)
             if str(block.get("content")).startswith("File created successfully at:"):
@@ -53,10 +53,10 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield str(block.get("tool_use_id")), {**answer, "failed": failed}
 
 
-def _diffed(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _read_diff(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(path, what became of it) of a file that a command changed, as the client compared it."""
     edits: list[list[Any]] = []
-    for hunk in _objects(file.get("hunks")):
+    for hunk in _list_objects(file.get("hunks")):
         lines = [line for line in hunk.get("lines") or () if isinstance(line, str)]
         old, new = (
             "".join(f"{s[1:]}\n" for s in lines if s[:1] in kinds) for kinds in (" -", " +")
@@ -84,14 +84,18 @@ class _Reader:
     def read_line(self, line: bytes) -> None:
         user, assistant, *texts = _SPACED if b'": ' in line[:32] else _COMPACT
         if user in line:
-            if b'"tool_result"' not in line or self.awaited(line) or any(t in line for t in texts):
-                self.user(line)
+            if (
+                b'"tool_result"' not in line
+                or self.is_awaited(line)
+                or any(t in line for t in texts)
+            ):
+                self.take_user(line)
         elif assistant in line:
-            self.assistant(line)
+            self.take_assistant(line)
         elif b'"queued_command"' in line:
-            self.queued(line)
+            self.take_queued(line)
 
-    def awaited(self, line: bytes) -> bool:
+    def is_awaited(self, line: bytes) -> bool:
         """Is it the result of a call whose outcome matters?"""
         return any(b'"%s"' % key.encode() in line for key in self.pending)
 
@@ -100,59 +104,59 @@ class _Reader:
         self.scan["skipped"] += entry is None
         return entry or {}
 
-    def user(self, line: bytes) -> None:
+    def take_user(self, line: bytes) -> None:
         """A prompt, results of calls, or both: what is typed meanwhile comes with a result."""
         entry = self.load(line)
         if entry.get("type") != "user":
             return
-        blocks = _blocks(entry)
+        blocks = _list_blocks(entry)
         for block in blocks:
             if block.get("type") == "tool_result" and str(block.get("tool_use_id")) in self.pending:
-                self.result(entry, block)
+                self.take_result(entry, block)
         if not any(entry.get(key) for key in NOT_SAID):
             texts = (str(b.get("text", "")) for b in blocks if b.get("type") == "text")
-            self.prompt("\n\n".join(texts))
+            self.add_prompt("\n\n".join(texts))
 
-    def queued(self, line: bytes) -> None:
+    def take_queued(self, line: bytes) -> None:
         """A prompt typed while the agent worked is kept as an attachment only."""
         given = self.load(line).get("attachment")
         if isinstance(given, dict) and given.get("type") == "queued_command":
             prompt = given.get("prompt")
-            self.prompt(prompt if isinstance(prompt, str) else "")
+            self.add_prompt(prompt if isinstance(prompt, str) else "")
 
-    def prompt(self, text: str) -> None:
+    def add_prompt(self, text: str) -> None:
         text = prompts.clean(text)
         if not text or prompts.is_notification(text):
             return
         if not text.startswith("[Request interrupted by user"):
             self.scan["prompts"].append(text)
 
-    def assistant(self, line: bytes) -> None:
+    def take_assistant(self, line: bytes) -> None:
         entry = self.load(line)
         message = entry.get("message")
         if entry.get("type") != "assistant" or not isinstance(message, dict):
             return
         if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
             self.scan["prompts"].clear()  # this is a fork: till here another session was asked
-        for block in _blocks(entry):
+        for block in _list_blocks(entry):
             if block.get("type") == "tool_use":
-                self.call(block)
+                self.take_call(block)
         if isinstance(message.get("usage"), dict) and message.get("model") != "<synthetic>":
-            self.usage(str(message.get("id") or entry.get("uuid")), message["usage"])
+            self.add_usage(str(message.get("id") or entry.get("uuid")), message["usage"])
             if isinstance(message.get("model"), str) and not entry.get("isSidechain"):
                 self.scan["model"] = message["model"]
 
-    def call(self, block: dict[str, Any]) -> None:
+    def take_call(self, block: dict[str, Any]) -> None:
         name, key, given = block.get("name"), block.get("id"), block.get("input")
         if not isinstance(name, str) or not isinstance(key, str) or not isinstance(given, dict):
             return
-        path = written_path(name, given)
+        path = find_written_path(name, given)
         if name in TASKS:
             self.pending[key] = ""
         elif path and path not in self.written:
             self.pending[key] = path
 
-    def usage(self, message: str, counts: dict[str, Any]) -> None:
+    def add_usage(self, message: str, counts: dict[str, Any]) -> None:
         """Count a message once, by its line with the most output."""
         before = self.messages.pop(message, None)
         names = "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens"
@@ -162,15 +166,15 @@ class _Reader:
         pairs = zip(tokens.list_counts(self.spent), (*now, 1), old, strict=True)
         self.spent = tokens.make_usage(*(total + new - less for total, new, less in pairs))
 
-    def result(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
+    def take_result(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
         path = self.pending.pop(str(block["tool_use_id"]))
         if not path:
-            self.subagent(entry, block)
+            self.add_subagent(entry, block)
         elif not block.get("is_error") and path not in self.written:
             self.written.append(path)
             self.pending = {k: p for k, p in self.pending.items() if p != path}
 
-    def subagent(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
+    def add_subagent(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
         result = entry.get("toolUseResult")
         agent = result.get("agentId") if isinstance(result, dict) else None
         if not isinstance(agent, str):  # older clients say it in the text alone
@@ -191,14 +195,14 @@ class _Reader:
         return self.scan
 
 
-def _blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
+def _list_blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """The content of a message as blocks; a bare text is one."""
     message = entry.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return _objects(content)
+    return _list_objects(content)
 
 
-def _objects(value: Any) -> list[dict[str, Any]]:
+def _list_objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

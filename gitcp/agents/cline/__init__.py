@@ -56,7 +56,7 @@ HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
 _PATHS = ("path", "file_path", "absolutePath")
 
 
-def event(name: str, fields: dict[str, Any]) -> Event:
+def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours, parent = EVENTS.get(name), fields.get("parent_agent_id")
     if ours is None or (parent is not None and ours in ("turn-start", "turn-end")):
@@ -79,13 +79,13 @@ def event(name: str, fields: dict[str, Any]) -> Event:
     folder = os.path.join(os.path.expanduser("~"), TRANSCRIPTS, record["session_id"])
     record["transcript_path"] = os.path.join(folder, record["session_id"] + ".messages.json")
     if ours == "turn-start" and not record["prompt"]:
-        record["prompt"] = _asked(os.path.join(folder, record["session_id"] + ".json"))
+        record["prompt"] = _read_prompt(os.path.join(folder, record["session_id"] + ".json"))
     if ours in ("tool-start", "tool-end"):
-        record["tool"] = _tool(fields, ours, record["cwd"])
+        record["tool"] = _read_tool(fields, ours, record["cwd"])
     return record
 
 
-def _asked(path: str) -> str:
+def _read_prompt(path: str) -> str:
     """The prompt a session began with, by its file; "" while that does not tell."""
     try:
         with open(path, "rb") as f:
@@ -95,7 +95,7 @@ def _asked(path: str) -> str:
     return prompts.clean(task) if isinstance(task, str) else ""
 
 
-def _tool(fields: dict[str, Any], ours: str, cwd: str) -> Tool:
+def _read_tool(fields: dict[str, Any], ours: str, cwd: str) -> Tool:
     call = payload.mapping(fields, "tool_call" if ours == "tool-start" else "tool_result")
     other = payload.mapping(fields, "preToolUse" if ours == "tool-start" else "postToolUse")
     arguments = payload.mapping(call, "input") or payload.mapping(other, "parameters")
@@ -110,7 +110,7 @@ def _tool(fields: dict[str, Any], ours: str, cwd: str) -> Tool:
     }
     tool = payload.tool(as_named, KINDS, _PATHS, cwd)
     if tool["kind"] == "write" and not tool["input_paths"]:
-        tool["input_paths"] = _patched(arguments, cwd)
+        tool["input_paths"] = _list_patched(arguments, cwd)
     output = call.get("output")
     parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
     payload.say_output(tool, *(part.get("result") for part in parts))
@@ -118,18 +118,19 @@ def _tool(fields: dict[str, Any], ours: str, cwd: str) -> Tool:
     return tool
 
 
-def _patched(arguments: dict[str, Any], cwd: str) -> list[str]:
+def _list_patched(arguments: dict[str, Any], cwd: str) -> list[str]:
     return [
-        payload.path(p, cwd, "apply_patch") for p in transcript.written("apply_patch", arguments)
+        payload.path(p, cwd, "apply_patch")
+        for p in transcript.list_written("apply_patch", arguments)
     ]
 
 
-def conversations(home: str, cwd: str) -> list[str]:
+def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations, wherever they were held."""
     return list_files(os.path.join(home, TRANSCRIPTS), ".messages.json")
 
 
-def started_in(path: str) -> str:
+def read_directory(path: str) -> str:
     """The directory that a conversation was held in, which the file beside it tells; ''."""
     try:
         with open(path.removesuffix(".messages.json") + ".json", "rb") as f:

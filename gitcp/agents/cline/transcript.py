@@ -20,21 +20,23 @@ _path = facts.make_path_reader("path", "file_path")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data, always the whole (its bytes is 0, previous is not needed); see Scan."""
-    return facts.scan_document(messages(transcript_scan.load(data) or {}), facts_of, written)
+    return facts.scan_document(
+        list_messages(transcript_scan.load(data) or {}), list_facts, list_written
+    )
 
 
-def messages(document: dict[str, Any]) -> list[dict[str, Any]]:
+def list_messages(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages of the document, in order."""
     return list_objects(document.get("messages"))
 
 
 def is_its(first: dict[str, Any]) -> bool:
     """Whether a transcript that begins so is of this client."""
-    head = (messages(first) or [{}])[0]
+    head = (list_messages(first) or [{}])[0]
     return "role" in head and "type" not in head
 
 
-def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a message says (gitcp.core.transcript.facts)."""
     role = entry.get("role")
     if isinstance(entry.get("ts"), int):
@@ -42,7 +44,7 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     for block in list_objects(entry.get("content")):
         kind = block.get("type")
         if kind == "text" and role == "user":
-            yield "prompt", _typed(str(block.get("text") or ""))
+            yield "prompt", _extract_typed(str(block.get("text") or ""))
         elif kind == "text":
             yield "reply", str(block.get("text") or "")
         elif kind == "tool_use":
@@ -56,7 +58,7 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
             given, failed = facts.extract_text(block.get("content")), block.get("is_error") is True
             yield "result", str(block.get("tool_use_id")), failed, given
     if isinstance(entry.get("metrics"), dict):
-        yield "usage", str(entry.get("id")), _usage(entry["metrics"])
+        yield "usage", str(entry.get("id")), _read_usage(entry["metrics"])
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -76,7 +78,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield str(block.get("tool_use_id")), answer
 
 
-def written(name: str, arguments: dict[str, Any]) -> list[str]:
+def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":
         return apply_patch.list_paths(
@@ -85,14 +87,14 @@ def written(name: str, arguments: dict[str, Any]) -> list[str]:
     return _path(arguments) if name in WRITES else []
 
 
-def _typed(text: str) -> str:
+def _extract_typed(text: str) -> str:
     """A prompt without the element its client puts around it."""
     head, _, rest = text.partition(">")
     inner, end, _ = rest.rpartition("</user_input>")
     return inner if head.startswith("<user_input") and end else text
 
 
-def _usage(counts: dict[str, Any]) -> Usage:
+def _read_usage(counts: dict[str, Any]) -> Usage:
     """inputTokens holds what came from the cache and went into it."""
     names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
     whole, write, read, output = (tokens.parse_count(counts.get(name)) for name in names)

@@ -51,7 +51,7 @@ _TOOLS = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
 
 
-def event(name: str, fields: dict[str, Any]) -> Event:
+def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours, agent = EVENTS.get(name), fields.get("agent_id")
     if ours is None or (ours == "turn-start" and agent is not None):
@@ -61,17 +61,17 @@ def event(name: str, fields: dict[str, Any]) -> Event:
         record["agent_transcript_path"] = record.pop("transcript_path")
     if ours in ("tool-start", "tool-end"):
         tool = record["tool"] = payload.tool(fields, KINDS)
-        _complete(tool, fields, record["cwd"])
+        _complete_tool(tool, fields, record["cwd"])
         if tool["kind"] == "task" and ours == "tool-start":
             record["event"] = "subagent-start"  # it runs in the background: SubagentStop ends it
     return record
 
 
-def _complete(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
+def _complete_tool(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
     response = fields.get("tool_response")
     response = response if isinstance(response, str) else ""
     if tool["kind"] in ("write", "shell"):
-        tool["input_paths"] = _patched(fields, cwd)
+        tool["input_paths"] = _list_patched(fields, cwd)
     payload.say_output(tool, response)
     if tool["kind"] == "write":
         tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
@@ -82,7 +82,7 @@ def _complete(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
             tool["agent_id"] = ids.check_component(agent, "agent_id")
 
 
-def _patched(fields: dict[str, Any], cwd: str) -> list[str]:
+def _list_patched(fields: dict[str, Any], cwd: str) -> list[str]:
     """The paths of a patch, also of one given to a shell in a here-document."""
     command = payload.text(payload.mapping(fields, "tool_input"), "command")
     if "*** Begin Patch" not in command:
@@ -90,8 +90,8 @@ def _patched(fields: dict[str, Any], cwd: str) -> list[str]:
     return [payload.path(path, cwd, "command") for path in apply_patch.list_paths(command)]
 
 
-def transcript_name(session_id: str, time: str) -> str:
-    """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
+def name_transcript(session_id: str, time: str) -> str:
+    """What the transcript of a session is called below locate_sessions(); time: its start, RFC 3339."""
     day, second = time[:10].replace("-", os.sep), time[:19].replace(":", "-")
     return os.path.join(day, f"rollout-{second}-{session_id}.jsonl")
 
@@ -102,7 +102,7 @@ def is_open(home: str, session_id: str) -> bool:
     return os.path.exists(resolve_path(home, lock, HOME_ENV))
 
 
-def subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
+def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str | None:
     """The transcript of a subagent, found beside its session's; None when there is none."""
     folder, end = os.path.dirname(transcript_path), f"-{agent_id}.jsonl"
     try:

@@ -18,30 +18,30 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _HEADER = 1  # line 0 says whose rollout it is: alone it is no conversation
 
 
-def last(data: bytes) -> str:
+def find_last_leaf(data: bytes) -> str:
     """The leaf at which a rollout ends; '' for an empty one."""
-    lines = _lines(data)
-    return _Leaves(lines).name(len(lines))
+    lines = _split_lines(data)
+    return _Leaves(lines).name_leaf(len(lines))
 
 
-def prompts(data: bytes) -> list[Prompt]:
+def list_prompts(data: bytes) -> list[Prompt]:
     """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
-    lines, asked, turn = _lines(data), [], 0
+    lines, asked, turn = _split_lines(data), [], 0
     leaves = _Leaves(lines)
     for number, line in enumerate(lines):
         if _begins(line):
             turn = number
-        payload = _payload(line)
+        payload = _load_payload(line)
         typed = payload.get("type") == "message" and payload.get("role") == "user"
         if typed and (text := extract_prompt(payload.get("content"))):
-            asked.append((text, _time(line), leaves.name(turn) if turn > _HEADER else ""))
+            asked.append((text, _get_time(line), leaves.name_leaf(turn) if turn > _HEADER else ""))
     return asked
 
 
-def around_call(data: bytes, call: str) -> tuple[str, str]:
+def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
     """The leaves of exact cuts right before and right after a call; '' where there is none."""
-    lines = _lines(data)
-    named = (n for n, line in enumerate(lines) if _call(line, _CALLS) == call)
+    lines = _split_lines(data)
+    named = (n for n, line in enumerate(lines) if _get_call(line, _CALLS) == call)
     own = next(named, None)
     if not call or own is None:
         return "", ""
@@ -49,10 +49,10 @@ def around_call(data: bytes, call: str) -> tuple[str, str]:
     while before and _is_thought(lines[before - 1]):
         before -= 1
     leaves = _Leaves(lines)
-    return leaves.name(before), leaves.name(own + 1)
+    return leaves.name_leaf(before), leaves.name_leaf(own + 1)
 
 
-def cut(
+def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
     """(the rollout up to the line of leaf and to the end of its turn, what was left out).
@@ -61,13 +61,13 @@ def cut(
     out, which the service would refuse for good.  exact: nothing of the turn after leaf but the
     outputs of the calls that are kept.  Returns b'' when that line is another one here.
     """
-    lines = _lines(data)
-    end = _Leaves(lines).end(leaf)
+    lines = _split_lines(data)
+    end = _Leaves(lines).find_end(leaf)
     if not end:
         return b"", []
     while not exact and end < len(lines) and not _ends(lines[end - 1]) and not _begins(lines[end]):
         end += 1
-    part = [*lines[:end], *(_outputs(lines, end) if exact else [])]
+    part = [*lines[:end], *(_list_outputs(lines, end) if exact else [])]
     kept = [line for line in part if not (redacted and _is_reasoning(line))]
     dropped = len(part) - len(kept)
     notes = [f"{dropped} items of reasoning are left out: redaction broke their encryption"]
@@ -75,12 +75,12 @@ def cut(
     return text.replace(old_id.encode(), new_id.encode()), notes if dropped else []
 
 
-def title(text: str, session_id: str) -> bytes:
+def format_title(text: str, session_id: str) -> bytes:
     """Nothing: the client keeps names apart from a rollout."""
     return b""
 
 
-def _lines(data: bytes) -> list[bytes]:
+def _split_lines(data: bytes) -> list[bytes]:
     return [line for line in data.split(b"\n") if line.strip()]
 
 
@@ -93,44 +93,44 @@ class _Leaves:
         self._lines = lines
         self._left = [n for n, line in enumerate(lines) if not _is_reasoning(line)]
 
-    def name(self, end: int) -> str:
+    def name_leaf(self, end: int) -> str:
         """The leaf of the first end lines; '' where there is none."""
         count = bisect_left(self._left, end)
-        return f"{count} {_time(self._lines[self._left[count - 1]])}" if count else ""
+        return f"{count} {_get_time(self._lines[self._left[count - 1]])}" if count else ""
 
-    def end(self, leaf: str) -> int:
+    def find_end(self, leaf: str) -> int:
         """How many lines a leaf names; 0 where they are others here."""
         count = int(leaf.partition(" ")[0] or 0)
         end = self._left[count - 1] + 1 if 0 < count <= len(self._left) else 0
-        return end if self.name(end) == leaf else 0
+        return end if self.name_leaf(end) == leaf else 0
 
 
-def _time(line: bytes) -> str:
+def _get_time(line: bytes) -> str:
     return str((transcript_scan.load(line) or {}).get("timestamp") or "")
 
 
-def _call(line: bytes, kinds: tuple[str, ...]) -> str:
+def _get_call(line: bytes, kinds: tuple[str, ...]) -> str:
     """The id of the call that a line of one of these kinds is about."""
-    payload = _payload(line) if b'"call_id"' in line else {}
+    payload = _load_payload(line) if b'"call_id"' in line else {}
     return str(payload.get("call_id") or "") if payload.get("type") in kinds else ""
 
 
-def _outputs(lines: list[bytes], end: int) -> list[bytes]:
+def _list_outputs(lines: list[bytes], end: int) -> list[bytes]:
     """The outputs that come after line end of calls before it."""
-    calls = {_call(line, _CALLS) for line in lines[:end]} - {""}
-    return [line for line in lines[end:] if _call(line, _OUTPUTS) in calls]
+    calls = {_get_call(line, _CALLS) for line in lines[:end]} - {""}
+    return [line for line in lines[end:] if _get_call(line, _OUTPUTS) in calls]
 
 
 def _is_thought(line: bytes) -> bool:
     """Whether a line is what the model thought or said, or the client's word of it."""
-    payload = _payload(line)
+    payload = _load_payload(line)
     item = payload.get("item")
     kind = item.get("type") if isinstance(item, dict) else payload.get("type")
     assistant = kind == "message" and payload.get("role") == "assistant"
     return assistant or kind in ("reasoning", "AgentMessage", "Reasoning")
 
 
-def _payload(line: bytes) -> dict[str, Any]:
+def _load_payload(line: bytes) -> dict[str, Any]:
     entry = transcript_scan.load(line) or {}
     payload = entry.get("payload")
     return payload if isinstance(payload, dict) else {}
@@ -138,15 +138,15 @@ def _payload(line: bytes) -> dict[str, Any]:
 
 def _ends(line: bytes) -> bool:
     marks = (b'"task_complete"', b'"turn_aborted"')
-    return any(m in line for m in marks) and _payload(line).get("type") in (
+    return any(m in line for m in marks) and _load_payload(line).get("type") in (
         "task_complete",
         "turn_aborted",
     )
 
 
 def _begins(line: bytes) -> bool:
-    return b'"task_started"' in line and _payload(line).get("type") == "task_started"
+    return b'"task_started"' in line and _load_payload(line).get("type") == "task_started"
 
 
 def _is_reasoning(line: bytes) -> bool:
-    return b'"encrypted_content"' in line and _payload(line).get("type") == "reasoning"
+    return b'"encrypted_content"' in line and _load_payload(line).get("type") == "reasoning"

@@ -45,7 +45,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     if kind in ("FileChange", "patch_apply_end") and item.get("status") != "inProgress":
         done = item.get("status") == "completed" or item.get("success") is True
         changes = facts.ensure_object(item.get("changes")) if done else {}
-        each = (c for path, change in changes.items() for c in _changed(path, change))
+        each = (c for path, change in changes.items() for c in _list_changes(path, change))
         yield key, {"failed": not done, "changes": list(each)}
     elif kind == "CommandExecution" and item.get("status") != "inProgress":
         yield key, {"failed": item.get("exit_code") != 0}
@@ -54,7 +54,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield key, {"failed": not done}
 
 
-def _changed(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
+def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
     """What became of a path; nothing where it was moved."""
     given = facts.ensure_object(change)
     kind = given.get("type") or next(iter(given), "")
@@ -87,42 +87,42 @@ class _Reader:
     def read_line(self, line: bytes) -> None:
         head = line[:_HEAD]
         if self.pending and b'"custom_tool_call_output"' in head:
-            self.output(self.payload(line))
+            self.take_output(self.load_payload(line))
         elif any(kind in head for kind in _KINDS):
-            payload = self.payload(line)
+            payload = self.load_payload(line)
             item = payload.get("item")
-            self.take(item if isinstance(item, dict) else payload)
+            self.take_item(item if isinstance(item, dict) else payload)
 
-    def payload(self, line: bytes) -> dict[str, Any]:
+    def load_payload(self, line: bytes) -> dict[str, Any]:
         entry = transcript_scan.load(line)
         self.scan["skipped"] += entry is None
         payload = (entry or {}).get("payload")
         return payload if isinstance(payload, dict) else {}
 
-    def take(self, item: dict[str, Any]) -> None:
+    def take_item(self, item: dict[str, Any]) -> None:
         kind = item.get("type")
         if kind == "token_count":
-            self.usage(item.get("info"))
+            self.add_usage(item.get("info"))
         elif kind in ("UserMessage", "user_message"):
-            self.prompt(item)
+            self.add_prompt(item)
         elif kind == "CollabAgentToolCall" and item.get("tool") == "spawn_agent":
-            self.subagents(item.get("receiver_thread_ids"))
+            self.add_subagents(item.get("receiver_thread_ids"))
         elif kind in ("FileChange", "patch_apply_end"):
             if item.get("status") == "completed" or item.get("success") is True:
-                self.changes(item.get("changes"))
+                self.take_changes(item.get("changes"))
         elif kind == "custom_tool_call":
-            self.call(item)
+            self.take_call(item)
         elif isinstance(item.get("cwd"), str):
             self.cwd = item["cwd"]
             self.forked = self.forked or "history_base" in item
 
-    def usage(self, info: object) -> None:
+    def add_usage(self, info: object) -> None:
         """The client's total grows, is repeated, or starts again from nothing."""
-        now = _counts(info, "total_token_usage")
+        now = _list_counts(info, "total_token_usage")
         if now is None or now == self.total:
             return
         if self.forked:
-            last = _counts(info, "last_token_usage") or now
+            last = _list_counts(info, "last_token_usage") or now
             self.total = [whole - new for whole, new in zip(now, last, strict=True)]
             self.forked = False
         old = self.total if sum(now) >= sum(self.total) else [0] * 4
@@ -131,34 +131,36 @@ class _Reader:
         spent = tokens.make_usage(max(0, new - read - write), write, read, output, 1)
         self.scan["usage"] = tokens.add(self.scan["usage"], spent)
 
-    def prompt(self, item: dict[str, Any]) -> None:
+    def add_prompt(self, item: dict[str, Any]) -> None:
         text = prompts.clean(facts.join_texts(item.get("content") or item.get("message")))
         if text:
             self.scan["prompts"].append(text)
 
-    def subagents(self, ids: object) -> None:
+    def add_subagents(self, ids: object) -> None:
         for agent in ids if isinstance(ids, list) else []:
             if isinstance(agent, str) and agent not in self.scan["subagents"]:
                 self.scan["subagents"].append(agent)
 
-    def changes(self, changes: object) -> None:
+    def take_changes(self, changes: object) -> None:
         for path, change in changes.items() if isinstance(changes, dict) else ():
             moved = change.get("move_path") if isinstance(change, dict) else None
-            self.wrote([path, moved] if isinstance(moved, str) else [path])
+            self.add_written([path, moved] if isinstance(moved, str) else [path])
 
-    def wrote(self, paths: list[str]) -> None:
+    def add_written(self, paths: list[str]) -> None:
         self.written = transcript_scan.join_unique(self.written, paths)
 
-    def call(self, item: dict[str, Any]) -> None:
+    def take_call(self, item: dict[str, Any]) -> None:
         """Older clients keep the patch and its outcome, but not what it changed."""
         key, text = item.get("call_id"), item.get("input")
         if item.get("name") == "apply_patch" and isinstance(key, str) and isinstance(text, str):
-            self.pending[key] = [_absolute(self.cwd, path) for path in apply_patch.list_paths(text)]
+            self.pending[key] = [
+                _make_absolute(self.cwd, path) for path in apply_patch.list_paths(text)
+            ]
 
-    def output(self, item: dict[str, Any]) -> None:
+    def take_output(self, item: dict[str, Any]) -> None:
         paths = self.pending.pop(str(item.get("call_id")), [])
         if "Success. Updated the following files" in str(item.get("output")):
-            self.wrote(paths)
+            self.add_written(paths)
 
     def finish(self, lines: list[bytes]) -> Scan:
         """A patch without an outcome yet counts: the client may be dead, the file written."""
@@ -166,11 +168,11 @@ class _Reader:
         self.scan["written"] = transcript_scan.join_unique(self.written, waiting)
         carry = {"cwd": self.cwd, "total": self.total, "pending": self.pending}
         self.scan["carry"] = {**carry, "forked": True} if self.forked else carry
-        transcript_scan.note_newest(self.scan, lines, _last_identifier(lines))
+        transcript_scan.note_newest(self.scan, lines, _find_last_identifier(lines))
         return self.scan
 
 
-def _counts(info: object, key: str) -> list[int] | None:
+def _list_counts(info: object, key: str) -> list[int] | None:
     """Input, of it from and into the cache, and output; None where the client tells no such."""
     given = info.get(key) if isinstance(info, dict) else None
     names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens"
@@ -181,11 +183,11 @@ def _counts(info: object, key: str) -> list[int] | None:
     )
 
 
-def _absolute(cwd: str, path: str) -> str:
+def _make_absolute(cwd: str, path: str) -> str:
     return path if path.startswith("/") or not cwd else f"{cwd.rstrip('/')}/{path}"
 
 
-def _last_identifier(lines: list[bytes]) -> str | None:
+def _find_last_identifier(lines: list[bytes]) -> str | None:
     """The id of the newest message or call of the conversation."""
     for line in reversed(lines):
         if b'"response_item"' in line[:_HEAD]:

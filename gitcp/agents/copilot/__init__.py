@@ -63,7 +63,7 @@ HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENT
 _PATHS = ("path", "file_path")
 
 
-def settings_paths(home: str, top: str) -> dict[str, str]:
+def list_settings_paths(home: str, top: str) -> dict[str, str]:
     """Where hooks can be installed: for all users of the repository, for the person."""
     return {
         "shared": os.path.join(top, ".github", "hooks", "gitcp.json"),
@@ -90,10 +90,10 @@ def is_payload(fields: Mapping[str, Any]) -> bool:
     )
 
 
-def event(name: str, fields: dict[str, Any]) -> Event:
+def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     name = _CLAUDES.get(name, name[:1].lower() + name[1:])
-    fields = {_snake(key): value for key, value in fields.items()}
+    fields = {_make_snake_case(key): value for key, value in fields.items()}
     ours, agent = EVENTS.get(name), fields.get("agent_id")
     if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
         return payload.unknown(NAME)
@@ -101,33 +101,33 @@ def event(name: str, fields: dict[str, Any]) -> Event:
         fields["session_id"] = fields.get("parent_agent_id")
     record = payload.event(NAME, ours, fields)
     if ours == "turn-start":
-        record["turn"] = _moment(fields.get("timestamp"))
+        record["turn"] = _format_moment(fields.get("timestamp"))
     folder = resolve_path(os.path.expanduser("~"), ".copilot/session-state", HOME_ENV)
     record.setdefault("transcript_path", os.path.join(folder, record["session_id"], "events.jsonl"))
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _tool(fields, record["cwd"])
+        tool = record["tool"] = _read_tool(fields, record["cwd"])
         tool["failed"] = tool["failed"] or name == "postToolUseFailure"
         record["event"] = payload.refined(ours, tool)
     return record
 
 
-def _tool(fields: dict[str, Any], cwd: str) -> Tool:
+def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
     arguments = fields.pop("tool_args", fields.get("tool_input"))
-    fields["tool_input"] = arguments = _loaded(arguments)
-    fields["tool_use_id"] = _id(arguments)
+    fields["tool_input"] = arguments = _load_arguments(arguments)
+    fields["tool_use_id"] = _make_id(arguments)
     tool = payload.tool(fields, KINDS, _PATHS, cwd)
     if tool["kind"] == "write" and "patch" in arguments:
-        tool["input_paths"] = _patched(arguments, cwd)
+        tool["input_paths"] = _list_patched(arguments, cwd)
     elif tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):
         tool["background"] = True
     elif tool["kind"] == "task":
         tool["subagent_type"] = payload.text(arguments, "agent_type")
     result = payload.mapping(fields, "tool_result")
-    _result(tool, {_snake(key): value for key, value in result.items()})
+    _take_result(tool, {_make_snake_case(key): value for key, value in result.items()})
     return tool
 
 
-def _result(tool: Tool, result: dict[str, Any]) -> None:
+def _take_result(tool: Tool, result: dict[str, Any]) -> None:
     tool["failed"] = result.get("result_type", "success") != "success"
     payload.say_output(tool, result.get("text_result_for_llm"))
     _, named, rest = tool.get("output", "").partition("in background with shellId: ")
@@ -135,14 +135,14 @@ def _result(tool: Tool, result: dict[str, Any]) -> None:
         tool["background"], tool["background_id"] = True, rest.partition(">")[0].strip()
 
 
-def _patched(arguments: dict[str, Any], cwd: str) -> list[str]:
+def _list_patched(arguments: dict[str, Any], cwd: str) -> list[str]:
     from gitcp.core.transcript import apply_patch
 
     patch = payload.text(arguments, "patch")
     return [payload.path(path, cwd, "patch") for path in apply_patch.list_paths(patch)]
 
 
-def _loaded(arguments: object) -> dict[str, Any]:
+def _load_arguments(arguments: object) -> dict[str, Any]:
     """The arguments of a call: an object, the text of one, or the patch itself."""
     if isinstance(arguments, str):
         from gitcp.core.transcript.transcript_scan import load
@@ -151,13 +151,13 @@ def _loaded(arguments: object) -> dict[str, Any]:
     return payload.mapping({"tool_input": arguments}, "tool_input")
 
 
-def _id(arguments: dict[str, Any]) -> str:
+def _make_id(arguments: dict[str, Any]) -> str:
     """What the two hooks of one call have in common."""
     text = stdlib.json.dumps(arguments, sort_keys=True)
     return f"args-{stdlib.hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _moment(stamp: object) -> str:
+def _format_moment(stamp: object) -> str:
     """A time stamp in milliseconds, however it was written; it names a prompt."""
     if isinstance(stamp, str):
         try:
@@ -167,15 +167,15 @@ def _moment(stamp: object) -> str:
     return str(stamp) if isinstance(stamp, int) else ""
 
 
-def _snake(key: str) -> str:
+def _make_snake_case(key: str) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in key)
 
 
-def session_dir(home: str, cwd: str) -> str:
+def locate_sessions(home: str, cwd: str) -> str:
     """The folder of all sessions; the transcript of each is `<session id>/events.jsonl`."""
     return resolve_path(home, ".copilot/session-state", HOME_ENV)
 
 
-def conversations(home: str, cwd: str) -> list[str]:
+def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations, wherever they were held."""
-    return list_files(session_dir(home, cwd), "events.jsonl")
+    return list_files(locate_sessions(home, cwd), "events.jsonl")

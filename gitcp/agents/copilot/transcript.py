@@ -19,7 +19,7 @@ _path = facts.make_path_reader("path", "file_path")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, facts_of, written, previous)
+    return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -27,7 +27,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return "data" in first and "." in str(first.get("type"))
 
 
-def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts).  A subagent's lines name it."""
     kind, data = entry.get("type"), ensure_object(entry.get("data"))
     if kind == "user.message" and not entry.get("agentId"):
@@ -43,7 +43,7 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
         given = facts.extract_text(data.get("result") or data.get("error"))
         yield "result", str(data.get("toolCallId")), data.get("success") is not True, given
     elif kind == "session.usage_record":
-        yield "usage", str(entry.get("id")), _usage(ensure_object(data.get("usage")))
+        yield "usage", str(entry.get("id")), _read_usage(ensure_object(data.get("usage")))
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -56,14 +56,14 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield str(data.get("toolCallId")), answer
 
 
-def written(name: str, arguments: dict[str, Any]) -> list[str]:
+def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":
         return apply_patch.list_paths(str(arguments.get("patch") or arguments.get("input") or ""))
     return _path(arguments) if name in WRITES else []
 
 
-def _usage(counts: dict[str, Any]) -> Usage:
+def _read_usage(counts: dict[str, Any]) -> Usage:
     """inputTokens holds what came from the cache and went into it."""
     names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
     whole, write, read, output = (tokens.parse_count(counts.get(name)) for name in names)

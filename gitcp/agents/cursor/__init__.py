@@ -71,7 +71,7 @@ def is_payload(fields: dict[str, Any]) -> bool:
     )
 
 
-def event(name: str, fields: dict[str, Any]) -> Event:
+def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     name = _CLAUDES.get(name, name[:1].lower() + name[1:])
     ours = EVENTS.get(name)
@@ -87,12 +87,12 @@ def event(name: str, fields: dict[str, Any]) -> Event:
     }
     record = payload.event(NAME, ours, fields)
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _tool(name, fields, record["cwd"])
+        tool = record["tool"] = _read_tool(name, fields, record["cwd"])
         record["event"] = payload.refined(ours, tool)
     return record
 
 
-def _tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
+def _read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     if isinstance(fields.get("tool_input"), str):
         fields["tool_input"] = load(fields["tool_input"].encode(errors="replace")) or {}
     if isinstance(fields.get("duration"), int):
@@ -103,13 +103,13 @@ def _tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     return tool
 
 
-def session_dir(home: str, cwd: str) -> str:
+def locate_sessions(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd."""
     project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd).strip("-")
     return os.path.join(home, ".cursor", "projects", project, "agent-transcripts")
 
 
-def conversations(home: str, cwd: str) -> list[str]:
+def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations that may have been held in cwd or below it."""
-    folder, slug = os.path.split(os.path.dirname(session_dir(home, cwd)))
+    folder, slug = os.path.split(os.path.dirname(locate_sessions(home, cwd)))
     return list_files(folder, ".jsonl", prefix=slug)

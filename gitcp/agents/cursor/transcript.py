@@ -22,7 +22,7 @@ _path = facts.make_path_reader("file_path", "path", "target_file")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, facts_of, written, previous)
+    return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -30,11 +30,11 @@ def is_its(first: dict[str, Any]) -> bool:
     return "role" in first and isinstance(first.get("message"), dict)
 
 
-def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
     content = ensure_object(entry.get("message")).get("content")
     if entry.get("role") == "user":
-        yield "prompt", _typed(facts.join_texts(content))
+        yield "prompt", _extract_typed(facts.join_texts(content))
     elif entry.get("role") == "assistant":
         for block in list_objects(content):
             if block.get("type") == "tool_use":
@@ -44,12 +44,12 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
                 yield "reply", block["text"]
 
 
-def written(name: str, arguments: dict[str, Any]) -> list[str]:
+def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     return _path(arguments) if name in WRITES else []
 
 
-def _typed(text: str) -> str:
+def _extract_typed(text: str) -> str:
     """The person's part of a prompt, which its client puts into an element."""
     _, begun, rest = text.partition("<user_query>")
     inner, ended, _ = rest.partition("</user_query>")

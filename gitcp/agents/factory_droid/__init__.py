@@ -30,12 +30,12 @@ EVENTS = {name: ours for name, ours in claudes.EVENTS.items() if name != "PostTo
 HOOKS = claudes.list_hooks(KINDS, EVENTS)
 
 
-def session_dir(home: str, cwd: str) -> str:
+def locate_sessions(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
     return os.path.join(home, ".factory", "sessions", cwd.replace("/", "-"))
 
 
-def conversations(home: str, cwd: str) -> list[str]:
+def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations that may have been held in cwd or below it."""
-    folder, slug = os.path.split(session_dir(home, cwd))
+    folder, slug = os.path.split(locate_sessions(home, cwd))
     return list_files(folder, ".jsonl", prefix=slug)

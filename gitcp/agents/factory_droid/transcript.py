@@ -22,7 +22,7 @@ _path = facts.make_path_reader("file_path")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, facts_of, written, previous)
+    return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -30,7 +30,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return first.get("type") == "session_start"
 
 
-def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
     message = ensure_object(entry.get("message"))
     for block in list_objects(message.get("content")):
@@ -51,6 +51,6 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
             )
 
 
-def written(name: str, arguments: dict[str, Any]) -> list[str]:
+def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     return _path(arguments) if name in WRITES else []

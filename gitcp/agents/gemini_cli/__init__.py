@@ -55,7 +55,7 @@ HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENT
 PATHS = ("file_path", "path", "filename")  # what its tools, new and old, call a path
 
 
-def call_id(fields: Mapping[str, Any]) -> str:
+def make_call_id(fields: Mapping[str, Any]) -> str:
     """A name for a call by what it is told to do: one that is told the same has the same name."""
     return name_call(fields.get("tool_name"), fields.get("tool_input"))
 
@@ -67,20 +67,20 @@ def name_call(name: object, arguments: object) -> str:
     return f"call-{digest.hexdigest()[:12]}"
 
 
-def session_dir(home: str, cwd: str) -> str:
+def locate_sessions(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd.
 
     The client names it by a slug that it keeps in projects.json; older ones by a hash of cwd.
     """
     root = os.path.join(home, ".gemini", "tmp")
     digest = stdlib.hashlib.sha256(os.fsencode(cwd)).hexdigest()
-    slug = _slug(home, cwd)
+    slug = _find_slug(home, cwd)
     if slug is None and not os.path.isdir(os.path.join(root, digest)):
         slug = os.path.basename(cwd)
     return os.path.join(root, slug or digest, "chats")
 
 
-def conversations(home: str, cwd: str) -> list[str]:
+def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations that were held in cwd or below it."""
     try:
         with open(os.path.join(home, ".gemini", "projects.json"), encoding="utf-8") as stream:
@@ -89,11 +89,11 @@ def conversations(home: str, cwd: str) -> list[str]:
         known = []
     places = [cwd, *(one for one in known if one.startswith(cwd + os.sep))]
     return [
-        path for one in places for path in list_files(session_dir(home, one), ".jsonl", ".json")
+        path for one in places for path in list_files(locate_sessions(home, one), ".jsonl", ".json")
     ]
 
 
-def _slug(home: str, cwd: str) -> str | None:
+def _find_slug(home: str, cwd: str) -> str | None:
     try:
         with open(os.path.join(home, ".gemini", "projects.json"), encoding="utf-8") as stream:
             slug = stdlib.json.load(stream)["projects"][cwd]
@@ -102,6 +102,6 @@ def _slug(home: str, cwd: str) -> str | None:
         return None
 
 
-def transcript_name(session_id: str, time: str) -> str:
-    """What the transcript of a session is called below session_dir; time: its start, RFC 3339."""
+def name_transcript(session_id: str, time: str) -> str:
+    """What the transcript of a session is called below locate_sessions(); time: its start, RFC 3339."""
     return f"session-{time[:16].replace(':', '-')}-{session_id[:8]}.jsonl"

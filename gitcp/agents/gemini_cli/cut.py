@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from gitcp.agents.reading.asked import Prompt
 
 
-def last(data: bytes) -> str:
+def find_last_leaf(data: bytes) -> str:
     """The id of the message at which a conversation ends; '' when it has none."""
-    document = _document(data)
-    parts: Iterable[dict[str, Any]] = document["messages"] if document else _lines(data)
+    document = _load_document(data)
+    parts: Iterable[dict[str, Any]] = document["messages"] if document else _load_lines(data)
     ids = [m["id"] for m in parts if isinstance(m, dict) and isinstance(m.get("id"), str)]
     return ids[-1] if ids else ""
 
 
-def prompts(data: bytes) -> list[Prompt]:
+def list_prompts(data: bytes) -> list[Prompt]:
     """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
-    document = _document(data)
+    document = _load_document(data)
     before, asked = "", []
-    for part in document["messages"] if document else _lines(data):
+    for part in document["messages"] if document else _load_lines(data):
         if part.get("type") == "user" and (text := extract_prompt(part.get("content"))):
             asked.append((text, str(part.get("timestamp") or ""), before))
         if asked:  # the client's own context alone is no conversation
@@ -36,11 +36,11 @@ def prompts(data: bytes) -> list[Prompt]:
     return asked
 
 
-def around_call(data: bytes, call: str) -> tuple[str, str]:
+def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
     """The messages right before the first of the calls of that name, and with the answer to the
     last; '' where there is none, or in a document."""
-    lines = [] if _document(data) else _lines(data)
-    own = [n for n, line in enumerate(lines) if call in _calls(line)]
+    lines = [] if _load_document(data) else _load_lines(data)
+    own = [n for n, line in enumerate(lines) if call in _name_calls(line)]
     if not own:
         return "", ""
     begun = next(n for n, line in enumerate(lines) if line.get("id") == lines[own[0]].get("id"))
@@ -49,7 +49,7 @@ def around_call(data: bytes, call: str) -> tuple[str, str]:
     return earlier[-1] if earlier else "", answers[0] if answers else ""
 
 
-def _calls(line: dict[str, Any]) -> list[str]:
+def _name_calls(line: dict[str, Any]) -> list[str]:
     """The names of the calls of a message, as the hooks' payloads have them."""
     return [
         name_call(call.get("name"), call.get("args"))
@@ -57,7 +57,7 @@ def _calls(line: dict[str, Any]) -> list[str]:
     ]
 
 
-def cut(
+def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
     """(the conversation up to the message leaf and, unless exact, to the end of its turn, nothing
@@ -65,31 +65,31 @@ def cut(
 
     Returns b'' when no message has that id.
     """
-    document = _document(data)
+    document = _load_document(data)
     if document is not None:
-        kept = _until(document["messages"], leaf, exact)
+        kept = _cut_after(document["messages"], leaf, exact)
         cut_short = {**document, "sessionId": new_id, "messages": kept}
         return (json.dumps(cut_short, indent=2).encode() if kept else b""), []
-    lines = _until(_lines(data), leaf, exact)
-    return b"".join(json.dumps(_renamed(one, new_id)).encode() + b"\n" for one in lines), []
+    lines = _cut_after(_load_lines(data), leaf, exact)
+    return b"".join(json.dumps(_rename_session(one, new_id)).encode() + b"\n" for one in lines), []
 
 
-def title(text: str, session_id: str) -> bytes:
+def format_title(text: str, session_id: str) -> bytes:
     """Nothing: the client gives its conversations no names."""
     return b""
 
 
-def _document(data: bytes) -> dict[str, Any] | None:
+def _load_document(data: bytes) -> dict[str, Any] | None:
     whole = transcript_scan.load(data) if data.lstrip()[:1] == b"{" else None
     return whole if whole and isinstance(whole.get("messages"), list) else None
 
 
-def _lines(data: bytes) -> list[dict[str, Any]]:
+def _load_lines(data: bytes) -> list[dict[str, Any]]:
     loaded = (transcript_scan.load(line) for line in data.split(b"\n") if line.strip())
     return [line for line in loaded if line is not None]
 
 
-def _until(parts: list[dict[str, Any]], leaf: str, exact: bool) -> list[dict[str, Any]]:
+def _cut_after(parts: list[dict[str, Any]], leaf: str, exact: bool) -> list[dict[str, Any]]:
     """parts up to the one named leaf and, unless exact, on to where the person speaks next."""
     ids = [part.get("id") for part in parts]
     if not leaf or leaf not in ids:
@@ -111,7 +111,7 @@ def _starts(part: dict[str, Any]) -> bool:
     return any(isinstance(b, dict) and "text" in b for b in blocks)
 
 
-def _renamed(part: dict[str, Any], new_id: str) -> dict[str, Any]:
+def _rename_session(part: dict[str, Any], new_id: str) -> dict[str, Any]:
     inner = part.get("$set")
     if isinstance(inner, dict) and "sessionId" in inner:
         return {**part, "$set": {**inner, "sessionId": new_id}}

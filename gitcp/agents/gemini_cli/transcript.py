@@ -37,7 +37,7 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
         else None
     )
     if whole is not None:  # a document over many lines
-        reader.document(whole)
+        reader.take_document(whole)
     else:
         for line in lines:
             if line and not line.isspace():
@@ -45,7 +45,7 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
     return reader.finish()
 
 
-def written_path(name: str, arguments: dict[str, Any]) -> str | None:
+def find_written_path(name: str, arguments: dict[str, Any]) -> str | None:
     """The path that a call of the tool name with this input writes, as it was named."""
     if name not in WRITES:
         return None
@@ -53,7 +53,7 @@ def written_path(name: str, arguments: dict[str, Any]) -> str | None:
     return next((path for path in paths if isinstance(path, str)), None)
 
 
-def messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def merge_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Gemini's messages: a later one of the same id stands in the place of the earlier, and
     what was rewound is no longer there."""
     kept: dict[str, dict[str, Any]] = {}
@@ -79,10 +79,10 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for call in facts.list_objects(entry.get("toolCalls")):
         if call.get("status") in ("success", "error", "cancelled"):
             answer = {"failed": call["status"] != "success", "at": call.get("timestamp")}
-            yield str(call.get("id")), {**answer, **displayed(call.get("resultDisplay"))}
+            yield str(call.get("id")), {**answer, **read_display(call.get("resultDisplay"))}
 
 
-def displayed(display: object) -> dict[str, Any]:
+def read_display(display: object) -> dict[str, Any]:
     """What a client shows of a file that was written: what it held before and holds now."""
     given = facts.ensure_object(display)
     if not isinstance(given.get("newContent"), str):
@@ -108,19 +108,19 @@ class _Reader:
 
     def read_line(self, line: bytes) -> None:
         if b'"functionResponse"' in line[:_HEAD] and b'"id"' in line[:8]:
-            self.result(line)
+            self.take_result(line)
         else:
-            self.document(transcript_scan.load(line))
+            self.take_document(transcript_scan.load(line))
 
-    def result(self, line: bytes) -> None:
+    def take_result(self, line: bytes) -> None:
         """A message that only gives a tool's output back: long, and all we need is its id."""
         key = stdlib.re.match(rb'\{"id": ?"([^"\\]+)"', line)
         if key and b'"text"' not in line:
-            self.place(key[1].decode(errors="replace"))
+            self.add_place(key[1].decode(errors="replace"))
         else:
-            self.document(transcript_scan.load(line))
+            self.take_document(transcript_scan.load(line))
 
-    def document(self, earlier: dict[str, Any] | None) -> None:
+    def take_document(self, earlier: dict[str, Any] | None) -> None:
         if earlier is None:
             self.scan["skipped"] += 1
             return
@@ -129,42 +129,42 @@ class _Reader:
         messages = part.get("messages")
         if isinstance(messages, list):
             for message in messages:
-                self.message(message)
+                self.take_message(message)
         elif "type" in part:
-            self.message(part)
+            self.take_message(part)
         elif isinstance(part.get("lastUpdated"), str):
             self.scan["last_timestamp"] = part["lastUpdated"]
 
-    def place(self, key: str) -> None:
+    def add_place(self, key: str) -> None:
         self.places.setdefault(key)
         self.scan["items"] = len(self.places)
         if not key.startswith("#"):
             self.scan["last_identifier"] = key
 
-    def message(self, message: object) -> None:
+    def take_message(self, message: object) -> None:
         if not isinstance(message, dict):
             return
         key = message.get("id")
         key = key if isinstance(key, str) and key else f"#{len(self.places)}"  # ours: it has none
         new = key not in self.places
-        self.place(key)
+        self.add_place(key)
         if isinstance(message.get("timestamp"), str):
             self.scan["last_timestamp"] = message["timestamp"]
         if message.get("type") == "user" and new:
-            self.prompt(message.get("content"))
+            self.add_prompt(message.get("content"))
         if isinstance(message.get("tokens"), dict):
-            self.usage(key, message["tokens"])
+            self.add_usage(key, message["tokens"])
         if model := facts.find_model(message):
             self.scan["model"] = model
-        self.calls(message.get("toolCalls"))
-        self.parts(message.get("content"))
+        self.take_calls(message.get("toolCalls"))
+        self.take_parts(message.get("content"))
 
-    def prompt(self, content: object) -> None:
+    def add_prompt(self, content: object) -> None:
         text = prompts.clean(facts.join_texts(content))
         if text and not text.startswith(_CONTEXT):
             self.scan["prompts"].append(text)
 
-    def usage(self, key: str, counts: dict[str, Any]) -> None:
+    def add_usage(self, key: str, counts: dict[str, Any]) -> None:
         """Upstream's reading: input holds the cached part too, thoughts are left out."""
         before = self.spent.get(key)
         self.spent[key] = counts
@@ -176,16 +176,16 @@ class _Reader:
                 total = [have + sign * more for have, more in zip(total, now, strict=True)]
         self.scan["usage"] = tokens.make_usage(*total)
 
-    def calls(self, calls: object) -> None:
+    def take_calls(self, calls: object) -> None:
         for call in calls if isinstance(calls, list) else []:
             if not isinstance(call, dict) or call.get("status", "success") != "success":
                 continue
             args = call.get("args")
-            path = written_path(str(call.get("name")), args if isinstance(args, dict) else {})
+            path = find_written_path(str(call.get("name")), args if isinstance(args, dict) else {})
             if path and path not in self.scan["written"]:
                 self.scan["written"].append(path)
 
-    def parts(self, content: object) -> None:
+    def take_parts(self, content: object) -> None:
         """Calls, and the errors that came of some, as a resumed session keeps them."""
         for part in content if isinstance(content, list) else []:
             call, answer = (
@@ -194,7 +194,9 @@ class _Reader:
             )
             if isinstance(call, dict):
                 args = call.get("args")
-                path = written_path(str(call.get("name")), args if isinstance(args, dict) else {})
+                path = find_written_path(
+                    str(call.get("name")), args if isinstance(args, dict) else {}
+                )
                 if path:
                     self.asked[str(call.get("id"))] = path
             elif isinstance(answer, dict):

@@ -39,7 +39,7 @@ EVENTS = {
 HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
-def files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
+def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
     """The plugin: what it is, and its hooks."""
     about = {"name": "gitcp", "version": "1", "description": command("").partition("# ")[2]}
     return {

@@ -68,6 +68,6 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return "" if ends else name, {**fields, "prompt": inner.strip() or prompt}
 
 
-def files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
+def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
     """The file of hooks."""
     return {path: claudes.nest_hooks(EVENTS, command, _LIMIT)}

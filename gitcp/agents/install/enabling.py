@@ -47,7 +47,7 @@ def present(home: str, top: str, besides: Collection[str]) -> tuple[list[str], l
     """
     clients: dict[str, Client] = {}
     for name in agents.list_names():
-        client = agents.adapter(name)
+        client = agents.get_client(name)
         folders = [os.path.join(top, folder) for folder in client.FOLDERS]
         folders += [client.locate(home, folder) for folder in client.FOLDERS]
         if any(map(os.path.isdir, folders)) or which(client.PROGRAM):
@@ -78,7 +78,7 @@ def plan(
     """
     if adapter.FORM == "run":
         return [], [f"{adapter.NAME} has no hooks: 'gitcp run {adapter.PROGRAM}' records it"]
-    paths: dict[str, str] = adapter.settings_paths(home, top)
+    paths: dict[str, str] = adapter.list_settings_paths(home, top)
     target = os.path.realpath(paths.get(scope, paths["shared"]))
     writes: list[Write | None] = []
     notes = []
@@ -106,7 +106,7 @@ def plan(
 def entires_stay(adapter: Client, home: str, top: str, ground: Ground, force: bool) -> bool:
     """Whether Entire's hooks stay in settings that git tracks: those are other people's too, and
     are left as they are without force."""
-    paths = _with_entires(adapter, adapter.settings_paths(home, top), ground)
+    paths = _with_entires(adapter, adapter.list_settings_paths(home, top), ground)
     return not force and any(map(ground.tracked, paths))
 
 
@@ -182,7 +182,7 @@ def plan_removal(adapter: Client, path: str, old: bytes) -> Write | None:
 def without_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
     """Somebody's settings without our hooks; None when nothing is left and keep is not set."""
     try:
-        text, form = data.decode(), agents.adapter(agent).FORM
+        text, form = data.decode(), agents.get_client(agent).FORM
         left = settings.remove(text, settings.ours(agent), form)
         empty = settings.parse(left, form) in ({}, {"version": 1})
         return None if not keep and empty else left.encode()

@@ -74,7 +74,7 @@ fi
 def files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str, bytes]:
     """path -> text of each file that makes a client run our hooks.
 
-    path: what the adapter's settings_paths gives.  baked: interpreter and entry, absolute; None
+    path: what list_settings_paths() of the client gives.  baked: interpreter and entry, absolute; None
     for files that other people get too.
     """
     if adapter.FORM == "files":
@@ -100,7 +100,7 @@ def _json_files(adapter: Client, path: str, baked: tuple[str, str] | None) -> di
     if baked:
         make = settings.plain_command if adapter.EXPANDS else settings.own_command
         command = make(*baked, adapter.NAME)
-    texts = adapter.files(path, lambda event: f"{command(event)} # {MARKER}")
+    texts = adapter.build_files(path, lambda event: f"{command(event)} # {MARKER}")
     return {file: json.dumps(given).encode() + b"\n" for file, given in texts.items()}
 
 

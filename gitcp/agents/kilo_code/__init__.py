@@ -25,11 +25,11 @@ RESUME = "kilo --session {}"
 KINDS = opencode.KINDS
 EVENTS = opencode.EVENTS
 HOOKS = opencode.HOOKS
-subagent_transcript = opencode.subagent_transcript
+locate_subagent_transcript = opencode.locate_subagent_transcript
 fetch = opencode.fetch
 
 
-def settings_paths(home: str, top: str) -> dict[str, str]:
+def list_settings_paths(home: str, top: str) -> dict[str, str]:
     """Where the plugin can lie: for all users of the repository, for the person."""
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     return {
@@ -38,14 +38,14 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     }
 
 
-def event(name: str, fields: dict[str, Any]) -> Event:
+def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
-    return opencode.event(name, fields, NAME)
+    return opencode.read_event(name, fields, NAME)
 
 
-def session_dir(home: str, cwd: str) -> str:
+def locate_sessions(home: str, cwd: str) -> str:
     """The folder of the client's database."""
-    return opencode.session_dir(home, cwd, "kilo")
+    return opencode.locate_sessions(home, cwd, "kilo")
 
 
 def export(record: Event, folder: str) -> None:

@@ -1,5 +1,17 @@
 """Reading a transcript of Kilo Code, which is as one of opencode."""
 
-from gitcp.agents.opencode.transcript import facts_of, read_answers, scan, written
+from gitcp.agents.opencode.transcript import list_facts, 
+<<<<<<<
+read_answers, scan
+=======
+list_written
+>>>>>>>
+, scan
 
-__all__ = ["facts_of", "read_answers", "scan", "written"]
+__all__ = ["list_facts", "
+<<<<<<<
+read_answers", "scan
+=======
+list_written
+>>>>>>>
+", "scan"]

@@ -29,7 +29,7 @@ EVENTS = claudes.CORE
 HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
-def files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
+def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
     """The file of hooks."""
     hooks = [
         {

@@ -51,7 +51,7 @@ EVENTS = {
 HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
-def settings_paths(home: str, top: str) -> dict[str, str]:
+def list_settings_paths(home: str, top: str) -> dict[str, str]:
     """Where the plugin can lie: for all users of the repository, for the person."""
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     return {
@@ -60,7 +60,7 @@ def settings_paths(home: str, top: str) -> dict[str, str]:
     }
 
 
-def event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
+def read_event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
     """The record of a hook call of this client, or of one that is made from it; InputError names a
     field that cannot be right."""
     ours, parent = EVENTS.get(name), fields.get("parent")
@@ -76,12 +76,12 @@ def event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
     if ours == "turn-start":
         message = payload.mapping(output, "message")
         common["turn_id"] = message.get("id")
-        common["prompt"] = prompt_of(payload.objects(output, "parts"))
+        common["prompt"] = extract_prompt(payload.objects(output, "parts"))
         common["model"] = payload.mapping(message, "model").get("modelID")
     record = payload.event(agent, ours, common)
     if ours in ("tool-start", "tool-end"):
         arguments = payload.mapping(output if ours == "tool-start" else call, "args")
-        tool = record["tool"] = _tool(call, arguments, record["cwd"])
+        tool = record["tool"] = _read_tool(call, arguments, record["cwd"])
         if ours == "tool-end":
             payload.say_output(tool, output.get("output"))
             child = payload.mapping(output, "metadata").get("sessionId")
@@ -91,7 +91,7 @@ def event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
     return record
 
 
-def prompt_of(parts: Iterable[dict[str, Any]]) -> str:
+def extract_prompt(parts: Iterable[dict[str, Any]]) -> str:
     """What the person asked in the parts of a message.  `opencode run` puts quotes round an
     argument with a blank, and a backslash before each quote in it: they are taken off."""
     texts = (payload.words(part, "text") for part in parts if part.get("synthetic") is not True)
@@ -102,7 +102,7 @@ def prompt_of(parts: Iterable[dict[str, Any]]) -> str:
     return text
 
 
-def _tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
+def _read_tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
     call = {
         "tool_name": asked.get("tool"),
         "tool_input": arguments,
@@ -112,12 +112,12 @@ def _tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
     if tool["kind"] == "write":
         from gitcp.agents.opencode import transcript
 
-        written = transcript.written(tool["name"], arguments)
+        written = transcript.list_written(tool["name"], arguments)
         tool["input_paths"] = [payload.path(path, cwd, "filePath") for path in written]
     return tool
 
 
-def session_dir(home: str, cwd: str, name: str = NAME) -> str:
+def locate_sessions(home: str, cwd: str, name: str = NAME) -> str:
     """The folder of the client's database; name: as the client calls itself there."""
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     return os.path.join(data, name)
@@ -131,10 +131,10 @@ def export(record: Event, folder: str, name: str = NAME) -> None:
     from gitcp.agents.opencode import messages
 
     home = os.path.expanduser("~")
-    database = os.path.join(session_dir(home, "", name), f"{name}.db")
+    database = os.path.join(locate_sessions(home, "", name), f"{name}.db")
     agent = record.get("tool", {}).get("agent_id")
     if agent and record["event"] == "subagent-end":
-        path = subagent_transcript(os.path.join(folder, "x"), agent)
+        path = locate_subagent_transcript(os.path.join(folder, "x"), agent)
         if messages.append(database, agent, path):
             record["agent_transcript_path"] = path
     path = os.path.join(folder, ids.check_session_id(record["session_id"]) + ".jsonl")
@@ -143,17 +143,17 @@ def export(record: Event, folder: str, name: str = NAME) -> None:
         record["transcript_path"] = path
 
 
-def conversations(home: str, cwd: str, name: str = NAME) -> list[str]:
+def list_conversations(home: str, cwd: str, name: str = NAME) -> list[str]:
     """The sessions held in cwd or below it, each as the database and the id behind a `#`; name: as
     the client calls itself where its database lies."""
     from gitcp.agents.opencode import messages
 
-    database = os.path.join(session_dir(home, "", name), f"{name}.db")
+    database = os.path.join(locate_sessions(home, "", name), f"{name}.db")
     return [f"{database}#{key}" for key in messages.list_sessions(database, cwd)]
 
 
 def fetch(name: str, folder: str) -> str:
-    """Copy a session that conversations() named into folder; the file."""
+    """Copy a session that list_conversations() named into folder; the file."""
     from gitcp.agents.opencode import messages
 
     database, _, key = name.rpartition("#")
@@ -162,7 +162,7 @@ def fetch(name: str, folder: str) -> str:
     return path
 
 
-def subagent_transcript(transcript_path: str, agent_id: str) -> str:
+def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str:
     """Where the transcript of a subagent is, given its session's; it need not be there."""
     name = ids.check_component(agent_id, "agent_id") + ".jsonl"
     return os.path.join(os.path.dirname(transcript_path), name)

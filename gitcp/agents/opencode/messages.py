@@ -31,11 +31,11 @@ def append(database: str, session_id: str, path: str, done: bool = True) -> bool
     if db is None:
         return False
     try:
-        last, lines = _last(path), []
+        last, lines = _trim_to_last(path), []
         if last is None:
-            lines.append({"info": _session(db, session_id)})
-        messages = list(_messages(db, session_id, last or ""))
-        if messages and not done and not _complete(messages[-1]["info"]):
+            lines.append({"info": _read_session(db, session_id)})
+        messages = list(_read_messages(db, session_id, last or ""))
+        if messages and not done and not _is_complete(messages[-1]["info"]):
             messages.pop()
         _write(path, [*lines, *messages])
     except (stdlib.sqlite3.Error, LookupError, ValueError):
@@ -71,7 +71,7 @@ def _open(database: str) -> Connection | None:
         return None
 
 
-def _session(db: Connection, session_id: str) -> dict[str, Any]:
+def _read_session(db: Connection, session_id: str) -> dict[str, Any]:
     """The session's row, in the names of an export; LookupError when there is none."""
     db.row_factory = stdlib.sqlite3.Row
     row = db.execute("SELECT * FROM session WHERE id = ?", (session_id,)).fetchone()
@@ -84,7 +84,7 @@ def _session(db: Connection, session_id: str) -> dict[str, Any]:
     return {**{key: value for key, value in known.items() if value is not None}, "time": time}
 
 
-def _messages(db: Connection, session_id: str, after: str) -> Iterator[dict[str, Any]]:
+def _read_messages(db: Connection, session_id: str, after: str) -> Iterator[dict[str, Any]]:
     parts: dict[str, list[dict[str, Any]]] = {}
     for key, message, data in db.execute(_PARTS, (session_id, after)):
         whole = {**json.loads(data), "id": key, "sessionID": session_id, "messageID": message}
@@ -95,11 +95,11 @@ def _messages(db: Connection, session_id: str, after: str) -> Iterator[dict[str,
         yield {"info": info, "parts": parts.get(key, [])}
 
 
-def _complete(info: dict[str, Any]) -> bool:
+def _is_complete(info: dict[str, Any]) -> bool:
     return bool(info.get("time", {}).get("completed"))
 
 
-def _last(path: str) -> str | None:
+def _trim_to_last(path: str) -> str | None:
     """The id of the file's last message, "" when it has none yet; None without a file.
 
     A last line that was cut short by a kill is taken away.

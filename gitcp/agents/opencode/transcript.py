@@ -6,7 +6,7 @@ The first line is {"info"} of the session, each other one a message {"info", "pa
 
 from __future__ import annotations
 
-from gitcp.agents.opencode import prompt_of
+from gitcp.agents.opencode import extract_prompt
 from gitcp.core.transcript import apply_patch, facts, tokens
 from gitcp.core.transcript.facts import ensure_object, list_objects
 
@@ -24,7 +24,7 @@ _path = facts.make_path_reader("filePath")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, facts_of, written, previous)
+    return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -32,7 +32,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return isinstance(first.get("info"), dict)
 
 
-def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
     info, parts = ensure_object(entry.get("info")), list_objects(entry.get("parts"))
     if "role" in info:
@@ -40,14 +40,14 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
     if isinstance(created := ensure_object(info.get("time")).get("created"), int):
         yield ("time" if "role" in info else "began"), str(created)
     if info.get("role") == "user":
-        yield "prompt", prompt_of(p for p in parts if isinstance(p.get("text"), str))
+        yield "prompt", extract_prompt(p for p in parts if isinstance(p.get("text"), str))
     elif info.get("role") == "assistant":
         for part in parts:
-            yield from _part(part)
-        yield "usage", str(info.get("id")), _usage(ensure_object(info.get("tokens")))
+            yield from _list_part_facts(part)
+        yield "usage", str(info.get("id")), _read_usage(ensure_object(info.get("tokens")))
 
 
-def _part(part: dict[str, Any]) -> Iterator[Fact]:
+def _list_part_facts(part: dict[str, Any]) -> Iterator[Fact]:
     if part.get("type") == "text" and part.get("text"):
         yield "reply", str(part["text"])
     elif part.get("type") == "tool":
@@ -75,14 +75,14 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield str(part.get("callID")), answer
 
 
-def written(name: str, arguments: dict[str, Any]) -> list[str]:
+def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":
         return apply_patch.list_paths(str(arguments.get("patchText") or ""))
     return _path(arguments) if name in WRITES else []
 
 
-def _usage(spent: dict[str, Any]) -> Usage:
+def _read_usage(spent: dict[str, Any]) -> Usage:
     cache = ensure_object(spent.get("cache"))
     counts = (spent.get("input"), cache.get("write"), cache.get("read"), spent.get("output"))
     fresh, write, read, output = map(tokens.parse_count, counts)

@@ -55,7 +55,7 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
     if name == "turn-start":
         record["prompt"] = prompts.clean(payload.words(fields, "prompt"))
     if fields.get("tool") is not None:
-        record["tool"] = _tool(payload.mapping(fields, "tool"), record["cwd"])
+        record["tool"] = _read_tool(payload.mapping(fields, "tool"), record["cwd"])
     return dict(record)
 
 
@@ -68,7 +68,7 @@ def check_name(name: object) -> str:
     return name
 
 
-def _tool(fields: dict[str, Any], cwd: str) -> Tool:
+def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
     kind, named = payload.text(fields, "kind") or "other", fields.get("input_paths")
     if kind not in KINDS:
         raise InputError(f"'kind' is none of a tool's: {ascii(kind)[:80]}")

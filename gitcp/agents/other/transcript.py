@@ -19,7 +19,7 @@ _WORDS = {"prompt": "prompt", "answer": "reply"}
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, facts_of, written, previous)
+    return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -27,7 +27,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return first.get("type") == "transcript"
 
 
-def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
     if not is_its(entry):
         return
@@ -40,16 +40,16 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
         failed = entry.get("failed") is True
         yield "result", str(entry.get("id")), failed, str(entry.get("text") or "")
     elif kind == "usage":
-        yield "usage", str(entry.get("id")), _usage(entry)
+        yield "usage", str(entry.get("id")), _read_usage(entry)
 
 
-def written(name: str, arguments: dict[str, Any]) -> list[str]:
+def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call, which is as in an event record, says it writes."""
     paths = arguments.get("input_paths")
     return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 
 
-def _usage(counts: dict[str, Any]) -> Usage:
+def _read_usage(counts: dict[str, Any]) -> Usage:
     names = "input_tokens cache_creation_tokens cache_read_tokens output_tokens".split()
     fresh, creation, read, output = (tokens.parse_count(counts.get(name)) for name in names)
     calls = tokens.parse_count(counts.get("api_call_count")) or 1

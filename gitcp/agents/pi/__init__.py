@@ -30,13 +30,13 @@ EVENTS = claudes.EVENTS
 HOOKS = tuple((name, None, None) for name in EVENTS)  # the extension needs no matchers
 
 
-def session_dir(home: str, cwd: str) -> str:
+def locate_sessions(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<time>_<id>.jsonl`."""
     slug = cwd.strip("/").replace("/", "-")
     return os.path.join(home, ".pi", "agent", "sessions", f"--{slug}--")
 
 
-def conversations(home: str, cwd: str) -> list[str]:
+def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations that may have been held in cwd or below it."""
-    folder, slug = os.path.split(session_dir(home, cwd))
+    folder, slug = os.path.split(locate_sessions(home, cwd))
     return list_files(folder, ".jsonl", prefix=slug.removesuffix("--"))

@@ -19,7 +19,7 @@ _path = facts.make_path_reader("path")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, facts_of, written, previous)
+    return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -27,7 +27,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return first.get("type") == "session" and "version" in first
 
 
-def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
     message = ensure_object(entry.get("message"))
     role, content = message.get("role"), message.get("content")
@@ -49,6 +49,6 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "usage", str(entry.get("id")), tokens.make_usage(fresh, write, read, output, 1)
 
 
-def written(name: str, arguments: dict[str, Any]) -> list[str]:
+def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     return _path(arguments) if name in WRITES else []

@@ -52,7 +52,7 @@ HOOKS = tuple((name, _TOOLS.get(name), None) for name in EVENTS)
 _PATHS = ("file_path", "path", "notebook_path")
 
 
-def event(name: str, fields: dict[str, Any]) -> Event:
+def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
     typed = fields.get("agent_id") is None and fields.get("prompt")
@@ -70,13 +70,13 @@ def event(name: str, fields: dict[str, Any]) -> Event:
     return record
 
 
-def session_dir(home: str, cwd: str) -> str:
+def locate_sessions(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
     project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
     return os.path.join(home, ".qwen", "projects", project, "chats")
 
 
-def conversations(home: str, cwd: str) -> list[str]:
+def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations that may have been held in cwd or below it."""
-    folder, slug = os.path.split(os.path.dirname(session_dir(home, cwd)))
+    folder, slug = os.path.split(os.path.dirname(locate_sessions(home, cwd)))
     return list_files(folder, ".jsonl", prefix=slug)

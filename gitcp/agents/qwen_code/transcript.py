@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents.gemini_cli.transcript import displayed
+from gitcp.agents.gemini_cli.transcript import read_display
 from gitcp.core.transcript import facts, tokens
 from gitcp.core.transcript.facts import ensure_object, list_objects
 
@@ -20,7 +20,7 @@ _path = facts.make_path_reader("file_path", "path")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data (what follows previous["bytes"] when previous is given); see Scan."""
-    return facts.scan(data, facts_of, written, previous)
+    return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -28,7 +28,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return "systemPayload" in first or "parts" in ensure_object(first.get("message"))
 
 
-def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says (gitcp.core.transcript.facts)."""
     kind, parts = entry.get("type"), list_objects(ensure_object(entry.get("message")).get("parts"))
     if kind == "user":
@@ -46,7 +46,7 @@ def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
             elif isinstance(part.get("text"), str) and part.get("thought") is not True:
                 yield "reply", part["text"]
         if isinstance(entry.get("usageMetadata"), dict):
-            yield "usage", str(entry.get("uuid")), _usage(entry["usageMetadata"])
+            yield "usage", str(entry.get("uuid")), _read_usage(entry["usageMetadata"])
     elif kind == "tool_result":
         for part in parts:
             answer = ensure_object(part.get("functionResponse"))
@@ -60,16 +60,16 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     result = ensure_object(entry.get("toolCallResult"))
     if result:
         failed = result.get("status") != "success"
-        contents = displayed(result.get("resultDisplay"))
+        contents = read_display(result.get("resultDisplay"))
         yield str(result.get("callId")), {"failed": failed, **contents}
 
 
-def written(name: str, arguments: dict[str, Any]) -> list[str]:
+def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     return _path(arguments) if name in WRITES else []
 
 
-def _usage(counts: dict[str, Any]) -> Usage:
+def _read_usage(counts: dict[str, Any]) -> Usage:
     """The prompt's tokens hold those that came from the cache."""
     names = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount")
     whole, read, output = (tokens.parse_count(counts.get(name)) for name in names)

@@ -89,8 +89,8 @@ def written_by(path: str) -> str:
             return "codex"
         if "projectHash" in entry or entry.get("type") == "gemini":
             return "gemini-cli"
-        for client in map(agents.adapter, agents.list_names()):
-            reader = client.reader()
+        for client in map(agents.get_client, agents.list_names()):
+            reader = client.get_reader()
             if not number and hasattr(reader, "is_its") and reader.is_its(entry):
                 return client.NAME
         if number > _HEAD:
@@ -130,7 +130,7 @@ class Reading:
 
     def __init__(self, client: Client, cwd: str, agent: str = "") -> None:
         """cwd: the directory it began in; agent: of the subagent whose it is."""
-        self._client, self._reader = client, client.reader()
+        self._client, self._reader = client, client.get_reader()
         self._cwd, self._agent = cwd, agent
         self._kinds = {**_SHELLS, **client.KINDS}
         self._waiting: dict[str, list[Edit]] = {}
@@ -181,12 +181,12 @@ class Reading:
         if hasattr(self._reader, "read_answers"):
             yield from self._reader.read_answers(entry)
             return
-        for kind, *fact in self._reader.facts_of(entry):
+        for kind, *fact in self._reader.list_facts(entry):
             if kind == "result":
                 yield fact[0], {"failed": fact[1]}
 
     def _items(self, entry: dict[str, Any]) -> Iterator[items.Item]:
-        if hasattr(self._reader, "facts_of"):
+        if hasattr(self._reader, "list_facts"):
             return items.of_facts(self._reader, [entry])
         return items.of_entry(entry)
 

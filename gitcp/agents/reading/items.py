@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
-from gitcp.agents.gemini_cli.transcript import messages
+from gitcp.agents.gemini_cli.transcript import merge_messages
 from gitcp.agents.other import transcript as own_words
 from gitcp.core import json
 from gitcp.core.message import prompts
@@ -105,7 +105,7 @@ def of_facts(reader: ModuleType, entries: list[dict[str, Any]], start: int = 0) 
     """The items of entries that a reader tells through facts, from the number start on."""
     for line, entry in enumerate(entries[start:], start):
         time = str(entry.get("timestamp") or "")
-        for kind, *fact in reader.facts_of(entry):
+        for kind, *fact in reader.list_facts(entry):
             item = None
             if kind == "time":
                 time = fact[0]
@@ -195,7 +195,7 @@ def _entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]]]:
 def _document(data: bytes) -> list[dict[str, Any]] | None:
     """The messages of a transcript that is one document, or that updates one; else None."""
     if (parts := read_entries(data)) is not None:
-        return parts[1] if hasattr(parts[0], "messages") else None
+        return parts[1] if hasattr(parts[0], "list_messages") else None
     return _messages(data)
 
 
@@ -204,9 +204,9 @@ def _messages(data: bytes) -> list[dict[str, Any]] | None:
     lines = _lines(data)
     first = transcript_scan.load(lines[0]) if lines else None
     if first is None and (whole := transcript_scan.load(data)) is not None:
-        return messages([whole])
+        return merge_messages([whole])
     if first is not None and "projectHash" in first:
-        return messages(filter(None, map(transcript_scan.load, lines)))
+        return merge_messages(filter(None, map(transcript_scan.load, lines)))
     return None
 
 
@@ -268,16 +268,16 @@ def read_entries(data: bytes) -> Read | None:
     reader = _reader(whole)
     if reader is None:
         return None
-    if hasattr(reader, "messages"):
-        return reader, reader.messages(whole)
+    if hasattr(reader, "list_messages"):
+        return reader, reader.list_messages(whole)
     return reader, [transcript_scan.load(line) or {} for line in lines]
 
 
 def _reader(first: dict[str, Any]) -> ModuleType | None:
     if own_words.is_its(first):
         return own_words
-    for client in map(agents.adapter, agents.list_names()):
-        reader: ModuleType = client.reader()
+    for client in map(agents.get_client, agents.list_names()):
+        reader: ModuleType = client.get_reader()
         if hasattr(reader, "is_its") and reader.is_its(first):
             return reader
     return None

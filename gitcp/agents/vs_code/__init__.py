@@ -48,7 +48,7 @@ def is_payload(fields: Mapping[str, Any]) -> bool:
 is_own = is_payload
 
 
-def event(name: str, fields: dict[str, Any]) -> Event:
+def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours, agent = EVENTS.get(payload.text(fields, "hookEventName") or name), fields.get("agent_id")
     if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
@@ -58,23 +58,25 @@ def event(name: str, fields: dict[str, Any]) -> Event:
         common["turn_id"] = fields.get("timestamp")
     record = payload.event(NAME, ours, common)
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _tool(fields, record["cwd"])
+        tool = record["tool"] = _read_tool(fields, record["cwd"])
         record["event"] = payload.refined(ours, tool)
     return record
 
 
-def _tool(fields: dict[str, Any], cwd: str) -> Tool:
+def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
     tool = payload.tool(fields, KINDS, _PATHS, cwd)
     arguments = payload.mapping(fields, "tool_input")
     if tool["kind"] == "write" and not tool["input_paths"]:
-        tool["input_paths"] = [payload.path(path, cwd, "filePath") for path in _written(arguments)]
+        tool["input_paths"] = [
+            payload.path(path, cwd, "filePath") for path in _list_written(arguments)
+        ]
     if tool["kind"] == "shell" and arguments.get("isBackground") is True:
         tool["background"] = True
     payload.take_response(tool, fields.get("tool_response"))
     return tool
 
 
-def _written(arguments: dict[str, Any]) -> list[str]:
+def _list_written(arguments: dict[str, Any]) -> list[str]:
     """The paths of a call that names several: a patch, replacements, files."""
     if patch := payload.words(arguments, "input"):
         return apply_patch.list_paths(patch)

@@ -1,6 +1,6 @@
 """Reading a transcript through what each of its entries says, in one set of words.
 
-A client's module gives a function `facts_of(entry) -> Iterator[Fact]`; a fact is one of
+A client's module gives a function `list_facts(entry) -> Iterator[Fact]`; a fact is one of
 
     ("prompt", text)                    the person's
     ("reply", text)                     the agent's

@@ -77,16 +77,16 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
     if place is None:
         return None
     agent = agent_of(state)
-    cutter = agent.cutter()
+    cutter = agent.get_cutter()
     if same_id:
         _refuse_open(state, agent, point["session_id"])
     new_id = point["session_id"] if same_id else str(uuid.uuid4())
     data, notes = _cut(place, state, agent, point["session_id"], new_id)
-    if cutter.last(data) == cutter.last(live(state)):
+    if cutter.find_last_leaf(data) == cutter.find_last_leaf(live(state)):
         return None
     path = _path(repo, state, agent, new_id, same_id)
     if not same_id:
-        data += cutter.title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
+        data += cutter.format_title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
     written = [effect(repo, path, data)]
     if not same_id:
         written += _subagents(repo, state, path, data)
@@ -94,7 +94,7 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
         "session_id": new_id,
         "agent": agent.NAME,
         "effects": written,
-        "command": agent.resume_command(new_id),
+        "command": agent.format_resume_command(new_id),
         "notes": notes,
     }
 
@@ -106,25 +106,25 @@ def _place_at_end(repo: Repo, objects: Objects, point: Point, state: State) -> P
     if not stored:
         return None
     inside = point["is_task_checkpoint"]  # the turn went on after it
-    return stored, agent_of(state).cutter().last(stored), inside
+    return stored, agent_of(state).get_cutter().find_last_leaf(stored), inside
 
 
 def _place_in_turn(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
     """Where a moment inside a turn is; None where the conversation had not begun."""
     data = live(state) or read_session(repo, objects, point["session_id"])["transcript"]
-    cutter = agent_of(state).cutter()
+    cutter = agent_of(state).get_cutter()
     name, after = point["id"].removesuffix(AFTER), point["id"].endswith(AFTER)
     if point["kind"] == "tool":
-        leaf = cutter.around_call(data, name)[after]
+        leaf = cutter.find_leaves_around(data, name)[after]
         if not leaf:
             raise Error(f"the transcript does not have the tool use '{name}'")
         return data, leaf, True
-    prompts = cutter.prompts(data)
+    prompts = cutter.list_prompts(data)
     prompt = asked.begun(prompts, point["session_prompt"], point["time"])
     if prompt is None:
         raise Error(f"the transcript does not have the prompt of turn '{name}'")
     later = prompts[prompts.index(prompt) + 1 :]
-    leaf = prompt[2] if not after else later[0][2] if later else cutter.last(data)
+    leaf = prompt[2] if not after else later[0][2] if later else cutter.find_last_leaf(data)
     return (data, leaf, False) if leaf else None
 
 
@@ -151,7 +151,7 @@ def _cut(
 ) -> tuple[bytes, list[str]]:
     stored, leaf, exact = place
     for data, redacted in ((live(state), False), (stored, True)):
-        kept, notes = agent.cutter().cut(data, leaf, old_id, new_id, redacted, exact)
+        kept, notes = agent.get_cutter().cut_conversation(data, leaf, old_id, new_id, redacted, exact)
         if kept:
             return kept, notes
     raise Error(f"the transcript of session '{old_id[:8]}' cannot be cut at this point")
@@ -170,7 +170,7 @@ def _path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -
     known = isinstance(live, str) and os.path.isdir(os.path.dirname(live))
     if same_id and known:
         return str(live)
-    name = agent.transcript_name(new_id, format_now())
+    name = agent.name_transcript(new_id, format_now())
     if known and os.sep not in name:
         return os.path.join(os.path.dirname(str(live)), name)
     return os.path.join(home_dir(agent, os.path.realpath(repo.worktree)), name)
@@ -178,7 +178,7 @@ def _path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -
 
 def home_dir(agent: Client, cwd: str) -> str:
     """The folder where a client looks for the conversations of cwd."""
-    return str(agent.session_dir(os.path.expanduser("~"), cwd))
+    return str(agent.locate_sessions(os.path.expanduser("~"), cwd))
 
 
 def _subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[str, Any]]:

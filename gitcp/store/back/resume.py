@@ -93,18 +93,18 @@ def restore(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:
     agent = find_client(session["agent"])
     if not agent.can_cut() or not session["transcript"]:
         if path := _find_conversation(repo, session["session_id"]):
-            command = agent.resume_command(session["session_id"])
+            command = agent.format_resume_command(session["session_id"])
             return {**outcome, "what": KEPT, "path": path, "command": command}
         return {**outcome, "notes": [f"the conversation of {session['agent']} cannot be put back"]}
-    outcome["command"] = agent.resume_command(session["session_id"])
-    cutter = agent.cutter()
-    leaf, own = cutter.last(session["transcript"]), session["session_id"]
-    data, notes = cutter.cut(session["transcript"], leaf, own, own, True)
+    outcome["command"] = agent.format_resume_command(session["session_id"])
+    cutter = agent.get_cutter()
+    leaf, own = cutter.find_last_leaf(session["transcript"]), session["session_id"]
+    data, notes = cutter.cut_conversation(session["transcript"], leaf, own, own, True)
     path = _local(repo, agent, session["session_id"], cwd)
     outcome |= {"path": path, "notes": notes}
     local = content(path)
     if local is not None and not force:
-        if cutter.cut(local, leaf, own, own, False)[0]:
+        if cutter.cut_conversation(local, leaf, own, own, False)[0]:
             return {**outcome, "what": KEPT, "notes": []}
         if not _older(cutter, local, data):
             return _beside(repo, agent, session, cwd, outcome)
@@ -115,22 +115,22 @@ def restore(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:
 def _beside(repo: Repo, agent: Client, session: Stored, cwd: str, outcome: Restored) -> Restored:
     """The outcome where a conversation comes beside one that went another way: under an id that
     it always gets, so that it comes once."""
-    own, cutter = session["session_id"], agent.cutter()
-    leaf = cutter.last(session["transcript"])
+    own, cutter = session["session_id"], agent.get_cutter()
+    leaf = cutter.find_last_leaf(session["transcript"])
     new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own} {leaf}"))
     path = _local(repo, agent, new_id, cwd)
-    outcome = {**outcome, "path": path, "command": agent.resume_command(new_id)}
+    outcome = {**outcome, "path": path, "command": agent.format_resume_command(new_id)}
     if os.path.exists(path):
         return {**outcome, "what": KEPT, "notes": []}
-    data = cutter.cut(session["transcript"], leaf, own, new_id, True)[0]
-    data += cutter.title(f"session {own[:8]} as it is stored", new_id)
+    data = cutter.cut_conversation(session["transcript"], leaf, own, new_id, True)[0]
+    data += cutter.format_title(f"session {own[:8]} as it is stored", new_id)
     return {**outcome, "what": BESIDE, "effects": [conversation.effect(repo, path, data)]}
 
 
 def _older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
     """Whether what is stored goes on from where the local one ends."""
-    end = cutter.last(local)
-    return not end or bool(cutter.cut(data, end, "", "", False)[0])
+    end = cutter.find_last_leaf(local)
+    return not end or bool(cutter.cut_conversation(data, end, "", "", False)[0])
 
 
 def _nothing(session: Stored) -> Restored:
@@ -154,7 +154,7 @@ def _local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
         return there[-1]
     if cwd == os.path.realpath(repo.worktree) and (known := _find_conversation(repo, session_id)):
         return known
-    return os.path.join(folder, agent.transcript_name(session_id, format_now()))
+    return os.path.join(folder, agent.name_transcript(session_id, format_now()))
 
 
 def _find_conversation(repo: Repo, session_id: str) -> str:

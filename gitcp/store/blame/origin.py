@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents import find_client, subagent_transcript
+from gitcp.agents import find_client, locate_subagent_transcript
 from gitcp.agents.reading import around_call, conversation
 from gitcp.core.blame import options as arguments
 from gitcp.errors import Error, InputError
@@ -127,7 +127,7 @@ def _resume(author: Author) -> str:
     """The command of the agent's own client that goes on with the conversation; '' for none."""
     if author["who"] != "session":
         return ""
-    return find_client(author["agent"]).resume_command(author["session_id"])
+    return find_client(author["agent"]).format_resume_command(author["session_id"])
 
 
 def _live(
@@ -164,7 +164,7 @@ def _task(objects: Objects, state: State, agent_id: str) -> tuple[str, bytes]:
 def _transcript(state: State, agent_id: str) -> bytes:
     try:
         about = state.get("agent_type") or "", state.get("transcript_path") or "", agent_id
-        path = subagent_transcript(*about) if agent_id else None
+        path = locate_subagent_transcript(*about) if agent_id else None
         return (files.read_bytes(path) if path else None) or b""
     except Error:  # an agent, or an id, that has none
         return b""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import adapter, list_names
+from gitcp.agents import get_client, list_names
 from gitcp.agents.install import json_text, own_files, settings
 from gitcp.core.upkeep.findings import WARNING, make_finding
 from gitcp.errors import InputError
@@ -44,7 +44,7 @@ def look(case: Case) -> Iterator[Finding]:
         yield make_finding("agent-hook", repo.common, why, remedy="gitcp enable")
     called = {str(one.get("agent_type")) for one in case.states}
     for name in [name for name in names if name in list_names()]:  # an adapter knows its own
-        client = adapter(name)
+        client = get_client(name)
         if client.FORM in own_files.FORMS:
             yield from _own_files(repo, client)
         else:
@@ -61,7 +61,7 @@ def look(case: Case) -> Iterator[Finding]:
 
 def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     """The files of a client that has no settings for hooks, in the first place that has any."""
-    name, paths = client.NAME, client.settings_paths(os.path.expanduser("~"), repo.worktree)
+    name, paths = client.NAME, client.list_settings_paths(os.path.expanduser("~"), repo.worktree)
     absent: list[str] = []
     for path in dict.fromkeys(paths.values()):
         wanted = own_files.files(client, path, None)
@@ -97,7 +97,7 @@ def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
 
 def _below(repo: Repo, client: Client) -> Iterator[Finding]:
     """A client that reads the settings of the directory it is started in, not those of the top."""
-    path = client.settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
+    path = client.list_settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
     if client.NAME.encode() not in (files.read_bytes(path) or b""):
         reason = f"{client.NAME} started in a subdirectory does not read the settings of the top"
         what = f"start it at the top, or 'gitcp enable --user --agent {client.NAME}'"
@@ -107,9 +107,9 @@ def _below(repo: Repo, client: Client) -> Iterator[Finding]:
 def _settings(repo: Repo, client: Client) -> dict[str, str]:
     """path -> text of the settings a client reads in this worktree, by its scopes."""
     home, main = os.path.expanduser("~"), os.path.dirname(repo.common)
-    paths: dict[str, str] = client.settings_paths(home, repo.worktree)
+    paths: dict[str, str] = client.list_settings_paths(home, repo.worktree)
     if "local" in paths and repo.worktree_id:
-        paths["local"] = client.settings_paths(home, main)["local"]
+        paths["local"] = client.list_settings_paths(home, main)["local"]
     return {path: decode_name(files.peek(path)) for path in paths.values()}
 
 

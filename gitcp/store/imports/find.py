@@ -66,10 +66,10 @@ def conversations(
     all.
     """
     known: dict[str, Conversation] = {}
-    for client in map(agents.adapter, clients or agents.list_names()):
+    for client in map(agents.get_client, clients or agents.list_names()):
         for place in places:
             fetch = getattr(client, "fetch", None)
-            for name in client.conversations(home, place):
+            for name in client.list_conversations(home, place):
                 path = fetch(name, folder) if fetch else name
                 if path not in known and (one := open_file(client, path, place, places, since)):
                     known[path] = one
@@ -85,7 +85,7 @@ def session(
     several."""
     places = roots(repo, former)
     if os.path.isfile(name):
-        client = agents.adapter(agent or edits.written_by(name))
+        client = agents.get_client(agent or edits.written_by(name))
         places += [edits.head(name)["cwd"] or places[0]]
         below = agents.list_files(name.removesuffix(".jsonl"), ".jsonl")
         opened = [open_file(client, path, places[0], places) for path in (name, *below)]
@@ -114,7 +114,7 @@ def open_file(
         about = edits.head(path)
     except OSError:
         return None
-    tells = getattr(client, "started_in", None)
+    tells = getattr(client, "read_directory", None)
     cwd = about["cwd"] or (tells(path) if tells else place)
     session, agent = about["session"], about["agent"]
     if about["parent"]:  # a subagent's own session

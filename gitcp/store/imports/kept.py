@@ -26,10 +26,10 @@ def count(repo: Repo, home: str) -> Kept:
     since 1970.  One file of a folder is opened: names of several directories may be the same."""
     places = find.roots(repo)
     kept: Kept = {}
-    for client in map(agents.adapter, agents.list_names()):
+    for client in map(agents.get_client, agents.list_names()):
         if not client.BY_PLACE:
             continue
-        paths = dict.fromkeys(p for place in places for p in client.conversations(home, place))
+        paths = dict.fromkeys(p for place in places for p in client.list_conversations(home, place))
         folders: dict[str, list[str]] = {}
         for path in paths:
             if not os.path.basename(path).startswith("agent-"):  # a subagent's
@@ -62,7 +62,7 @@ def describe(repo: Repo, home: str, clients: Kept) -> list[str]:
 def deletions(repo: Repo, home: str, clients: Kept) -> list[str]:
     """A line for each client of these that deletes conversations and was not told when."""
     lines = []
-    for client in map(agents.adapter, clients):
+    for client in map(agents.get_client, clients):
         key, days = client.DELETES
         if key and not _is_set(client, key, repo, home):
             lines.append(
@@ -73,7 +73,7 @@ def deletions(repo: Repo, home: str, clients: Kept) -> list[str]:
 
 
 def _is_set(client: Client, key: str, repo: Repo, home: str) -> bool:
-    for path in (*client.MANAGED, *client.settings_paths(home, repo.worktree).values()):
+    for path in (*client.MANAGED, *client.list_settings_paths(home, repo.worktree).values()):
         try:
             if key in json_text.parse(decode_name(files.peek(path)) or "{}", comments=True):
                 return True

@@ -165,7 +165,7 @@ def _in_environment(marker: Marker) -> bool:
     naming = {name for name, value in os.environ.items() if value == marker["session_id"]}
     if not naming:
         return False
-    return not naming.isdisjoint(late.agents.session_env(marker["agent_type"]))
+    return not naming.isdisjoint(late.agents.list_session_variables(marker["agent_type"]))
 
 
 def _is_gone(repo: Repo, path: str) -> bool:

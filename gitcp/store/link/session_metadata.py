@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from gitcp.agents import find_client, subagent_transcript
+from gitcp.agents import find_client, locate_subagent_transcript
 from gitcp.console import notice
 from gitcp.core.credit import entries
 from gitcp.core.transcript import tokens
@@ -208,7 +208,7 @@ def _with_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
     path, usages = state.get("transcript_path"), []
     for name in scan["subagents"] if path else ():
         try:
-            theirs = subagent_transcript(client.NAME, path or "", name)
+            theirs = locate_subagent_transcript(client.NAME, path or "", name)
             usages += [client.scan(transcript_copy.live(theirs))["usage"]] if theirs else []
         except (OSError, InputError):
             continue  # it is gone, or its name can be none

@@ -127,7 +127,7 @@ def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> li
 
 def _resume(agent: object, session_id: str) -> str:
     """The command of an agent's client that goes on with a session; '' for none."""
-    return find_client(str(agent)).resume_command(session_id)
+    return find_client(str(agent)).format_resume_command(session_id)
 
 
 def read_forge(repo: Repo) -> Links:

@@ -181,11 +181,11 @@ class External(Client):
                     if data and os.fsencode(old) in data:
                         files.replace_file(path, data.replace(os.fsencode(old), os.fsencode(new)))
 
-    def resume_command(self, session_id: str) -> str:
+    def format_resume_command(self, session_id: str) -> str:
         """What the person types to go on with a session."""
         if self._entires:
             return str(self._ask("format-resume-command", "--session-id", session_id)["command"])
-        return super().resume_command(session_id)
+        return super().format_resume_command(session_id)
 
     def _ask(self, *args: str, stdin: bytes = b"") -> dict[str, Any]:
         """The one object that a method answers with; {} for null."""

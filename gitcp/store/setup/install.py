@@ -43,7 +43,7 @@ _FOLDERS = "lock tmp open turn transcript heard installed corrupt kept claims co
 
 
 class Options:
-    """What enable is asked for.  agents: empty for all that are here; scope: as settings_paths has
+    """What enable is asked for.  agents: empty for all that are here; scope: as list_settings_paths() has
     it; worktree: only what clients look for in this worktree; destination: where checkpoints are
     sent, '' for as before; skills: agents are told when to ask, and how."""
 
@@ -254,7 +254,7 @@ def plan_clients(
     baked: tuple[str, str],
     force: bool,
 ) -> tuple[list[Write], list[str]]:
-    """What to write and to say so that these agents run our hooks; scope as settings_paths has it.
+    """What to write and to say so that these agents run our hooks; scope as in list_settings_paths().
 
     Settings that cannot be read are told, and keep no other agent back.
     """
@@ -265,8 +265,8 @@ def plan_clients(
         if name not in agents.list_names():
             writes += adapters.plan(repo, name, scope, baked, force)
             continue
-        adapter = agents.adapter(name)
-        at = main if scope == "local" and scope in adapter.settings_paths(home, "") else repo
+        adapter = agents.get_client(name)
+        at = main if scope == "local" and scope in adapter.list_settings_paths(home, "") else repo
         try:
             more = enabling.plan(adapter, scope, home, at.worktree, _ground(at, baked), force)
         except Error as e:
@@ -287,7 +287,8 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
     ground = _ground(repo, baked)
     home, top = os.path.expanduser("~"), repo.worktree
     plans = [
-        enabling.plan(agents.adapter(n), "local", home, top, ground, False) for n in sorted(names)
+        enabling.plan(agents.get_client(n), "local", home, top, ground, False)
+        for n in sorted(names)
     ]
     writes = [write for written, _ in plans for write in written]
     if any(entry["kind"] == ENTIRE_SWITCH for entry in record.entries):
@@ -320,7 +321,7 @@ def seat(repo: Repo) -> Repo:
 def plan_skills(
     repo: Repo, record: Manifest, scope: str, force: bool
 ) -> tuple[list[Write], list[str]]:
-    """What to write for the clients of a scope (settings_paths), and what to say.
+    """What to write for the clients of a scope, and what to say.
 
     A skill of that name that is not of gitcp stays, unless force.  record: what was written for the
     repository, or with the scope `user` for the person.

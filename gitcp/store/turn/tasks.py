@@ -7,7 +7,7 @@ new change makes none (doc/behaviour.md "Tasks", doc/formats.md "Commits of a st
 
 from __future__ import annotations
 
-from gitcp.agents import subagent_transcript
+from gitcp.agents import locate_subagent_transcript
 from gitcp.core import json
 from gitcp.core.credit import entries
 from gitcp.core.message import prompts
@@ -223,7 +223,7 @@ def _transcript(
         return None
     try:
         session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
-        path = path or subagent_transcript(agent, session, agent_id)
+        path = path or locate_subagent_transcript(agent, session, agent_id)
         about = (state["session_id"], path, redaction.Lazy(repo, state["session_id"]), None)
         stored = transcript.stored(repo, objects, *about, agent_id=agent_id, complete=True)
     except InputError:

@@ -45,7 +45,7 @@ def claude(*entries: tuple[str, str, str | None, object]) -> bytes:
 
 def cut(data: bytes, leaf: str, redacted: bool = False) -> tuple[list[str], list[str]]:
     """(the uuids that are kept, the notes)."""
-    found, notes = cut_claude.cut(data, leaf, OLD, NEW, redacted)
+    found, notes = cut_claude.cut_conversation(data, leaf, OLD, NEW, redacted)
     return [line["uuid"] for line in lines(found) if "uuid" in line], notes
 
 
@@ -115,12 +115,12 @@ def test_a_turn_is_whole_wherever_in_it_a_client_was_with_its_writing() -> None:
         second = next(n for n, row in enumerate(rows) if b"Second prompt" in row)
         end = max(n for n, row in enumerate(rows[:second]) if b"All done: first" in row)
         first = next(n for n, row in enumerate(rows) if any(mark in row for mark in CALLS))
-        whole = cutter.cut(data, cutter.last(b"".join(rows[: end + 1])), OLD, NEW, False)[0]
+        whole = cutter.cut_conversation(data, cutter.find_last_leaf(b"".join(rows[: end + 1])), OLD, NEW, False)[0]
         assert b"All done: first" in whole
         assert b"Second prompt" not in whole
         for n in range(first + 1, end + 1):
-            leaf = cutter.last(b"".join(rows[:n]))
-            assert cutter.cut(data, leaf, OLD, NEW, False)[0] == whole, (name, n)
+            leaf = cutter.find_last_leaf(b"".join(rows[:n]))
+            assert cutter.cut_conversation(data, leaf, OLD, NEW, False)[0] == whole, (name, n)
 
 
 def test_a_turn_ends_where_a_hook_or_the_person_speaks_and_not_with_a_skill() -> None:
@@ -148,17 +148,17 @@ def test_a_rollout_that_went_another_way_is_not_cut_and_one_without_its_reasonin
 
     thought = row(1, "reasoning", encrypted_content="x")
     start, said, end = row(0, "task_started"), row(2, "message"), row(3, "task_complete")
-    leaf = cut_codex.last(start + thought + said)
+    leaf = cut_codex.find_last_leaf(start + thought + said)
     for copy in (start + thought + said + end, start + said + end):
-        assert cut_codex.cut(copy, leaf, OLD, NEW, False)[0] == copy
+        assert cut_codex.cut_conversation(copy, leaf, OLD, NEW, False)[0] == copy
     other = start + thought + row(5, "message") + end
-    assert cut_codex.cut(other, leaf, OLD, NEW, False)[0] == b""
+    assert cut_codex.cut_conversation(other, leaf, OLD, NEW, False)[0] == b""
 
 
 def test_every_line_names_the_new_id_and_nothing_the_old_one() -> None:
     data = transcript("claude-code/tui")
     old = lines(data)[0]["sessionId"]
-    found, _ = cut_claude.cut(data, cut_claude.last(data), old, NEW, False)
+    found, _ = cut_claude.cut_conversation(data, cut_claude.find_last_leaf(data), old, NEW, False)
     assert {line["sessionId"] for line in lines(found) if "sessionId" in line} == {NEW}
     assert old.encode() not in found.replace(b"/projects/", b"")
 
@@ -171,12 +171,12 @@ def test_a_redacted_copy_loses_its_signed_thinking_and_says_so() -> None:
         ("user", "c1", "b2", "two"),
         ("assistant", "d1", "c1", [{"type": "redacted_thinking"}, {"type": "text", "text": "b"}]),
     )
-    found, notes = cut_claude.cut(data, "d1", OLD, NEW, True)
+    found, notes = cut_claude.cut_conversation(data, "d1", OLD, NEW, True)
     assert b"thinking" not in found
     assert notes == ["2 thinking blocks are left out: redaction broke their signature"]
     parents = {line["uuid"]: line["parentUuid"] for line in lines(found)}
     assert parents == {"a1": None, "b2": "a1", "c1": "b2", "d1": "c1"}
-    assert cut_claude.cut(data, "d1", OLD, NEW, False)[1] == []
+    assert cut_claude.cut_conversation(data, "d1", OLD, NEW, False)[1] == []
 
 
 def test_lines_that_name_no_parent_follow_on_each_other() -> None:
@@ -187,14 +187,14 @@ def test_lines_that_name_no_parent_follow_on_each_other() -> None:
 
 def test_a_leaf_that_is_not_there_cuts_nothing() -> None:
     for cutter in (cut_claude, cut_codex, cut_gemini):
-        assert cutter.cut(b"", "x" if cutter is not cut_codex else "3 x", OLD, NEW, False)[0] == b""
+        assert cutter.cut_conversation(b"", "x" if cutter is not cut_codex else "3 x", OLD, NEW, False)[0] == b""
 
 
 def test_a_rollout_of_codex_ends_with_its_turn_and_has_the_new_id() -> None:
     data = transcript("codex/resume")
     old = lines(data)[0]["payload"]["id"]
-    leaf = cut_codex.last(b"\n".join(data.splitlines()[:28]))
-    found, notes = cut_codex.cut(data, leaf, old, NEW, False)
+    leaf = cut_codex.find_last_leaf(b"\n".join(data.splitlines()[:28]))
+    found, notes = cut_codex.cut_conversation(data, leaf, old, NEW, False)
     assert lines(found)[-1]["payload"]["type"] == "task_complete"
     assert lines(found)[-1]["ordinal"] == 30
     assert lines(found)[0]["payload"]["id"] == NEW
@@ -207,14 +207,16 @@ def test_reasoning_that_redaction_broke_is_left_out_of_a_rollout() -> None:
     item = {"type": "reasoning", "encrypted_content": "REDACTED"}
     line = json.dumps({"type": "response_item", "ordinal": 1, "payload": item}).encode()
     data = line + b"\n" + b'{"ordinal":2}\n'
-    found, notes = cut_codex.cut(data, cut_codex.last(data), OLD, NEW, True)
+    found, notes = cut_codex.cut_conversation(data, cut_codex.find_last_leaf(data), OLD, NEW, True)
     assert lines(found) == [{"ordinal": 2}]
     assert notes == ["1 items of reasoning are left out: redaction broke their encryption"]
 
 
 def test_a_conversation_of_gemini_ends_where_the_person_speaks_next() -> None:
     data = transcript("gemini-cli/resume")
-    found, _ = cut_gemini.cut(data, "c7a2bd07-bd77-46eb-ac93-cfe2e90dd08b", OLD, NEW, False)
+    found, _ = cut_gemini.cut_conversation(
+        data, "c7a2bd07-bd77-46eb-ac93-cfe2e90dd08b", OLD, NEW, False
+    )
     assert lines(found)[0]["sessionId"] == NEW
     said = [text for role, text in conversation.entries(found) if role == "User"]
     assert [text for text in said if "Second prompt" in text] == []
@@ -228,6 +230,6 @@ def test_an_older_document_of_gemini_is_cut_at_its_message() -> None:
         {"id": "3", "type": "user", "content": "two"},
     ]
     data = json.dumps({"sessionId": OLD, "messages": messages, "kept": True}).encode()
-    found, _ = cut_gemini.cut(data, "2", OLD, NEW, False)
+    found, _ = cut_gemini.cut_conversation(data, "2", OLD, NEW, False)
     assert json.loads(found) == {"sessionId": NEW, "messages": messages[:2], "kept": True}
-    assert cut_gemini.last(data) == "3"
+    assert cut_gemini.find_last_leaf(data) == "3"

@@ -26,7 +26,7 @@ def sketch(data: bytes) -> list[str]:
 
 
 def exactly(cutter: ModuleType, data: bytes, leaf: str) -> list[str]:
-    return sketch(cutter.cut(data, leaf, OLD, NEW, False, True)[0])
+    return sketch(cutter.cut_conversation(data, leaf, OLD, NEW, False, True)[0])
 
 
 def calls(data: bytes) -> list[str]:
@@ -45,10 +45,10 @@ def test_before_a_prompt_is_all_that_came_before_it_and_nothing_before_the_first
     cutter: ModuleType, name: str, first: str, again: str
 ) -> None:
     data = transcript(name)
-    prompts = cutter.prompts(data)
+    prompts = cutter.list_prompts(data)
     assert prompts[0][2] == ""
     second = next(one for one in prompts if one[0] == again)
-    kept = sketch(cutter.cut(data, second[2], OLD, NEW, False)[0])
+    kept = sketch(cutter.cut_conversation(data, second[2], OLD, NEW, False)[0])
     assert kept[-1] == first
     assert again not in kept
 
@@ -58,7 +58,7 @@ def test_around_one_of_several_calls_made_at_once_only_the_earlier_ones_stay() -
     one, two, three = calls(data)[:3]
     begin = ["Go parallel"]
     said = [*begin, "Three writes at once."]
-    around = cut_claude.around_call
+    around = cut_claude.find_leaves_around
     assert exactly(cut_claude, data, around(data, one)[0]) == begin
     assert exactly(cut_claude, data, around(data, one)[1]) == [*said, one[-4:], one[-4:]]
     assert exactly(cut_claude, data, around(data, two)[0]) == [*said, one[-4:], one[-4:]]
@@ -72,11 +72,11 @@ def test_around_a_call_of_codex_its_output_and_what_led_to_it_stay_or_go() -> No
     one, two = calls(data)[:2]
     begin = ["Create hello.py and edit README"]
     whole = [*begin, "I will create hello.py.", one[-4:], one[-4:]]
-    around = cut_codex.around_call
+    around = cut_codex.find_leaves_around
     assert exactly(cut_codex, data, around(data, one)[0]) == begin
     assert exactly(cut_codex, data, around(data, one)[1]) == whole
     assert exactly(cut_codex, data, around(data, two)[0]) == whole
-    found = cut_codex.cut(data, around(data, one)[1], OLD, NEW, False, True)[0]
+    found = cut_codex.cut_conversation(data, around(data, one)[1], OLD, NEW, False, True)[0]
     assert lines(found)[-1]["ordinal"] > 0
 
 
@@ -90,15 +90,16 @@ def test_outputs_that_come_late_are_kept_with_their_calls() -> None:
     data += line(4, type="function_call", call_id="b")
     data += line(5, type="function_call_output", call_id="b")
     data += line(6, type="function_call_output", call_id="a")
-    before, after = cut_codex.around_call(data, "b")
+    before, after = cut_codex.find_leaves_around(data, "b")
 
     def ordinals(leaf: str) -> list[int]:
         return [
-            one["ordinal"] for one in lines(cut_codex.cut(data, leaf, OLD, NEW, False, True)[0])
+            one["ordinal"]
+            for one in lines(cut_codex.cut_conversation(data, leaf, OLD, NEW, False, True)[0])
         ]
 
     assert (ordinals(before), ordinals(after)) == ([1, 2, 3, 6], [1, 2, 3, 4, 5, 6])
-    assert ordinals(cut_codex.around_call(data, "a")[0]) == [1]
+    assert ordinals(cut_codex.find_leaves_around(data, "a")[0]) == [1]
 
 
 def test_a_call_of_gemini_is_known_by_what_it_was_told_in_hook_and_transcript() -> None:
@@ -107,27 +108,34 @@ def test_a_call_of_gemini_is_known_by_what_it_was_told_in_hook_and_transcript() 
     data = transcript("gemini-cli/basic")
     events = (DATA / "recordings/gemini-cli/basic/events.jsonl").read_text().splitlines()
     payloads = [event["payload"] for event in map(json.loads, events)]
-    named = [gemini_cli.call_id(one) for one in payloads if one["hook_event_name"] == "BeforeTool"]
-    ended = [gemini_cli.call_id(one) for one in payloads if one["hook_event_name"] == "AfterTool"]
+    named = [
+        gemini_cli.make_call_id(one) for one in payloads if one["hook_event_name"] == "BeforeTool"
+    ]
+    ended = [
+        gemini_cli.make_call_id(one) for one in payloads if one["hook_event_name"] == "AfterTool"
+    ]
     assert named == ended and len(set(named)) == 6
     for number in range(4):
-        before, after = cut_gemini.around_call(data, named[number])
+        before, after = cut_gemini.find_leaves_around(data, named[number])
         assert len(cut_calls(data, before)) == number
         assert len(cut_calls(data, after)) == number + 1
     twice = data + data.replace(b'"id": "', b'"id": "again-')
-    assert cut_gemini.around_call(twice, named[0])[0] == cut_gemini.around_call(data, named[0])[0]
-    assert cut_gemini.around_call(twice, named[0])[1].startswith("again-")
+    assert (
+        cut_gemini.find_leaves_around(twice, named[0])[0]
+        == cut_gemini.find_leaves_around(data, named[0])[0]
+    )
+    assert cut_gemini.find_leaves_around(twice, named[0])[1].startswith("again-")
 
 
 def cut_calls(data: bytes, leaf: str) -> list[str]:
-    return calls(cut_gemini.cut(data, leaf, OLD, NEW, False, True)[0])
+    return calls(cut_gemini.cut_conversation(data, leaf, OLD, NEW, False, True)[0])
 
 
 @pytest.mark.parametrize("cutter", [cut_claude, cut_codex, cut_gemini])
 def test_a_call_that_is_not_there_has_nothing_around_it(cutter: ModuleType) -> None:
     data = transcript("claude-code/parallel") + transcript("codex/basic")
-    assert cutter.around_call(data, "toolu_unknown") == ("", "")
-    assert cutter.around_call(data, "") == ("", "")
+    assert cutter.find_leaves_around(data, "toolu_unknown") == ("", "")
+    assert cutter.find_leaves_around(data, "") == ("", "")
 
 
 def test_a_prompt_is_none_of_what_the_client_said_in_the_persons_place() -> None:
@@ -138,7 +146,7 @@ def test_a_prompt_is_none_of_what_the_client_said_in_the_persons_place() -> None
         ("user", "d1", "c1", "<task-notification>\ndone"),
         ("user", "e1", "d1", "<system-reminder>x</system-reminder>two"),
     )
-    assert [one[0] for one in cut_claude.prompts(data)] == ["one", "two"]
+    assert [one[0] for one in cut_claude.list_prompts(data)] == ["one", "two"]
 
 
 NOON = 1_795_219_200

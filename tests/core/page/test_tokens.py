@@ -66,7 +66,7 @@ def test_the_turns_of_one_document_have_the_tokens_that_their_messages_tell() ->
 def test_the_turns_of_every_client_are_there_and_cost_what_the_whole_costs(
     agent: str, scenario: str
 ) -> None:
-    data, scan = recording.transcript(agent, scenario), agents.adapter(agent).scan
+    data, scan = recording.transcript(agent, scenario), agents.get_client(agent).scan
     gathered = turns.gather_turns(data)
     turns.add_tokens(data, gathered, scan)
     assert [t["prompt"] for t in gathered if t["prompt"]] == scan(data)["prompts"]

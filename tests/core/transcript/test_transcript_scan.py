@@ -22,7 +22,7 @@ def read(agent: str, scenario: str) -> tuple[Any, bytes]:
     """The scan of an agent, and a transcript of one of its recordings."""
     if (agent, scenario) not in recording.SPOKEN:
         scenario = "basic-resume"
-    return agents.adapter(agent).scan, recording.transcript(agent, scenario)
+    return agents.get_client(agent).scan, recording.transcript(agent, scenario)
 
 
 @pytest.mark.parametrize(("agent", "scenario"), recording.SPOKEN)
@@ -59,7 +59,7 @@ def test_a_cursor_makes_the_next_scan_tell_only_what_is_new(agent: str) -> None:
 @pytest.mark.parametrize("agent", agents.list_names())
 @pytest.mark.parametrize("data", [b"", b"\n\n", b'{"type":"us', b"\xff\xfe\n", b"[]\n", b"null"])
 def test_what_is_no_transcript_says_nothing(agent: str, data: bytes) -> None:
-    found = agents.adapter(agent).scan(data)
+    found = agents.get_client(agent).scan(data)
     assert (found["prompts"], found["written"], found["usage"]) == ([], [], None)
 
 

@@ -17,7 +17,7 @@ written = facts.make_path_reader("where")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data; see Scan."""
-    return facts.scan(data, facts_of, lambda name, arguments: written(arguments), previous)
+    return facts.scan(data, list_facts, lambda name, arguments: written(arguments), previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -25,7 +25,7 @@ def is_its(first: dict[str, Any]) -> bool:
     return "who" in first and "says" in first
 
 
-def facts_of(entry: dict[str, Any]) -> Iterator[Fact]:
+def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """What a line says."""
     yield "prompt" if entry.get("who") == "person" else "reply", str(entry.get("says") or "")
     if "puts" in entry:

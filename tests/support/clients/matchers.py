@@ -46,8 +46,8 @@ class Installed:
     """The command lines that what `enable` wrote makes a client run."""
 
     def __init__(self, agent: str, top: Path, home: Path) -> None:
-        self._client = agents.adapter(agent)
-        paths = self._client.settings_paths(str(home), str(top))
+        self._client = agents.get_client(agent)
+        paths = self._client.list_settings_paths(str(home), str(top))
         self._paths = [Path(path) for path in paths.values()]
 
     def __call__(self, event: str, tool: str | None) -> list[str]:
