@@ -133,12 +133,12 @@ def parse_payload(data: bytes) -> Record:
 
 def tell(event: Record, message: str, context: str = "") -> None:
     """Tell the person, through the agent's client where it shows messages; and the agent."""
-    print(replies.tell(_find_way(event), message, context), end="")
+    print(replies.format_message(_find_way(event), message, context), end="")
 
 
 def refuse(event: Record, message: str) -> tuple[str, int]:
     """Refuse in the way of the agent's client: (what standard error is to say, the status)."""
-    out, err, status = replies.refuse(_find_way(event), event["event"], message)
+    out, err, status = replies.format_refusal(_find_way(event), event["event"], message)
     print(out, end="")
     return err, status
 

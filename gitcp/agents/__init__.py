@@ -1,9 +1,10 @@
 """The agents gitcp knows: each client is a folder beside this file, and nothing else names it.
 
-`__init__.py` of the folder says in data what is the client's own, and in functions what data cannot
-say; whatever it leaves out, Client has.  `transcript.py`, where they are known, reads its
-transcripts: scan, and for gitcp.agents.reading is_its, list_facts, list_written.  `cut.py`, where there is
-one, cuts its conversations: find_last_leaf, list_prompts, find_leaves_around, cut_conversation, format_title.
+`__init__.py` of the folder has the client's own names as data, and what data cannot say as
+functions; Client has the rest.  `transcript.py` reads its transcripts, where their form is known:
+scan, and for gitcp.agents.reading is_its, list_facts, list_written.  `cut.py` cuts its
+conversations, where that can be done: find_last_leaf, list_prompts, find_leaves_around,
+cut_conversation, format_title.
 """
 
 from __future__ import annotations
@@ -94,15 +95,15 @@ class Client:
             name, fields = self.adapt(name, fields)
         ours = self.EVENTS.get(name)
         if ours is None or (ours == "turn-start" and fields.get("agent_id") is not None):
-            return payload.unknown(self.NAME)
-        record = payload.event(self.NAME, ours, fields)
+            return payload.make_unknown(self.NAME)
+        record = payload.read_event(self.NAME, ours, fields)
         if ours in ("tool-start", "tool-end"):
             fields.setdefault("tool_use_id", self.make_call_id(fields))
-            tool = record["tool"] = payload.tool(fields, self.KINDS, self.PATHS, record["cwd"])
+            tool = record["tool"] = payload.read_tool(fields, self.KINDS, self.PATHS, record["cwd"])
             payload.take_response(tool, fields.get("tool_response"))
             failed = name.endswith("Failure") or bool(fields.get("tool_error"))
             tool["failed"] = tool["failed"] or failed
-            record["event"] = payload.refined(ours, tool)
+            record["event"] = payload.refine_event(ours, tool)
         return record
 
     def get_hook_seconds(self, name: str, host: str) -> int:

@@ -269,15 +269,19 @@ def test_a_refusal_is_in_the_words_each_client_understands() -> None:
     assert {agents.get_client(name).ANSWERS for name in others} == {"text", "plain"}
     answers |= dict.fromkeys(others)
     for name, answer in answers.items():
-        out, err, status = replies.refuse(agents.get_client(name).ANSWERS, "tool-start", why)
+        out, err, status = replies.format_refusal(
+            agents.get_client(name).ANSWERS, "tool-start", why
+        )
         assert (err, status) == (why + "\n", 0 if name == "cline" else 2)
         assert (json.loads(out) if out else None) == answer
-    assert replies.refuse("permission", "turn-start", why) == ("", why + "\n", 2)
+    assert replies.format_refusal("permission", "turn-start", why) == ("", why + "\n", 2)
 
 
 def test_a_message_reaches_the_person_only_through_clients_that_show_one() -> None:
     shown = {
-        name for name in agents.list_names() if replies.tell(agents.get_client(name).ANSWERS, "hi")
+        name
+        for name in agents.list_names()
+        if replies.format_message(agents.get_client(name).ANSWERS, "hi")
     }
     assert shown == {"aider", "claude-code", "codex", "gemini-cli", "qwen-code"}
 

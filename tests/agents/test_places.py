@@ -56,7 +56,9 @@ def test_the_table_of_places_is_what_is_looked_up_in_a_made_home(
         monkeypatch.setenv(client.HOME_ENV, f"{home}/moved")
         _, _, below = settings.partition("/")
         assert client.list_settings_paths(home, "/w")["user"] == f"{home}/moved/{below}"
-        assert not transcripts or client.locate_sessions(home, "/w/app").startswith(f"{home}/moved/")
+        assert not transcripts or client.locate_sessions(home, "/w/app").startswith(
+            f"{home}/moved/"
+        )
         assert f"{home}/." not in "".join(client.list_conversations(home, "/w/app"))
 
 
@@ -117,7 +119,8 @@ def test_a_session_is_resumed_by_the_clients_own_command(name: str, command: str
 
 def test_the_settings_of_one_clone_alone_are_where_clients_read_any() -> None:
     paths = {
-        name: agents.get_client(name).list_settings_paths("/h", "/r") for name in agents.list_names()
+        name: agents.get_client(name).list_settings_paths("/h", "/r")
+        for name in agents.list_names()
     }
     assert {name: found["local"] for name, found in paths.items() if "local" in found} == {
         "auggie": "/r/.augment/settings.local.json",

@@ -17,8 +17,8 @@ from tests.support.installed import write
 
 HOOKS = (("Stop", None, None), ("PreToolUse", "Write|Bash", 60))
 OWN_HOOKS = (("Stop", None, None), ("SessionEnd", "x|y", 10))
-SHARED = settings.shared_command("claude-code")
-OWN = settings.own_command("/a b/python", "/it's/gitcp/entry.py", "claude-code")
+SHARED = settings.make_shared_command("claude-code")
+OWN = settings.make_own_command("/a b/python", "/it's/gitcp/entry.py", "claude-code")
 MINE = '{"Stop": [{"hooks": [{"command": "mine"}]}]}'
 TEXTS = {
     "nothing": "{}\n",
@@ -42,7 +42,7 @@ def ours(command: str) -> bool:
 
 def test_an_entry_is_nested_as_its_client_reads_it() -> None:
     entries = {
-        form: dict(settings.additions(HOOKS, lambda event: f"gitcp-hook a {event}", form))
+        form: dict(settings.build_entries(HOOKS, lambda event: f"gitcp-hook a {event}", form))
         for form in ("nested", "cursor", "copilot")
     }
     timed = {"type": "command", "command": "gitcp-hook a PreToolUse", "timeout": 60}
@@ -75,13 +75,13 @@ def test_an_entry_is_nested_as_its_client_reads_it() -> None:
 def test_what_is_ours_goes_with_what_is_empty_without_it(
     found: dict[str, Any], path: tuple[str | int, ...] | None
 ) -> None:
-    assert settings.surplus(found, ours) == path
+    assert settings.find_surplus(found, ours) == path
 
 
 def test_the_commands_that_are_installed_are_listed() -> None:
     stop = [{"matcher": "", "hooks": [{"command": "say done"}]}, {"bash": "gitcp-hook a Stop"}]
     odd = ["text", {"hooks": 3}, {"hooks": [7, {"command": None}]}]
-    assert settings.commands({"hooks": {"Stop": stop, "Odd": odd}}) == [
+    assert settings.list_commands({"hooks": {"Stop": stop, "Odd": odd}}) == [
         ("Stop", "say done"),
         ("Stop", "gitcp-hook a Stop"),
     ]
@@ -90,7 +90,7 @@ def test_the_commands_that_are_installed_are_listed() -> None:
 @pytest.mark.parametrize("hooks", [[], "x", {"Stop": {}}])
 def test_settings_that_are_not_understood_are_not_touched(hooks: object) -> None:
     with pytest.raises(InputError, match="'hooks'"):
-        settings.surplus({"hooks": hooks}, ours)
+        settings.find_surplus({"hooks": hooks}, ours)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_settings_that_are_not_understood_are_not_touched(hooks: object) -> None
 def test_a_value_goes_into_a_text_and_out_again_and_all_else_stays(
     text: str, path: tuple[str, ...], after: str
 ) -> None:
-    there = json_text.add(text, path, 1)
+    there = json_text.add_value(text, path, 1)
     assert there == after
     found: Any = json_text.parse(text, comments=True)
     new: tuple[str | int, ...] = path
@@ -126,7 +126,7 @@ def test_a_value_goes_into_a_text_and_out_again_and_all_else_stays(
         found = found[key]
     else:
         new = (*path, len(found))
-    assert json_text.cut(there, new) == text
+    assert json_text.cut_value(there, new) == text
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_value_goes_into_a_text_and_out_again_and_all_else_stays(
 def test_an_item_goes_with_its_comma_and_comments_stay(
     text: str, path: tuple[str | int, ...], after: str
 ) -> None:
-    assert json_text.cut(text, path) == after
+    assert json_text.cut_value(text, path) == after
     json.dumps(json_text.parse(after, comments=True))
 
 
@@ -155,7 +155,7 @@ def test_hooks_go_in_once_and_out_again_and_every_other_byte_stays(
     there = settings.install(text, "claude-code", OWN_HOOKS, command, form)
     assert settings.install(there, "claude-code", OWN_HOOKS, command, form) == there
     assert there.count(" claude-code SessionEnd") == 1
-    back = settings.remove(there, settings.ours("claude-code"), form)
+    back = settings.remove(there, settings.make_matcher("claude-code"), form)
     assert back == text
 
 
@@ -174,15 +174,15 @@ def test_another_installation_takes_the_place_of_the_old_one() -> None:
 
 
 def test_the_hooks_of_another_agent_stay() -> None:
-    codex = settings.install(None, "codex", OWN_HOOKS, settings.shared_command("codex"))
+    codex = settings.install(None, "codex", OWN_HOOKS, settings.make_shared_command("codex"))
     both = settings.install(codex, "claude-code", OWN_HOOKS, SHARED)
-    assert settings.remove(both, settings.ours("claude-code")) == codex
+    assert settings.remove(both, settings.make_matcher("claude-code")) == codex
 
 
 def test_a_command_is_quoted_for_the_shell() -> None:
     want = " '/a b/python' '/it'\"'\"'s/gitcp/entry.py' claude-code Stop"
-    assert OWN("Stop").endswith(want) and settings.ours("claude-code")(OWN("Stop"))
-    assert settings.programs(OWN("Stop")) == ["/a b/python", "/it's/gitcp/entry.py"]
+    assert OWN("Stop").endswith(want) and settings.make_matcher("claude-code")(OWN("Stop"))
+    assert settings.parse_programs(OWN("Stop")) == ["/a b/python", "/it's/gitcp/entry.py"]
 
 
 @pytest.mark.parametrize("shell", ["sh", "dash", "bash", "zsh", "fish"])
@@ -192,7 +192,7 @@ def test_a_command_runs_in_whatever_shell_a_client_starts(shell: str, tmp_path: 
     python, entry = tmp_path / "it's a/python", tmp_path / "gitcp/entry.py"
     write(python, '#!/bin/sh\necho "$@"; cat\nexit 2\n')
     write(entry, "")
-    command = settings.own_command(str(python), str(entry), "codex", "lost 'it'\n")
+    command = settings.make_own_command(str(python), str(entry), "codex", "lost 'it'\n")
     argv = [shell, "-c", command("SessionStart")]
     done = subprocess.run(argv, input="given", capture_output=True, text=True)
     said = f"-I -S {entry} codex SessionStart\ngiven"
@@ -213,7 +213,7 @@ def test_a_command_runs_in_whatever_shell_a_client_starts(shell: str, tmp_path: 
     ],
 )
 def test_the_original_programs_commands_are_known(command: str, yes: bool) -> None:
-    assert settings.is_entires(command) is yes
+    assert settings.is_entires_command(command) is yes
 
 
 @pytest.mark.parametrize(

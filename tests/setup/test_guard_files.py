@@ -100,7 +100,7 @@ def test_an_agent_s_entry_of_an_installation_that_is_gone_uses_the_one_on_path(
     write(other / "gitcp-hook", '#!/bin/sh\necho "$@"\nexit 2\n')
     for event in ("SessionStart", "PreToolUse"):
         command = settings_command(world, event)
-        program = settings.programs(command)[gone == "entry"]
+        program = settings.parse_programs(command)[gone == "entry"]
         moved = command.replace(program, "/gone" + program)
         assert moved != command
         called = call(moved, str(other))

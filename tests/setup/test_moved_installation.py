@@ -118,7 +118,7 @@ def test_a_plugin_whose_python_cannot_run_tells_the_one_on_path(tmp_path: Path, 
     python, plugin = tmp_path / "python", tmp_path / "plugin.mjs"
     write(python, BROKEN[what])
     baked = (str(python), str(TOP / "gitcp/entry.py"))
-    (text,) = own_files.files(agents.get_client("opencode"), str(plugin), baked).values()
+    (text,) = own_files.build_files(agents.get_client("opencode"), str(plugin), baked).values()
     plugin.write_bytes(text)
     write(tmp_path / "bin/gitcp-hook", f'#!/bin/sh\necho "$@" >{tmp_path}/args\ncat\nexit 2\n')
     tell = f"""import {{ Gitcp }} from {json.dumps(str(plugin))}

@@ -36,12 +36,14 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
     if ours is None:
-        return payload.unknown(NAME)
-    record = payload.event(NAME, ours, fields)
+        return payload.make_unknown(NAME)
+    record = payload.read_event(NAME, ours, fields)
     if ours in ("tool-start", "tool-end"):
-        kinds = {payload.text(fields, "tool_name"): payload.text(fields, "kind") or "other"}
-        tool = record["tool"] = payload.tool(fields, kinds)
+        kinds = {payload.get_text(fields, "tool_name"): payload.get_text(fields, "kind") or "other"}
+        tool = record["tool"] = payload.read_tool(fields, kinds)
         paths = fields.get("input_paths") if tool["kind"] == "write" else ()
-        tool["input_paths"] = [payload.path(path, record["cwd"], "path") for path in paths or ()]
+        tool["input_paths"] = [
+            payload.resolve_path(path, record["cwd"], "path") for path in paths or ()
+        ]
         payload.take_response(tool, fields.get("tool_response"))
     return record

@@ -39,11 +39,11 @@ HOOKS = tuple((name, None, None) for name in EVENTS)
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The hook, and its payload in Claude Code's words.  A turn begins before its first call of the
     model, and ends where nothing runs any more."""
-    roots, call = fields.get("workspacePaths"), payload.mapping(fields, "toolCall")
+    roots, call = fields.get("workspacePaths"), payload.get_object(fields, "toolCall")
     later = name == "PreInvocation" and fields.get("invocationNum") != 0
     busy = name == "Stop" and fields.get("fullyIdle") is False
     nameless = name == "PostToolUse" and not call
-    arguments = {key: _unquote(value) for key, value in payload.mapping(call, "args").items()}
+    arguments = {key: _unquote(value) for key, value in payload.get_object(call, "args").items()}
     return "" if later or busy or nameless else name, {
         "session_id": fields.get("conversationId"),
         "cwd": roots[0] if isinstance(roots, list) and roots else None,

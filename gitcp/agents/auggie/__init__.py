@@ -45,8 +45,8 @@ HOOKS = claudes.list_hooks(KINDS, EVENTS)
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The hook, and its payload with the directory, and with the file that a call says it changed
     where its input names none."""
-    roots, changed = fields.get("workspace_roots"), payload.objects(fields, "file_changes")
-    arguments = payload.mapping(fields, "tool_input")
+    roots, changed = fields.get("workspace_roots"), payload.get_objects(fields, "file_changes")
+    arguments = payload.get_object(fields, "tool_input")
     if len(changed) == 1:
         arguments = {"path": changed[0].get("path"), **arguments}
     place = {"cwd": roots[0]} if isinstance(roots, list) and roots else {}

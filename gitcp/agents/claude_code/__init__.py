@@ -68,10 +68,10 @@ EVENTS = {
 }
 # A hook costs a process: none for tools that are known to write nothing.  The client takes a
 # matcher with other signs than letters and `|` for a regular expression.
-_START = payload.all_but(KINDS, "read", "todo")
+_START = payload.build_matcher(KINDS, "read", "todo")
 _TOOLS = {
     "PreToolUse": _START,
-    "PostToolUse": payload.all_but(KINDS, "read"),
+    "PostToolUse": payload.build_matcher(KINDS, "read"),
     "PostToolUseFailure": _START,
 }
 _SECONDS = {"SessionEnd": 10}  # ended after 1.5 s otherwise
@@ -93,11 +93,11 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours = EVENTS.get(name)
     if ours is None or (ours == "turn-start" and fields.get("agent_id") is not None):
-        return payload.unknown(NAME)
-    record = payload.event(NAME, ours, fields)
+        return payload.make_unknown(NAME)
+    record = payload.read_event(NAME, ours, fields)
     if name == "PostToolBatch":
         record["tools"] = [
-            _read_tool(c, record["cwd"]) for c in payload.objects(fields, "tool_calls")
+            _read_tool(c, record["cwd"]) for c in payload.get_objects(fields, "tool_calls")
         ]
     elif ours in ("tool-start", "tool-end"):
         tool = record["tool"] = _read_tool(fields, record["cwd"])
@@ -109,15 +109,15 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
 
 
 def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
-    tool = payload.tool(fields, KINDS, ("file_path", "notebook_path"), cwd)
+    tool = payload.read_tool(fields, KINDS, ("file_path", "notebook_path"), cwd)
     response = fields.get("tool_response")
     if isinstance(response, dict):
         if tool["kind"] == "task" and response.get("agentId"):
             tool["agent_id"] = ids.check_component(response["agentId"], "agentId")
         if response.get("backgroundTaskId"):  # also of a call the person sent there
             tool["background"] = True
-            tool["background_id"] = payload.text(response, "backgroundTaskId")
-        payload.say_output(tool, response.get("stdout"), response.get("stderr"))
+            tool["background_id"] = payload.get_text(response, "backgroundTaskId")
+        payload.add_output(tool, response.get("stdout"), response.get("stderr"))
     tool["failed"] = isinstance(response, str) and response.startswith(_FAILED)
     return tool
 
@@ -125,7 +125,7 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
 def _refine_event(ours: str, tool: Tool, response: object) -> str:
     """A subagent left running in the background has not ended: SubagentStop will say so."""
     running = isinstance(response, dict) and response.get("isAsync") is True
-    return ours if tool["kind"] == "task" and running else payload.refined(ours, tool)
+    return ours if tool["kind"] == "task" and running else payload.refine_event(ours, tool)
 
 
 def locate_sessions(home: str, cwd: str) -> str:

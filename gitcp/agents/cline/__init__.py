@@ -60,22 +60,24 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours, parent = EVENTS.get(name), fields.get("parent_agent_id")
     if ours is None or (parent is not None and ours in ("turn-start", "turn-end")):
-        return payload.unknown(NAME)
-    session = payload.mapping(fields, "sessionContext").get("rootSessionId") or fields.get("taskId")
+        return payload.make_unknown(NAME)
+    session = payload.get_object(fields, "sessionContext").get("rootSessionId") or fields.get(
+        "taskId"
+    )
     roots = fields.get("workspaceRoots")
     common = {
         "session_id": session,
         "cwd": roots[0] if isinstance(roots, list) and roots else None,
         "agent_id": fields.get("agent_id") if parent is not None else None,
         "turn_id": fields.get("timestamp") if isinstance(fields.get("timestamp"), str) else None,
-        "last_assistant_message": payload.mapping(fields, "turn").get("outputText"),
+        "last_assistant_message": payload.get_object(fields, "turn").get("outputText"),
     }
     if ours == "turn-start":
-        prompt = payload.mapping(fields, "userPromptSubmit").get("prompt")
-        common["prompt"] = prompt or payload.mapping(fields, "taskStart").get("task")
+        prompt = payload.get_object(fields, "userPromptSubmit").get("prompt")
+        common["prompt"] = prompt or payload.get_object(fields, "taskStart").get("task")
     else:
         common.pop("turn_id")
-    record = payload.event(NAME, ours, common)
+    record = payload.read_event(NAME, ours, common)
     folder = os.path.join(os.path.expanduser("~"), TRANSCRIPTS, record["session_id"])
     record["transcript_path"] = os.path.join(folder, record["session_id"] + ".messages.json")
     if ours == "turn-start" and not record["prompt"]:
@@ -96,9 +98,9 @@ def _read_prompt(path: str) -> str:
 
 
 def _read_tool(fields: dict[str, Any], ours: str, cwd: str) -> Tool:
-    call = payload.mapping(fields, "tool_call" if ours == "tool-start" else "tool_result")
-    other = payload.mapping(fields, "preToolUse" if ours == "tool-start" else "postToolUse")
-    arguments = payload.mapping(call, "input") or payload.mapping(other, "parameters")
+    call = payload.get_object(fields, "tool_call" if ours == "tool-start" else "tool_result")
+    other = payload.get_object(fields, "preToolUse" if ours == "tool-start" else "postToolUse")
+    arguments = payload.get_object(call, "input") or payload.get_object(other, "parameters")
     commands = arguments.get("commands")
     if isinstance(commands, list):
         arguments = {**arguments, "command": "\n".join(str(command) for command in commands)}
@@ -108,19 +110,19 @@ def _read_tool(fields: dict[str, Any], ours: str, cwd: str) -> Tool:
         "tool_use_id": call.get("id"),
         "duration_ms": call.get("durationMs"),
     }
-    tool = payload.tool(as_named, KINDS, _PATHS, cwd)
+    tool = payload.read_tool(as_named, KINDS, _PATHS, cwd)
     if tool["kind"] == "write" and not tool["input_paths"]:
         tool["input_paths"] = _list_patched(arguments, cwd)
     output = call.get("output")
     parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
-    payload.say_output(tool, *(part.get("result") for part in parts))
+    payload.add_output(tool, *(part.get("result") for part in parts))
     tool["failed"] = bool(call.get("error")) or other.get("success") is False
     return tool
 
 
 def _list_patched(arguments: dict[str, Any], cwd: str) -> list[str]:
     return [
-        payload.path(p, cwd, "apply_patch")
+        payload.resolve_path(p, cwd, "apply_patch")
         for p in transcript.list_written("apply_patch", arguments)
     ]
 

@@ -55,12 +55,12 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
     ours, agent = EVENTS.get(name), fields.get("agent_id")
     if ours is None or (ours == "turn-start" and agent is not None):
-        return payload.unknown(NAME)
-    record = payload.event(NAME, ours, fields)
+        return payload.make_unknown(NAME)
+    record = payload.read_event(NAME, ours, fields)
     if agent is not None and name != "SubagentStop" and "transcript_path" in record:
         record["agent_transcript_path"] = record.pop("transcript_path")
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.tool(fields, KINDS)
+        tool = record["tool"] = payload.read_tool(fields, KINDS)
         _complete_tool(tool, fields, record["cwd"])
         if tool["kind"] == "task" and ours == "tool-start":
             record["event"] = "subagent-start"  # it runs in the background: SubagentStop ends it
@@ -72,11 +72,11 @@ def _complete_tool(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
     response = response if isinstance(response, str) else ""
     if tool["kind"] in ("write", "shell"):
         tool["input_paths"] = _list_patched(fields, cwd)
-    payload.say_output(tool, response)
+    payload.add_output(tool, response)
     if tool["kind"] == "write":
         tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
     elif tool["kind"] == "task":
-        tool["description"] = payload.words(payload.mapping(fields, "tool_input"), "message")
+        tool["description"] = payload.get_words(payload.get_object(fields, "tool_input"), "message")
         agent = (load(response.encode()) or {}).get("agent_id")
         if agent is not None:
             tool["agent_id"] = ids.check_component(agent, "agent_id")
@@ -84,14 +84,15 @@ def _complete_tool(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
 
 def _list_patched(fields: dict[str, Any], cwd: str) -> list[str]:
     """The paths of a patch, also of one given to a shell in a here-document."""
-    command = payload.text(payload.mapping(fields, "tool_input"), "command")
+    command = payload.get_text(payload.get_object(fields, "tool_input"), "command")
     if "*** Begin Patch" not in command:
         return []
-    return [payload.path(path, cwd, "command") for path in apply_patch.list_paths(command)]
+    return [payload.resolve_path(path, cwd, "command") for path in apply_patch.list_paths(command)]
 
 
 def name_transcript(session_id: str, time: str) -> str:
-    """What the transcript of a session is called below locate_sessions(); time: its start, RFC 3339."""
+    """What the transcript of a session is called below locate_sessions(); time: its start,
+    RFC 3339."""
     day, second = time[:10].replace("-", os.sep), time[:19].replace(":", "-")
     return os.path.join(day, f"rollout-{second}-{session_id}.jsonl")
 

@@ -57,7 +57,7 @@ EVENTS = {
     "sessionEnd": "session-end",
 }
 _CLAUDES = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
-_TOOLS = payload.all_but(KINDS, "read")
+_TOOLS = payload.build_matcher(KINDS, "read")
 # (client's event, matcher or None, seconds or None)
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
 _PATHS = ("path", "file_path")
@@ -96,10 +96,10 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
     fields = {_make_snake_case(key): value for key, value in fields.items()}
     ours, agent = EVENTS.get(name), fields.get("agent_id")
     if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
-        return payload.unknown(NAME)
+        return payload.make_unknown(NAME)
     if agent is not None and fields.get("session_id") == agent:
         fields["session_id"] = fields.get("parent_agent_id")
-    record = payload.event(NAME, ours, fields)
+    record = payload.read_event(NAME, ours, fields)
     if ours == "turn-start":
         record["turn"] = _format_moment(fields.get("timestamp"))
     folder = resolve_path(os.path.expanduser("~"), ".copilot/session-state", HOME_ENV)
@@ -107,7 +107,7 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
     if ours in ("tool-start", "tool-end"):
         tool = record["tool"] = _read_tool(fields, record["cwd"])
         tool["failed"] = tool["failed"] or name == "postToolUseFailure"
-        record["event"] = payload.refined(ours, tool)
+        record["event"] = payload.refine_event(ours, tool)
     return record
 
 
@@ -115,21 +115,21 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
     arguments = fields.pop("tool_args", fields.get("tool_input"))
     fields["tool_input"] = arguments = _load_arguments(arguments)
     fields["tool_use_id"] = _make_id(arguments)
-    tool = payload.tool(fields, KINDS, _PATHS, cwd)
+    tool = payload.read_tool(fields, KINDS, _PATHS, cwd)
     if tool["kind"] == "write" and "patch" in arguments:
         tool["input_paths"] = _list_patched(arguments, cwd)
     elif tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):
         tool["background"] = True
     elif tool["kind"] == "task":
-        tool["subagent_type"] = payload.text(arguments, "agent_type")
-    result = payload.mapping(fields, "tool_result")
+        tool["subagent_type"] = payload.get_text(arguments, "agent_type")
+    result = payload.get_object(fields, "tool_result")
     _take_result(tool, {_make_snake_case(key): value for key, value in result.items()})
     return tool
 
 
 def _take_result(tool: Tool, result: dict[str, Any]) -> None:
     tool["failed"] = result.get("result_type", "success") != "success"
-    payload.say_output(tool, result.get("text_result_for_llm"))
+    payload.add_output(tool, result.get("text_result_for_llm"))
     _, named, rest = tool.get("output", "").partition("in background with shellId: ")
     if named:
         tool["background"], tool["background_id"] = True, rest.partition(">")[0].strip()
@@ -138,8 +138,8 @@ def _take_result(tool: Tool, result: dict[str, Any]) -> None:
 def _list_patched(arguments: dict[str, Any], cwd: str) -> list[str]:
     from gitcp.core.transcript import apply_patch
 
-    patch = payload.text(arguments, "patch")
-    return [payload.path(path, cwd, "patch") for path in apply_patch.list_paths(patch)]
+    patch = payload.get_text(arguments, "patch")
+    return [payload.resolve_path(path, cwd, "patch") for path in apply_patch.list_paths(patch)]
 
 
 def _load_arguments(arguments: object) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _load_arguments(arguments: object) -> dict[str, Any]:
         from gitcp.core.transcript.transcript_scan import load
 
         return load(arguments.encode(errors="replace")) or {"patch": arguments}
-    return payload.mapping({"tool_input": arguments}, "tool_input")
+    return payload.get_object({"tool_input": arguments}, "tool_input")
 
 
 def _make_id(arguments: dict[str, Any]) -> str:

@@ -53,7 +53,7 @@ EVENTS = {
     "sessionEnd": "session-end",
 }
 _CLAUDES = {"UserPromptSubmit": "beforeSubmitPrompt"}
-_TOOLS = payload.all_but(KINDS, "read")
+_TOOLS = payload.build_matcher(KINDS, "read")
 # (client's event, matcher or None, None)
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
 _PATHS = ("file_path", "path", "target_file", "target_notebook")
@@ -76,7 +76,7 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
     name = _CLAUDES.get(name, name[:1].lower() + name[1:])
     ours = EVENTS.get(name)
     if ours is None:
-        return payload.unknown(NAME)
+        return payload.make_unknown(NAME)
     roots = fields.get("workspace_roots")
     root = roots[0] if isinstance(roots, list) and roots else None
     fields = {
@@ -85,10 +85,10 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
         "turn_id": fields.get("generation_id"),
         "cwd": fields.get("cwd") or root,
     }
-    record = payload.event(NAME, ours, fields)
+    record = payload.read_event(NAME, ours, fields)
     if ours in ("tool-start", "tool-end"):
         tool = record["tool"] = _read_tool(name, fields, record["cwd"])
-        record["event"] = payload.refined(ours, tool)
+        record["event"] = payload.refine_event(ours, tool)
     return record
 
 
@@ -97,8 +97,8 @@ def _read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
         fields["tool_input"] = load(fields["tool_input"].encode(errors="replace")) or {}
     if isinstance(fields.get("duration"), int):
         fields["duration_ms"] = fields["duration"]
-    tool = payload.tool(fields, KINDS, _PATHS, cwd)
-    payload.say_output(tool, fields.get("tool_output"))
+    tool = payload.read_tool(fields, KINDS, _PATHS, cwd)
+    payload.add_output(tool, fields.get("tool_output"))
     tool["failed"] = name == "postToolUseFailure"
     return tool
 

@@ -29,7 +29,7 @@ def list_hooks(
     kinds: Mapping[str, str], events: Iterable[str] = EVENTS
 ) -> tuple[tuple[str, str | None, int | None], ...]:
     """(event, matcher or None, None) of each: calls of tools whose kind is `read` are left out."""
-    tools = payload.all_but(kinds, "read")
+    tools = payload.build_matcher(kinds, "read")
     return tuple((name, tools if "Tool" in name else None, None) for name in events)
 
 

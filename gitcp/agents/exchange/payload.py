@@ -38,7 +38,7 @@ _CONTENT = "content", "file_text"
 _OUTPUT = 65536  # characters of a shell's output that an event carries
 
 
-def all_but(kinds: Mapping[str, str], *left_out: str) -> str:
+def build_matcher(kinds: Mapping[str, str], *left_out: str) -> str:
     """A matcher of JavaScript for every tool, known or not, whose kind is none of left_out.
 
     It covers the whole name: Copilot CLI looks for no part of one.
@@ -46,54 +46,54 @@ def all_but(kinds: Mapping[str, str], *left_out: str) -> str:
     return f"^(?!(?:{'|'.join(name for name, kind in kinds.items() if kind in left_out)})$).*$"
 
 
-def unknown(agent: str) -> Event:
+def make_unknown(agent: str) -> Event:
     """The record of a hook that means nothing to us; nothing of its payload is trusted."""
     return {"type": "event", "event": "unknown", "agent": agent}
 
 
-def event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
+def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
     """The record with what all clients say in the same words."""
     record: Event = {
         "type": "event",
         "event": name,
         "agent": agent,
         "session_id": ids.check_session_id(payload.get("session_id")),
-        "cwd": directory(payload),
+        "cwd": get_directory(payload),
         "notification": False,
     }
-    texts = {ours: text(payload, key) for key, ours in _TEXTS.items() if key in payload}
+    texts = {ours: get_text(payload, key) for key, ours in _TEXTS.items() if key in payload}
     record.update({key: value for key, value in texts.items() if value})  # type: ignore[typeddict-item]
     for key in ("last_assistant_message", "prompt_response"):
         if payload.get(key):
-            record["last_message"] = words(payload, key)
+            record["last_message"] = get_words(payload, key)
     if payload.get("agent_id") is not None:
         record["agent_id"] = ids.check_component(payload["agent_id"], "agent_id")
     if name == "turn-start":
-        prompt = words(payload, "prompt")
+        prompt = get_words(payload, "prompt")
         record["prompt"] = prompts.clean(prompt)
         record["notification"] = prompts.is_notification(prompt)
         if record["notification"]:
             record["ended_tasks"] = prompts.parse_ended_tasks(prompt)
     elif name == "turn-end" and payload.get("background_tasks"):
-        tasks = objects(payload, "background_tasks")
+        tasks = get_objects(payload, "background_tasks")
         keys = ("id", "status", "command")
-        record["background_tasks"] = [{key: words(task, key) for key in keys} for task in tasks]
+        record["background_tasks"] = [{key: get_words(task, key) for key in keys} for task in tasks]
     return record
 
 
-def tool(
+def read_tool(
     payload: Mapping[str, Any], kinds: Mapping[str, str], keys: tuple[str, ...] = (), cwd: str = ""
 ) -> Tool:
     """The call a payload is about.  keys: those of its input under the first of which a call that
     writes names its path, in cwd; without them input_paths is left to the client's adapter."""
-    name, given = text(payload, "tool_name"), mapping(payload, "tool_input")
+    name, given = get_text(payload, "tool_name"), get_object(payload, "tool_input")
     if not name:
         raise InputError("'tool_name' is missing")
     key = payload.get("tool_use_id")
     call: Tool = {
         "name": name,
         "id": "" if key is None else ids.check_tool_use_id(key),
-        "kind": kinds.get(name) or _unlisted(name, payload),
+        "kind": kinds.get(name) or _guess_kind(name, payload),
         "input_paths": [],
         "failed": False,
     }
@@ -103,19 +103,19 @@ def tool(
     if any(given.get(key) is True for key in ("run_in_background", "is_background")):
         call["background"] = True
     if kind == "write":
-        call["input_paths"] = paths(given, keys, cwd)
+        call["input_paths"] = find_paths(given, keys, cwd)
         call.update(_describe_write(given, payload.get("tool_response")))  # type: ignore[typeddict-item]
     elif kind == "shell":
-        call["command"] = words(given, "command")
+        call["command"] = get_words(given, "command")
     elif kind == "task":
-        call["subagent_type"] = text(given, "subagent_type")
-        call["description"] = words(given, "description")
+        call["subagent_type"] = get_text(given, "subagent_type")
+        call["description"] = get_words(given, "description")
     elif kind == "todo":
-        call["todos"] = objects(given, "todos")
+        call["todos"] = get_objects(given, "todos")
     return call
 
 
-def _unlisted(name: str, payload: Mapping[str, Any]) -> str:
+def _guess_kind(name: str, payload: Mapping[str, Any]) -> str:
     """The kind of a tool that a client's table does not have."""
     return "mcp" if name.startswith("mcp_") or payload.get("mcp_context") else "other"
 
@@ -127,14 +127,14 @@ def _describe_write(arguments: Mapping[str, Any], response: object) -> dict[str,
             return _describe_patch(value)
     edits = arguments.get("edits") if isinstance(arguments.get("edits"), list) else [arguments]
     changed = [
-        [_first(edit, _OLD), _first(edit, _NEW), bool(_first(edit, _EVERYWHERE))]
+        [_get_first(edit, _OLD), _get_first(edit, _NEW), bool(_get_first(edit, _EVERYWHERE))]
         for edit in edits or ()
         if isinstance(edit, dict)
     ]
     more: dict[str, Any] = {}
     if changed and all(isinstance(text, str) for edit in changed for text in edit[:2]):
         more["edits"] = changed
-    content, line = _first(arguments, _CONTENT), arguments.get("insert_line")
+    content, line = _get_first(arguments, _CONTENT), arguments.get("insert_line")
     if isinstance(new := arguments.get("new_text"), str) and arguments.get("old_text") is None:
         if line is None:
             content = new  # of a file that is not there yet
@@ -159,11 +159,11 @@ def _describe_patch(patch: str) -> dict[str, Any]:
     return {"edits": [[old, new, False] for _, old, new in hunks]}
 
 
-def _first(fields: Mapping[str, Any], keys: tuple[str, ...]) -> object:
+def _get_first(fields: Mapping[str, Any], keys: tuple[str, ...]) -> object:
     return next((fields[key] for key in keys if key in fields), None)
 
 
-def refined(ours: str, tool: Tool) -> str:
+def refine_event(ours: str, tool: Tool) -> str:
     """Our event of a call: a task's are a subagent's, and the end of a list of tasks is its own."""
     if tool["kind"] == "task":
         return "subagent-start" if ours == "tool-start" else "subagent-end"
@@ -179,14 +179,14 @@ def take_response(tool: Tool, response: object) -> None:
         display = display or response.get("output")
         parts = response.get("content") if isinstance(response.get("content"), list) else []
         texts = [part.get("text") for part in parts or () if isinstance(part, dict)]
-        say_output(tool, response.get("stdout"), response.get("stderr"), display, *texts)
+        add_output(tool, response.get("stdout"), response.get("stderr"), display, *texts)
         wrong = response.get("error") or response.get("is_error")
         tool["failed"] = bool(wrong) or response.get("success") is False
     elif isinstance(response, str):
-        say_output(tool, response)
+        add_output(tool, response)
 
 
-def say_output(tool: Tool, *texts: object) -> None:
+def add_output(tool: Tool, *texts: object) -> None:
     """Add what a shell call printed to its record; what is not a text counts as nothing."""
     printed = "\n".join(
         prompts.replace_surrogates(text) for text in texts if isinstance(text, str) and text
@@ -195,15 +195,15 @@ def say_output(tool: Tool, *texts: object) -> None:
         tool["output"] = printed[:_OUTPUT]
 
 
-def text(fields: Mapping[str, Any], key: str) -> str:
+def get_text(fields: Mapping[str, Any], key: str) -> str:
     """The text under key; "" when it is absent or null."""
-    value = words(fields, key)
+    value = get_words(fields, key)
     if value and value != fields[key]:
         raise InputError(f"'{key}' is not UTF-8: {ascii(fields[key])[:80]}")
     return value
 
 
-def words(fields: Mapping[str, Any], key: str) -> str:
+def get_words(fields: Mapping[str, Any], key: str) -> str:
     """A text for people under key, "" when there is none; what is not UTF-8 becomes "?"."""
     value = fields.get(key)
     if value is None:
@@ -213,7 +213,7 @@ def words(fields: Mapping[str, Any], key: str) -> str:
     return prompts.replace_surrogates(value)
 
 
-def mapping(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
+def get_object(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
     """The object under key; empty when it is absent or null."""
     value = fields.get(key)
     if value is None:
@@ -223,7 +223,7 @@ def mapping(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
     return value
 
 
-def objects(fields: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+def get_objects(fields: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """The objects listed under key; none when it is absent or null."""
     value = fields.get(key)
     if value is None:
@@ -233,22 +233,22 @@ def objects(fields: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     return value
 
 
-def directory(payload: Mapping[str, Any]) -> str:
+def get_directory(payload: Mapping[str, Any]) -> str:
     """The directory in which the hook's call happened."""
-    cwd = text(payload, "cwd")
+    cwd = get_text(payload, "cwd")
     if not os.path.isabs(cwd) or "\0" in cwd:
         raise InputError(f"'cwd' is not an absolute path: {ascii(cwd)[:80]}")
     return cwd
 
 
-def path(spelled: str, cwd: str, field: str) -> str:
+def resolve_path(spelled: str, cwd: str, field: str) -> str:
     """The absolute path that given means in cwd, without `.` and `..`; nothing is looked up."""
     if "\0" in spelled:
         raise InputError(f"'{field}' has a NUL: {ascii(spelled)[:80]}")
     return os.path.normpath(os.path.join(cwd, spelled))
 
 
-def paths(fields: Mapping[str, Any], keys: tuple[str, ...], cwd: str) -> list[str]:
+def find_paths(fields: Mapping[str, Any], keys: tuple[str, ...], cwd: str) -> list[str]:
     """What stands under the first of keys that is there, as a path; or nothing."""
-    named = ((text(fields, key), key) for key in keys)
-    return next(([path(value, cwd, key)] for value, key in named if value), [])
+    named = ((get_text(fields, key), key) for key in keys)
+    return next(([resolve_path(value, cwd, key)] for value, key in named if value), [])

@@ -29,15 +29,15 @@ _PROMPTS = {"permission": "UserPromptSubmit", "decision": "BeforeAgent"}
 REFUSED = 2  # the status by which these clients understand "no"
 
 
-def refuse(way: str, event: str, message: str) -> Reply:
+def format_refusal(way: str, event: str, message: str) -> Reply:
     """What says no to an event, by our name of it."""
     answer = _REFUSALS[way](message)
     if way == "permission" and event != "tool-start":
         answer = {}
-    return _line(answer), message + "\n", OK if way == "cline" else REFUSED
+    return _format_line(answer), message + "\n", OK if way == "cline" else REFUSED
 
 
-def tell(way: str, message: str, agent: str = "") -> str:
+def format_message(way: str, message: str, agent: str = "") -> str:
     """What a hook prints so that the client shows the person a message, and its model, with
     the prompt, what is for the agent; "" where the client knows neither."""
     if way == "plain":
@@ -46,19 +46,19 @@ def tell(way: str, message: str, agent: str = "") -> str:
         return ""
     context = {"hookEventName": _PROMPTS[way], "additionalContext": agent}
     answer = {"systemMessage": message} if message else {}
-    return _line({**answer, **({"hookSpecificOutput": context} if agent else {})})
+    return _format_line({**answer, **({"hookSpecificOutput": context} if agent else {})})
 
 
-def _permission(message: str) -> dict[str, Any]:
+def _deny(message: str) -> dict[str, Any]:
     return {"permissionDecision": "deny", "permissionDecisionReason": message}
 
 
 _REFUSALS: dict[str, Callable[[str], dict[str, Any]]] = {
     "permission": lambda message: {
-        "hookSpecificOutput": {"hookEventName": "PreToolUse", **_permission(message)}
+        "hookSpecificOutput": {"hookEventName": "PreToolUse", **_deny(message)}
     },
     "decision": lambda message: {"decision": "deny", "reason": message},
-    "copilot": _permission,
+    "copilot": _deny,
     "cursor": lambda message: {
         "continue": False,
         "permission": "deny",
@@ -71,5 +71,5 @@ _REFUSALS: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 
 
-def _line(answer: dict[str, Any]) -> str:
+def _format_line(answer: dict[str, Any]) -> str:
     return json.dumps(answer) + "\n" if answer else ""

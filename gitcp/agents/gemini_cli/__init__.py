@@ -49,7 +49,7 @@ EVENTS = {
     "AfterAgent": "turn-end",
     "SessionEnd": "session-end",
 }
-_TOOLS = payload.all_but(KINDS, "read")
+_TOOLS = payload.build_matcher(KINDS, "read")
 # (client's event, matcher or None, milliseconds or None)
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
 PATHS = ("file_path", "path", "filename")  # what its tools, new and old, call a path
@@ -103,5 +103,6 @@ def _find_slug(home: str, cwd: str) -> str | None:
 
 
 def name_transcript(session_id: str, time: str) -> str:
-    """What the transcript of a session is called below locate_sessions(); time: its start, RFC 3339."""
+    """What the transcript of a session is called below locate_sessions(); time: its start,
+    RFC 3339."""
     return f"session-{time[:16].replace(':', '-')}-{session_id[:8]}.jsonl"

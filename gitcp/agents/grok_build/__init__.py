@@ -60,9 +60,9 @@ def is_payload(fields: Mapping[str, Any]) -> bool:
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The hook by what the payload says, however the settings call it; a stop at the end of a
     session is none."""
-    words = payload.text(fields, "hookEventName").split("_")
+    words = payload.get_text(fields, "hookEventName").split("_")
     name = "".join(word.capitalize() for word in words) or name
-    prompt = payload.words(fields, "prompt")
+    prompt = payload.get_words(fields, "prompt")
     inner = prompt.partition("<user_query>")[2].partition("</user_query>")[0]
     ends = name == "Stop" and fields.get("reason") not in (None, "end_turn")
     return "" if ends else name, {**fields, "prompt": inner.strip() or prompt}

@@ -39,7 +39,7 @@ class Ground:
         self.recorded = recorded
 
 
-def present(home: str, top: str, besides: Collection[str]) -> tuple[list[str], list[str]]:
+def find_clients(home: str, top: str, besides: Collection[str]) -> tuple[list[str], list[str]]:
     """The agents whose configuration or program is here, and what to say of the choice.
 
     Claude Code stands for none at all.  One that runs the hooks of another here is left out.
@@ -68,7 +68,7 @@ def present(home: str, top: str, besides: Collection[str]) -> tuple[list[str], l
     return [*chosen, *besides], notes
 
 
-def plan(
+def plan_client(
     adapter: Client, scope: str, home: str, top: str, ground: Ground, force: bool
 ) -> tuple[list[Write], list[str]]:
     """What to write and to say so that a client runs our hooks, and not Entire's.
@@ -88,29 +88,29 @@ def plan(
     elif scope == "local" and not force and ground.tracked(target):
         notes.append(_TRACKED.format(target))
     elif adapter.FORM in own_files.FORMS:
-        own, notes = _own_files(adapter, target, scope, ground)
+        own, notes = _plan_own_files(adapter, target, scope, ground)
         writes += own
     else:
-        writes.append(_installed(adapter, target, scope, ground, force))
+        writes.append(_plan_settings(adapter, target, scope, ground, force))
     if scope == "local" and "local" not in paths:
         for write in filter(None, writes):
             write["worktree"] = os.path.realpath(top)
     if any(writes) and adapter.TRUST:
         notes.append(f"{adapter.AGENT_TYPE} {adapter.TRUST}")
-    for path in _with_entires(adapter, paths, ground):
+    for path in _list_with_entires(adapter, paths, ground):
         if os.path.realpath(path) != target and (force or not ground.tracked(path)):
             writes.append(plan_removal(adapter, path, ground.read(path) or b""))
     return [write for write in writes if write], notes
 
 
-def entires_stay(adapter: Client, home: str, top: str, ground: Ground, force: bool) -> bool:
+def keep_entires(adapter: Client, home: str, top: str, ground: Ground, force: bool) -> bool:
     """Whether Entire's hooks stay in settings that git tracks: those are other people's too, and
     are left as they are without force."""
-    paths = _with_entires(adapter, adapter.list_settings_paths(home, top), ground)
+    paths = _list_with_entires(adapter, adapter.list_settings_paths(home, top), ground)
     return not force and any(map(ground.tracked, paths))
 
 
-def _with_entires(adapter: Client, paths: dict[str, str], ground: Ground) -> list[str]:
+def _list_with_entires(adapter: Client, paths: dict[str, str], ground: Ground) -> list[str]:
     """The client's settings in a repository that have hooks of Entire's."""
     if adapter.FORM not in ("nested", "commented"):
         return []
@@ -119,14 +119,14 @@ def _with_entires(adapter: Client, paths: dict[str, str], ground: Ground) -> lis
     return [path for path, old in there if plan_removal(adapter, path, old)]
 
 
-def _own_files(
+def _plan_own_files(
     adapter: Client, target: str, scope: str, ground: Ground
 ) -> tuple[list[Write], list[str]]:
     """The files that are ours alone, apart from those that are there already or the person's."""
     baked = None if scope == "shared" else ground.baked
     writes: list[Write] = []
     notes = []
-    for path, data in own_files.files(adapter, target, baked).items():
+    for path, data in own_files.build_files(adapter, target, baked).items():
         old = ground.read(path)
         if old is not None and not own_files.is_ours(old):
             notes.append(_THEIRS.format(path, own_files.spell_remedy(adapter, path)))
@@ -139,21 +139,25 @@ def _own_files(
     return writes, notes
 
 
-def _installed(adapter: Client, path: str, scope: str, ground: Ground, force: bool) -> Write | None:
+def _plan_settings(
+    adapter: Client, path: str, scope: str, ground: Ground, force: bool
+) -> Write | None:
     """The settings at path with our hooks and, unless git tracks them, without Entire's; None
     when they are so.
 
     Raises InputError, naming path, for settings that cannot be read.
     """
     name, old = adapter.NAME, ground.read(path)
-    command = settings.own_command(*ground.baked, name, replies.tell(adapter.ANSWERS, _LOST))
+    command = settings.make_own_command(
+        *ground.baked, name, replies.format_message(adapter.ANSWERS, _LOST)
+    )
     if scope == "shared":
-        command = settings.shared_command(name)
+        command = settings.make_shared_command(name)
     try:
         text = None if old is None else old.decode()
         cleaned = text
         if text and (force or not ground.tracked(path)):
-            cleaned = settings.remove(text, settings.is_entires, adapter.FORM)
+            cleaned = settings.remove(text, settings.is_entires_command, adapter.FORM)
         new = settings.install(cleaned or None, name, adapter.HOOKS, command, adapter.FORM)
     except UnicodeDecodeError:
         raise InputError(f"'{path}': not UTF-8") from None
@@ -161,7 +165,7 @@ def _installed(adapter: Client, path: str, scope: str, ground: Ground, force: bo
         raise InputError(f"'{path}': {e}") from None
     note = f"wrote the hooks of {name} into '{path}'"
     note += ", in place of Entire's" if cleaned != text else ""
-    write = _write(path, name, new, note)
+    write = _make_write(path, name, new, note)
     write["alone"], write["user"] = scope == "local", scope == "user"
     write["adopted"] = new == text
     lost = scope != "shared" and not ground.recorded(path)
@@ -172,29 +176,29 @@ def plan_removal(adapter: Client, path: str, old: bytes) -> Write | None:
     """The settings at path without Entire's hooks; None when it has none."""
     try:
         text = old.decode()
-        new = settings.remove(text, settings.is_entires, adapter.FORM)
+        new = settings.remove(text, settings.is_entires_command, adapter.FORM)
     except (InputError, ValueError):
         return None  # not ours to judge: nothing is put in there
     note = f"took Entire's hooks out of '{path}'"
-    return _write(path, adapter.NAME, new, note) if new != text else None
+    return _make_write(path, adapter.NAME, new, note) if new != text else None
 
 
-def without_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
+def remove_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
     """Somebody's settings without our hooks; None when nothing is left and keep is not set."""
     try:
         text, form = data.decode(), agents.get_client(agent).FORM
-        left = settings.remove(text, settings.ours(agent), form)
+        left = settings.remove(text, settings.make_matcher(agent), form)
         empty = settings.parse(left, form) in ({}, {"version": 1})
         return None if not keep and empty else left.encode()
     except (InputError, ValueError):
         return data  # no longer settings: nothing in it can be told to be ours
 
 
-def without_file(data: bytes) -> bytes | None:
+def drop_own_file(data: bytes) -> bytes | None:
     """A file that was edited since we wrote it: kept where nothing says any more it is ours."""
     return None if own_files.is_ours(data) else data
 
 
-def _write(path: str, agent: str, new: str, note: str) -> Write:
+def _make_write(path: str, agent: str, new: str, note: str) -> Write:
     data = new.encode("utf-8", "surrogatepass")
     return {"path": path, "kind": "settings", "data": data, "note": note, "agent": agent}

@@ -35,8 +35,8 @@ def parse(text: str, comments: bool = False) -> dict[str, Any]:
     """The object a text holds, which may have comments; InputError when there is none, or it
     has a key twice."""
     try:
-        plain = (_plain(text) if comments else text).removeprefix("\ufeff")
-        parsed = json.loads(plain, object_pairs_hook=_once)
+        plain = (_make_plain(text) if comments else text).removeprefix("\ufeff")
+        parsed = json.loads(plain, object_pairs_hook=_make_object)
     except (ValueError, RecursionError) as e:
         raise InputError(f"not JSON: {e}") from None
     if not isinstance(parsed, dict):
@@ -44,14 +44,14 @@ def parse(text: str, comments: bool = False) -> dict[str, Any]:
     return parsed
 
 
-def add(text: str, path: Path, value: object) -> str:
+def add_value(text: str, path: Path, value: object) -> str:
     """The text of an object with value at path: in a list at its end, else under a new key.
 
     What path needs on the way is made, objects all.
     """
-    at, rest = _top(text), list(path)
+    at, rest = _find_object(text), list(path)
     while rest:
-        member = next((item for item in _items(text, at) if item.key == rest[0]), None)
+        member = next((item for item in _list_items(text, at) if item.key == rest[0]), None)
         if member is None:
             break
         at = member.value
@@ -61,21 +61,21 @@ def add(text: str, path: Path, value: object) -> str:
     return _append(text, at, rest[0] if rest else None, value)
 
 
-def cut(text: str, path: Path) -> str:
+def cut_value(text: str, path: Path) -> str:
     """The text without what is at path, of keys and numbers, which has to be there."""
-    at = _top(text)
+    at = _find_object(text)
     for part in path[:-1]:
-        at = next(item.value for item in _items(text, at) if item.key == part)
-    items = _items(text, at)
+        at = next(item.value for item in _list_items(text, at) if item.key == part)
+    items = _list_items(text, at)
     number = next(n for n, item in enumerate(items) if item.key == path[-1])
     start, end = items[number].start, items[number].end
     if number + 1 < len(items):
         return text[:start] + text[items[number + 1].start :]
-    begin, comma = len(text[:start].rstrip(_BLANK)), _comma(text, end)
+    begin, comma = len(text[:start].rstrip(_BLANK)), _find_comma(text, end)
     if comma is not None:
         return text[:begin] + text[comma + 1 :]
     if number:
-        before = _comma(text, items[number - 1].end) or begin
+        before = _find_comma(text, items[number - 1].end) or begin
         return text[:before] + text[before + 1 : begin] + text[end:]
     rest = text[end:].lstrip(_BLANK) if begin == at + 1 else text[end:]
     return text[:begin] + rest
@@ -83,38 +83,38 @@ def cut(text: str, path: Path) -> str:
 
 def _append(text: str, at: int, key: str | int | None, value: object) -> str:
     """The text with an item at the end of the object or the list that begins at `at`."""
-    items, eol = _items(text, at), "\r\n" if "\r\n" in text else "\n"
+    items, eol = _list_items(text, at), "\r\n" if "\r\n" in text else "\n"
     if not items:
         return _fill(text, at, key, value, eol)
     lead = text[at + 1 : items[0].start]
     if "\n" not in lead:
-        body, glue = _body(key, value, None, ""), " "
+        body, glue = _format_item(key, value, None, ""), " "
     else:
         indent = lead.rpartition("\n")[2]
-        body, glue = _body(key, value, _unit(text), eol + indent), eol + indent
+        body, glue = _format_item(key, value, _find_indent(text), eol + indent), eol + indent
     end = items[-1].end
-    comma = _comma(text, end)
+    comma = _find_comma(text, end)
     last = "" if comma is None else ","
     if comma is None:
         comma, text = end, f"{text[:end]},{text[end:]}"
-    where = _line_end(text, comma + 1) if "\n" in lead else comma + 1
+    where = _find_line_end(text, comma + 1) if "\n" in lead else comma + 1
     return text[:where] + glue + body + last + text[where:]
 
 
 def _fill(text: str, at: int, key: str | int | None, value: object, eol: str) -> str:
     """The text with the first item of the object or the list that begins at `at`."""
-    close = _after(_bare(text), at + 1)
+    close = _skip_blanks(_blank_comments(text), at + 1)
     inner = text[at + 1 : close].rstrip(_BLANK)
     if "\n" not in text.strip() and text.strip(_BLANK + "\ufeff") != "{}":
-        return text[: at + 1] + inner + _body(key, value, None, "") + text[close:]
+        return text[: at + 1] + inner + _format_item(key, value, None, "") + text[close:]
     line = text[text.rfind("\n", 0, at) + 1 : at]
     outer = eol + line[: len(line) - len(line.lstrip(" \t"))]
-    indent = outer + _unit(text)
-    body = _body(key, value, _unit(text), indent)
+    indent = outer + _find_indent(text)
+    body = _format_item(key, value, _find_indent(text), indent)
     return text[: at + 1] + inner + indent + body + outer + text[close:]
 
 
-def _body(key: str | int | None, value: object, unit: str | None, indent: str) -> str:
+def _format_item(key: str | int | None, value: object, unit: str | None, indent: str) -> str:
     """An item as text, on lines of their own when there is a unit to indent by."""
     head = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
     text = head + json.dumps(value, indent=unit, ensure_ascii=False)
@@ -123,13 +123,13 @@ def _body(key: str | int | None, value: object, unit: str | None, indent: str) -
     return text.replace("\n", indent) if unit else text
 
 
-def _unit(text: str) -> str:
+def _find_indent(text: str) -> str:
     """What a text is indented by."""
     indented = re.search(r"\n([ \t]+)\S", text)
     return indented[1] if indented else "  "
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -138,51 +138,51 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _bare(text: str) -> str:
+def _blank_comments(text: str) -> str:
     """The text with blanks for its comments, as long as before."""
     return _COMMENT.sub(lambda match: match[1] or re.sub(r"\S", " ", match[0]), text)
 
 
-def _plain(text: str) -> str:
+def _make_plain(text: str) -> str:
     """The same with a blank for each comma after a last item."""
-    return _LAST_COMMA.sub(lambda match: match[1] or " ", _bare(text))
+    return _LAST_COMMA.sub(lambda match: match[1] or " ", _blank_comments(text))
 
 
-def _top(text: str) -> int:
-    return _bare(text).index("{")
+def _find_object(text: str) -> int:
+    return _blank_comments(text).index("{")
 
 
-def _items(text: str, at: int) -> list[_Item]:
+def _list_items(text: str, at: int) -> list[_Item]:
     """What the object or the list that begins at `at` holds, in order."""
-    plain = _plain(text)
+    plain = _make_plain(text)
     items: list[_Item] = []
-    start = _after(plain, at + 1)
+    start = _skip_blanks(plain, at + 1)
     while plain[start] not in "}]":
         key, value = len(items), start
         if plain[at] == "{":
             key, colon = _scan(plain, start)
-            value = _after(plain, _after(plain, colon) + 1)
+            value = _skip_blanks(plain, _skip_blanks(plain, colon) + 1)
         _, end = _scan(plain, value)
         items.append(_Item(key, start, value, end))
-        start = _after(plain, end)
-        start = _after(plain, start + 1) if plain[start] == "," else start
+        start = _skip_blanks(plain, end)
+        start = _skip_blanks(plain, start + 1) if plain[start] == "," else start
     return items
 
 
-def _comma(text: str, at: int) -> int | None:
+def _find_comma(text: str, at: int) -> int | None:
     """Where the comma is that follows a value, None when none does."""
-    bare = _bare(text)
-    follows = _after(bare, at)
+    bare = _blank_comments(text)
+    follows = _skip_blanks(bare, at)
     return follows if bare[follows] == "," else None
 
 
-def _line_end(text: str, at: int) -> int:
+def _find_line_end(text: str, at: int) -> int:
     """Where a comment that is the rest of a line ends; `at` when nothing of the kind follows."""
     end = text.find("\n", at)
     rest = text[at:end].rstrip()
-    return at + len(rest) if rest and not _bare(text)[at:end].strip() else at
+    return at + len(rest) if rest and not _blank_comments(text)[at:end].strip() else at
 
 
-def _after(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     """The place of the first sign from `at` on that is no white space."""
     return len(text) - len(text[at:].lstrip(_BLANK))

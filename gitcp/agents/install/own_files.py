@@ -71,14 +71,14 @@ fi
 """
 
 
-def files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str, bytes]:
+def build_files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str, bytes]:
     """path -> text of each file that makes a client run our hooks.
 
-    path: what list_settings_paths() of the client gives.  baked: interpreter and entry, absolute; None
+    path: what Client.list_settings_paths() gives.  baked: interpreter and entry, absolute; None
     for files that other people get too.
     """
     if adapter.FORM == "files":
-        return _json_files(adapter, path, baked)
+        return _build_json_files(adapter, path, baked)
     if adapter.FORM == "plugin":
         own = [baked[0], "-I", "-S", baked[1]] if baked else []
         values = {
@@ -90,21 +90,25 @@ def files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str
         }
         with open(os.path.join(os.path.dirname(agents.__file__), adapter.PLUGIN), "rb") as f:
             return {path: (_HEAD % values).encode() + f.read()}
-    return {os.path.join(path, name): _script(adapter, name, baked) for name, *_ in adapter.HOOKS}
+    return {
+        os.path.join(path, name): _build_script(adapter, name, baked) for name, *_ in adapter.HOOKS
+    }
 
 
-def _json_files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str, bytes]:
+def _build_json_files(
+    adapter: Client, path: str, baked: tuple[str, str] | None
+) -> dict[str, bytes]:
     """Files of JSON, on one line each: what the client's `files` makes of the path and of what
     gives the command for an event."""
-    command = settings.shared_command(adapter.NAME)
+    command = settings.make_shared_command(adapter.NAME)
     if baked:
-        make = settings.plain_command if adapter.EXPANDS else settings.own_command
+        make = settings.make_plain_command if adapter.EXPANDS else settings.make_own_command
         command = make(*baked, adapter.NAME)
     texts = adapter.build_files(path, lambda event: f"{command(event)} # {MARKER}")
     return {file: json.dumps(given).encode() + b"\n" for file, given in texts.items()}
 
 
-def _script(adapter: Client, event: str, baked: tuple[str, str] | None) -> bytes:
+def _build_script(adapter: Client, event: str, baked: tuple[str, str] | None) -> bytes:
     cannot = " | ".join(map(str, CANNOT))
     own = _OWN % (*map(stdlib.shlex.quote, baked), adapter.NAME, event, cannot) if baked else ""
     values = {"marker": MARKER, "own": own, "agent": adapter.NAME, "event": event}
@@ -118,7 +122,7 @@ def spell_remedy(adapter: Client, path: str) -> str:
     return f"move it, then 'gitcp enable --agent {adapter.NAME}'"
 
 
-def calls_ours(data: bytes) -> bool:
+def has_our_call(data: bytes) -> bool:
     """Whether a file is one of these, or calls gitcp."""
     return is_ours(data) or b"gitcp-hook" in data
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Hook = tuple[str, str | None, int | None]
 
 
-def additions(
+def build_entries(
     hooks: Iterable[Hook], command: Callable[[str], str], form: str
 ) -> list[tuple[str, Settings]]:
     """(client's event, entry to put at the end of its list) for each of an adapter's HOOKS.
@@ -35,12 +35,12 @@ def additions(
     windsurf, vs-code, copilot, antigravity, else as most do.
     """
     return [
-        (event, _entry(form, event, matcher, time, command(event)))
+        (event, _build_entry(form, event, matcher, time, command(event)))
         for event, matcher, time in hooks
     ]
 
 
-def _entry(
+def _build_entry(
     form: str, event: str, matcher: str | None, timeout: int | None, command: str
 ) -> Settings:
     matched: Settings = {} if matcher is None else {"matcher": matcher}
@@ -58,17 +58,17 @@ def _entry(
     return {**matched, "hooks": [hook]}
 
 
-def surplus(
+def find_surplus(
     settings: Settings, ours: Callable[[str], bool], form: str = "nested"
 ) -> tuple[str | int, ...] | None:
     """The path of what to take out next until no hook is ours, with what is empty by that.
 
     ours tells which commands are ours; None: nothing is.
     """
-    root, events = _root(form), _events(settings, form)
+    root, events = _get_root(form), _get_events(settings, form)
     for event, entries in events.items():
         for number, entry in enumerate(entries):
-            mine = [ours(command_of(hook)) for hook in hooks_of(entry)]
+            mine = [ours(get_command(hook)) for hook in get_hooks(entry)]
             if any(mine) and not all(mine):
                 return root, event, number, "hooks", mine.index(True)
             if any(mine) and len(entries) > 1:
@@ -78,42 +78,42 @@ def surplus(
     return None
 
 
-def commands(settings: Settings, form: str = "nested") -> list[tuple[str, str]]:
+def list_commands(settings: Settings, form: str = "nested") -> list[tuple[str, str]]:
     """Each (client's event, command) that is installed, in order."""
-    named = [(event, command_of(hook)) for event, _, hook in listed(settings, form)]
+    named = [(event, get_command(hook)) for event, _, hook in list_hooks(settings, form)]
     return [(event, command) for event, command in named if command]
 
 
-def listed(settings: Settings, form: str = "nested") -> list[tuple[str, Any, Any]]:
+def list_hooks(settings: Settings, form: str = "nested") -> list[tuple[str, Any, Any]]:
     """Each (client's event, entry, hook of it), in order."""
     return [
         (event, entry, hook)
-        for event, entries in _events(settings, form).items()
+        for event, entries in _get_events(settings, form).items()
         for entry in entries
-        for hook in hooks_of(entry)
+        for hook in get_hooks(entry)
     ]
 
 
-def _root(form: str) -> str:
+def _get_root(form: str) -> str:
     return "gitcp" if form == "antigravity" else "hooks"
 
 
-def _events(settings: Settings, form: str) -> dict[str, list[Any]]:
-    events = settings.get(_root(form), {})
+def _get_events(settings: Settings, form: str) -> dict[str, list[Any]]:
+    events = settings.get(_get_root(form), {})
     if not isinstance(events, dict) or not all(isinstance(e, list) for e in events.values()):
-        raise InputError(f"'{_root(form)}' in the client's settings is not an object of lists")
+        raise InputError(f"'{_get_root(form)}' in the client's settings is not an object of lists")
     return events
 
 
-def hooks_of(entry: object) -> list[Any]:
+def get_hooks(entry: object) -> list[Any]:
     """The hooks of an entry: those it nests, or itself."""
     nested = entry.get("hooks") if isinstance(entry, dict) else None
     if isinstance(nested, list):
         return nested
-    return [entry] if command_of(entry) else []
+    return [entry] if get_command(entry) else []
 
 
-def command_of(hook: object) -> str:
+def get_command(hook: object) -> str:
     """The command line of a hook, "" when it has none."""
     given = (hook.get("command") or hook.get("bash")) if isinstance(hook, dict) else None
     return given if isinstance(given, str) else ""
@@ -130,19 +130,19 @@ _EITHER = (
 _ENTIRES = re.compile(r"\bentire(?:/main\.go)?['\"]? hooks [a-z-]+ ")
 
 
-def is_entires(command: str) -> bool:
+def is_entires_command(command: str) -> bool:
     """Whether a hook's command is the original program's
     (doc/formats.md "The original program")."""
     return bool(_ENTIRES.search(command))
 
 
-def ours(agent: str) -> Callable[[str], bool]:
+def make_matcher(agent: str) -> Callable[[str], bool]:
     """What tells whether a hook's command is one of ours for an agent."""
     pattern = re.compile(_OURS.format(agent=re.escape(agent)))
     return lambda command: bool(pattern.search(command))
 
 
-def own_command(py: str, entry: str, agent: str, lost: str = "") -> Callable[[str], str]:
+def make_own_command(py: str, entry: str, agent: str, lost: str = "") -> Callable[[str], str]:
     """client's event -> the command for a file of the person's own; the paths are absolute.
 
     Where they are gone, or Python cannot begin, gitcp-hook is looked for on PATH; where that is
@@ -159,22 +159,22 @@ def own_command(py: str, entry: str, agent: str, lost: str = "") -> Callable[[st
     return command
 
 
-def shared_command(agent: str) -> Callable[[str], str]:
+def make_shared_command(agent: str) -> Callable[[str], str]:
     """client's event -> the command for a file that other people get too: who does not have
     gitcp is not bothered."""
     return lambda event: f"! {_THERE} || exec gitcp-hook {agent} {event}"
 
 
-def plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
+def make_plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
     """As own_command, for a client that puts variables into commands itself: it has none."""
     py, entry = stdlib.shlex.quote(py), stdlib.shlex.quote(entry)
     there = f"[ -x {py} ] && [ -f {entry} ]"
     return lambda event: (
-        f"{there} && exec {py} -I -S {entry} {agent} {event}; {shared_command(agent)(event)}"
+        f"{there} && exec {py} -I -S {entry} {agent} {event}; {make_shared_command(agent)(event)}"
     )
 
 
-def programs(command: str) -> list[str]:
+def parse_programs(command: str) -> list[str]:
     """The files that one of own_command's needs, [] for any other."""
     try:
         words = stdlib.shlex.split(command)
@@ -195,24 +195,24 @@ def install(
     Raises InputError when text is not an object of JSON, or its hooks are not what they
     should be.
     """
-    new, mine = "{}\n" if text is None else text, ours(agent)
-    wanted, root = additions(hooks, command, form), _root(form)
+    new, mine = "{}\n" if text is None else text, make_matcher(agent)
+    wanted, root = build_entries(hooks, command, form), _get_root(form)
     alone = {root: {event: [entry] for event, entry in wanted}}
-    if _entries(parse(new, form), mine, form) == _entries(alone, mine, form):
+    if _list_own(parse(new, form), mine, form) == _list_own(alone, mine, form):
         return new
     new = remove(new, mine, form)
     if form in ("cursor", "copilot") and "version" not in parse(new, form):
-        new = json_text.add(new, ("version",), 1)
+        new = json_text.add_value(new, ("version",), 1)
     for event, entry in wanted:
         there = event in parse(new, form).get(root, {})
-        new = json_text.add(new, (root, event), entry if there else [entry])
+        new = json_text.add_value(new, (root, event), entry if there else [entry])
     return new
 
 
 def remove(text: str, mine: Callable[[str], bool], form: str = "nested") -> str:
     """The settings without the hooks that are mine; InputError as for install()."""
-    while path := surplus(parse(text, form), mine, form):
-        text = json_text.cut(text, path)
+    while path := find_surplus(parse(text, form), mine, form):
+        text = json_text.cut_value(text, path)
     return text
 
 
@@ -221,10 +221,10 @@ def parse(text: str, form: str = "nested") -> Settings:
     return json_text.parse(text, comments=form == "commented")
 
 
-def _entries(parsed: Settings, mine: Callable[[str], bool], form: str) -> list[str]:
+def _list_own(parsed: Settings, mine: Callable[[str], bool], form: str) -> list[str]:
     """What is ours in the settings, in a form to compare."""
     return sorted(
         json.dumps([event, entry.get("matcher"), hook], sort_keys=True)
-        for event, entry, hook in listed(parsed, form)
-        if mine(command_of(hook))
+        for event, entry, hook in list_hooks(parsed, form)
+        if mine(get_command(hook))
     )

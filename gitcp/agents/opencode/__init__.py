@@ -64,9 +64,9 @@ def read_event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
     """The record of a hook call of this client, or of one that is made from it; InputError names a
     field that cannot be right."""
     ours, parent = EVENTS.get(name), fields.get("parent")
-    call, output = payload.mapping(fields, "input"), payload.mapping(fields, "output")
+    call, output = payload.get_object(fields, "input"), payload.get_object(fields, "output")
     if ours is None or (parent is not None and ours not in ("tool-start", "tool-end")):
-        return payload.unknown(agent)
+        return payload.make_unknown(agent)
     session = call.get("sessionID")
     common = {
         "session_id": session if parent is None else parent,
@@ -74,27 +74,27 @@ def read_event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
         "cwd": fields.get("directory"),
     }
     if ours == "turn-start":
-        message = payload.mapping(output, "message")
+        message = payload.get_object(output, "message")
         common["turn_id"] = message.get("id")
-        common["prompt"] = extract_prompt(payload.objects(output, "parts"))
-        common["model"] = payload.mapping(message, "model").get("modelID")
-    record = payload.event(agent, ours, common)
+        common["prompt"] = extract_prompt(payload.get_objects(output, "parts"))
+        common["model"] = payload.get_object(message, "model").get("modelID")
+    record = payload.read_event(agent, ours, common)
     if ours in ("tool-start", "tool-end"):
-        arguments = payload.mapping(output if ours == "tool-start" else call, "args")
+        arguments = payload.get_object(output if ours == "tool-start" else call, "args")
         tool = record["tool"] = _read_tool(call, arguments, record["cwd"])
         if ours == "tool-end":
-            payload.say_output(tool, output.get("output"))
-            child = payload.mapping(output, "metadata").get("sessionId")
+            payload.add_output(tool, output.get("output"))
+            child = payload.get_object(output, "metadata").get("sessionId")
             if tool["kind"] == "task" and child is not None:
                 tool["agent_id"] = ids.check_component(child, "sessionId")
-        record["event"] = payload.refined(ours, tool)
+        record["event"] = payload.refine_event(ours, tool)
     return record
 
 
 def extract_prompt(parts: Iterable[dict[str, Any]]) -> str:
     """What the person asked in the parts of a message.  `opencode run` puts quotes round an
     argument with a blank, and a backslash before each quote in it: they are taken off."""
-    texts = (payload.words(part, "text") for part in parts if part.get("synthetic") is not True)
+    texts = (payload.get_words(part, "text") for part in parts if part.get("synthetic") is not True)
     text = "\n\n".join(filter(None, texts))
     inner = text[1:-1].replace('\\"', "")
     if len(text) > 2 and text[0] == text[-1] == '"' and " " in inner and '"' not in inner:
@@ -108,12 +108,12 @@ def _read_tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> To
         "tool_input": arguments,
         "tool_use_id": asked.get("callID"),
     }
-    tool = payload.tool(call, KINDS)
+    tool = payload.read_tool(call, KINDS)
     if tool["kind"] == "write":
         from gitcp.agents.opencode import transcript
 
         written = transcript.list_written(tool["name"], arguments)
-        tool["input_paths"] = [payload.path(path, cwd, "filePath") for path in written]
+        tool["input_paths"] = [payload.resolve_path(path, cwd, "filePath") for path in written]
     return tool
 
 

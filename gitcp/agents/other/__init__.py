@@ -37,7 +37,7 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
 
     cwd stands for one that is not given.  InputError names a field that cannot be right.
     """
-    name = payload.text(fields, "event")
+    name = payload.get_text(fields, "event")
     if name not in EVENTS:
         raise InputError(f"'event' is none of an agent's: {ascii(name)[:80]}")
     record: Event = {
@@ -45,17 +45,17 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
         "event": name,
         "agent": check_name(fields.get("agent")),
         "session_id": ids.check_session_id(fields.get("session_id")),
-        "cwd": payload.directory({"cwd": fields.get("cwd") or cwd}),
+        "cwd": payload.get_directory({"cwd": fields.get("cwd") or cwd}),
         "notification": fields.get("notification") is True,
     }
-    texts = {key: payload.words(fields, key) for key in _TEXTS}
+    texts = {key: payload.get_words(fields, key) for key in _TEXTS}
     record.update({key: text for key, text in texts.items() if text})  # type: ignore[typeddict-item]
     if fields.get("agent_id") is not None:
         record["agent_id"] = ids.check_component(fields["agent_id"], "agent_id")
     if name == "turn-start":
-        record["prompt"] = prompts.clean(payload.words(fields, "prompt"))
+        record["prompt"] = prompts.clean(payload.get_words(fields, "prompt"))
     if fields.get("tool") is not None:
-        record["tool"] = _read_tool(payload.mapping(fields, "tool"), record["cwd"])
+        record["tool"] = _read_tool(payload.get_object(fields, "tool"), record["cwd"])
     return dict(record)
 
 
@@ -69,23 +69,25 @@ def check_name(name: object) -> str:
 
 
 def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
-    kind, named = payload.text(fields, "kind") or "other", fields.get("input_paths")
+    kind, named = payload.get_text(fields, "kind") or "other", fields.get("input_paths")
     if kind not in KINDS:
         raise InputError(f"'kind' is none of a tool's: {ascii(kind)[:80]}")
     if named is not None and not isinstance(named, list):
         raise InputError(f"'input_paths' is not a list: {ascii(named)[:80]}")
-    name = payload.text(fields, "name") or kind
+    name = payload.get_text(fields, "name") or kind
     renamed = {
         "tool_name": name,
         "tool_use_id": fields.get("id") or None,
         "tool_input": fields,
         "duration_ms": fields.get("duration_ms"),
     }
-    tool = payload.tool(renamed, {name: kind})
+    tool = payload.read_tool(renamed, {name: kind})
     each = ({"input_paths": path} for path in named or ())
-    tool["input_paths"] = [payload.path(payload.text(e, "input_paths"), cwd, "path") for e in each]
+    tool["input_paths"] = [
+        payload.resolve_path(payload.get_text(e, "input_paths"), cwd, "path") for e in each
+    ]
     tool["failed"] = fields.get("failed") is True
     if fields.get("background") is True:
         tool["background"] = True
-    payload.say_output(tool, fields.get("output"))
+    payload.add_output(tool, fields.get("output"))
     return tool

@@ -41,10 +41,10 @@ KINDS = {
     ),
 }
 EVENTS = {name: claude_code.EVENTS[name] for name, *_ in claude_code.HOOKS}
-_START = payload.all_but(KINDS, "read", "todo")
+_START = payload.build_matcher(KINDS, "read", "todo")
 _TOOLS = {
     "PreToolUse": _START,
-    "PostToolUse": payload.all_but(KINDS, "read"),
+    "PostToolUse": payload.build_matcher(KINDS, "read"),
     "PostToolUseFailure": _START,
 }
 # (client's event, matcher or None, milliseconds or None)
@@ -57,16 +57,16 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
     ours = EVENTS.get(name)
     typed = fields.get("agent_id") is None and fields.get("prompt")
     if ours is None or (ours == "turn-start" and not typed):
-        return payload.unknown(NAME)
-    record = payload.event(NAME, ours, fields)
+        return payload.make_unknown(NAME)
+    record = payload.read_event(NAME, ours, fields)
     path = record.get("transcript_path", "")
     if path and not path.endswith(".jsonl"):  # the folder of all transcripts
         record["transcript_path"] = os.path.join(path, record["session_id"] + ".jsonl")
     if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.tool(fields, KINDS, _PATHS, record["cwd"])
+        tool = record["tool"] = payload.read_tool(fields, KINDS, _PATHS, record["cwd"])
         payload.take_response(tool, fields.get("tool_response"))
         tool["failed"] = tool["failed"] or name == "PostToolUseFailure"
-        record["event"] = payload.refined(ours, tool)
+        record["event"] = payload.refine_event(ours, tool)
     return record
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents.reading.items import items
+from gitcp.agents.reading.items import list_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _find(data: bytes, tool_use_id: str, of_subagent: bool = False) -> Around | 
         return None
     around: Around | None = None
     before = ""
-    for item in items(data, of_subagent):
+    for item in list_items(data, of_subagent):
         if item["kind"] == "prompt":
             if around is not None:
                 break

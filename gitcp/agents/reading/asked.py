@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Prompt = tuple[str, str, str]  # the text, its time as written, the leaf before it
 
 
-def begun(prompts: Sequence[Prompt], asked: str, until: int) -> Prompt | None:
+def find_prompt(prompts: Sequence[Prompt], asked: str, until: int) -> Prompt | None:
     """The prompt of the turn that asked this (its beginning, redacted) and first wrote something
     at until, in seconds since 1970; None where no prompt is before that.
 

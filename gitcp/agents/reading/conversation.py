@@ -5,7 +5,7 @@ Stored data names agents wrongly or not at all, so the name is not asked.
 
 from __future__ import annotations
 
-from gitcp.agents.reading.items import items
+from gitcp.agents.reading.items import list_items
 from gitcp.core.message import prompts
 from gitcp.core.transcript import apply_patch
 
@@ -21,30 +21,30 @@ pattern query url description prompt message subject name""".split()
 _ROLES = {"prompt": "User", "answer": "Assistant"}
 
 
-def entries(data: bytes, start: int = 0) -> Iterator[Entry]:
+def list_entries(data: bytes, start: int = 0) -> Iterator[Entry]:
     """(role, text) of what was said from item `start` on, in order (Scan's items).
 
     A call of a tool is `Name: detail` on one line.  Lines that are not JSON are passed over.
     """
-    for item in items(data, start=start):
+    for item in list_items(data, start=start):
         if item["kind"] == "call":
-            yield _call(item["name"], item["given"])
+            yield _format_call(item["name"], item["given"])
         elif item["kind"] in _ROLES:
             yield _ROLES[item["kind"]], item["text"]
 
 
-def turn(data: bytes, number: int) -> list[Entry]:
+def list_turn_entries(data: bytes, number: int) -> list[Entry]:
     """What was said in the turn of a session's prompt, the first of which is 1; [] for none."""
     spoken: list[Entry] = []
     prompts_seen = 0
-    for role, text in entries(data):
+    for role, text in list_entries(data):
         prompts_seen += role == "User"
         if prompts_seen == number:
             spoken.append((role, text))
     return spoken
 
 
-def _call(name: str, arguments: object) -> Entry:
+def _format_call(name: str, arguments: object) -> Entry:
     detail = ""
     if isinstance(arguments, str):
         paths = apply_patch.list_paths(arguments)

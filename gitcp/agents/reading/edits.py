@@ -51,7 +51,7 @@ _STAMP = b'"timestamp"'
 _HEAD = 40  # entries within which a transcript says whose it is
 
 
-def entries(path: str) -> Iterator[dict[str, Any]]:
+def read_entries(path: str) -> Iterator[dict[str, Any]]:
     """The entries of a transcript, one read at a time; of one document, its messages.  Raises
     OSError."""
     with open(path, "rb") as stream:
@@ -79,10 +79,10 @@ def _expand(line: bytes) -> Iterator[dict[str, Any]]:
         yield entry
 
 
-def written_by(path: str) -> str:
+def recognise_client(path: str) -> str:
     """The name of the client whose transcript a file is, by its shape.  Raises InputError where
     that does not show, OSError."""
-    for number, entry in enumerate(entries(path)):
+    for number, entry in enumerate(read_entries(path)):
         if "parentUuid" in entry or "isSidechain" in entry:
             return "qwen-code" if "parts" in str(entry.get("message"))[:200] else "claude-code"
         if entry.get("type") == "session_meta":
@@ -98,11 +98,11 @@ def written_by(path: str) -> str:
     raise InputError(f"cannot tell whose transcript '{path}' is: give --agent")
 
 
-def head(path: str) -> dict[str, str]:
+def read_head(path: str) -> dict[str, str]:
     """What a transcript says of itself at its start: session, parent (of a subagent), agent, cwd;
     '' where it does not.  Raises OSError."""
     about = {"session": "", "parent": "", "agent": "", "cwd": ""}
-    for number, entry in enumerate(entries(path)):
+    for number, entry in enumerate(read_entries(path)):
         inner = [entry, *(v for v in map(entry.get, ("payload", "data", "info")) if v)]
         parts = [part for part in inner if isinstance(part, dict)]
         begins = str(entry.get("type")).startswith("session")
@@ -112,15 +112,26 @@ def head(path: str) -> dict[str, str]:
         for one in parts:
             context = one.get("context")
             places = [one, context] if isinstance(context, dict) else [one]
-            about["cwd"] = about["cwd"] or _text(places, _CWD)
-            about["agent"] = about["agent"] or _text([one], ("agentId",))
-            about["parent"] = about["parent"] or _text([one], ("parent_thread_id", "parentID"))
+            about["cwd"] = about["cwd"] or _find_text(places, _CWD)
+            about["agent"] = about["agent"] or _find_text([one], ("agentId",))
+            about["parent"] = about["parent"] or _find_text([one], ("parent_thread_id", "parentID"))
+<<<<<<<
+
+=======
+
+            if not about["session"] and (
+                one is not entry or "type" not in one or "role" not in one
+            ):
+                keys = _IDS if one is not entry else _IDS[:2]
+                about["session"] = _find_text([one], keys)
+>>>>>>>
+
         if number >= _HEAD or (about["cwd"] and about["session"]):
             break
     return about
 
 
-def _text(places: Iterable[dict[str, Any]], keys: Iterable[str]) -> str:
+def _find_text(places: Iterable[dict[str, Any]], keys: Iterable[str]) -> str:
     values = (place.get(key) for key in keys for place in places)
     return next((value for value in values if isinstance(value, str) and value), "")
 
@@ -140,34 +151,34 @@ class Reading:
         self._at = 0
         self.turns: list[Turn] = []
 
-    def edits(self, lines: Iterable[dict[str, Any]]) -> Iterator[Edit]:
+    def read_edits(self, lines: Iterable[dict[str, Any]]) -> Iterator[Edit]:
         """The edits that entries tell of, in the order in which they were made; at the end those
         calls that nothing says anything of: they may have been made."""
         for entry in lines:
-            yield from self._entry(entry)
+            yield from self._read_entry(entry)
         for waiting in self._waiting.values():
             yield from waiting
 
-    def _entry(self, entry: dict[str, Any]) -> Iterator[Edit]:
-        self._cwd = head_cwd(entry) or self._cwd
-        self._at = _time(entry.get("timestamp")) or self._at
+    def _read_entry(self, entry: dict[str, Any]) -> Iterator[Edit]:
+        self._cwd = find_cwd(entry) or self._cwd
+        self._at = _parse_time(entry.get("timestamp")) or self._at
         if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
             self.turns.clear()  # a fork begins with a copy of another session's words
             self._waiting.clear()
             return
-        listed = list(self._items(entry))
+        listed = list(self._list_items(entry))
         asks = any(item["kind"] == "prompt" for item in listed) and self._is_new(entry)
         for item in listed:
-            self._at = _time(item["time"]) or self._at
+            self._at = _parse_time(item["time"]) or self._at
             if item["kind"] == "prompt" and asks:
                 self.turns.append({"prompt": item["text"], "at": self._at, "model": ""})
             elif item["kind"] == "call":
-                self._call(item)
+                self._take_call(item)
         model = find_model(entry)
         if model and self.turns:
             self.turns[-1]["model"] = model
-        for call, answer in self._answers(entry):
-            yield from self._answered(call, answer)
+        for call, answer in self._list_answers(entry):
+            yield from self._take_answer(call, answer)
 
     def _is_new(self, entry: dict[str, Any]) -> bool:
         """Whether the person typed what an entry asks, and it comes for the first time: a resumed
@@ -177,7 +188,7 @@ class Reading:
         self._asked.add(key)
         return not again and not any(entry.get(key) for key in NOT_SAID)
 
-    def _answers(self, entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _list_answers(self, entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if hasattr(self._reader, "read_answers"):
             yield from self._reader.read_answers(entry)
             return
@@ -185,33 +196,37 @@ class Reading:
             if kind == "result":
                 yield fact[0], {"failed": fact[1]}
 
-    def _items(self, entry: dict[str, Any]) -> Iterator[items.Item]:
+    def _list_items(self, entry: dict[str, Any]) -> Iterator[items.Item]:
         if hasattr(self._reader, "list_facts"):
-            return items.of_facts(self._reader, [entry])
-        return items.of_entry(entry)
+            return items.list_fact_items(self._reader, [entry])
+        return items.list_entry_items(entry)
 
-    def _call(self, item: items.Item) -> None:
+    def _take_call(self, item: items.Item) -> None:
         kinds, name, key = self._kinds, item["name"], item["id"]
         given = item["given"] if isinstance(item["given"], dict) else {"patch": item["given"]}
         if kinds.get(name) in ("write", "shell") and key and key not in self._done:
             if kinds[name] == "shell":
-                self._commands[key] = _command(given), self._at
-            edits = [self._edit(key, path, tells) for path, tells in self._tells(name, given)]
+                self._commands[key] = _join_command(given), self._at
+            edits = [
+                self._make_edit(key, path, tells) for path, tells in self._list_changes(name, given)
+            ]
             self._waiting[key] = edits
 
-    def _tells(self, name: str, arguments: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _list_changes(
+        self, name: str, arguments: dict[str, Any]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path, what is to become of it) of a call that writes."""
         patch = next((v for v in arguments.values() if "*** Begin Patch" in str(v)), None)
         if isinstance(patch, str):
-            yield from patched(patch)
+            yield from parse_patch(patch)
             return
         if self._kinds[name] == "shell":
-            for path, content in commands.find_written(_command(arguments)):
+            for path, content in commands.find_written(_join_command(arguments)):
                 yield path, {"content": content}
             return
         call = {"tool_name": name, "tool_input": arguments}
         try:
-            tool = payload.tool(call, self._client.KINDS, self._paths(), self._cwd)
+            tool = payload.read_tool(call, self._client.KINDS, self._list_path_keys(), self._cwd)
         except InputError:
             return
         words: dict[str, Any] = {**tool}
@@ -220,10 +235,10 @@ class Reading:
         for path in tool["input_paths"] if tells else ():
             yield path, tells
 
-    def _paths(self) -> tuple[str, ...]:
+    def _list_path_keys(self) -> tuple[str, ...]:
         return (*self._client.PATHS, "filePath", "path", "absolutePath")
 
-    def _edit(self, call: str, path: str, tells: dict[str, Any]) -> Edit:
+    def _make_edit(self, call: str, path: str, tells: dict[str, Any]) -> Edit:
         return {
             "path": os.path.normpath(os.path.join(self._cwd, path)),
             "turn": len(self.turns),
@@ -233,7 +248,7 @@ class Reading:
             "tells": tells,
         }
 
-    def _answered(self, call: str, answer: dict[str, Any]) -> Iterator[Edit]:
+    def _take_answer(self, call: str, answer: dict[str, Any]) -> Iterator[Edit]:
         """The edits of a call that came to an end; none where it failed or was changed."""
         waiting, command = self._waiting.pop(call, []), self._commands.pop(call, None)
         if call in self._done:
@@ -244,11 +259,11 @@ class Reading:
         if "by_command" in answer:
             words = command[0] if command else ""
             changes = list(commands.keep_own(answer["by_command"], words))
-            waiting = [self._edit(call, path, tells) for path, tells in changes]
+            waiting = [self._make_edit(call, path, tells) for path, tells in changes]
         if "changes" in answer:
-            waiting = [self._edit(call, path, tells) for path, tells in answer["changes"]]
+            waiting = [self._make_edit(call, path, tells) for path, tells in answer["changes"]]
         # A command may commit what it wrote before it ends.
-        at = command[1] if command else _time(answer.get("at")) or self._at
+        at = command[1] if command else _parse_time(answer.get("at")) or self._at
         more: dict[str, Any] = {
             k: answer[k] for k in ("original", "created", "content") if k in answer
         }
@@ -257,7 +272,7 @@ class Reading:
             yield {**edit, "at": at, "tells": tells}
 
 
-def _command(arguments: dict[str, Any]) -> str:
+def _join_command(arguments: dict[str, Any]) -> str:
     """The words of a shell call."""
     words = next((arguments[key] for key in ("command", "cmd", "commands") if key in arguments), "")
     if isinstance(words, list):  # ["bash", "-lc", its words], or several
@@ -266,7 +281,7 @@ def _command(arguments: dict[str, Any]) -> str:
     return str(words)
 
 
-def patched(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """(path, what becomes of it) of each file of a patch that moves none."""
     if "*** Move to: " in patch:
         return
@@ -280,24 +295,24 @@ def patched(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield path, {"edits": [[old, new, False] for old, new in parts]}
 
 
-def head_cwd(entry: dict[str, Any]) -> str:
+def find_cwd(entry: dict[str, Any]) -> str:
     """The directory that an entry says it was made in; ''."""
     inner = entry.get("payload")
     cwd = entry.get("cwd") or (inner.get("cwd") if isinstance(inner, dict) else None)
     return cwd if isinstance(cwd, str) and os.path.isabs(cwd) else ""
 
 
-def line_time(line: bytes) -> int:
+def find_line_time(line: bytes) -> int:
     """When an entry of a transcript was written, in ns since 1970; 0 where its line does not
     tell."""
     if line.count(_STAMP) == 1:  # a text in a line has its quotes escaped
         parts = line[line.index(_STAMP) + len(_STAMP) :].lstrip(b" :").split(b'"', 2)
         if not parts[0] and (at := parse_time(parts[1].decode("utf-8", "replace"))):
             return at
-    return _time((transcript_scan.load(line) or {}).get("timestamp"))
+    return _parse_time((transcript_scan.load(line) or {}).get("timestamp"))
 
 
-def _time(stamp: object) -> int:
+def _parse_time(stamp: object) -> int:
     """A time as clients write it, in ns since 1970; 0 for none."""
     text = str(stamp or "")
     if text.isdecimal():

@@ -57,26 +57,26 @@ _KINDS = {"prompt": "prompt", "reply": "answer"}
 _ROLES = {"user": "prompt", "assistant": "answer", "gemini": "answer"}
 
 
-def items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterator[Item]:
+def list_items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterator[Item]:
     """The items of a transcript in their order; what is no JSON is passed over.
 
     start: the line, or message, from which on they are wanted.  of_subagent: it is a subagent's
     own, whose every line stands beside the main conversation.
     """
     if (parts := read_entries(data)) is not None:
-        yield from of_facts(*parts, start)
+        yield from list_fact_items(*parts, start)
         return
     passed_over = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
-    for line, entry in _entries(data, start):
+    for line, entry in _list_entries(data, start):
         if not any(entry.get(key) for key in passed_over):
-            for item in of_entry(entry):
+            for item in list_entry_items(entry):
                 yield {**item, "line": line}
 
 
-def of_entry(entry: dict[str, Any]) -> Iterator[Item]:
+def list_entry_items(entry: dict[str, Any]) -> Iterator[Item]:
     """The items of an entry of a client whose reader has no facts; their line is not told."""
     time = entry.get("timestamp")
-    entry = _unwrapped(entry)
+    entry = _unwrap(entry)
     message = entry.get("message")
     if isinstance(message, dict) and entry.get("type", "user") not in ("user", "assistant"):
         return  # a client keeps what it sent to the model beside the conversation
@@ -86,13 +86,15 @@ def of_entry(entry: dict[str, Any]) -> Iterator[Item]:
     blocks = content if isinstance(content, list) else [{"text": content}]
     calls = entry.get("toolCalls")
     more = calls if isinstance(calls, list) else []
-    whole = [entry] if _called(entry) or entry.get("type") in _RESULTS else []
+    whole = [entry] if _is_call(entry) or entry.get("type") in _RESULTS else []
     for block in [*blocks, *more, *whole]:
         if isinstance(block, dict):
-            yield from _block(block, _ROLES.get(role, ""), time if isinstance(time, str) else "")
+            yield from _list_block_items(
+                block, _ROLES.get(role, ""), time if isinstance(time, str) else ""
+            )
 
 
-def _unwrapped(entry: dict[str, Any]) -> dict[str, Any]:
+def _unwrap(entry: dict[str, Any]) -> dict[str, Any]:
     """What an entry has around it taken away: of a prompt typed meanwhile, of a payload."""
     queued = entry.get("attachment")
     if isinstance(queued, dict) and queued.get("type") == "queued_command":
@@ -101,7 +103,9 @@ def _unwrapped(entry: dict[str, Any]) -> dict[str, Any]:
     return {"type": entry.get("type"), **payload} if isinstance(payload, dict) else entry
 
 
-def of_facts(reader: ModuleType, entries: list[dict[str, Any]], start: int = 0) -> Iterator[Item]:
+def list_fact_items(
+    reader: ModuleType, entries: list[dict[str, Any]], start: int = 0
+) -> Iterator[Item]:
     """The items of entries that a reader tells through facts, from the number start on."""
     for line, entry in enumerate(entries[start:], start):
         time = str(entry.get("timestamp") or "")
@@ -109,44 +113,44 @@ def of_facts(reader: ModuleType, entries: list[dict[str, Any]], start: int = 0) 
             item = None
             if kind == "time":
                 time = fact[0]
-            elif kind in _KINDS and (text := _words(_KINDS[kind], fact[0])):
-                item = _item(_KINDS[kind], text, time)
+            elif kind in _KINDS and (text := _clean_text(_KINDS[kind], fact[0])):
+                item = _make_item(_KINDS[kind], text, time)
             elif kind == "call":
                 key, name, given = fact
-                item = {**_item("call", "", time, key), "name": name, "given": given}
+                item = {**_make_item("call", "", time, key), "name": name, "given": given}
             elif kind == "result":
                 key, failed, text = fact
-                item = {**_item("result", text, time, key), "failed": failed}
+                item = {**_make_item("result", text, time, key), "failed": failed}
             if item:
                 yield {**item, "line": line}
 
 
-def _block(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
+def _list_block_items(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
     inner = block.get("functionCall")
     block = inner if isinstance(inner, dict) else block
     name = next((block[k] for k in _IDS if isinstance(block.get(k), str)), "")
     if block.get("type") in _RESULTS:
         given = next((block[key] for key in _GIVEN if block.get(key) is not None), "")
         failed = bool(block.get("is_error"))
-        yield {**_item("result", extract_text(given), time, name), "failed": failed}
-    elif _called(block):
+        yield {**_make_item("result", extract_text(given), time, name), "failed": failed}
+    elif _is_call(block):
         given = next((block[key] for key in _INPUTS if block.get(key) is not None), None)
         yield {
-            **_item("call", "", time, name),
+            **_make_item("call", "", time, name),
             "name": str(block.get("name") or "shell"),
             "given": _load_input(given),
         }
         result = block.get("result", block.get("resultDisplay"))
         if result is not None:
-            yield _item("result", extract_text(result), time, name)
+            yield _make_item("result", extract_text(result), time, name)
     else:
         text = block.get("text")
-        words = _words(kind, text) if kind and isinstance(text, str) else ""
+        words = _clean_text(kind, text) if kind and isinstance(text, str) else ""
         if words:
-            yield _item(kind, words, time)
+            yield _make_item(kind, words, time)
 
 
-def _item(kind: Any, text: str, time: str, name: str = "") -> Item:
+def _make_item(kind: Any, text: str, time: str, name: str = "") -> Item:
     item: Item = {
         "kind": kind,
         "text": text,
@@ -160,12 +164,12 @@ def _item(kind: Any, text: str, time: str, name: str = "") -> Item:
     return item
 
 
-def _called(block: dict[str, Any]) -> bool:
+def _is_call(block: dict[str, Any]) -> bool:
     given = any(block.get(key) is not None for key in _INPUTS)
     return block.get("type") in _CALLS or (isinstance(block.get("name"), str) and given)
 
 
-def _words(kind: str, text: str) -> str:
+def _clean_text(kind: str, text: str) -> str:
     return (
         prompts.extract_typed(text)
         if kind == "prompt"
@@ -179,29 +183,29 @@ def _load_input(arguments: Any) -> Any:
     return arguments
 
 
-def _entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]]]:
+def _list_entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]]]:
     """(its number, entry) of each line or message from start on."""
-    listed = _messages(data)
+    listed = _list_messages(data)
     if listed is not None:
         return enumerate(listed[start:], start)
     telling = (
         (n, line)
-        for n, line in enumerate(_lines(data)[start:], start)
+        for n, line in enumerate(_split_lines(data)[start:], start)
         if any(mark in line for mark in _MARKS)
     )
     return ((n, entry) for n, line in telling if (entry := transcript_scan.load(line)))
 
 
-def _document(data: bytes) -> list[dict[str, Any]] | None:
+def _find_document(data: bytes) -> list[dict[str, Any]] | None:
     """The messages of a transcript that is one document, or that updates one; else None."""
     if (parts := read_entries(data)) is not None:
         return parts[1] if hasattr(parts[0], "list_messages") else None
-    return _messages(data)
+    return _list_messages(data)
 
 
-def _messages(data: bytes) -> list[dict[str, Any]] | None:
-    """_document() of one that no reader of clients knows: Gemini's."""
-    lines = _lines(data)
+def _list_messages(data: bytes) -> list[dict[str, Any]] | None:
+    """_find_document() of one that no reader of clients knows: Gemini's."""
+    lines = _split_lines(data)
     first = transcript_scan.load(lines[0]) if lines else None
     if first is None and (whole := transcript_scan.load(data)) is not None:
         return merge_messages([whole])
@@ -210,10 +214,10 @@ def _messages(data: bytes) -> list[dict[str, Any]] | None:
     return None
 
 
-def parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
+def cut_parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
     """A transcript cut before the numbers of some items, each part one that its agent's scan
     reads: of lines, goes on with; of a document, takes alone."""
-    listed, lines = _document(data), _lines(data)
+    listed, lines = _find_document(data), _split_lines(data)
     ends = [*starts[1:], len(lines if listed is None else listed)]
     pairs = zip(starts, ends, strict=True)
     if listed is None:
@@ -221,39 +225,39 @@ def parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
     return [json.dumps({"messages": listed[start:end]}).encode() for start, end in pairs]
 
 
-def pictures(data: bytes) -> Iterator[tuple[int, str, str]]:
-    """(line as items() counts, media type, base64) of each image that a transcript holds."""
+def find_pictures(data: bytes) -> Iterator[tuple[int, str, str]]:
+    """(line as list_items() counts, media type, base64) of each image that a transcript holds."""
     if b"image" not in data:
         return
-    listed = _document(data)
-    lines = ((n, line) for n, line in enumerate(_lines(data)) if b"image" in line)
+    listed = _find_document(data)
+    lines = ((n, line) for n, line in enumerate(_split_lines(data)) if b"image" in line)
     entries = (
         ((n, transcript_scan.load(line)) for n, line in lines)
         if listed is None
         else enumerate(listed)
     )
     for number, entry in entries:
-        for kind, held in dict.fromkeys(_images(entry)):
+        for kind, held in dict.fromkeys(_find_images(entry)):
             yield number, kind, held
 
 
-def _images(value: Any) -> Iterator[tuple[str, str]]:
+def _find_images(value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, list):
         for one in value:
-            yield from _images(one)
+            yield from _find_images(one)
     elif isinstance(value, dict):
         kind = next((value[key] for key in _MEDIA if isinstance(value.get(key), str)), "")
         if kind.startswith("image/") and isinstance(value.get("data"), str):
             yield kind, value["data"]
         else:
-            yield from _images(list(value.values()))
+            yield from _find_images(list(value.values()))
     elif isinstance(value, str) and value.startswith("data:image/"):
         kind, way, held = value[5:].partition(";base64,")
         if way:
             yield kind, held
 
 
-def _lines(data: bytes) -> list[bytes]:
+def _split_lines(data: bytes) -> list[bytes]:
     return [line for line in data.split(b"\n") if line.strip()]
 
 
@@ -265,7 +269,7 @@ def read_entries(data: bytes) -> Read | None:
     lines = [line for line in data.split(b"\n") if line.strip()]
     whole = transcript_scan.load(lines[0]) if lines else None
     whole = whole or transcript_scan.load(data) or {}
-    reader = _reader(whole)
+    reader = _find_reader(whole)
     if reader is None:
         return None
     if hasattr(reader, "list_messages"):
@@ -273,7 +277,7 @@ def read_entries(data: bytes) -> Read | None:
     return reader, [transcript_scan.load(line) or {} for line in lines]
 
 
-def _reader(first: dict[str, Any]) -> ModuleType | None:
+def _find_reader(first: dict[str, Any]) -> ModuleType | None:
     if own_words.is_its(first):
         return own_words
     for client in map(agents.get_client, agents.list_names()):

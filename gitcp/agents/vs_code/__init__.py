@@ -50,25 +50,28 @@ is_own = is_payload
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
-    ours, agent = EVENTS.get(payload.text(fields, "hookEventName") or name), fields.get("agent_id")
+    ours, agent = (
+        EVENTS.get(payload.get_text(fields, "hookEventName") or name),
+        fields.get("agent_id"),
+    )
     if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
-        return payload.unknown(NAME)
+        return payload.make_unknown(NAME)
     common = {**fields, "session_id": fields.get("sessionId")}
     if ours == "turn-start":
         common["turn_id"] = fields.get("timestamp")
-    record = payload.event(NAME, ours, common)
+    record = payload.read_event(NAME, ours, common)
     if ours in ("tool-start", "tool-end"):
         tool = record["tool"] = _read_tool(fields, record["cwd"])
-        record["event"] = payload.refined(ours, tool)
+        record["event"] = payload.refine_event(ours, tool)
     return record
 
 
 def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
-    tool = payload.tool(fields, KINDS, _PATHS, cwd)
-    arguments = payload.mapping(fields, "tool_input")
+    tool = payload.read_tool(fields, KINDS, _PATHS, cwd)
+    arguments = payload.get_object(fields, "tool_input")
     if tool["kind"] == "write" and not tool["input_paths"]:
         tool["input_paths"] = [
-            payload.path(path, cwd, "filePath") for path in _list_written(arguments)
+            payload.resolve_path(path, cwd, "filePath") for path in _list_written(arguments)
         ]
     if tool["kind"] == "shell" and arguments.get("isBackground") is True:
         tool["background"] = True
@@ -78,9 +81,9 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
 
 def _list_written(arguments: dict[str, Any]) -> list[str]:
     """The paths of a call that names several: a patch, replacements, files."""
-    if patch := payload.words(arguments, "input"):
+    if patch := payload.get_words(arguments, "input"):
         return apply_patch.list_paths(patch)
-    replacements = payload.objects(arguments, "replacements")
+    replacements = payload.get_objects(arguments, "replacements")
     files = arguments.get("files")
     named = [one.get("filePath") for one in replacements] + (files if type(files) is list else [])
     return list(dict.fromkeys(path for path in named if isinstance(path, str)))

@@ -34,7 +34,7 @@ HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The hook, and its payload in Claude Code's words."""
-    info = payload.mapping(fields, "tool_info")
+    info = payload.get_object(fields, "tool_info")
     begins = EVENTS.get(name) == "turn-start"
     return name, {
         "session_id": fields.get("trajectory_id"),

@@ -8,7 +8,7 @@ there is no proof: it may repeat what a person typed.
 
 from __future__ import annotations
 
-from gitcp.agents.reading.items import items
+from gitcp.agents.reading.items import list_items
 from gitcp.core.decide import line_evidence
 from gitcp.core.transcript import apply_patch
 
@@ -90,7 +90,7 @@ def _list_edits(
     """(path, lines before, lines after, turn, tool use) of each edit that went through."""
     open_calls: dict[str, tuple[Any, str]] = {}
     turn = ""
-    for item in items(transcript):
+    for item in list_items(transcript):
         if item["kind"] == "prompt":
             turn = f"prompt-{len(turns) + 1}"
             turns[turn] = {"number": len(turns) + 1, "prompt": item["text"]}

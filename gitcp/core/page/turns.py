@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from gitcp.agents.reading.items import items, parts, pictures
+from gitcp.agents.reading.items import cut_parts, find_pictures, list_items
 from gitcp.core.transcript import facts, tokens, transcript_scan
 
 TYPE_CHECKING = False
@@ -64,8 +64,8 @@ def gather_turns(
     of the subagent it started, which may have started others."""
     gathered: list[Turn] = []
     calls: dict[str, Part] = {}
-    images = list(pictures(data))
-    for item in items(data, of_subagent):
+    images = list(find_pictures(data))
+    for item in list_items(data, of_subagent):
         while gathered and images and images[0][0] < item["line"]:
             gathered[-1]["parts"].append(_build_image(*images.pop(0)[1:]))
         if item["kind"] == "prompt" or not gathered:
@@ -105,7 +105,7 @@ def add_tokens(data: bytes, gathered: Sequence[Turn], scan: Callable[..., Scan])
     """Give the turns of a transcript their tokens.  scan: its agent's."""
     starts = [0, *(turn["line"] for turn in gathered[1:])]
     known: Scan | None = None
-    for turn, part in zip(gathered, parts(data, starts), strict=False):
+    for turn, part in zip(gathered, cut_parts(data, starts), strict=False):
         now = scan(part, previous=known and transcript_scan.make_cursor(known))
         before = known["usage"] if known else None
         turn["spent"] = tokens.subtract(now["usage"], before) if now["usage"] else None

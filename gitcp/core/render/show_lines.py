@@ -115,7 +115,9 @@ def _draw_files(files: dict[str, Record]) -> Iterator[Line]:
 
 def draw_excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
     """The conversation of a transcript: from item start on and shortened, or in full."""
-    for number, (role, text) in enumerate(conversation.entries(transcript, 0 if full else start)):
+    for number, (role, text) in enumerate(
+        conversation.list_entries(transcript, 0 if full else start)
+    ):
         if not number:
             yield [("  Transcript:", "bold")]
         rows = text.split("\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.agents.reading.items import items
+from gitcp.agents.reading.items import list_items
 from gitcp.core import json
 from gitcp.core.search import query
 from gitcp.core.transcript import apply_patch, tool_ends
@@ -38,7 +38,7 @@ def cut_turns(transcript: bytes, start: int = 0) -> Iterator[Turn]:
     """The turns of a transcript from line, or message, start on; the first may have begun before
     it."""
     number, draft = 0, _Draft(0, "")
-    for item in items(transcript):
+    for item in list_items(transcript):
         if item["kind"] == "prompt":
             if draft.begun:
                 yield draft.turn()

@@ -120,7 +120,7 @@ def _place_in_turn(repo: Repo, objects: Objects, point: Point, state: State) -> 
             raise Error(f"the transcript does not have the tool use '{name}'")
         return data, leaf, True
     prompts = cutter.list_prompts(data)
-    prompt = asked.begun(prompts, point["session_prompt"], point["time"])
+    prompt = asked.find_prompt(prompts, point["session_prompt"], point["time"])
     if prompt is None:
         raise Error(f"the transcript does not have the prompt of turn '{name}'")
     later = prompts[prompts.index(prompt) + 1 :]
@@ -151,7 +151,9 @@ def _cut(
 ) -> tuple[bytes, list[str]]:
     stored, leaf, exact = place
     for data, redacted in ((live(state), False), (stored, True)):
-        kept, notes = agent.get_cutter().cut_conversation(data, leaf, old_id, new_id, redacted, exact)
+        kept, notes = agent.get_cutter().cut_conversation(
+            data, leaf, old_id, new_id, redacted, exact
+        )
         if kept:
             return kept, notes
     raise Error(f"the transcript of session '{old_id[:8]}' cannot be cut at this point")

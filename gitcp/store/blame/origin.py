@@ -103,7 +103,7 @@ def read_words(
     talk = _talk(repo, objects, author)
     tool, number = author["tool_use_id"], author["number"]
     call = around_call.find(*talk, tool) if tool else None
-    return call, conversation.turn(talk[0], number) if number else []
+    return call, conversation.list_turn_entries(talk[0], number) if number else []
 
 
 def _talk(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[str, bytes]]:

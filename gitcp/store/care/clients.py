@@ -64,9 +64,9 @@ def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     name, paths = client.NAME, client.list_settings_paths(os.path.expanduser("~"), repo.worktree)
     absent: list[str] = []
     for path in dict.fromkeys(paths.values()):
-        wanted = own_files.files(client, path, None)
+        wanted = own_files.build_files(client, path, None)
         texts = {file: files.read_bytes(file) or b"" for file in wanted}
-        absent = [file for file, data in texts.items() if not own_files.calls_ours(data)]
+        absent = [file for file, data in texts.items() if not own_files.has_our_call(data)]
         if len(absent) < len(wanted):
             break
     theirs = [file for file in absent if texts[file]]
@@ -117,11 +117,11 @@ def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
     name, form = client.NAME, client.FORM
     events: set[str] = set()
     programs: set[tuple[str, ...]] = set()
-    mine = settings.ours(name)
+    mine = settings.make_matcher(name)
     for path, content in texts.items():
         try:
             parsed = settings.parse(content or "{}", form)
-            commands = settings.commands(parsed, form)
+            commands = settings.list_commands(parsed, form)
         except (InputError, ValueError) as e:
             reason = f"{name} cannot read its settings '{path}': {e}"
             yield make_finding("settings", path, reason, remedy="edit it")
@@ -129,8 +129,8 @@ def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
         for event, command in commands:
             if mine(command):
                 events.add(event)
-                programs.add(tuple(settings.programs(command)))
-            elif settings.is_entires(command):
+                programs.add(tuple(settings.parse_programs(command)))
+            elif settings.is_entires_command(command):
                 reason = f"'{path}' runs the original program at {event}"
                 yield make_finding("entire", path, reason, remedy=f"gitcp enable --agent {name}")
     absent = [event for event, *_ in client.HOOKS if event not in events]

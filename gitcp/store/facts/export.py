@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from functools import partial
 
-from gitcp.agents.reading.items import items
+from gitcp.agents.reading.items import list_items
 from gitcp.core.facts import rows
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_lines, decode_name
@@ -134,7 +134,7 @@ def _read(seen: Set[str], prompts: bool, evidence: Evidence, change: Change) -> 
             data = evidence.recorded.transcripts(record["checkpoint_id"])
         except Error:
             data = {}
-        transcript = items(data.get(record["session_id"], b""))
+        transcript = list_items(data.get(record["session_id"], b""))
         for table, every in rows.make_spoken_rows(record, transcript, prompts).items():
             spoken[table] += every
     return commit, spoken

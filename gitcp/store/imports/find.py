@@ -85,8 +85,8 @@ def session(
     several."""
     places = roots(repo, former)
     if os.path.isfile(name):
-        client = agents.get_client(agent or edits.written_by(name))
-        places += [edits.head(name)["cwd"] or places[0]]
+        client = agents.get_client(agent or edits.recognise_client(name))
+        places += [edits.read_head(name)["cwd"] or places[0]]
         below = agents.list_files(name.removesuffix(".jsonl"), ".jsonl")
         opened = [open_file(client, path, places[0], places) for path in (name, *below)]
         listed = [one for one in opened if one]
@@ -111,7 +111,7 @@ def open_file(
         st = os.stat(path)
         if st.st_mtime < since or not os.path.isfile(path):
             return None
-        about = edits.head(path)
+        about = edits.read_head(path)
     except OSError:
         return None
     tells = getattr(client, "read_directory", None)

@@ -116,7 +116,7 @@ class Gathered:
         reading = edits.Reading(held.client, held.cwd, held.agent)
         mine: set[tuple[str, int]] = set()
         try:
-            for edit in reading.edits(edits.entries(held.path)):
+            for edit in reading.read_edits(edits.read_entries(held.path)):
                 path = find.relative(edit["path"], places)
                 key = edit["call"], edit["at"]
                 if not path or not edit["at"] or key in self._seen:

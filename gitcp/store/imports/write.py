@@ -77,7 +77,7 @@ def _spent(session: Session, times: Sequence[int], total: Usage | None) -> dict[
     try:
         with open(session.path, "rb") as stream:
             for line in stream:
-                at = edits.line_time(line) // 10**9
+                at = edits.find_line_time(line) // 10**9
                 due = bool(left) and at > left[0]
                 if due or size > _PIECE:
                     scan = transcript_scan.make_cursor(session.client.scan(b"".join(before), scan))

@@ -138,7 +138,7 @@ class External(Client):
         raw = self._run("read-transcript", "--session-ref", path)
         at = ("--path", path, "--offset", "0")
         lines: list[dict[str, Any]] = []
-        for item in items.items(raw):
+        for item in items.list_items(raw):
             if item["kind"] in ("prompt", "answer"):
                 lines.append(
                     {"kind": item["kind"], "text": item["text"], "timestamp": item["time"]}

@@ -43,9 +43,10 @@ _FOLDERS = "lock tmp open turn transcript heard installed corrupt kept claims co
 
 
 class Options:
-    """What enable is asked for.  agents: empty for all that are here; scope: as list_settings_paths() has
-    it; worktree: only what clients look for in this worktree; destination: where checkpoints are
-    sent, '' for as before; skills: agents are told when to ask, and how."""
+    """What enable is asked for.  agents: empty for all that are here; scope: a key of
+    Client.list_settings_paths(); worktree: only what clients look for in this worktree;
+    destination: where checkpoints are sent, '' for as before; skills: agents are told when to ask,
+    and how."""
 
     def __init__(
         self,
@@ -154,7 +155,7 @@ def find_agents(repo: Repo) -> tuple[Sequence[str], list[str]]:
     """The agents that are here, with those of adapters on PATH, and what to say of the choice."""
     clients = list(adapters.find_all(repo))
     besides = [client.NAME for client in clients if not isinstance(client, str)]
-    names, notes = enabling.present(os.path.expanduser("~"), repo.worktree, besides)
+    names, notes = enabling.find_clients(os.path.expanduser("~"), repo.worktree, besides)
     return names, [*notes, *(why for why in clients if isinstance(why, str))]
 
 
@@ -229,9 +230,9 @@ def stripper(repo: Repo, record: Manifest) -> Strip:
         if entry["kind"] == "hook":
             return git_hooks.without_ours(record.path(entry), entry, data)
         if entry["kind"] == "settings":
-            return enabling.without_ours(entry["agent"], data, bool(entry["before"]))
+            return enabling.remove_ours(entry["agent"], data, bool(entry["before"]))
         if entry["kind"] in ("plugin", "script"):
-            return enabling.without_file(data)
+            return enabling.drop_own_file(data)
         if entry["kind"] == installation.ENTIRE_SWITCH:
             return takeover.without_switch(data)
         if entry["kind"] == "config":
@@ -254,7 +255,8 @@ def plan_clients(
     baked: tuple[str, str],
     force: bool,
 ) -> tuple[list[Write], list[str]]:
-    """What to write and to say so that these agents run our hooks; scope as in list_settings_paths().
+    """What to write and to say so that these agents run our hooks; scope: a key of
+    Client.list_settings_paths().
 
     Settings that cannot be read are told, and keep no other agent back.
     """
@@ -268,13 +270,15 @@ def plan_clients(
         adapter = agents.get_client(name)
         at = main if scope == "local" and scope in adapter.list_settings_paths(home, "") else repo
         try:
-            more = enabling.plan(adapter, scope, home, at.worktree, _ground(at, baked), force)
+            more = enabling.plan_client(
+                adapter, scope, home, at.worktree, _ground(at, baked), force
+            )
         except Error as e:
             notice.lack(_UNREAD.format(e, name, name))
         else:
             writes += more[0]
             notes += more[1]
-            stays |= enabling.entires_stay(adapter, home, at.worktree, _ground(at, baked), force)
+            stays |= enabling.keep_entires(adapter, home, at.worktree, _ground(at, baked), force)
     switch = takeover.plan_switch(repo) if stays else ([], [])
     return writes + switch[0], notes + switch[1]
 
@@ -287,7 +291,7 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
     ground = _ground(repo, baked)
     home, top = os.path.expanduser("~"), repo.worktree
     plans = [
-        enabling.plan(agents.get_client(n), "local", home, top, ground, False)
+        enabling.plan_client(agents.get_client(n), "local", home, top, ground, False)
         for n in sorted(names)
     ]
     writes = [write for written, _ in plans for write in written]

@@ -241,7 +241,7 @@ def plan_switch(repo: Repo) -> Plan:
             return [], []
         if exclude.tracked(repo, [file]):
             raise InputError("is tracked")
-        base = json_text.cut(text, (_KEY,)) if _KEY in settings else text
+        base = json_text.cut_value(text, (_KEY,)) if _KEY in settings else text
     except UnicodeDecodeError:
         return [], [_LEFT.format(file, "is not UTF-8")]
     except InputError as e:
@@ -249,7 +249,7 @@ def plan_switch(repo: Repo) -> Plan:
     write: Write = {
         "path": file,
         "kind": ENTIRE_SWITCH,
-        "data": encode_name(json_text.add(base, (_KEY,), False)),
+        "data": encode_name(json_text.add_value(base, (_KEY,), False)),
         "note": f"wrote '{file}': Entire's hooks, which are tracked, do nothing in this clone",
         "alone": True,
         "worktree": os.path.realpath(repo.worktree),
@@ -264,7 +264,7 @@ def without_switch(data: bytes) -> bytes | None:
         settings = json_text.parse(text)
         if settings.get(_KEY) is not False:
             return data
-        return None if len(settings) == 1 else encode_name(json_text.cut(text, (_KEY,)))
+        return None if len(settings) == 1 else encode_name(json_text.cut_value(text, (_KEY,)))
     except (InputError, ValueError):
         return data
 

@@ -39,7 +39,9 @@ def summaries(repo: Repo, objects: Objects, checkpoint_id: str, force: bool) -> 
         if (metadata.get("summary") and not force) or not one["transcript"]:
             continue
         start = metadata.get("checkpoint_transcript_start")
-        dialogue = conversation.entries(one["transcript"], start if isinstance(start, int) else 0)
+        dialogue = conversation.list_entries(
+            one["transcript"], start if isinstance(start, int) else 0
+        )
         asked = generated.build_request(metadata.get("files_touched") or (), dialogue)
         summary = _redacted(repo, generated.parse_summary(_answer(repo, asked)))
         session_id = one["session_id"]

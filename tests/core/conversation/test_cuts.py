@@ -115,7 +115,9 @@ def test_a_turn_is_whole_wherever_in_it_a_client_was_with_its_writing() -> None:
         second = next(n for n, row in enumerate(rows) if b"Second prompt" in row)
         end = max(n for n, row in enumerate(rows[:second]) if b"All done: first" in row)
         first = next(n for n, row in enumerate(rows) if any(mark in row for mark in CALLS))
-        whole = cutter.cut_conversation(data, cutter.find_last_leaf(b"".join(rows[: end + 1])), OLD, NEW, False)[0]
+        whole = cutter.cut_conversation(
+            data, cutter.find_last_leaf(b"".join(rows[: end + 1])), OLD, NEW, False
+        )[0]
         assert b"All done: first" in whole
         assert b"Second prompt" not in whole
         for n in range(first + 1, end + 1):
@@ -187,7 +189,12 @@ def test_lines_that_name_no_parent_follow_on_each_other() -> None:
 
 def test_a_leaf_that_is_not_there_cuts_nothing() -> None:
     for cutter in (cut_claude, cut_codex, cut_gemini):
-        assert cutter.cut_conversation(b"", "x" if cutter is not cut_codex else "3 x", OLD, NEW, False)[0] == b""
+        assert (
+            cutter.cut_conversation(
+                b"", "x" if cutter is not cut_codex else "3 x", OLD, NEW, False
+            )[0]
+            == b""
+        )
 
 
 def test_a_rollout_of_codex_ends_with_its_turn_and_has_the_new_id() -> None:
@@ -199,7 +206,7 @@ def test_a_rollout_of_codex_ends_with_its_turn_and_has_the_new_id() -> None:
     assert lines(found)[-1]["ordinal"] == 30
     assert lines(found)[0]["payload"]["id"] == NEW
     assert (old.encode() in found, notes) == (False, [])
-    said = [text for role, text in conversation.entries(found) if role == "User"]
+    said = [text for role, text in conversation.list_entries(found) if role == "User"]
     assert said == ["Create hello.py and edit README.md"] or "Second prompt please" not in said
 
 
@@ -218,7 +225,7 @@ def test_a_conversation_of_gemini_ends_where_the_person_speaks_next() -> None:
         data, "c7a2bd07-bd77-46eb-ac93-cfe2e90dd08b", OLD, NEW, False
     )
     assert lines(found)[0]["sessionId"] == NEW
-    said = [text for role, text in conversation.entries(found) if role == "User"]
+    said = [text for role, text in conversation.list_entries(found) if role == "User"]
     assert [text for text in said if "Second prompt" in text] == []
     assert b"All done: first prompt" in found
 

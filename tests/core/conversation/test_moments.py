@@ -21,7 +21,7 @@ def sketch(data: bytes) -> list[str]:
     """What a transcript holds: the prompts, the answers, calls and results by their ids."""
     return [
         item["id"][-4:] if item["kind"] in ("call", "result") else item["text"]
-        for item in items.items(data)
+        for item in items.list_items(data)
     ]
 
 
@@ -30,7 +30,7 @@ def exactly(cutter: ModuleType, data: bytes, leaf: str) -> list[str]:
 
 
 def calls(data: bytes) -> list[str]:
-    return [item["id"] for item in items.items(data) if item["kind"] == "call"]
+    return [item["id"] for item in items.list_items(data) if item["kind"] == "call"]
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,12 @@ GO_ON = [("go on", AT[0], "a"), ("go on", AT[1], "b"), ("and now", AT[2], "c")]
 def test_of_equal_prompts_the_one_before_the_turns_first_edit_began_it(
     asked_for: str, until: int, leaf: str
 ) -> None:
-    found = asked.begun(GO_ON, asked_for, until)
+    found = asked.find_prompt(GO_ON, asked_for, until)
     assert (found[2] if found else "") == leaf
 
 
 def test_without_times_the_text_alone_tells() -> None:
     untimed = [(text, "", leaf) for text, _, leaf in GO_ON]
-    assert asked.begun(untimed, "and now", 0) == untimed[2]
-    assert asked.begun(untimed, "never asked", 0) is None
-    assert asked.begun([("a", "1" * 5000, "x")], "a", 0) == ("a", "1" * 5000, "x")
+    assert asked.find_prompt(untimed, "and now", 0) == untimed[2]
+    assert asked.find_prompt(untimed, "never asked", 0) is None
+    assert asked.find_prompt([("a", "1" * 5000, "x")], "a", 0) == ("a", "1" * 5000, "x")

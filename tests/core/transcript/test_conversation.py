@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitcp.agents.reading.conversation import entries
+from gitcp.agents.reading.conversation import list_entries
 from tests.support import recording
 from tests.support.recording import SPOKEN, transcript
 
@@ -26,7 +26,7 @@ def call(name: str, arguments: object) -> dict[str, object]:
 
 @pytest.mark.parametrize(("agent", "scenario"), SPOKEN)
 def test_every_recording_begins_with_its_first_prompt(agent: str, scenario: str) -> None:
-    found = list(entries(transcript(agent, scenario)))
+    found = list(list_entries(transcript(agent, scenario)))
     first = {"First", "Go", "Create", "Work", "Write", "warm"}
     assert found[0][0] == "User" and found[0][1].strip('"').split()[0] in first
     assert {role for role, _ in found} <= {"User", "Assistant", "Tool"}
@@ -45,7 +45,7 @@ def test_every_recording_begins_with_its_first_prompt(agent: str, scenario: str)
     ],
 )
 def test_a_call_of_a_tool_is_one_line_with_what_it_is_about(agent: str, calls: list[str]) -> None:
-    found = [text for role, text in entries(transcript(agent, "basic")) if role == "Tool"]
+    found = [text for role, text in list_entries(transcript(agent, "basic")) if role == "Tool"]
     assert found[: len(calls)] == calls
     shell = 'echo x > shell.txt && git add -A && git commit -m "agent commit"'
     assert any(text.endswith(shell) for text in found)
@@ -81,7 +81,7 @@ def test_a_call_of_a_tool_is_one_line_with_what_it_is_about(agent: str, calls: l
     ],
 )
 def test_a_line_says(entry: object, found: list[tuple[str, str]]) -> None:
-    assert list(entries(lines(entry))) == found
+    assert list(list_entries(lines(entry))) == found
 
 
 def test_a_document_over_many_lines_is_read() -> None:
@@ -92,8 +92,8 @@ def test_a_document_over_many_lines_is_read() -> None:
     ]
     document = {"sessionId": "s", "projectHash": "p", "messages": messages}
     wanted = [("User", "hi"), ("Tool", "ls")]
-    assert list(entries(json.dumps(document, indent=2).encode())) == wanted
-    assert list(entries(json.dumps(document).encode())) == wanted
+    assert list(list_entries(json.dumps(document, indent=2).encode())) == wanted
+    assert list(list_entries(json.dumps(document).encode())) == wanted
 
 
 def test_a_message_that_comes_again_stands_in_its_first_place() -> None:
@@ -101,13 +101,13 @@ def test_a_message_that_comes_again_stands_in_its_first_place() -> None:
     first = {"id": "1", "type": "user", "content": "old"}
     other = {"id": "2", "type": "gemini", "content": "answer"}
     data = lines(head, first, other, {"$set": {"messages": [{**first, "content": "new"}]}})
-    assert list(entries(data)) == [("User", "new"), ("Assistant", "answer")]
-    assert list(entries(data, 1)) == [("Assistant", "answer")]
+    assert list(list_entries(data)) == [("User", "new"), ("Assistant", "answer")]
+    assert list(list_entries(data, 1)) == [("Assistant", "answer")]
 
 
 def test_a_resumed_session_of_gemini_still_shows_the_calls_it_made_before() -> None:
     data = recording.transcript("gemini-cli", "resume")
-    said = list(entries(data))
+    said = list(list_entries(data))
     first = said.index(("User", "Second prompt please"))
     before = [text for role, text in said[:first] if role == "Tool"]
     assert before == [
@@ -123,21 +123,25 @@ def test_a_resumed_session_of_gemini_still_shows_the_calls_it_made_before() -> N
 def test_what_gemini_rewound_is_no_longer_said() -> None:
     head = {"sessionId": "s", "projectHash": "p"}
     said = [{"id": n, "type": "user", "content": f"prompt {n}"} for n in "123"]
-    assert list(entries(lines(head, *said, {"$rewindTo": "2"}))) == [("User", "prompt 1")]
-    assert list(entries(lines(head, *said, {"$rewindTo": "?"}, said[2]))) == [("User", "prompt 3")]
+    assert list(list_entries(lines(head, *said, {"$rewindTo": "2"}))) == [("User", "prompt 1")]
+    assert list(list_entries(lines(head, *said, {"$rewindTo": "?"}, said[2]))) == [
+        ("User", "prompt 3")
+    ]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"not json", b"{", b"\xff\xfe", b"[" * 100_000])
 def test_what_is_no_transcript_says_nothing(data: bytes) -> None:
-    assert list(entries(data)) == []
+    assert list(list_entries(data)) == []
 
 
 def test_lines_before_the_start_are_left_out_and_empty_ones_do_not_count() -> None:
     data = lines(user("a")) + b"\n" + b"broken\n" + lines(user("b"))
-    assert list(entries(data, 1)) == [("User", "b")]
-    assert list(entries(data, 2)) == [("User", "b")]
-    assert list(entries(data, 3)) == []
+    assert list(list_entries(data, 1)) == [("User", "b")]
+    assert list(list_entries(data, 2)) == [("User", "b")]
+    assert list(list_entries(data, 3)) == []
 
 
 def test_half_of_a_surrogate_pair_is_shown_as_a_question_mark() -> None:
-    assert list(entries(b'{"type":"user","message":{"content":"a\\ud800b"}}')) == [("User", "a?b")]
+    assert list(list_entries(b'{"type":"user","message":{"content":"a\\ud800b"}}')) == [
+        ("User", "a?b")
+    ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gitcp.agents.reading.items import items
+from gitcp.agents.reading.items import list_items
 
 
 def read(*entries: dict[str, Any]) -> list[tuple[str, str]]:
     data = "\n".join(map(json.dumps, entries)).encode()
-    return [(item["kind"], item["text"] or item["name"]) for item in items(data)]
+    return [(item["kind"], item["text"] or item["name"]) for item in list_items(data)]
 
 
 def test_a_prompt_typed_while_the_agent_was_at_work_is_one() -> None:
@@ -38,6 +38,6 @@ def test_codex_calls_and_their_results_share_an_id() -> None:
         {"type": "response_item", "payload": {**call, "arguments": '{"command": ["ls"]}'}},
         {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "c"}},
     ]
-    found = list(items("\n".join(map(json.dumps, entries)).encode()))
+    found = list(list_items("\n".join(map(json.dumps, entries)).encode()))
     assert [(item["kind"], item["id"]) for item in found] == [("call", "c"), ("result", "c")]
     assert found[0]["given"] == {"command": ["ls"]}

@@ -68,7 +68,7 @@ def test_a_real_transcript_is_read(
     found = reader.scan(data)
     assert (found["prompts"], found["written"], found["skipped"]) == (prompts, written, 0)
     assert found["usage"] == tokens.make_usage(*usage)
-    said = list(conversation.entries(data))
+    said = list(conversation.list_entries(data))
     assert [text for role, text in said if role == "User"] == prompts
     assert any(role == "Assistant" for role, _ in said)
     assert any(role == "Tool" for role, _ in said)
@@ -134,7 +134,7 @@ def test_messages_of_opencode_say_what_was_asked_written_and_spent() -> None:
     assert found["subagents"] == ["ses_2"]
     assert found["usage"] == tokens.make_usage(5, 2, 7, 3, 1)
     assert found["last_identifier"] == "msg_assistant"
-    assert list(conversation.entries(data))[:3] == [
+    assert list(conversation.list_entries(data))[:3] == [
         ("User", "write it"),
         ("Assistant", "done"),
         ("Tool", "write: /a"),
@@ -152,7 +152,7 @@ def test_a_line_of_cursor_says_what_its_message_holds() -> None:
     found = cursor.scan(data)
     assert (found["prompts"], found["written"], found["usage"]) == (["fix it"], ["/a"], None)
     wanted = [("User", "fix it"), ("Assistant", "done"), ("Tool", "Write: /a")]
-    assert list(conversation.entries(data)) == wanted
+    assert list(conversation.list_entries(data)) == wanted
 
 
 @pytest.mark.parametrize("reader", [copilot, qwen, cline, opencode, cursor])
@@ -174,7 +174,7 @@ def test_a_line_of_cursor_says_what_its_message_holds() -> None:
 def test_what_is_odd_in_a_transcript_does_no_harm(reader: ModuleType, entry: object) -> None:
     data = lines(entry, {"info": 3}, {"data": {}, "type": "x.y"}, {"message": {"parts": 3}})
     assert reader.scan(data)["prompts"] == []
-    list(conversation.entries(data))
+    list(conversation.list_entries(data))
 
 
 def test_tokens_that_qwen_code_had_from_its_cache_count_once() -> None:

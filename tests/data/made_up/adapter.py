@@ -17,7 +17,7 @@ RESUME = "made-up --again {}"
 PATHS = ("where",)
 KINDS = {"put": "write", "look": "read"}
 EVENTS = {"Ask": "turn-start", "Before": "tool-start", "After": "tool-end", "Rest": "turn-end"}
-_TOOLS = payload.all_but(KINDS, "read")
+_TOOLS = payload.build_matcher(KINDS, "read")
 HOOKS = (
     ("Ask", None, None),
     ("Before", _TOOLS, None),
