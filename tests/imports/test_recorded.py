@@ -39,7 +39,7 @@ PAGE = TOP / "man" / "gitcp-import.1"
 
 def _move_conversations(agent: str, home: Path, repo: Path) -> None:
     """Recordings have conversations where those of /repo lie."""
-    tells = agents.adapter(agent).session_dir
+    tells = agents.get_client(agent).session_dir
     old, new = (Path(tells(str(home), at).removesuffix("/chats")) for at in ("/repo", str(repo)))
     for folder in old.parent.glob(f"{old.name}*") if old != new else ():
         folder.rename(new.with_name(new.name + folder.name.removeprefix(old.name)))
@@ -74,7 +74,7 @@ def test_an_import_says_nothing_that_was_not_recorded(
 def test_the_manual_tells_how_much_of_each_clients_recordings_an_import_finds() -> None:
     counts: dict[str, list[int]] = {}
     for name, recall in RECALL.items():
-        agent = agents.adapter(name.partition("/")[0]).AGENT_TYPE
+        agent = agents.get_client(name.partition("/")[0]).AGENT_TYPE
         numbers = map(int, re.findall(r"\d+", recall))
         counts[agent] = [a + b for a, b in zip(counts.get(agent, [0] * 4), numbers, strict=True)]
     rows = [f".It {agent} Ta {a} of {b} Ta {c} of {d}" for agent, (a, b, c, d) in counts.items()]

@@ -150,13 +150,13 @@ def make_own_command(py: str, entry: str, agent: str, lost: str = "") -> Callabl
     find entry would exit 2, with which a hook refuses.
     """
 
-    def command(event: str) -> str:
+    def format_command(event: str) -> str:
         last = lost.strip() if event.lower() == "sessionstart" else ""
         absent = f"{{ echo {stdlib.shlex.quote(last)}; exit 0; }}" if last else "exit 0"
         words = ("sh", "-c", _EITHER % f"{_THERE} || {absent}", py, entry, agent, event)
         return f"exec {' '.join(map(stdlib.shlex.quote, words))}"
 
-    return command
+    return format_command
 
 
 def make_shared_command(agent: str) -> Callable[[str], str]:

@@ -53,6 +53,6 @@ def export(record: Event, folder: str) -> None:
     opencode.export(record, folder, "kilo")
 
 
-def conversations(home: str, cwd: str) -> list[str]:
+def list_conversations(home: str, cwd: str) -> list[str]:
     """The sessions held in cwd or below it, each as the database and the id behind a `#`."""
-    return opencode.conversations(home, cwd, "kilo")
+    return opencode.list_conversations(home, cwd, "kilo")

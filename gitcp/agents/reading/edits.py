@@ -107,7 +107,9 @@ def read_head(path: str) -> dict[str, str]:
         parts = [part for part in inner if isinstance(part, dict)]
         begins = str(entry.get("type")).startswith("session")
         about["session"] = (
-            about["session"] or _text(parts, _IDS) or _text(parts if begins else parts[1:], ("id",))
+            about["session"]
+            or _find_text(parts, _IDS)
+            or _find_text(parts if begins else parts[1:], ("id",))
         )
         for one in parts:
             context = one.get("context")
@@ -115,17 +117,6 @@ def read_head(path: str) -> dict[str, str]:
             about["cwd"] = about["cwd"] or _find_text(places, _CWD)
             about["agent"] = about["agent"] or _find_text([one], ("agentId",))
             about["parent"] = about["parent"] or _find_text([one], ("parent_thread_id", "parentID"))
-<<<<<<<
-
-=======
-
-            if not about["session"] and (
-                one is not entry or "type" not in one or "role" not in one
-            ):
-                keys = _IDS if one is not entry else _IDS[:2]
-                about["session"] = _find_text([one], keys)
->>>>>>>
-
         if number >= _HEAD or (about["cwd"] and about["session"]):
             break
     return about
