@@ -33,7 +33,7 @@ def read_event(args: Namespace, _: object) -> Iterator[Record]:
     client, given = agents.get_client(args.agent), summary.parse_json(sys.stdin.buffer.read())
     if given is None:
         raise InputError("the payload is not a JSON object")
-    yield {**client.read_event(args.read_event, given)}
+    yield {**client.read_event(args.event, given)}
 
 
 def update_session(args: object, records: Iterable[Record]) -> Iterator[Record]:

@@ -97,7 +97,7 @@ def test_a_hook_that_means_nothing_to_us_is_unknown_whatever_it_holds(
     adapter: Any, name: str
 ) -> None:
     unknown = {"type": "event", "event": "unknown", "agent": adapter.NAME}
-    assert adapter.event(name, {"session_id": 7}) == unknown
+    assert adapter.read_event(name, {"session_id": 7}) == unknown
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_field_that_cannot_be_right_is_named(field: str, payload: dict[str, An
 def test_paths_are_taken_from_what_each_tool_calls_them(
     adapter: Any, event: str, payload: dict[str, Any], paths: list[str]
 ) -> None:
-    found = adapter.event(event, payload)["tool"]["input_paths"]
+    found = adapter.read_event(event, payload)["tool"]["input_paths"]
     assert found == [p if p.startswith("/") else f"/repo/{p}" for p in paths]
 
 
@@ -188,7 +188,7 @@ def test_tasks_and_todos_have_events_of_their_own(
 )
 def test_the_kind_of_a_tool_says_whether_it_may_write(adapter: Any, name: str, kind: str) -> None:
     before = next(n for n, ours in adapter.EVENTS.items() if ours == "tool-start")
-    assert adapter.event(before, call(name, {}))["tool"]["kind"] == kind
+    assert adapter.read_event(before, call(name, {}))["tool"]["kind"] == kind
 
 
 def test_a_tool_of_a_gemini_server_is_known_by_its_context() -> None:
@@ -227,7 +227,7 @@ def test_an_end_tells_how_long_a_call_took_and_whether_it_goes_on(
     adapter: Any, payload: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     name = next(name for name, ours in adapter.EVENTS.items() if ours == "tool-end")
-    tool = adapter.event(name, payload)["tool"]
+    tool = adapter.read_event(name, payload)["tool"]
     keys = "background background_id duration_ms output interrupted".split()
     assert {key: tool[key] for key in keys if key in tool} == expected
 
@@ -300,7 +300,7 @@ def test_a_tool_has_failed_when_its_client_says_so(
     adapter: Any, payload: dict[str, Any], failed: bool
 ) -> None:
     name = next(name for name, ours in adapter.EVENTS.items() if ours == "tool-end")
-    assert adapter.event(name, payload)["tool"]["failed"] is failed
+    assert adapter.read_event(name, payload)["tool"]["failed"] is failed
 
 
 def test_a_prompt_is_cleaned_and_half_a_character_does_no_harm() -> None:

@@ -39,7 +39,7 @@ PAGE = TOP / "man" / "gitcp-import.1"
 
 def _move_conversations(agent: str, home: Path, repo: Path) -> None:
     """Recordings have conversations where those of /repo lie."""
-    tells = agents.get_client(agent).session_dir
+    tells = agents.get_client(agent).locate_sessions
     old, new = (Path(tells(str(home), at).removesuffix("/chats")) for at in ("/repo", str(repo)))
     for folder in old.parent.glob(f"{old.name}*") if old != new else ():
         folder.rename(new.with_name(new.name + folder.name.removeprefix(old.name)))
