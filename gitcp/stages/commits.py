@@ -346,7 +346,7 @@ def _moves(match: Record) -> list[Edit]:
         commit = need_commit(ctx.objects, match["commit"])
         changes = commit_changes.read_changes(ctx.objects, commit)[1]
         waiting = match.get("left_out", ())
-        open_edits.settle(ctx.repo, ctx.objects, commit, changes, but=waiting)
+        open_edits.settle_commit(ctx.repo, ctx.objects, commit, changes, but=waiting)
         settled = set(match["sessions"]) if match["linked"] else None
         edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], commit, settled)
         if not match.get("left_out"):

@@ -108,13 +108,13 @@ def _begin(ctx: Context, state: State, event: Record, began: int) -> str:
     message = _put_refs_in_place(ctx)
     look = turn_look.Look(repo)
     scan = snapshot.scan(repo)
-    look.scanned()
+    look.end_scan()
     head = scan.head or shadow_refs.zeros(repo)
     catch_up.leftovers(repo, objects, state, event, head)
     dirty = blobs.resolve(objects, scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""
     look.take(objects, head, dirty, telling=telling)
-    turn_look.begin(repo, state, look.at)
+    turn_look.begin_turn(repo, state, look.at)
     if event.get("notification") and state.get("turn_id"):
         events.go_on(repo, state, event)
     else:

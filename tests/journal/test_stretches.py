@@ -95,7 +95,7 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_session_has_open_at_a_path(name: str) -> None:
     steps, want = CASES[name]
-    records = Work(lines(*steps), "s").records()
+    records = Work(lines(*steps), "s").build_records()
     assert [(str(one["oid"])[0], one["live"]) for one in records[::-1]] == want
 
 
@@ -135,10 +135,10 @@ BASES: dict[str, tuple[list[Any], list[tuple[str, bool]]]] = {
 @pytest.mark.parametrize("name", BASES)
 def test_what_is_open_is_live_while_HEAD_is_at_its_base(name: str) -> None:
     steps, want = BASES[name]
-    records = Work(lines(*steps), "s", lambda base: base != "away").records()
+    records = Work(lines(*steps), "s", lambda base: base != "away").build_records()
     assert [(str(one["oid"])[0], one["live"]) for one in records[::-1]] == want
 
 
 def test_a_record_says_what_stood_there_before_the_session_wrote() -> None:
-    [record] = Work(lines((OTHER, "1"), (MINE, "2"), (OTHER, "3")), "s").records()
+    [record] = Work(lines((OTHER, "1"), (MINE, "2"), (OTHER, "3")), "s").build_records()
     assert (record["before"], record["oid"]) == (blob("1"), "2" * 40)

@@ -177,7 +177,7 @@ def settle(store: Store) -> None:
 
 
 def lost(store: Store) -> None:
-    [stream] = work.open_streams(store.repo, json.loads(store.state.read_text()))
+    [stream] = work.list_open_streams(store.repo, json.loads(store.state.read_text()))
     journal = store.git_dir / "gitcp/journal"
     oid = stream["files"]["c.txt"]["oid"]
     other = journal.with_name("other")  # a journal only grows, or is another file

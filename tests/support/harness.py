@@ -306,7 +306,7 @@ class World:
         path = self.path / ".git" / "entire-sessions" / f"{sid}.json"
         state = dict(json.loads(path.read_text())) if path.exists() else {}
         if state.get("streams"):
-            state["streams"] = work.open_streams(Repo.find(str(self.path)), state)  # type: ignore[arg-type]
+            state["streams"] = work.list_open_streams(Repo.find(str(self.path)), state)  # type: ignore[arg-type]
         return state
 
     def open(self) -> list[str]:

@@ -21,7 +21,7 @@ from gitcp.store.auto.refusal import Refused
 from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import Lookup, compare_trees
-from gitcp.store.journal.journal import Journal, clock
+from gitcp.store.journal.journal import Journal, read_clock
 from gitcp.store.journal.known import Known
 from gitcp.store.session import intent
 from gitcp.store.snapshot import blobs
@@ -165,12 +165,12 @@ def note(repo: Repo, objects: Objects, before: Entries) -> None:
     if all(now.get(path) == entry for path, entry in before.items()):
         return
     with Journal(repo) as journal:
-        known, at = Known(repo, objects, journal.lines), clock(repo)
+        known, at = Known(repo, objects, journal.lines), read_clock(repo)
         journal.append(
             [
                 entries.build_edit(path, entry, now[path], UNKNOWN, evidence.HOOK, at)
                 for path, entry in before.items()
-                if path in now and now[path] != entry and known.entry(path) == entry
+                if path in now and now[path] != entry and known.get_entry(path) == entry
             ]
         )
 

@@ -88,7 +88,7 @@ def _condense(ctx: Context, state: State, commit: Commit, about: Intent) -> None
 
 def _settled(repo: Repo, state: State, about: Intent) -> None:
     """What the commit took is done with, also where a hook gave it another form."""
-    open_edits.let_go(repo, state["session_id"], about["entries"])
+    open_edits.let_edits_go(repo, state["session_id"], about["entries"])
     read_streams(repo, state)
     if not state["streams"]:
         state["checkpoint_count"] = 0

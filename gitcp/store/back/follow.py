@@ -17,7 +17,7 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import Lookup, edit_tree, find_tree
 from gitcp.store.journal import work as open_work
-from gitcp.store.journal.journal import Journal, clock, packed, read
+from gitcp.store.journal.journal import Journal, pack_edits, read, read_clock
 from gitcp.store.journal.known import Known
 from gitcp.store.session import markers, tidings, turn_log
 from gitcp.store.session import state as states
@@ -66,13 +66,13 @@ def note_step(
     """Write into the journal what a step did, as far as it is not there: nobody's work, but for
     the merged paths, whose content is new: the next look finds it."""
     with Journal(repo) as journal:
-        at, known = clock(repo), Known(repo, objects, journal.lines)
+        at, known = read_clock(repo), Known(repo, objects, journal.lines)
         edits = [
             {**entries.build_edit(a["path"], a["was"], a["now"], *_NOBODY, at), "step": step_id}
             for a in actions
-            if a["path"] not in merged and known.entry(a["path"]) != a["now"]
+            if a["path"] not in merged and known.get_entry(a["path"]) != a["now"]
         ]
-        journal.append(packed(objects, edits))
+        journal.append(pack_edits(objects, edits))
 
 
 def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str]:
@@ -165,7 +165,7 @@ def _record(held: Journal, state: State, stream: Stream, files: Files) -> None:
             for path, file in changed.items()
             if file.get("turn_id", "") == turn
         }
-        open_work.record(held, state, stream["id"], entries, turn, {stream["id"]: out})
+        open_work.record_checkpoint(held, state, stream["id"], entries, turn, {stream["id"]: out})
     open_work.read_streams(held.repo, state)
 
 
@@ -202,7 +202,7 @@ def _list_work(
     for path, entry in now.items():
         if entry == head(path):
             recorded.pop(path, None)
-        elif work.present(path):
+        elif work.is_present(path):
             mode, oid = entry or (GONE, "")
             edits = [line for line in entries.list_edits(lines) if line["path"] == path]
             authors = map(entries.get_author, lineage.walk_back(edits))

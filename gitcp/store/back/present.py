@@ -38,7 +38,7 @@ class Present:
         self._seen = None if dry else turn_look.Look(repo)
         scan = snapshot.scan(repo)
         if self._seen:
-            self._seen.scanned()
+            self._seen.end_scan()
         self.worktree, self.head = scan.worktree, scan.head
         self.head_tree = find_tree(objects, scan.head)
         self.entries = blobs.resolve(objects, scan, write=True)
@@ -96,7 +96,7 @@ class KeptEdits:
         """Every edit, in the order of their times."""
         if self._all is None:
             here = entries.list_edits(self._lines)
-            self._all = here if self._is_whole() else edits_ref.united(self.repo, here)
+            self._all = here if self._is_whole() else edits_ref.unite_edits(self.repo, here)
         return self._all
 
     def _is_whole(self) -> bool:

@@ -119,7 +119,7 @@ def _let_go(repo: Repo, finding: Finding) -> bool:
         if any(state["phase"] == "active" for state in named):
             return False
         for state in named:
-            open_edits.let_go(repo, state["session_id"], alone[state["session_id"]])
+            open_edits.let_edits_go(repo, state["session_id"], alone[state["session_id"]])
             work.save(repo, state)
     return True
 

@@ -40,7 +40,7 @@ def enforce(repo: Repo) -> None:
     there = refs.list_refs(repo, edits_ref.PREFIX)
     known, gone = set(states.list_ids(repo)), list[str]()
     for session_id in surplus(repo):
-        mine = [ref for ref in there if edits_ref.session_of(ref, known) == session_id]
+        mine = [ref for ref in there if edits_ref.find_session(ref, known) == session_id]
         try:
             with exclusive(repo, f"session-{session_id}", 0):
                 if is_settled(repo, session_id):

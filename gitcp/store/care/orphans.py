@@ -69,7 +69,7 @@ def _edits(survey: Survey, ages: Ages, sessions: set[str]) -> Iterator[Finding]:
     surplus = set(edits.surplus(survey.repo))
     revisions = {state["session_id"]: state.get("revision", 0) for state in survey.states}
     for ref, oid in survey.refs.items():
-        why, session_id = "", edits_ref.session_of(ref, sessions | set(revisions))
+        why, session_id = "", edits_ref.find_session(ref, sessions | set(revisions))
         if session_id and session_id not in sessions:
             old = ages.now - _time_of(survey, oid) >= ages.archive
             why = "no state of its session lasts" if old or ages.edits else ""

@@ -203,7 +203,7 @@ def _discard(ctx: Context, session_id: str) -> None:
             edits = [place.archive(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
             refs.update_refs(ctx.repo, edits, "gitcp: doctor")
     paths = {path for stream in state["streams"] for path in stream["files"]}
-    open_edits.let_go(ctx.repo, session_id, paths)
+    open_edits.let_edits_go(ctx.repo, session_id, paths)
     state["streams"], state["checkpoint_count"] = [], 0
     phase.clear_verdict(state)
     ctx.keep(state)

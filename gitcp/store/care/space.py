@@ -127,7 +127,7 @@ def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
     owners, bases, known = {}, set(), frozenset(states.list_ids(repo))
     fields = iter(decode_name(out).split("\0"))
     for oid, ref, time, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
-        session = edits_ref.session_of(ref, known)
+        session = edits_ref.find_session(ref, known)
         session = session or ("" if "," in sessions else sessions)
         owners[oid] = (_kind(ref), session, float(time or 0))
         if base.strip("0"):

@@ -57,7 +57,7 @@ class Choice:
             return [self._session]
         known = {*states.list_ids(repo), *markers.list_ids(repo)}
         known |= {
-            edits_ref.session_of(ref, known) for ref in refs.list_refs(repo, edits_ref.PREFIX)
+            edits_ref.find_session(ref, known) for ref in refs.list_refs(repo, edits_ref.PREFIX)
         }
         return sorted(name for name in known if not self._before or self._is_over(repo, name))
 
@@ -130,7 +130,7 @@ def _refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> lis
     for these have whole worktrees."""
     gone: dict[str, str] = dict(streams)
     for ref, oid in refs.list_refs(repo, edits_ref.PREFIX).items():
-        if edits_ref.session_of(ref, sessions) in sessions:
+        if edits_ref.find_session(ref, sessions) in sessions:
             gone[ref] = oid
     if sessions:
         gone |= refs.list_refs(repo, undo_log.PREFIX)

@@ -27,7 +27,7 @@ def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[
     lost: dict[str, list[str]] = {}
     for other in set(open_here) - {session_id}:
         work = Work(lines, other)
-        for path in filter(work.present, work.paths()):
+        for path in filter(work.is_present, work.list_paths()):
             tracked = find_file(head, path) is not None
             if any(covers(discard, path, tracked) for discard in discards):
                 lost.setdefault(other, []).append(path)

@@ -44,20 +44,24 @@ def record(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
             return ref
         if not clean:
             first = edits_ref.PREFIX + session_id
-            ref = f"{first}.{edits_ref.part(ref, first) + 1}" if tree else first
+            ref = f"{first}.{edits_ref.parse_part_number(ref, first) + 1}" if tree else first
             begun = _begin(repo, objects, edits)
             subject = f"Where the edits of {session_id} begin"
-            edits_ref.keep(repo, objects, journal, session_id, subject, ref, begun)
+            edits_ref.hold_edits(repo, objects, journal, session_id, subject, ref, begun)
             after = edit_tree(objects, begun, {path: entry for path, _, entry in edits})
-        edits_ref.keep(repo, objects, journal, session_id, _subject(event, edits), ref, after)
+        edits_ref.hold_edits(repo, objects, journal, session_id, _subject(event, edits), ref, after)
         return ref
 
 
 def newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
     """(ref of a session's last part, the tree of its change there, '' without one)."""
     first = edits_ref.PREFIX + session_id
-    parts = [ref for ref in refs.list_refs(repo, first, first + ".*") if edits_ref.part(ref, first)]
-    ref = max(parts, key=lambda name: edits_ref.part(name, first), default=first)
+    parts = [
+        ref
+        for ref in refs.list_refs(repo, first, first + ".*")
+        if edits_ref.parse_part_number(ref, first)
+    ]
+    ref = max(parts, key=lambda name: edits_ref.parse_part_number(name, first), default=first)
     tip = read_commit(objects, ref)
     entry = find_entry(objects, tip["tree"], "change") if tip else None
     return ref, entry[1] if entry else ""

@@ -10,7 +10,7 @@ import time
 
 from gitcp.core.credit import entries
 from gitcp.start import late
-from gitcp.store.journal.journal import Journal, clock
+from gitcp.store.journal.journal import Journal, read_clock
 from gitcp.store.session import process, turn_log
 
 TYPE_CHECKING = False
@@ -35,25 +35,25 @@ def take_call(repo: Repo, objects: Objects, state: State, event: dict[str, Any])
         return False
     if event.get("agent_id"):
         call = event["tool"] = {**call, "agent": event["agent_id"]}
-    if call["kind"] == "write" and not all(map(_at_home(repo), paths)):
-        inside = late.visits.places(repo, paths)
+    if call["kind"] == "write" and not all(map(_build_home_check(repo), paths)):
+        inside = late.visits.group_by_worktree(repo, paths)
         changed = late.visits.take_call(repo, state, call, starts, inside)
         paths = [path for path in paths if not any(path in more for more in inside.values())]
     named = turn_log.resolve_paths(repo, paths)
     with Journal(repo) as journal:
-        at, journal.telling = clock(repo), state["session_id"]
+        at, journal.telling = read_clock(repo), state["session_id"]
         journal.naming = frozenset(named)
         if call["kind"] == "write" and named:
-            act = late.file_tools.begin if starts else late.file_tools.end
+            act = late.file_tools.begin_call if starts else late.file_tools.end_call
             act(objects, journal, state, call, named, at)
         elif call["kind"] != "write" and starts:
-            _open(objects, journal, state, event, named, at)
+            _open_call(objects, journal, state, event, named, at)
         elif call["kind"] != "write":
-            _close(objects, journal, state, event, named, at)
+            _close_call(objects, journal, state, event, named, at)
     return changed
 
 
-def _at_home(repo: Repo) -> Callable[[str], bool]:
+def _build_home_check(repo: Repo) -> Callable[[str], bool]:
     """To ask whether no other worktree can lie between the root of this one and a path."""
     root = repo.worktree
 
@@ -68,7 +68,7 @@ def _at_home(repo: Repo) -> Callable[[str], bool]:
     return is_plain
 
 
-def _open(
+def _open_call(
     objects: Objects,
     journal: Journal,
     state: State,
@@ -77,7 +77,7 @@ def _open(
     at: int,
 ) -> None:
     call = event["tool"]
-    unseen = _look(objects, journal, event, at)
+    unseen = _look_for_changes(objects, journal, event, at)
     words = [*paths, *late.evidence.list_words(call.get("command") or "")]
     line = {**entries.build_opening(state, call, "shell", at), "names": words}
     if unseen:
@@ -89,7 +89,7 @@ def _open(
     journal.append([line])
 
 
-def _close(
+def _close_call(
     objects: Objects,
     journal: Journal,
     state: State,
@@ -98,22 +98,26 @@ def _close(
     at: int,
 ) -> None:
     call = event["tool"]
-    _reopen(journal, state, call)
+    _reopen_call(journal, state, call)
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
-        closing["since"] = at - _called(event) - int(call["duration_ms"]) * 1_000_000 - _SLACK
+        closing["since"] = (
+            at - _compute_call_age(event) - int(call["duration_ms"]) * 1_000_000 - _SLACK
+        )
     output = [w for w in late.evidence.list_words(call.get("output") or "") if "/" in w or "." in w]
     if paths or output:
         closing["names"] = [*paths, *output]
-    if call.get("background") or _left(call, state, journal):
+    if call.get("background") or _has_left_running(call, state, journal):
         closing["goes_on"] = "turn"
         closing["task"] = call.get("background_id", "")
     journal.append([closing])
     journal.closing = str(call.get("id", ""))
-    _look(objects, journal, event, at)
+    _look_for_changes(objects, journal, event, at)
 
 
-def _look(objects: Objects, journal: Journal, event: dict[str, Any], at: int) -> list[str]:
+def _look_for_changes(
+    objects: Objects, journal: Journal, event: dict[str, Any], at: int
+) -> list[str]:
     """Look at everything, or where that costs too much at what a command throws away; what of
     that was not seen."""
     command = str(event["tool"].get("command") or "")
@@ -122,7 +126,7 @@ def _look(objects: Objects, journal: Journal, event: dict[str, Any], at: int) ->
     return late.first_look.look_at_losses(objects, journal, command, event.get("cwd") or "", at)
 
 
-def _reopen(journal: Journal, state: State, call: JournalLine) -> None:
+def _reopen_call(journal: Journal, state: State, call: JournalLine) -> None:
     """The opening of a call whose start did not reach us: after its session's last event."""
     session_id, call_id = state["session_id"], call.get("id", "")
     own = [line for line in journal.lines if line.get("session") == session_id]
@@ -134,12 +138,12 @@ def _reopen(journal: Journal, state: State, call: JournalLine) -> None:
     journal.append([{**entries.build_opening(state, call, "shell", after), "names": words}])
 
 
-def _called(event: dict[str, Any]) -> int:
+def _compute_call_age(event: dict[str, Any]) -> int:
     """How long ago a client began to tell us of a call's end, in ns: by then it was over."""
     return time.time_ns() - event["came"] if "came" in event else process.age()
 
 
-def _left(call: JournalLine, state: State, journal: Journal) -> bool:
+def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool:
     """Whether a command left something running, as `cmd &` does."""
     command = str(call.get("command") or "").replace("&&", "").replace(">&", "").replace("&>", "")
     if "&" not in command:
@@ -150,7 +154,7 @@ def _left(call: JournalLine, state: State, journal: Journal) -> bool:
     return process.working(journal.repo.worktree, same[0], state.get("agent_process"), since)
 
 
-def settle(journal: Journal, state: State, at: int, late: set[str] | None = None) -> None:
+def close_calls(journal: Journal, state: State, at: int, late: set[str] | None = None) -> None:
     """Close the session's calls that no event closed, at its prompt (late: None) or its Stop.
 
     late: the tasks that its client says go on.  What goes on is open past the turn, for new

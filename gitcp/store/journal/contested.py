@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gitcp.store.journal.known import Known
 
 
-def edits(
+def build_edits(
     objects: Objects,
     journal: Journal,
     records: Known,
@@ -25,8 +25,8 @@ def edits(
     at: int,
 ) -> list[JournalLine]:
     """The edits that led a path from what is known to now, one of them a call's that ends."""
-    was = records.entry(path)
-    steps = _steps(objects, journal, call, who, path, was, now)
+    was = records.get_entry(path)
+    steps = _split_steps(objects, journal, call, who, path, was, now)
     if not steps:
         return [entries.build_edit(path, was, now, who, "tool", at)]
     able = [window for window in windows.list_windows(journal) if window["who"] != who]
@@ -43,7 +43,7 @@ def edits(
     return lines
 
 
-def _steps(
+def _split_steps(
     objects: Objects,
     journal: Journal,
     call: JournalLine,
@@ -55,7 +55,7 @@ def _steps(
     """(before, after, whether the call itself did it) from was to now; [] where nothing tells."""
     if now is None:
         return []
-    contents = [_content(objects, entry) for entry in (was, now)]
+    contents = [_read_content(objects, entry) for entry in (was, now)]
     ends = file_edits.derive_contents(call, *contents)
     if ends is None:
         return []
@@ -69,6 +69,6 @@ def _steps(
     return [step for step in steps if step[0] != step[1]]
 
 
-def _content(objects: Objects, entry: Version) -> bytes:
+def _read_content(objects: Objects, entry: Version) -> bytes:
     blob = objects.read(entry[1]) if entry else None
     return blob[2] if blob and blob[1] == "blob" else b""

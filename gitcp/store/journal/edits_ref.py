@@ -26,7 +26,7 @@ _BLOBS = ("100644", "100755", "120000")
 _MOST = 100_000  # commits of all sessions that are read to build a journal anew
 
 
-def keep(
+def hold_edits(
     repo: Repo,
     objects: Objects,
     journal: Journal,
@@ -36,17 +36,17 @@ def keep(
     change: str = "",
 ) -> None:
     """Let the session's ref hold what the journal has gained since a ref last held it; ref and
-    change: as write() has them.
+    change: as write_edits() has them.
 
     The caller holds the session's lock, and the journal's through journal.
     """
-    edit = write(repo, objects, journal, session_id, subject, ref, change)
+    edit = write_edits(repo, objects, journal, session_id, subject, ref, change)
     if edit:
         refs.update_refs(repo, [edit], "gitcp: edits")
         journal.append([{"held": edit[1]}])
 
 
-def write(
+def write_edits(
     repo: Repo,
     objects: Objects,
     journal: Journal,
@@ -68,7 +68,7 @@ def write(
     ref = ref or PREFIX + session_id
     tip = read_commit(objects, ref)
     kept = find_entry(objects, tip["tree"], "change") if tip and not change else None
-    files = _files(objects, lines)
+    files = _build_files(objects, lines)
     if change or kept:
         files["change"] = kept or (TREE, change)
     tree = edit_tree(objects, None, files)
@@ -78,7 +78,7 @@ def write(
     return ref, oid, tip["oid"] if tip else None
 
 
-def part(ref: str, first: str) -> int:
+def parse_part_number(ref: str, first: str) -> int:
     """Which part of a session's edits a ref is, given the ref of the first; 0: none of them."""
     end = ref.removeprefix(first)
     if not end:
@@ -86,7 +86,7 @@ def part(ref: str, first: str) -> int:
     return int(end[1:]) if ref != end and end[0] == "." and end[1:].isdecimal() else 0
 
 
-def session_of(ref: str, sessions: Iterable[str]) -> str:
+def find_session(ref: str, sessions: Iterable[str]) -> str:
     """The session whose edits a ref holds, "" where it holds none; sessions: ids, which may have
     dots, as the number of a part has."""
     if not ref.startswith(PREFIX):
@@ -96,7 +96,7 @@ def session_of(ref: str, sessions: Iterable[str]) -> str:
     return first if first and number.isdecimal() and name not in sessions else name
 
 
-def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:
+def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:
     data = b"".join(map(entries.dump_line, lines))
     files: dict[str, tuple[str, str] | None] = {"entries": ("100644", objects.write("blob", data))}
     for line in entries.list_edits(lines):
@@ -107,10 +107,10 @@ def _files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, s
     return {name: entry for name, entry in files.items() if entry and entry[1] not in absent}
 
 
-def rebuilt(repo: Repo) -> list[JournalLine]:
+def rebuild_lines(repo: Repo) -> list[JournalLine]:
     """The edits of this worktree that the sessions' refs hold and what settled them, in the order
     of their times; what a state calls settled is."""
-    lines, taken = _united(repo, []), dict[str, list[object]]()
+    lines, taken = _unite_lines(repo, []), dict[str, list[object]]()
     for edit in entries.list_open_edits(lines):
         session_id = entries.get_author(edit)[0]
         state = states.peek(repo, session_id) if session_id else None
@@ -119,12 +119,12 @@ def rebuilt(repo: Repo) -> list[JournalLine]:
     return [*lines, {"taken": taken, "at": int(lines[-1]["at"])}] if taken else lines
 
 
-def united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
+def unite_edits(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
     """The edits here and those that only the sessions' refs hold, each once, by their times."""
-    return entries.list_edits(_united(repo, here))
+    return entries.list_edits(_unite_lines(repo, here))
 
 
-def recorded(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
+def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
     """What the refs of one session, by default of all, hold of a worktree's edits and of what
     settled them, in the order of their times."""
     objects = Objects.get_shared(repo)
@@ -140,7 +140,7 @@ def recorded(repo: Repo, worktree_hash: str, session_id: str = "") -> list[Journ
     return sorted(entries.list_lasting(lines.values()), key=lambda line: int(line["at"]))
 
 
-def _united(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
+def _unite_lines(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
     lines = {entries.dump_line(line): line for line in here}
-    lines |= {entries.dump_line(x): x for x in recorded(repo, repo.worktree_hash)}
+    lines |= {entries.dump_line(x): x for x in read_lines(repo, repo.worktree_hash)}
     return sorted(entries.list_lasting(lines.values()), key=lambda line: int(line["at"]))

@@ -28,7 +28,7 @@ _PLAIN = 1 << 20  # bytes up to which a file is read here
 _REFUSED = (0, 1, 128)  # a tool may name what git does not look at
 
 
-def begin(
+def begin_call(
     objects: Objects, journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
 ) -> None:
     """What stands at the paths now is somebody else's work, or was known."""
@@ -36,46 +36,46 @@ def begin(
     looked: dict[str, Any] = {}
     for path in paths:
         st = glance.stat(path)
-        if st and known.unchanged(path, st.st_ctime_ns):
-            looked[path] = glance.entry(path, write=False)
+        if st and known.is_unchanged(path, st.st_ctime_ns):
+            looked[path] = glance.read_entry(path, write=False)
     rest = [path for path in paths if path not in looked]
-    ignored = glance.ignored(paths)
-    seen = _content(glance, rest, ignored)
-    if any(known.entry(path) != entry for path, entry in seen.items()):
-        late.look.take(objects, journal, known, seen, at, ignored)
+    ignored = glance.list_ignored(paths)
+    seen = _read_entries(glance, rest, ignored)
+    if any(known.get_entry(path) != entry for path, entry in seen.items()):
+        late.look.take_entries(objects, journal, known, seen, at, ignored)
     line = entries.build_opening(state, call, "write", at)
     journal.append([{**line, "looked": {**looked, **seen}, "ignored": sorted(ignored)}])
 
 
-def _content(glance: Glance, paths: list[str], ignored: set[str]) -> dict[str, Any]:
+def _read_entries(glance: Glance, paths: list[str], ignored: set[str]) -> dict[str, Any]:
     """What stands at the paths; of an ignored one nothing is stored."""
-    return {path: glance.entry(path, write=path not in ignored) for path in paths}
+    return {path: glance.read_entry(path, write=path not in ignored) for path in paths}
 
 
-def end(
+def end_call(
     objects: Objects, journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
 ) -> None:
     """What the paths have become is the session's."""
     glance, known = Glance(journal.repo, objects), Known(journal.repo, objects, journal.lines)
-    begun = _opening_of(journal, state, call)
-    ignored = set(begun["ignored"]) if begun else glance.ignored(paths)
+    begun = _find_opening(journal, state, call)
+    ignored = set(begun["ignored"]) if begun else glance.list_ignored(paths)
     who: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     lines = []
-    for path, now in _content(glance, paths, ignored).items():
-        was = known.entry(path)
+    for path, now in _read_entries(glance, paths, ignored).items():
+        was = known.get_entry(path)
         if was == now:
             continue
         edits = [entries.build_edit(path, was, now, who, "tool", at)]
         if path in ignored:
             edits[0]["kept"] = False
         elif len(paths) == 1 and entries.is_contested(journal.lines, path, who):
-            edits = late.contested.edits(objects, journal, known, call, who, path, now, at)
+            edits = late.contested.build_edits(objects, journal, known, call, who, path, now, at)
         lines += edits
     closing = {"close": who[2], "session": who[0], "at": at}
     journal.append([*lines, closing] if begun else lines)
 
 
-def _opening_of(journal: Journal, state: State, call: JournalLine) -> JournalLine | None:
+def _find_opening(journal: Journal, state: State, call: JournalLine) -> JournalLine | None:
     same = {"open": call.get("id", ""), "session": state["session_id"]}
     openings = (c for c in reversed(journal.lines) if all(c.get(k) == v for k, v in same.items()))
     return next((call for call in openings if "ignored" in call), None)
@@ -99,7 +99,7 @@ class Glance:
         except OSError:
             return None
 
-    def entry(self, path: str, write: bool) -> Version:
+    def read_entry(self, path: str, write: bool) -> Version:
         """The entry of a path; None for nothing.  write: its blob is stored."""
         st = self.stat(path)
         if st is None:
@@ -107,7 +107,7 @@ class Glance:
         mode = self.work.mode(st, None)
         plain = stat.S_ISREG(st.st_mode) and mode in (FILE, EXECUTABLE) and st.st_size <= _PLAIN
         if not plain or self._sparse or self._filters.way(path) or self.work.repositories(path):
-            return self._asked(path, write)
+            return self._ask_entry(path, write)
         try:
             with open(self.work.full(path), "rb") as f:
                 data = f.read()
@@ -116,10 +116,10 @@ class Glance:
         store = self._objects.write if write else self._objects.hash_object
         return str(mode), store("blob", data)
 
-    def _asked(self, path: str, write: bool) -> Version:
+    def _ask_entry(self, path: str, write: bool) -> Version:
         return late.blobs.at(self._repo, self._objects, [path], write=write).get(path)
 
-    def ignored(self, paths: list[str]) -> set[str]:
+    def list_ignored(self, paths: list[str]) -> set[str]:
         """Those of the paths that git ignores: what is tracked is not.
 
         git reads the index, which is as long as the repository is large, for those alone that a

@@ -42,7 +42,7 @@ def look_at_losses(
     known = Known(journal.repo, objects, journal.lines)
     ignored = {line["path"] for line in journal.lines if line.get("kept") is False}
     listed = known.paths - ignored
-    plain = {path for path in places if path in listed or known.committed(path)}
+    plain = {path for path in places if path in listed or known.get_committed(path)}
     wide = {path for path in places - plain if _may_stand(os.path.join(root, path))}
     asked = _ask_git(journal.repo, losses) if wide else []
     plain |= {path for path in listed if any(discards.covers(x, path) for x in losses)}
@@ -61,7 +61,7 @@ def _look_until(
     """Look at paths, one after the other, until a time; those that were not looked at."""
     todo = sorted(paths, reverse=True)
     while todo and time.monotonic() < until:
-        look.paths(objects, journal, [todo.pop()], at)
+        look.look_at_paths(objects, journal, [todo.pop()], at)
     return set(todo)
 
 

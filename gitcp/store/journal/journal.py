@@ -37,10 +37,10 @@ _READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.table("journals")
 
 def read(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
     """The lines of this worktree's journal, or another's, in their order; [] without one."""
-    return expanded(repo, _raw(repo, git_dir)[0])
+    return expand_trees(repo, _read_raw(repo, git_dir)[0])
 
 
-def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int]:
+def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int]:
     """(the lines as they stand in the file, its size in bytes); -1 bytes where there is none.
 
     What this process has read before it reads on from: a journal only grows, or is another file.
@@ -68,7 +68,7 @@ def _raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int
     return [*_READ[path][2], *entries.parse_lines(data[end:])], size + len(data)
 
 
-def expanded(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
+def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
     """The lines with each edit that stands in a `trees` line as a line of its own."""
     if not any("trees" in line for line in lines):
         return lines
@@ -85,14 +85,14 @@ def expanded(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
     return edits
 
 
-def packed(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
+def pack_edits(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
     """The edits of one look, where they are very many: one line an author, its paths as two
     trees."""
     if len(edits) <= MANY:
         return edits
     groups: dict[str, list[JournalLine]] = {}
     for edit in ({k: v for k, v in edit.items() if k != "made"} for edit in edits):
-        groups.setdefault(entries.dump_line(_shared(edit)).decode(), []).append(edit)
+        groups.setdefault(entries.dump_line(_get_shared(edit)).decode(), []).append(edit)
     lines: list[JournalLine] = []
     for group in groups.values():
         if len(group) < MANY // 10:
@@ -102,27 +102,27 @@ def packed(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
             edit_tree(objects, None, {edit["path"]: edit[side] for edit in group})
             for side in ("before", "after")
         ]
-        lines.append({"trees": trees, **_shared(group[0])})
+        lines.append({"trees": trees, **_get_shared(group[0])})
     return lines
 
 
-def _shared(edit: JournalLine) -> JournalLine:
+def _get_shared(edit: JournalLine) -> JournalLine:
     return {key: value for key, value in edit.items() if key not in ("path", "before", "after")}
 
 
-def home(repo: Repo, session: Mapping[str, Any]) -> str:
+def get_home(repo: Repo, session: Mapping[str, Any]) -> str:
     """The git directory of the worktree that is a session's home, by its state or marker."""
-    return git_dir(repo, session.get("worktree_id") or "")
+    return get_git_dir(repo, session.get("worktree_id") or "")
 
 
-def git_dir(repo: Repo, worktree_id: str) -> str:
+def get_git_dir(repo: Repo, worktree_id: str) -> str:
     """The git directory of a worktree of this repository, by git's name of it."""
     if worktree_id == repo.worktree_id:
         return repo.git_dir
     return os.path.join(repo.common, "worktrees", worktree_id) if worktree_id else repo.common
 
 
-def mark(repo: Repo) -> tuple[int, int]:
+def read_end(repo: Repo) -> tuple[int, int]:
     """Where this worktree's journal ends now: its file and its size; Journal.since() takes it."""
     try:
         st = os.stat(repo.join_own(NAME))
@@ -131,7 +131,7 @@ def mark(repo: Repo) -> tuple[int, int]:
     return st.st_ino, st.st_size
 
 
-def clock(repo: Repo) -> int:
+def read_clock(repo: Repo) -> int:
     """Now in ns, by the clock that stamps the files of the worktree."""
     path = repo.join_own("clock")
     private.touch_private(repo, path)
@@ -177,13 +177,13 @@ class Journal:
         return self
 
     def _read(self) -> None:
-        lines, size = _raw(self.repo)
-        if size < 0 and self._lost():
-            self.append(late.edits_ref.rebuilt(self.repo))
+        lines, size = _read_raw(self.repo)
+        if size < 0 and self._was_lost():
+            self.append(late.edits_ref.rebuild_lines(self.repo))
         else:
-            self.lines = expanded(self.repo, lines)
+            self.lines = expand_trees(self.repo, lines)
 
-    def _lost(self) -> bool:
+    def _was_lost(self) -> bool:
         """Whether there was a journal: looks and turns are kept beside it."""
         return any(os.path.exists(self.repo.join_own(name)) for name in ("look", "turn"))
 
@@ -205,7 +205,7 @@ class Journal:
             files.write_at(fd, b"\n" * bool(torn) + data, size)
         finally:
             os.close(fd)
-        self.lines += expanded(self.repo, lines)
+        self.lines += expand_trees(self.repo, lines)
 
     def _name_base(self, lines: list[JournalLine]) -> None:
         """Let edits and looks name the commit on which they are made, where they do not."""
@@ -215,34 +215,34 @@ class Journal:
                 self.base = refs.read_head(self.repo) or "0" * len(self.repo.empty_tree)
             line.setdefault("base", self.base)
 
-    def since(self, begun: tuple[int, int], at: int) -> list[JournalLine]:
-        """The edits since mark() gave begun, at being the time of it: of a journal that was
+    def list_edits_since(self, begun: tuple[int, int], at: int) -> list[JournalLine]:
+        """The edits since read_end() gave begun, at being the time of it: of a journal that was
         cut meanwhile, those of later times."""
-        file, size = mark(self.repo)
+        file, size = read_end(self.repo)
         if (file, size) == begun:
             return []
         if file != begun[0]:
             return [line for line in entries.list_edits(self.lines) if line["at"] >= at]
         with os.fdopen(open_file(self.repo.join_own(NAME)), "rb") as f:
             f.seek(begun[1])
-            return entries.list_edits(expanded(self.repo, entries.parse_lines(f.read())))
+            return entries.list_edits(expand_trees(self.repo, entries.parse_lines(f.read())))
 
-    def cut(self) -> None:
+    def cut_back(self) -> None:
         """Cut the journal back to what is unsettled, where it has become long."""
-        if mark(self.repo)[1] <= late.cutting.LARGEST:
+        if read_end(self.repo)[1] <= late.cutting.LARGEST:
             return
-        lines, _ = _raw(self.repo)
+        lines, _ = _read_raw(self.repo)
         left = late.cutting.cut_back(lines, self.lines)
         data = b"".join(map(entries.dump_line, left))
         private.write_private(self.repo, self.repo.join_own(NAME), data)
-        self.lines = expanded(self.repo, left)
+        self.lines = expand_trees(self.repo, left)
 
 
 def leave_out(repo: Repo, git_dir: str, gone: Callable[[JournalLine], bool]) -> None:
     """Write the journal of a worktree, by its git directory, anew without these lines."""
     home = os.path.basename(git_dir) if git_dir != repo.common else ""
     with exclusive(repo, f"journal-{hash_worktree(home)}"):
-        lines, size = _raw(repo, git_dir)
+        lines, size = _read_raw(repo, git_dir)
         left = [line for line in lines if not gone(line)]
         if size >= 0 and len(left) < len(lines):
             path = os.path.join(git_dir, "gitcp", NAME)

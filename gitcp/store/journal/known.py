@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _SLACK = 20_000_000  # ns by which the stamps of files may lag behind
 
 
-def look(repo: Repo) -> dict[str, Any]:
+def read_look(repo: Repo) -> dict[str, Any]:
     """The newest look at the whole worktree; {} before the first one."""
     return private.load_cache(repo.join_own("look"), shapes.LOOK) or {}
 
 
-def save(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
+def save_look(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
     """Keep what a look saw: HEAD, when, every path that differs from it, what it cost in us."""
     last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
     private.write_private(repo, repo.join_own("look"), json.dumps(last).encode())
@@ -37,7 +37,7 @@ class Known:
     """The last known content of paths, from the look and the journal's lines."""
 
     def __init__(self, repo: Repo, objects: Objects, lines: list[JournalLine]) -> None:
-        self._objects, self._look = objects, look(repo)
+        self._objects, self._look = objects, read_look(repo)
         self._since = {line["path"]: line for line in entries.list_edits_since_look(lines)}
         self._calls = lines
         start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
@@ -60,27 +60,27 @@ class Known:
         """Every path that was not as in HEAD, or has had an edit since."""
         return {*self._look.get("dirty", ()), *self._since}
 
-    def entry(self, path: str) -> Version:
+    def get_entry(self, path: str) -> Version:
         """The last known entry of a path; None where nothing stood."""
         if path in self._since:
             return entries.parse_entry(self._since[path]["after"])
         if path in self._looked:
             return self._looked[path]
         dirty = self._look.get("dirty", {})
-        return entries.parse_entry(dirty[path]) if path in dirty else self.committed(path)
+        return entries.parse_entry(dirty[path]) if path in dirty else self.get_committed(path)
 
-    def committed(self, path: str) -> Version:
+    def get_committed(self, path: str) -> Version:
         """What HEAD had at the look."""
         if self._head is None:
             self._head = Lookup(self._objects, find_tree(self._objects, self.head))
         return find_file(self._head, path)
 
-    def seen(self, path: str) -> int:
+    def get_seen_time(self, path: str) -> int:
         """When a path was last looked at, ns."""
         edit = int(self._since[path]["at"]) if path in self._since else 0
         opened = (c["at"] for c in self._calls if path in c.get("looked", ()))
         return max([self.at, edit, *(int(at) for at in opened)])
 
-    def unchanged(self, path: str, ctime: int) -> bool:
+    def is_unchanged(self, path: str, ctime: int) -> bool:
         """Whether a stamp is too old for a change since the path was last looked at."""
-        return not self.first and ctime < self.seen(path) - _SLACK
+        return not self.first and ctime < self.get_seen_time(path) - _SLACK

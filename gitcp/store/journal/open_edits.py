@@ -9,7 +9,7 @@ from gitcp.core.decide import remaining
 from gitcp.store.git import reflog, refs
 from gitcp.store.git.tree import TREE, Lookup, find_tree
 from gitcp.store.journal import journal, look
-from gitcp.store.journal.journal import Journal, clock
+from gitcp.store.journal.journal import Journal, read_clock
 from gitcp.store.journal.known import Known
 from gitcp.store.journal.work import Work
 from gitcp.store.session import markers, turn_log
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Changes = Mapping[str, Staged]
 
 
-def for_commit(
+def look_for_commit(
     repo: Repo,
     objects: Objects,
     changes: Collection[str] | None,
@@ -44,16 +44,16 @@ def for_commit(
         return journal.read(repo)
     with Journal(repo) as held:
         held.visitors, held.guests = visitors, guests
-        _look(objects, held, changes)
+        _look_at_open(objects, held, changes)
         return held.lines
 
 
-def since_base(repo: Repo, head: str) -> Callable[[str], bool]:
+def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
     """To ask whether an edit made on a commit stayed in the worktree when HEAD was at head: that is
     the commit, or HEAD came there from it without leaving the edit behind."""
     answers, now = {"": True, head: True}, refs.read_head(repo) or head
 
-    def stayed(base: str) -> bool:
+    def has_stayed(base: str) -> bool:
         if base not in answers:
             answers[base] = reflog.leads_to(repo, base, head) or (
                 # It was made after head, and before HEAD got where it is.
@@ -63,16 +63,16 @@ def since_base(repo: Repo, head: str) -> Callable[[str], bool]:
             )
         return answers[base]
 
-    return stayed
+    return has_stayed
 
 
-def _look(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
+def _look_at_open(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
     """See what stands at the paths, and at those of open edits."""
     named = {line["path"] for line in entries.list_open_edits(held.lines)}
-    look.paths(objects, held, sorted({*paths, *named}), clock(held.repo))
+    look.look_at_paths(objects, held, sorted({*paths, *named}), read_clock(held.repo))
 
 
-def settle(
+def settle_commit(
     repo: Repo,
     objects: Objects,
     commit: Commit,
@@ -91,25 +91,28 @@ def settle(
         again = any(line.get("commit") == commit["oid"] for line in held.lines)
         if not held.lines or (again and not entries.list_open_edits(held.lines)):
             return
-        _look(objects, held, ())  # a commit may have taken its time
-        known, look = Known(repo, objects, held.lines), _files(objects, commit["tree"])
-        line = _commit_line(held.lines, commit, changes, known.entry, look)
-        line["at"], done = clock(repo), _done(objects, changes, known.entry, look)
+        _look_at_open(objects, held, ())  # a commit may have taken its time
+        known, look = Known(repo, objects, held.lines), _build_file_lookup(objects, commit["tree"])
+        line = _build_commit_line(held.lines, commit, changes, known.get_entry, look)
+        line["at"], done = (
+            read_clock(repo),
+            _build_done_check(objects, changes, known.get_entry, look),
+        )
         for session_id in {
             entries.get_author(edit)[0] for edit in entries.list_open_edits(held.lines)
         } - {""}:
             decided = session_id not in but if sessions is None else session_id in sessions
-            _divide(line, Work(held.lines, session_id), done if decided else lambda *_: False)
-        if not again and (ends := _transcript_ends(repo)):
+            _divide_edits(line, Work(held.lines, session_id), done if decided else lambda *_: False)
+        if not again and (ends := _read_transcript_ends(repo)):
             line["transcripts"] = ends
         if not again or entries.list_open_edits([*held.lines, line]) != entries.list_open_edits(
             held.lines
         ):
             held.append([line])
-            held.cut()
+            held.cut_back()
 
 
-def _files(objects: Objects, tree: str) -> Callable[[str], Version]:
+def _build_file_lookup(objects: Objects, tree: str) -> Callable[[str], Version]:
     """To ask a tree for a file; None for a directory where one was."""
     lookup = Lookup(objects, tree)
 
@@ -120,7 +123,7 @@ def _files(objects: Objects, tree: str) -> Callable[[str], Version]:
     return look
 
 
-def _commit_line(
+def _build_commit_line(
     lines: Iterable[JournalLine],
     commit: Commit,
     changes: Changes,
@@ -134,7 +137,7 @@ def _commit_line(
     return {"commit": commit["oid"], "settled": settled}
 
 
-def _done(
+def _build_done_check(
     objects: Objects,
     changes: Changes,
     worktree: Callable[[str], Version],
@@ -142,49 +145,49 @@ def _done(
 ) -> Callable[[str, Stretch], bool]:
     """To ask whether the commit has all of a stretch of edits at a path."""
 
-    def blob(oid: str) -> bytes | None:
+    def read_blob(oid: str) -> bytes | None:
         content = objects.read(oid)
         return content[2] if content and content[1] == "blob" else None
 
     def is_done(path: str, stretch: Stretch) -> bool:
         now = head(path)
         # What a commit has all lines of is done, whatever else is left of the file.
-        record = stretch.record(path)
+        record = stretch.build_record(path)
         for there in (
             (worktree(path), now) if stretch.live and path in changes else (worktree(path),)
         ):
-            if remaining.explain_settled(record, changes, there, now, blob):
+            if remaining.explain_settled(record, changes, there, now, read_blob):
                 return True
         return False
 
     return is_done
 
 
-def _divide(line: JournalLine, work: Work, is_done: Callable[[str, Stretch], bool]) -> None:
+def _divide_edits(line: JournalLine, work: Work, is_done: Callable[[str, Stretch], bool]) -> None:
     """Name in a commit's line what it left of a session at the paths it settles, and what it took
     at others."""
-    for path in work.paths():
-        for one in work.stretches(path):
+    for path in work.list_paths():
+        for one in work.list_stretches(path):
             done = is_done(path, one)
             if done != (path in line["settled"]):
                 names = line.setdefault("taken" if done else "left", {}).setdefault(path, [])
                 names += map(entries.get_edit_name, one.edits)
 
 
-def let_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
+def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
     """Settle what a session has open at these paths: no commit takes it any more."""
     with Journal(repo) as held:
         work = Work(held.lines, session_id)
-        every = {path: work.stretches(path) for path in paths}
+        every = {path: work.list_stretches(path) for path in paths}
         taken = {
             path: [entries.get_edit_name(edit) for one in stretches for edit in one.edits]
             for path, stretches in every.items()
             if stretches
         }
-        held.append([{"taken": taken, "at": clock(repo)}] if taken else [])
+        held.append([{"taken": taken, "at": read_clock(repo)}] if taken else [])
 
 
-def state(
+def state_edits(
     repo: Repo,
     objects: Objects,
     session_id: str,
@@ -196,19 +199,19 @@ def state(
     never as what stands in the worktree; what its open edits have is left as it is."""
     before = Lookup(objects, find_tree(objects, base))
     with Journal(repo) as held:
-        work, at, held.base = Work(held.lines, session_id), clock(repo), base
+        work, at, held.base = Work(held.lines, session_id), read_clock(repo), base
         held.append(
             [
                 entries.build_edit(
                     path, before(path), now, (session_id, turn, ""), entries.STATED, at
                 )
                 for path, (now, turn) in sorted(files.items())
-                if not any(one.own == now for one in work.stretches(path))
+                if not any(one.own == now for one in work.list_stretches(path))
             ]
         )
 
 
-def _transcript_ends(repo: Repo) -> JournalLine:
+def _read_transcript_ends(repo: Repo) -> JournalLine:
     """How far the transcripts go of sessions in a turn whose client tells nothing of its tools."""
     ends: JournalLine = {}
     for marker in markers.read_recent(repo):

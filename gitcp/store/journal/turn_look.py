@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.credit import entries
 from gitcp.store.journal import calls, edits_ref, look
-from gitcp.store.journal.journal import Journal, clock, mark
+from gitcp.store.journal.journal import Journal, read_clock, read_end
 from gitcp.store.session import markers
 
 TYPE_CHECKING = False
@@ -20,12 +20,12 @@ class Look:
     """A look at the whole worktree: it begins where it is made."""
 
     def __init__(self, repo: Repo) -> None:
-        self._repo, self._begun, self.at = repo, mark(repo), clock(repo)
-        self._cost = -look.children()
+        self._repo, self._begun, self.at = repo, read_end(repo), read_clock(repo)
+        self._cost = -look.measure_children()
 
-    def scanned(self) -> None:
+    def end_scan(self) -> None:
         """The worktree has been read: what follows is not the look's cost."""
-        self._cost += look.children()
+        self._cost += look.measure_children()
 
     def take(
         self,
@@ -46,20 +46,20 @@ class Look:
             journal.telling = telling
             if acting:
                 journal.acting = {**markers.marker(acting), "phase": "active"}
-            newer = journal.since(self._begun, self.at)
+            newer = journal.list_edits_since(self._begun, self.at)
             meanwhile = {line["path"]: entries.parse_entry(line["after"]) for line in newer}
             look.take_scan(objects, journal, head, {**dirty, **meanwhile}, self.at, self._cost)
             return journal.lines
 
 
-def begin(repo: Repo, state: State, at: int) -> None:
+def begin_turn(repo: Repo, state: State, at: int) -> None:
     """A turn begins: calls of the last one that no event closed are over."""
     with Journal(repo) as journal:
-        calls.settle(journal, state, at)
+        calls.close_calls(journal, state, at)
         _note_late(journal, state)
 
 
-def end(
+def end_turn(
     repo: Repo,
     objects: Objects,
     state: State,
@@ -70,9 +70,9 @@ def end(
     """A turn is over: its calls are closed, but for the tasks that its client says go on; the
     session's ref holds the contents of the turn."""
     with Journal(repo) as journal:
-        calls.settle(journal, state, at, set(tasks))
+        calls.close_calls(journal, state, at, set(tasks))
         _note_late(journal, state)
-        edits_ref.keep(repo, objects, journal, state["session_id"], subject)
+        edits_ref.hold_edits(repo, objects, journal, state["session_id"], subject)
 
 
 def _note_late(journal: Journal, state: State) -> None:

@@ -12,7 +12,7 @@ from gitcp.agents import find_client
 from gitcp.core.credit import entries, evidence
 from gitcp.core.transcript import tool_ends
 from gitcp.process import files
-from gitcp.store.journal.journal import home, read
+from gitcp.store.journal.journal import get_home, read
 from gitcp.store.session import intent, markers, process, turn_log
 from gitcp.store.v1 import transcript_copy
 
@@ -37,25 +37,25 @@ def list_windows(journal: Journal) -> list[Window]:
     sessions = {m["session_id"]: m for m in near if markers.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
-    windows = _calls(repo, lines, sessions, journal.telling)
+    windows = _list_call_windows(repo, lines, sessions, journal.telling)
     for window in windows:
         window["closing"] = window["who"][2] == journal.closing
     for marker in sessions.values():
         if marker["phase"] == "active":
             telling = marker["session_id"] == journal.telling
-            windows += _turn(repo, marker, lines, journal.naming if telling else None)
+            windows += _list_turn_windows(repo, marker, lines, journal.naming if telling else None)
     for marker in journal.visitors:
-        there = home(repo, marker)
+        there = get_home(repo, marker)
         theirs = read(repo, there)
-        windows += _calls(repo, theirs, {marker["session_id"]: marker})
-        windows += _turn(repo, marker, theirs, None, there)
+        windows += _list_call_windows(repo, theirs, {marker["session_id"]: marker})
+        windows += _list_turn_windows(repo, marker, theirs, None, there)
     for marker in journal.guests:
-        turn = _turn(repo, marker, [], None, home(repo, marker))
+        turn = _list_turn_windows(repo, marker, [], None, get_home(repo, marker))
         windows += [window for window in turn if window["kind"] == evidence.TRANSCRIPT]
     return windows
 
 
-def _calls(
+def _list_call_windows(
     repo: Repo, lines: list[JournalLine], sessions: dict[str, Marker], telling: str = ""
 ) -> list[Window]:
     """The calls that are no file tool's.  telling: the session whose client speaks just now."""
@@ -63,8 +63,8 @@ def _calls(
     windows = []
     for call in calls:
         marker = sessions.get(call["session"])
-        ended, cut = _end(repo, call, marker)
-        windows.append(_window(call, ended))
+        ended, cut = _find_end(repo, call, marker)
+        windows.append(_build_window(call, ended))
         late = call["late"] and ended is None and call["session"] != telling
         if late and _is_over(repo, call, marker):
             windows[-1]["kind"] = evidence.CUT
@@ -73,7 +73,7 @@ def _calls(
     return windows
 
 
-def _window(call: JournalLine, ended: int | None) -> Window:
+def _build_window(call: JournalLine, ended: int | None) -> Window:
     return {
         "who": (call["session"], str(call.get("turn", "")), str(call["open"])),
         "opened": int(call["at"]),
@@ -86,12 +86,12 @@ def _window(call: JournalLine, ended: int | None) -> Window:
     }
 
 
-def _end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | None, bool]:
+def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | None, bool]:
     """When a call ended, as far as anything tells now, None where it still runs; and whether it
     was cut short with its agent: then it may have gone on for longer."""
     if call["end"] is not None:
         return int(call["end"]), False
-    tail = _tail(call.get("transcript"))
+    tail = _read_tail(call.get("transcript"))
     about = str(call["open"]), int(call["at"]), bool(call["goes_on"])
     ended = tool_ends.find_end(tail, *about)
     if ended is not None:
@@ -111,11 +111,11 @@ def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
     return process.visible() and not process.working(*about)
 
 
-def _tail(path: str | None) -> bytes:
+def _read_tail(path: str | None) -> bytes:
     return files.peek(path or "", -_TAIL)
 
 
-def _turn(
+def _list_turn_windows(
     repo: Repo,
     marker: Marker,
     lines: list[JournalLine],
@@ -134,11 +134,11 @@ def _turn(
     begun, agent = int(base.get("at") or base["time_ns"]), marker.get("agent_process")
     ended = None
     if process.gone(agent):
-        ended = max(begun, tool_ends.find_last_time(_tail(base.get("transcript"))) or 0)
+        ended = max(begun, tool_ends.find_last_time(_read_tail(base.get("transcript"))) or 0)
     common: dict[str, Any] = {"who": who, "opened": begun, "begin": begun, "end": ended}
-    written = _since_commits(repo, marker, base, lines)
-    written -= _named_by_tools(lines, marker["session_id"], begun) | (naming or set())
-    windows = _file_tools(repo, marker, lines, base) if git_dir is None else []
+    written = _list_uncommitted_paths(repo, marker, base, lines)
+    written -= _list_tool_paths(lines, marker["session_id"], begun) | (naming or set())
+    windows = _list_tool_windows(repo, marker, lines, base) if git_dir is None else []
     if written:
         windows.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
     if not marker["tool_events"] and naming is None:
@@ -146,7 +146,7 @@ def _turn(
     return windows
 
 
-def _file_tools(
+def _list_tool_windows(
     repo: Repo, marker: Marker, lines: list[JournalLine], base: turn_log.Baseline
 ) -> list[Window]:
     """The running turn's file tools whose end is to come: each has written its own paths."""
@@ -156,36 +156,44 @@ def _file_tools(
         own = call["session"] == session_id and "looked" in call and call["at"] >= begun
         if own and call["end"] is None:
             call |= {"names": call["looked"], "transcript": base.get("transcript")}
-            windows.append({**_window(call, _end(repo, call, marker)[0]), "kind": "tool"})
+            windows.append(
+                {**_build_window(call, _find_end(repo, call, marker)[0]), "kind": "tool"}
+            )
     return windows
 
 
-def _named_by_tools(lines: list[JournalLine], session_id: str, begun: int) -> set[str]:
+def _list_tool_paths(lines: list[JournalLine], session_id: str, begun: int) -> set[str]:
     """The paths that the session's own tool events have named in the turn."""
     calls = (line for line in lines if line.get("session") == session_id and "looked" in line)
     return {path for call in calls if int(call["at"]) >= begun for path in call["looked"]}
 
 
-def _since_commits(
+def _list_uncommitted_paths(
     repo: Repo, marker: Marker, base: turn_log.Baseline, lines: list[JournalLine]
 ) -> set[str]:
     """The paths that the transcript says were written since the turn began; of one that a commit
     took, since that commit."""
-    paths = _written(repo, marker, base, int(base.get("offset", 0)))
+    paths = _list_written_paths(repo, marker, base, int(base.get("offset", 0)))
     for line in lines if paths else ():
         end = line.get("transcripts", {}).get(marker["session_id"])
         if end and end["turn"] == base.get("turn"):
             taken = paths.intersection(line.get("settled", ()))
-            paths -= taken - (_written(repo, marker, base, end["size"]) if taken else taken)
+            paths -= taken - (
+                _list_written_paths(repo, marker, base, end["size"]) if taken else taken
+            )
     return paths
 
 
-def _written(repo: Repo, marker: Marker, base: turn_log.Baseline, offset: int) -> set[str]:
+def _list_written_paths(
+    repo: Repo, marker: Marker, base: turn_log.Baseline, offset: int
+) -> set[str]:
     """The paths of this worktree that the transcript says were written, from that byte on."""
-    return set(turn_log.resolve_paths(repo, transcript_paths(marker["agent_type"], base, offset)))
+    return set(
+        turn_log.resolve_paths(repo, list_transcript_paths(marker["agent_type"], base, offset))
+    )
 
 
-def transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> list[str]:
+def list_transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> list[str]:
     """The paths, as the agent named them, that a turn's transcript says were written, from that
     byte on."""
     try:
@@ -196,7 +204,7 @@ def transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> l
     return scan["written"] if scan else []
 
 
-def judged(repo: Repo) -> Mapping[str, Version]:
+def read_judged_files(repo: Repo) -> Mapping[str, Version]:
     """The files that a commit of ours is made of, while the repository's hooks look at them."""
     if not os.path.exists(repo.join_own("auto")):
         return {}
@@ -204,7 +212,7 @@ def judged(repo: Repo) -> Mapping[str, Version]:
     return about["entries"] if about else {}
 
 
-def hooked(
+def is_made_by_hook(
     judged: Mapping[str, Version], lines: list[JournalLine], path: str, was: Version
 ) -> bool:
     """Whether a path that stood so is in the hands of the hooks that look at a commit of ours:

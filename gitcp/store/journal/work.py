@@ -51,7 +51,7 @@ class Stretch:
         """Take in the session's next edit."""
         self.edits.append(edit)
         self.own = self.content = entries.parse_entry(edit["after"])
-        self._see(edit)
+        self._note_seen(edit)
 
     def go_on(self, line: JournalLine, *, elsewhere: bool) -> None:
         """Take in what somebody else made of it; elsewhere: HEAD has left the base, so that it may
@@ -68,36 +68,38 @@ class Stretch:
             at, base = next(earlier, (0, ""))
             self.base = base if at >= self._seen else self.base
 
-    def _see(self, line: JournalLine) -> None:
+    def _note_seen(self, line: JournalLine) -> None:
         self.base, self._seen, self._lost = line.get("base", ""), int(line["at"]), False
 
     def had(self, version: Version) -> bool:
         """Whether it is this content that some edit made."""
-        return version == self.content or self._wrote(version)
+        return version == self.content or self._has_written(version)
 
     def come_back(self, line: JournalLine) -> None:
         """Take in that a content it had stands there again."""
         version = entries.parse_entry(line["after"])
         self.live, self.content = True, version
-        self._see(line)
-        if self._wrote(version):
+        self._note_seen(line)
+        if self._has_written(version):
             self.own = version
 
-    def contents(self, blob: Callable[[str], bytes | None]) -> tuple[bytes | None, bytes | None]:
+    def read_contents(
+        self, blob: Callable[[str], bytes | None]
+    ) -> tuple[bytes | None, bytes | None]:
         """What stood there before, and what the session itself made of it."""
         before, after = (
             blob(version[1]) if version else b"" for version in (self.before, self.own)
         )
         return before, after
 
-    def record(self, path: str) -> Recorded:
+    def build_record(self, path: str) -> Recorded:
         """The form in which match() takes it."""
         mode, oid = (self.own if self.live else self.content) or ("000000", "")
         record: Recorded = {"path": path, "mode": mode, "oid": oid or None, "live": self.live}
         record["before"] = self.before
         return record
 
-    def _wrote(self, version: Version) -> bool:
+    def _has_written(self, version: Version) -> bool:
         return any(version == entries.parse_entry(edit["after"]) for edit in self.edits)
 
 
@@ -120,7 +122,7 @@ class Work:
             self._paths.setdefault(line["path"], []).append(line)
         self._looks = [(x["look"], x["base"]) for x in lines if "look" in x and "base" in x]
 
-    def stretches(self, path: str) -> list[Stretch]:
+    def list_stretches(self, path: str) -> list[Stretch]:
         """What the session did at a path, the newest last; what it put back is nothing."""
         every: list[Stretch] = []
         now: Stretch | None = None
@@ -128,14 +130,14 @@ class Work:
             after, is_left = entries.parse_entry(line["after"]), "left" in line
             if now:
                 now.look(self._looks, line["at"])
-            if self._own(line):
+            if self._is_own(line):
                 if now is None or now.live is is_left:
                     now = Stretch(entries.parse_entry(line["before"]))
                     every.append(now)
                 now.add(line)
                 now.live = not is_left
             elif line["how"] == "restored" and not is_left:
-                if now and self._undoes(line) and not now.had(after):
+                if now and self._is_undoing(line) and not now.had(after):
                     every.remove(now)
                 for one in every:
                     one.live = False
@@ -149,31 +151,35 @@ class Work:
             one.live = one.live and self._is_here(one.base)
         return [one for one in every if one.own != one.before]
 
-    def paths(self) -> list[str]:
+    def list_paths(self) -> list[str]:
         """The paths at which the session has open edits."""
-        return [path for path in self._paths if self.stretches(path)]
+        return [path for path in self._paths if self.list_stretches(path)]
 
-    def edits(self, path: str) -> list[JournalLine]:
+    def list_edits(self, path: str) -> list[JournalLine]:
         """The session's open edits at a path."""
-        return [edit for one in self.stretches(path) for edit in one.edits]
+        return [edit for one in self.list_stretches(path) for edit in one.edits]
 
-    def records(self) -> list[Recorded]:
+    def build_records(self) -> list[Recorded]:
         """What the session wrote and no commit took, in the form in which match() takes it."""
-        return [one.record(path) for path in self._paths for one in reversed(self.stretches(path))]
+        return [
+            one.build_record(path)
+            for path in self._paths
+            for one in reversed(self.list_stretches(path))
+        ]
 
-    def present(self, path: str) -> bool:
+    def is_present(self, path: str) -> bool:
         """Whether the session's work at a path is part of what stands there."""
-        return any(one.live for one in self.stretches(path))
+        return any(one.live for one in self.list_stretches(path))
 
-    def written(self, since: int) -> set[str]:
+    def list_written(self, since: int) -> set[str]:
         """The paths the session has written since, ns."""
         return {
             path
             for path, lines in self._paths.items()
-            if any(self._own(line) and line["at"] >= since for line in lines)
+            if any(self._is_own(line) and line["at"] >= since for line in lines)
         }
 
-    def foreign(self, since: int) -> set[str]:
+    def list_foreign(self, since: int) -> set[str]:
         """The paths that have changed since by other sessions' work alone."""
         paths = set()
         for path, lines in self._paths.items():
@@ -182,23 +188,23 @@ class Work:
                 paths.add(path)
         return paths
 
-    def undone(self, path: str, since: int = 0) -> bool:
+    def is_undone(self, path: str, since: int = 0) -> bool:
         """Whether the session itself took its work on a path back since, for good."""
         lines = self._paths.get(path)
         if not lines or lines[-1]["at"] < since:
             return False
-        return self._own(lines[-1]) or self._undoes(lines[-1])
+        return self._is_own(lines[-1]) or self._is_undoing(lines[-1])
 
-    def away(self, dirty: Container[str]) -> dict[str, Version]:
+    def map_away(self, dirty: Container[str]) -> dict[str, Version]:
         """path -> the session's content of paths that are as HEAD has them again, by a stash or
         in another way that is not its own undoing."""
-        gone = (path for path in self._paths if path not in dirty and not self.undone(path))
-        return {path: every[-1].content for path in gone if (every := self.stretches(path))}
+        gone = (path for path in self._paths if path not in dirty and not self.is_undone(path))
+        return {path: every[-1].content for path in gone if (every := self.list_stretches(path))}
 
-    def _own(self, line: JournalLine) -> bool:
+    def _is_own(self, line: JournalLine) -> bool:
         return entries.get_author(line)[0] == self._session
 
-    def _undoes(self, line: JournalLine) -> bool:
+    def _is_undoing(self, line: JournalLine) -> bool:
         return (line.get("by") or [""])[0] == self._session and not line.get("away")
 
 
@@ -206,13 +212,13 @@ class Work:
 _OPEN: dict[str, _Open] = memory.table("open")
 
 
-def open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
+def list_open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
     """The paths at which a session, by its state or marker, has open edits in its home and where
     it has been."""
     return {path for begun, _ in _read_parts(repo, session) for path in begun}
 
 
-def open_in(repo: Repo, name: str, session_id: str) -> set[str]:
+def list_open_paths_in(repo: Repo, name: str, session_id: str) -> set[str]:
     """The paths at which a session has open edits in a worktree, by git's name of it."""
     return {*_read_open(repo, name, session_id)[0]}
 
@@ -225,7 +231,7 @@ def _read_parts(repo: Repo, session: Mapping[str, Any]) -> list[_Part]:
 def _read_open(repo: Repo, name: str, session_id: str) -> _Part:
     """What a session has open in a worktree, by git's name of it; of one that is gone, or whose
     journal is, what the sessions' refs have and its state still names."""
-    git_dir = journal.git_dir(repo, name)
+    git_dir = journal.get_git_dir(repo, name)
     try:
         st = os.stat(os.path.join(git_dir, "gitcp", journal.NAME))
         sign = st.st_ino, st.st_size
@@ -237,7 +243,9 @@ def _read_open(repo: Repo, name: str, session_id: str) -> _Part:
     _, lines, unsettled, sessions = _OPEN[git_dir]
     if session_id not in sessions:
         work = Work(unsettled, session_id)
-        begun = {path: min(line["at"] for line in work.edits(path)) for path in work.paths()}
+        begun = {
+            path: min(line["at"] for line in work.list_edits(path)) for path in work.list_paths()
+        }
         if begun and not sign[0]:
             touched = (states.peek(repo, session_id) or {}).get("files_touched", ())
             begun = {path: at for path, at in begun.items() if path in touched}
@@ -246,10 +254,10 @@ def _read_open(repo: Repo, name: str, session_id: str) -> _Part:
 
 
 def _read_refs(repo: Repo, name: str) -> list[JournalLine]:
-    return edits_ref.recorded(repo, ids.hash_worktree(name))
+    return edits_ref.read_lines(repo, ids.hash_worktree(name))
 
 
-def open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
+def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
     """The streams of a state or marker, each with its open files: what the session's checkpoints
     put there; without those of which commits took all."""
     if not session["streams"]:
@@ -271,7 +279,7 @@ def open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
 
 def read_streams(repo: Repo, state: State) -> None:
     """Let the streams of a state have the files that are open there, as the journal says."""
-    state["streams"] = open_streams(repo, state)
+    state["streams"] = list_open_streams(repo, state)
 
 
 def save(repo: Repo, state: State) -> None:
@@ -281,7 +289,7 @@ def save(repo: Repo, state: State) -> None:
     markers.put(repo, state["session_id"], states.encode(state), markers.encode(state))
 
 
-def record(
+def record_checkpoint(
     held: Journal,
     state: State,
     stream: str,
@@ -294,4 +302,4 @@ def record(
     line = {"stream": stream, "session": state["session_id"], "turn": turn, "files": {**files}}
     gone = {other: sorted(paths) for other, paths in out.items() if paths}
     line |= {"out": gone} if gone else {}
-    held.append([{**line, "at": journal.clock(held.repo)}])
+    held.append([{**line, "at": journal.read_clock(held.repo)}])

@@ -121,7 +121,7 @@ class Credit:
         """The paths of which a session wrote or removed lines that no commit before has taken."""
         return {
             path
-            for path in Work(self.lines, session_id).paths()
+            for path in Work(self.lines, session_id).list_paths()
             if path in self.paths and session_id in attribution.list_sessions(self.paths[path])
         }
 

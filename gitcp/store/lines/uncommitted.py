@@ -109,7 +109,7 @@ def _looked(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
     unsettled = {line["path"] for line in entries.list_open_edits(aside.lines)}
     named = [path, *sorted(unsettled)[: journal.MANY]]
     try:
-        look.paths(objects, aside, named, time.time_ns(), write=False)
+        look.look_at_paths(objects, aside, named, time.time_ns(), write=False)
     except Error:
         pass  # something else cannot be read
     return aside.lines

@@ -61,13 +61,13 @@ def sessions(
     foreign = [m for m in every if not markers.is_home(repo, m)]
     visitors = [m for m in foreign if m["session_id"] in named]
     guests = [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
-    lines = open_edits.for_commit(repo, objects, None if replay else changes, visitors, guests)
+    lines = open_edits.look_for_commit(repo, objects, None if replay else changes, visitors, guests)
     if open_markers is None:
         every = _with_writers(repo, every, changes, entries.list_writers(lines, changes))
-    is_here = open_edits.since_base(repo, parent)
+    is_here = open_edits.build_stay_check(repo, parent)
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])
-        work = Work(lines, session_id, is_here).records()
+        work = Work(lines, session_id, is_here).build_records()
         work = _known_to_be_gone(stash, work, changes, replay)
         work += [] if replay else _elsewhere(repo, marker, changes)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
@@ -104,8 +104,8 @@ def _give_each_its_own(
     lacking = {
         session_id
         for session_id in writers
-        if (every := Work(lines, session_id).stretches(path))
-        and not any(holds_line(*one.contents(content), *ends) for one in every)
+        if (every := Work(lines, session_id).list_stretches(path))
+        and not any(holds_line(*one.read_contents(content), *ends) for one in every)
     }
     for session_id in lacking if len(lacking) < len(writers) else ():
         part = linked[session_id]

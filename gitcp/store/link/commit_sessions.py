@@ -76,7 +76,7 @@ def dismiss(
     for state in dismissed:
         _catch_up(repo, objects, state, commit, old)
     changes = commit_changes.read_changes(objects, commit)[1]
-    open_edits.settle(repo, objects, commit, changes, [s["session_id"] for s in dismissed])
+    open_edits.settle_commit(repo, objects, commit, changes, [s["session_id"] for s in dismissed])
     for state in dismissed:
         phase.condenses(state, ())
         condense.settle(repo, state)

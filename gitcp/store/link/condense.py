@@ -67,7 +67,7 @@ def condense_sessions(
     raise_if_none(failed, items)
     items += _other_shares(repo, objects, checkpoint_id, credit, items)
     committed_write.write(repo, objects, items)
-    open_edits.settle(repo, objects, commit, changes, {s["session_id"] for s, _ in storeds})
+    open_edits.settle_commit(repo, objects, commit, changes, {s["session_id"] for s, _ in storeds})
     for (state, stored), (_, data) in zip(storeds, items, strict=False):
         with Apart(state["session_id"], failed):
             settle(repo, state)
@@ -83,7 +83,7 @@ def _bring_edits(
     """Move here what sessions have away in other worktrees at a commit's paths; their states."""
     for state, _ in sessions:
         if state.get("visits") or not markers.is_home(repo, state):
-            elsewhere.bring(repo, state, paths)
+            elsewhere.bring_edits(repo, state, paths)
     return [state for state, _ in sessions]
 
 
@@ -159,13 +159,13 @@ def _other_shares(
 def settle(repo: Repo, state: State) -> None:
     """Take out of a state what its session has no open edit of any more."""
     if state.get("visits"):
-        late.visits.forget(repo, state)
+        late.visits.forget_visits(repo, state)
     if not markers.is_home(repo, state):
         return
     work = Work(journal.read(repo), state["session_id"])
     read_streams(repo, state)
     state["checkpoint_count"] = int(
-        any(work.present(p) for s in state["streams"] for p in s["files"])
+        any(work.is_present(p) for s in state["streams"] for p in s["files"])
     )
     phase.clear_verdict(state)
 

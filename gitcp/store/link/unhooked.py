@@ -103,7 +103,7 @@ def _settle_killed(
 ) -> None:
     """A commit was condensed, and the hook killed before the session's state was saved."""
     changes = commit_changes.read_changes(objects, commit)[1]
-    open_edits.settle(repo, objects, commit, changes, {state["session_id"]})
+    open_edits.settle_commit(repo, objects, commit, changes, {state["session_id"]})
     condense.settle(repo, state)
     condense.take_over(repo, objects, state, checkpoint_id, commit["oid"])
 

@@ -177,10 +177,10 @@ def _state_edits(repo: Repo, objects: Objects, state: State) -> None:
             path: ((file["mode"], file["oid"]) if file["oid"] else None, file["turn_id"])
             for path, file in stream["files"].items()
         }
-        open_edits.state(home, objects, state["session_id"], stream["base_commit"], files)
+        open_edits.state_edits(home, objects, state["session_id"], stream["base_commit"], files)
         entries = {path: entry for path, (entry, _) in files.items()}
         with Journal(home) as held:
-            work.record(held, state, stream["id"], entries, "", {})
+            work.record_checkpoint(held, state, stream["id"], entries, "", {})
 
 
 def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:

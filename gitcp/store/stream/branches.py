@@ -63,7 +63,7 @@ def named_paths(repo: Repo, stream_id: str, among: Iterable[str]) -> dict[str, s
         marker["session_id"]: set(stream["files"])
         for marker in markers.concerned(repo, among)
         if markers.is_home(repo, marker) and any(x["id"] == stream_id for x in marker["streams"])
-        for stream in work.open_streams(repo, marker)
+        for stream in work.list_open_streams(repo, marker)
         if stream["id"] == stream_id
     }
 

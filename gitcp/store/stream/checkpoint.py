@@ -70,7 +70,7 @@ def write(repo: Repo, objects: Objects, state: State, content: Content, keep: st
         spot = place(repo, objects, state, content["head"])
         _refresh(repo, objects, spot, content)
         _record(held, state, spot, content)
-        kept = keep and edits_ref.write(repo, objects, held, state["session_id"], keep)
+        kept = keep and edits_ref.write_edits(repo, objects, held, state["session_id"], keep)
         tree = _tree(objects, state, spot, content)
         parent = spot["parent"]
         about = (state["session_id"], content["head"], spot["stream"], content["trailers"])
@@ -130,7 +130,7 @@ def _record(held: Journal, state: State, spot: Place, content: Content) -> None:
     out = {one["id"]: _superseded(one, content) for one in streams[:-1]}
     out[stream["id"]] = content["undone"] & stream["files"].keys()
     turn, files = state.get("turn_id", ""), {**content["mine"], **content["away"]}
-    work.record(held, state, stream["id"], files, turn, out)
+    work.record_checkpoint(held, state, stream["id"], files, turn, out)
     work.read_streams(held.repo, state)
     state["streams"] = [s for s in state["streams"] if s["files"] or s["id"] == stream["id"]]
     if spot["reset"]:

@@ -54,7 +54,7 @@ def write(ctx: Context, record: Record) -> Record:
     stated_files = {
         path: (entry, state.get("turn_id", "")) for path, entry in content["mine"].items()
     }
-    open_edits.state(repo, objects, name, ctx.head, stated_files)
+    open_edits.state_edits(repo, objects, name, ctx.head, stated_files)
     oid = checkpoint.write(repo, objects, state, content)
     ctx.keep(state)
     return {"type": "checkpoint", "oid": oid, "ref": state["shadow_ref"], "session_id": name}

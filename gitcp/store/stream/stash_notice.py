@@ -39,7 +39,7 @@ def _match_stash(repo: Repo, objects: Objects, stashes: dict[str, str]) -> Itera
     """stashes: stream id -> the ref that keeps it."""
     stash = Stash(repo, objects).list_entries()
     for marker in markers.here(repo) if stash else ():
-        for stream in work.open_streams(repo, marker):
+        for stream in work.list_open_streams(repo, marker):
             files = [(path, (x["mode"], x["oid"])) for path, x in stream["files"].items()]
             for number, one in enumerate(stash if stream["id"] in stashes else ()):
                 if any(one.has(path, entry) for path, entry in files):

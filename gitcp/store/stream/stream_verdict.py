@@ -62,7 +62,7 @@ def _collect_streams(
     near = markers.concerned(repo, writers | (shadow_refs.sessions(objects, tip) if tip else set()))
     elsewhere = [m for m in near if m["session_id"] != state["session_id"]]
     for marker in [*filter(lambda m: markers.is_home(repo, m), elsewhere), markers.marker(state)]:
-        for stream in work.open_streams(repo, marker):
+        for stream in work.list_open_streams(repo, marker):
             _, files = named.setdefault(stream["id"], (stream["ref"], {}))
             for path, file in stream["files"].items():
                 files[path] = (file["mode"], file["oid"]) if file["oid"] else None

@@ -44,13 +44,13 @@ def adopt(ctx: Context, there: Context, name: str) -> Record:
     before = state.get("worktree_path", "")
     if events.home(ctx.repo, state):
         _begin_here(ctx, state)
-    visits.forget(ctx.repo, state)
+    visits.forget_visits(ctx.repo, state)
     ctx.keep(state)
     left = [
         {"worktree": other.worktree if other else "", "files": files}
         for name in state.get("visits", ())
-        if (files := sorted(elsewhere.read_work(ctx.repo, name, session_id).paths()))
-        for other in [elsewhere.find(ctx.repo, name)]
+        if (files := sorted(elsewhere.read_work(ctx.repo, name, session_id).list_paths()))
+        for other in [elsewhere.find_worktree(ctx.repo, name)]
     ]
     return _record(state, before, left)
 
@@ -63,7 +63,7 @@ def _adopt_from(ctx: Context, there: Context, session_id: str) -> Record:
         raise Error(f"the state of session '{session_id}' cannot be read: {given['unreadable']}")
     before, home = given["worktree_path"], given.get("worktree_id", "")
     files = {path for stream in given["streams"] for path in stream["files"]}
-    files |= set(elsewhere.read_work(clone, home, session_id).paths())
+    files |= set(elsewhere.read_work(clone, home, session_id).list_paths())
     state = _united(ctx, given)
     _begin_here(ctx, state)
     ctx.keep(state)
@@ -99,7 +99,7 @@ def _begin_here(ctx: Context, state: State) -> None:
     repo, began = ctx.repo, time.time_ns()
     look = turn_look.Look(repo)
     scan = snapshot.scan(repo)
-    look.scanned()
+    look.end_scan()
     head = scan.head or shadow_refs.zeros(repo)
     dirty = blobs.resolve(ctx.objects, scan, write=False)
     look.take(ctx.objects, head, dirty)

@@ -123,7 +123,7 @@ def warning(repo: Repo, sessions: list[Marker]) -> str:
         else "Warning: Existing session(s) with uncommitted work:\n"
     ]
     for session in sessions:
-        streams = work.open_streams(repo, session)
+        streams = work.list_open_streams(repo, session)
         files = sorted({path for stream in streams for path in stream["files"]})
         parts.append(f"Session ID: {session['session_id']}")
         parts.append(f"Checkpoints: {session['count']} uncommitted")

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from gitcp.errors import Error
 from gitcp.process.files import Damaged
-from gitcp.store.journal.work import open_paths, read_streams
+from gitcp.store.journal.work import list_open_paths, read_streams
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
@@ -57,7 +57,7 @@ def _list_touched(repo: Repo, state: State) -> None:
     active = state["phase"] == "active"
     if not state["streams"] and not (active and "turns" in state):
         return  # a state of the original program's tells by itself
-    wrote = open_paths(repo, state) if active else set[str]()
+    wrote = list_open_paths(repo, state) if active else set[str]()
     recorded = {path for stream in state["streams"] for path in stream["files"]}
     state["files_touched"] = sorted(recorded | wrote)
     if not state["files_touched"]:

@@ -38,7 +38,7 @@ class Turn:
         self.began, self.look = time.time_ns(), turn_look.Look(repo)
         self.base = turn_log.baseline(repo, state["session_id"])
         self.scan = snapshot.scan(repo)
-        self.look.scanned()
+        self.look.end_scan()
         self.head = self.scan.head or shadow_refs.zeros(repo)
         self.tip = branches.current(repo, objects, state, self.head)
         known = _look_up_tip(objects, self.tip["tree"]) if self.tip else None
@@ -53,17 +53,19 @@ class Turn:
         start = self.base["dirty"] if self.base else {}
         since = int(self.base.get("at", 0)) if self.base else 0
         out = _committed(objects, self.base["head"] if self.base else self.head, self.head)
-        wrote = self.work.written(since)
+        wrote = self.work.list_written(since)
         changed = stream_rules.list_changed_paths(start, self.entries, out)
         # What a call of an earlier turn wrote after that turn's end.
-        unrecorded = {p for p in self.work.paths() if p not in recorded and self.work.present(p)}
+        unrecorded = {
+            p for p in self.work.list_paths() if p not in recorded and self.work.is_present(p)
+        }
         wrote |= unrecorded & set(self.entries)
         changed |= unrecorded & set(self.entries)
-        self.changed = changed - (self.work.foreign(since) - wrote)
+        self.changed = changed - (self.work.list_foreign(since) - wrote)
         self.mine = wrote & changed
         gone = (changed & recorded) - self.entries.keys()
-        self.undone = {p for p in gone if self.work.undone(p, since)}
-        away = self.work.away(self.entries)
+        self.undone = {p for p in gone if self.work.is_undone(p, since)}
+        away = self.work.map_away(self.entries)
         self.away = {path: entry for path, entry in away.items() if path in wrote}
 
     def end(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
@@ -74,10 +76,10 @@ class Turn:
             del state["over_limit"]
         at = self.look.at
         if state.get("visits") or not state.get("tool_events"):
-            late.visits.end(repo, state, subject(state))
+            late.visits.end_turn(repo, state, subject(state))
         turn_log.begin(repo, state, self.head, self.entries, self.began, at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
-        turn_look.end(repo, objects, state, at, tasks, subject(state))
+        turn_look.end_turn(repo, objects, state, at, tasks, subject(state))
 
 
 def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
