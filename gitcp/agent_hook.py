@@ -6,7 +6,7 @@ import os
 import sys
 from time import time_ns
 
-from gitcp.agents import find_client, get_client, list_names, other, recognise
+from gitcp.agents import find_client, get_client, list_names, recognise
 from gitcp.agents.exchange import replies
 from gitcp.context import is_off, locate, unheard
 from gitcp.core import json
@@ -66,7 +66,7 @@ def read_records(warn: Callable[[str], None]) -> Events:
     for line in filter(bytes.strip, sys.stdin.buffer):
         came, waiting = 0 if waiting else time_ns(), False
         try:
-            event = other.check_event(parse_payload(line), start)
+            event = late.other.check_event(parse_payload(line), start)
         except InputError as e:
             warn(f"event: {sentence(e)}")
             continue

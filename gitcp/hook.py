@@ -60,6 +60,8 @@ def main() -> int:
         _warn(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
     finally:
         git.abandon_pending()
+        if trace.on():
+            trace.end()
     return OK
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 import time
-from binascii import Error, a2b_base64, b2a_base64
 
 from gitcp import memory
 from gitcp.core import json
 from gitcp.errors import InputError
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _replace_half(char: str) -> str:
 def _pack_name(name: str) -> Any:
     if _is_utf8(name):
         return name
-    return {"$bytes": b2a_base64(encode_name(name), newline=False).decode()}
+    return {"$bytes": stdlib.binascii.b2a_base64(encode_name(name), newline=False).decode()}
 
 
 def _is_utf8(key: str) -> bool:
@@ -168,8 +168,8 @@ def _unpack(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == {"$bytes"}:
             try:
-                return decode_name(a2b_base64(value["$bytes"]))
-            except (Error, TypeError, ValueError):
+                return decode_name(stdlib.binascii.a2b_base64(value["$bytes"]))
+            except (TypeError, ValueError):
                 raise InputError("'$bytes' is not base64") from None
         if set(value) == {"$pairs"}:
             try:

@@ -10,8 +10,6 @@ dates files as it likes.  What is not in it
 is imported as ever, and added when the hook has done its work.
 """
 
-from __future__ import annotations
-
 import marshal
 import os
 import sys
@@ -54,7 +52,7 @@ class Bundle:
         if file:
             self.parts = _read(file)
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "ModuleSpec | None":
         """What importlib asks of a finder; None for a module that is not in the file as it is."""
         if (part := self.parts.get(name)) is None:
             return None
@@ -75,10 +73,10 @@ class Bundle:
             spec.submodule_search_locations = [os.path.dirname(origin)]
         return spec
 
-    def create_module(self, spec: ModuleSpec) -> None:
+    def create_module(self, spec: "ModuleSpec") -> None:
         """The usual kind of module."""
 
-    def exec_module(self, module: ModuleType) -> None:
+    def exec_module(self, module: "ModuleType") -> None:
         """Run the module's code in it."""
         spec: Any = module.__spec__
         for name in self.parts[spec.name][2]:
@@ -107,7 +105,7 @@ class Bundle:
         setattr(sys.modules[above], own, module)
 
 
-def _read(file: str) -> dict[str, Part]:
+def _read(file: str) -> "dict[str, Part]":
     """The modules in the file.  Raises what _DAMAGE lists for a file that is none of this Python,
     or laid out otherwise, or cut short."""
     with open(cpython.opened(file), "rb", buffering=0) as f:
@@ -123,7 +121,7 @@ def _locate_source(name: str, package: bool) -> str:
     return f"{_TOP}/{name.replace('.', '/')}{'/__init__' if package else ''}.py"
 
 
-def _stamp(source: str) -> Stamp | None:
+def _stamp(source: str) -> "Stamp | None":
     try:
         st = os.stat(source)
     except OSError:
@@ -166,7 +164,7 @@ def complete() -> None:
         cpython.write(_locate_file(), lambda: _content(bundle.parts, fresh, often))
 
 
-def _list_elsewhere() -> Iterator[ModuleSpec]:
+def _list_elsewhere() -> "Iterator[ModuleSpec]":
     """Of each module of ours that did not come out of the file, but could."""
     for name, module in sys.modules.items():
         if name.startswith("gitcp.") and name not in _FIRST:
@@ -175,7 +173,7 @@ def _list_elsewhere() -> Iterator[ModuleSpec]:
                 yield spec
 
 
-def _content(parts: dict[str, Part], fresh: list[ModuleSpec], often: Sequence[str]) -> bytes:
+def _content(parts: "dict[str, Part]", fresh: "list[ModuleSpec]", often: "Sequence[str]") -> bytes:
     """The file with fresh modules in it; often: those of the bytes that are to be read at once."""
     at_once = {*often, *(name for name, part in parts.items() if not isinstance(part[-1], bytes))}
     parts = parts | {spec.name: part for spec in fresh if (part := _compile_part(spec))}
@@ -188,7 +186,7 @@ def _content(parts: dict[str, Part], fresh: list[ModuleSpec], often: Sequence[st
     return _mark() + marshal.dumps(written)
 
 
-def _compile_part(spec: ModuleSpec) -> Part | None:
+def _compile_part(spec: "ModuleSpec") -> "Part | None":
     from gitcp.start import trim
 
     package = spec.submodule_search_locations is not None

@@ -5,8 +5,6 @@ Where another Python has no such part the standard library does the same, later:
 is None then, or the public module.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     Code = tuple[int, bytes, int]  # flags, words of the regex machine, number of groups
 
 
-def _find_part(name: str) -> Any:
+def _find_part(name: str) -> "Any":
     try:
         return __import__(name)
     except ImportError:
@@ -32,7 +30,7 @@ json_parts = _find_part("_json")
 _sre = _find_part("_sre")
 
 
-def pattern_of_code(source: bytes, *code: Any) -> re.Pattern[bytes] | None:
+def pattern_of_code(source: bytes, *code: "Any") -> "re.Pattern[bytes] | None":
     """The pattern; None where the code is none: its words are checked before they run."""
     try:
         flags, words, groups = code
@@ -44,7 +42,7 @@ def pattern_of_code(source: bytes, *code: Any) -> re.Pattern[bytes] | None:
     return pattern
 
 
-def code_of_pattern(source: bytes) -> Code | None:
+def code_of_pattern(source: bytes) -> "Code | None":
     """What pattern_of_code() makes the pattern of; None in a Python that does it otherwise."""
     try:
         from array import array
@@ -57,7 +55,7 @@ def code_of_pattern(source: bytes) -> Code | None:
         return None
 
 
-def pattern_build() -> tuple[int, int]:
+def pattern_build() -> "tuple[int, int]":
     """What tells the regex machine of another build of Python."""
     return getattr(_sre, "MAGIC", 0), getattr(_sre, "CODESIZE", 0)
 
@@ -84,7 +82,7 @@ def opened(file: str) -> int:
     raise PermissionError(file)
 
 
-def write(file: str, content: Callable[[], bytes]) -> None:
+def write(file: str, content: "Callable[[], bytes]") -> None:
     """Make the file anew, whole or not at all; content is asked for where that can be done."""
     new = f"{file}.{os.getpid()}"
     try:

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from gitcp import agents as agents  # 0.3
     from gitcp import hook as hook  # 20
     from gitcp import jj as jj  # 0.1
+    from gitcp.agents import other as other  # 0.05
     from gitcp.console import cli as cli  # 1.7
     from gitcp.console import ending as ending  # 11
     from gitcp.console import foreground as foreground  # 2.1
     from gitcp.core.credit import cutting as cutting  # 0.05
     from gitcp.core.credit import evidence as evidence  # 0.09
+    from gitcp.core.decide import line_evidence as line_evidence  # 0.05
     from gitcp.core.git import sharing as sharing  # 0.03
     from gitcp.core.guard import discards as discards  # 0.3
     from gitcp.core.guard import messages as messages  # 0.06
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from gitcp.store.snapshot import snapshot as snapshot  # 0.7
     from gitcp.store.snapshot import through_git as through_git  # 0.09
     from gitcp.store.stream import recall as recall  # 0.6
+    from gitcp.store.stream import state_copy as state_copy  # 0.05
     from gitcp.store.turn import tasks as tasks  # 0.08
     from gitcp.store.turn import turn_work as turn_work  # 0.1
     from gitcp.store.v1 import committed_read as committed_read  # 2.2
@@ -74,8 +77,10 @@ if TYPE_CHECKING:
 else:
     _PLACES = {
         "gitcp": "agent_hook agents hook jj",
+        "gitcp.agents": "other",
         "gitcp.console": "cli ending foreground",
         "gitcp.core.credit": "cutting evidence",
+        "gitcp.core.decide": "line_evidence",
         "gitcp.core.git": "sharing",
         "gitcp.core.guard": "discards messages",
         "gitcp.core.lines": "moves replay",
@@ -94,7 +99,7 @@ else:
         "gitcp.store.session": "conversation_copy",
         "gitcp.store.setup": "adapters guard_files",
         "gitcp.store.snapshot": "blobs snapshot through_git",
-        "gitcp.store.stream": "recall",
+        "gitcp.store.stream": "recall state_copy",
         "gitcp.store.turn": "tasks turn_work",
         "gitcp.store.v1": "committed_read committed_write find_commits pictures",
         "gitcp.store.v1.merge": "histories trees",

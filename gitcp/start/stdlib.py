@@ -6,6 +6,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each with the milliseconds that a hook does not pay
     import argparse as argparse  # 31
+    import binascii as binascii  # 0.2
     import calendar as calendar  # 19
     import contextlib as contextlib  # 8
     import ctypes as ctypes  # 5

@@ -21,8 +21,8 @@ CODE = """
 import os, sys
 sys.path.insert(0, os.getcwd())
 sys.argv = ["gitcp-hook", "codex", "Nothing"]
-from gitcp import entry
-status = entry.main()
+from gitcp.start import process
+status = process.main()
 from gitcp.start.bundle import Bundle
 ours = [m.__spec__ for n, m in sys.modules.items() if n.startswith("gitcp.") and m.__spec__]
 print(status, *sorted(s.name for s in ours if isinstance(s.loader, Bundle)))

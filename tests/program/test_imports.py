@@ -16,12 +16,12 @@ from tests.support.paths import TOP
 # Modules of ours, packages included, that each hook of a turn in a file, and then a commit, takes;
 # who needs one more finds one that is not needed, or has a reason to put in here.
 MOST = {
-    "UserPromptSubmit": 130,
-    "PreToolUse": 81,
+    "UserPromptSubmit": 118,
+    "PreToolUse": 80,
     "PostToolUse": 83,
-    "Stop": 129,
+    "Stop": 127,
     "prepare-commit-msg": 81,
-    "post-commit": 146,
+    "post-commit": 140,
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
 # at most 6 and 150.
@@ -75,6 +75,7 @@ def seen(world: World, lists: dict[str, Hook]) -> dict[str, Hook]:
             elif subject == "git:":
                 hook.gits.append(detail)
         assert len(hooks) == len(MOST)
+        assert all(hook.modules for hook in hooks.values())
         lists.update(zip(MOST, hooks.values(), strict=True))
     return lists
 

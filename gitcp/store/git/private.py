@@ -9,7 +9,7 @@ from __future__ import annotations
 import marshal
 import os
 import time
-from binascii import crc32
+from zlib import crc32
 
 from gitcp import trace
 from gitcp.console import notice

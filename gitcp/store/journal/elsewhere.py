@@ -9,8 +9,9 @@ from gitcp.core.credit import entries
 from gitcp.core.git import ids
 from gitcp.process import files
 from gitcp.repo import Repo
+from gitcp.start import late
 from gitcp.store.git.objects import Objects
-from gitcp.store.journal import edits_ref, journal, look
+from gitcp.store.journal import journal, look
 from gitcp.store.journal.journal import Journal, read_clock
 from gitcp.store.journal.work import Work, list_open_paths_in
 
@@ -114,7 +115,7 @@ def read_work(repo: Repo, name: str, session_id: str) -> Work:
     git_dir = journal.get_git_dir(repo, name)
     if os.path.isdir(git_dir):
         return Work(journal.read(repo, git_dir), session_id)
-    return Work(edits_ref.read_lines(repo, ids.hash_worktree(name), session_id), session_id)
+    return Work(late.edits_ref.read_lines(repo, ids.hash_worktree(name), session_id), session_id)
 
 
 def find_worktree(repo: Repo, name: str) -> Repo | None:

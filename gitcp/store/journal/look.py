@@ -12,7 +12,6 @@ import os
 from gitcp.core.credit import entries
 from gitcp.record import encode_name
 from gitcp.start import late
-from gitcp.store.git import reflog
 from gitcp.store.git.tree import Lookup, compare_trees, find_file, find_tree
 from gitcp.store.journal import known as knowns
 from gitcp.store.journal.journal import pack_edits
@@ -69,7 +68,7 @@ def _list_committed_paths(repo: Repo, objects: Objects, old: str, head: str) -> 
     """The paths that commits made here since the last look have changed."""
     if old == head:
         return set()
-    new = reflog.find_committed_head(repo, old) if old != "HEAD" else None
+    new = late.reflog.find_committed_head(repo, old) if old != "HEAD" else None
     trees = [find_tree(objects, commit) for commit in (old, new)] if new else [None, None]
     return {path for path, _, _ in compare_trees(objects, trees[0], trees[1])}
 
@@ -267,7 +266,7 @@ class Elsewhere:
         self._seen = commits
         self._commits: list[Lookup] | None = None
         self._looks: list[Lookup] | None = None
-        self._stash = reflog.Stash(repo, objects)
+        self._stash = late.reflog.Stash(repo, objects)
 
     def has(self, path: str, after: Version) -> bool:
         """Whether one of them has this very entry at the path; for None: HEAD has nothing, and
@@ -280,7 +279,7 @@ class Elsewhere:
 
     def _read_heads(self) -> list[Lookup]:
         if self._commits is None:
-            made_here = reflog.find_committed_head(self._repo, self._before) is not None
+            made_here = late.reflog.find_committed_head(self._repo, self._before) is not None
             self._commits = self._make_lookups(["HEAD", *([self._before] if made_here else [])])
         return self._commits
 
@@ -300,6 +299,6 @@ class Elsewhere:
         git_dir = self._repo.git_dir
         names = [self._before, *self._seen]
         names += [n for n in _NAMED if os.path.exists(os.path.join(git_dir, n))]
-        if reflog.find_committed_head(self._repo, self._before) is None:
+        if late.reflog.find_committed_head(self._repo, self._before) is None:
             names.append("HEAD")
         return names

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gitcp.core.credit import entries
-from gitcp.store.journal import calls, edits_ref, look
+from gitcp.start import late
+from gitcp.store.journal import calls, look
 from gitcp.store.journal.journal import Journal, read_clock, read_end
 from gitcp.store.session import markers
 
@@ -72,7 +73,7 @@ def end_turn(
     with Journal(repo) as journal:
         calls.close_calls(journal, state, at, set(tasks))
         _note_late(journal, state)
-        edits_ref.hold_edits(repo, objects, journal, state["session_id"], subject)
+        late.edits_ref.hold_edits(repo, objects, journal, state["session_id"], subject)
 
 
 def _note_late(journal: Journal, state: State) -> None:

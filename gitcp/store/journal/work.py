@@ -8,7 +8,8 @@ import os
 from gitcp import memory
 from gitcp.core.credit import entries
 from gitcp.core.git import ids
-from gitcp.store.journal import edits_ref, journal
+from gitcp.start import late
+from gitcp.store.journal import journal
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 
@@ -183,8 +184,8 @@ class Work:
         """The paths that have changed since by other sessions' work alone."""
         paths = set()
         for path, lines in self._paths.items():
-            late = [entries.get_author(line)[0] for line in lines if line["at"] >= since]
-            if late and all(late) and self._session not in late:
+            authors = [entries.get_author(line)[0] for line in lines if line["at"] >= since]
+            if authors and all(authors) and self._session not in authors:
                 paths.add(path)
         return paths
 
@@ -254,7 +255,7 @@ def _read_open(repo: Repo, name: str, session_id: str) -> _Part:
 
 
 def _read_refs(repo: Repo, name: str) -> list[JournalLine]:
-    return edits_ref.read_lines(repo, ids.hash_worktree(name))
+    return late.edits_ref.read_lines(repo, ids.hash_worktree(name))
 
 
 def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:

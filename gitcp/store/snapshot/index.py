@@ -17,9 +17,8 @@ from gitcp.process import deadline, files
 from gitcp.process.files import put_file
 from gitcp.process.running import Running
 from gitcp.record import decode_name
-from gitcp.start import stdlib
+from gitcp.start import late, stdlib
 from gitcp.store.git import direct, private
-from gitcp.store.pack import upkeep
 from gitcp.store.snapshot import filters
 
 TYPE_CHECKING = False
@@ -334,7 +333,7 @@ def sweep(repo: Repo) -> None:
             for inner in folders:
                 _try(os.rmdir, os.path.join(folder, inner))
         _try(os.rmdir if os.path.isdir(path) else os.unlink, path)
-    upkeep.sweep(repo)
+    late.upkeep.sweep(repo)
     for place in {repo.join_own(), repo.join_shared(), repo.join_shared("transcript")}:
         for name in _old(place):  # written beside what it was to replace, by a process's number
             beside, _, pid = name.removesuffix(".lock").rpartition(".")

@@ -9,11 +9,12 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
+from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.journal.work import read_streams
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
-from gitcp.store.stream import branches, shadow_refs, state_copy
+from gitcp.store.stream import branches, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def caught_up(
     read_streams(repo, state)
     tip, revision = _newest(objects, session_id, _near(repo, objects, state, head))
     newer = tip and revision > state.get("revision", 0)
-    copy = state_copy.read_with_turns(objects, tip, session_id) if tip and newer else None
+    copy = late.state_copy.read_with_turns(objects, tip, session_id) if tip and newer else None
     if copy:
         trace.note("state", f"'{session_id}' is behind its stream: taking the copy there")
         state = states.modern(copy)
@@ -76,7 +77,7 @@ def forsaken(repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = fro
     try:
         for session_id in shadow_refs.sessions(objects, tip).difference(sure):
             state = states.peek(repo, ids.check_session_id(session_id))
-            copy = state_copy.read(objects, tip, session_id)
+            copy = late.state_copy.read(objects, tip, session_id)
             if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
                 return True
     except Error:
@@ -93,7 +94,7 @@ def _names_stream(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bo
         return False
     if any(stream["id"] == tip["stream"] for stream in state["streams"]):
         return True
-    copy = state_copy.read(objects, tip, session_id)
+    copy = late.state_copy.read(objects, tip, session_id)
     if copy is None:
         return bool(state["base_commit"]) and tip["base"].startswith(state["base_commit"][:7])
     return bool(copy.get("revision", 0) > state.get("revision", 0))
@@ -124,7 +125,7 @@ def _newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tuple[Tip
     copies: list[tuple[int, Tip]] = []
     for tip in tips:
         try:
-            copy = state_copy.read(objects, tip, session_id)
+            copy = late.state_copy.read(objects, tip, session_id)
         except Error as e:
             trace.note("state", f"'{tip['ref']}': {e}")
             continue
@@ -136,7 +137,7 @@ def _newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tuple[Tip
 def _rebuilt(repo: Repo, objects: Objects, session_id: str) -> State | None:
     marker = markers.find(repo, session_id)
     tip, _ = _newest(objects, session_id, shadow_refs.listing(repo, objects))
-    copy = state_copy.read_with_turns(objects, tip, session_id) if tip else None
+    copy = late.state_copy.read_with_turns(objects, tip, session_id) if tip else None
     if copy is None and marker is None:
         return None
     trace.note("state", f"'{session_id}' has no state: rebuilt from its stream and marker")

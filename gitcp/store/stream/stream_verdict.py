@@ -7,9 +7,10 @@ import os
 from gitcp import trace
 from gitcp.console import notice
 from gitcp.core.credit import entries
-from gitcp.core.decide import line_evidence, stream_rules
+from gitcp.core.decide import stream_rules
 from gitcp.errors import Error
 from gitcp.record import encode_name
+from gitcp.start import late
 from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.journal import journal, work
 from gitcp.store.session import markers
@@ -135,7 +136,7 @@ def _survives(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry |
     for path, entry in (view["files"] or {}).items():
         if path in dirty:
             was, now = before(path), dirty[path]
-            if line_evidence.is_change_left(
+            if late.line_evidence.is_change_left(
                 _blob(objects, was),
                 _blob(objects, entry),
                 _worktree(repo, objects, path, now),

@@ -143,16 +143,16 @@ def main() -> None:
     server = Server(socket.socket(fileno=int(listening)), int(life))
     if not server.serve():
         return
-    from gitcp import entry
+    from gitcp.start import process
 
     if hook:
-        status = entry.main()
+        status = process.main()
     else:
         from gitcp.__main__ import main as command
 
         status = command()
     server.tell()
-    entry.leave(status)
+    process.leave(status)
 
 
 def _read_no_bundle() -> None:
