@@ -138,9 +138,16 @@ watch() { # say once that 'git clean' took the settings of an agent
 	echo "gitcp: '$gone' is gone, so no turn of an agent is recorded: 'gitcp enable' mends it" >&2
 	rm -f "$w"
 }
+brings() { # what was decided before the commit: lines of others are in it
+	[ -e "$d/gitcp/verdict" ] || return 1
+	was=''
+	read -r was 2>/dev/null <"$d/gitcp/verdict" || :
+	case $was in *'"brings":'*) ;; *) return 1 ;; esac
+}
 post_commit() {
-	if due "$c"/gitcp/open/* ||
-		{ any "$d/CHERRY_PICK_HEAD" "$d/gitcp/copy" && any "$c/gitcp/linked"; }; then
+	if due "$c"/gitcp/open/* || {
+		any "$c/gitcp/linked" && { [ -e "$d/CHERRY_PICK_HEAD" ] || brings; }
+	}; then
 		quiet "$@"
 	fi
 	watch

@@ -101,16 +101,19 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     """(a record of type status, the sessions that are at work or have open work, all streams)."""
     from gitcp.store.care import check
     from gitcp.store.git.objects import Objects
-    from gitcp.store.relink import lost_links
+    from gitcp.store.match import sources
+    from gitcp.store.match.case import Case
+    from gitcp.store.relink import reconcile
     from gitcp.store.stream import stash_notice, stream_list
     from gitcp.store.turn import session_list, session_read
 
     states, left = session_read.recent(repo, _RECENT, _MOST)
     with Objects(repo) as objects:
+        glance = Case(repo, objects, lately=True, dry_run=True)
         streams, more = stream_list.newest(repo, objects, states, _MOST)
         lost: Record = {
             "stashed": stash_notice.list_held(repo, objects, streams) if repo.top else [],
-            "relinkable": lost_links.count_lately(repo, objects) if repo.top else 0,
+            "relinkable": len(reconcile.reconcile(glance, sources.LOST)) if repo.top else 0,
         }
     places = {s["id"]: s["ref"] for s in reversed(streams)}
     sessions = [

@@ -105,10 +105,10 @@ def keep_promise(repo: Repo, first: Record) -> None:
     """After a commit: what its trailer promises is stored, whatever its pipelines hold or fail
     at.  first: the event of post-commit."""
     from gitcp import context
-    from gitcp.store.link import commit_verdict
+    from gitcp.store.match import commit_memory
 
     with context.open_context(repo) as ctx:
-        if commit_verdict.unkept(ctx):
+        if commit_memory.unkept(ctx):
             list(connect(pipelines.DEFAULT["post-commit"], [first], repo.top))
 
 

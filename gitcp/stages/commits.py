@@ -66,7 +66,8 @@ def write_trailer(args: object, records: Iterable[Record]) -> Iterator[Record]:
 def _write_ids(match: Record) -> None:
     from gitcp.core.message import trailers
     from gitcp.repo import Repo
-    from gitcp.store.link import commit_arguments, commit_verdict
+    from gitcp.store.link import commit_arguments
+    from gitcp.store.match import commit_memory
 
     repo = Repo.find_here()
     if os.path.isdir(repo.join_shared("exports")):
@@ -93,7 +94,7 @@ def _write_ids(match: Record) -> None:
         from gitcp.process import files
 
         files.replace_file(path, text, durable=False)  # what the person wrote survives a full disk
-    commit_verdict.tell(repo, commented)
+    commit_memory.tell(repo, commented)
 
 
 def _as_it_is_to_stay(
@@ -273,7 +274,7 @@ def _condense_commit(match: Record) -> None:
             replaced = {match["commit"]: olds if len(olds) < commit_sessions.MOST else ()}
             carried.follow(ctx.repo, ctx.objects, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and reflog.list_stashes(ctx.repo):
-            from gitcp.store.link import lost_commits
+            from gitcp.store.match import lost_commits
 
             lost_commits.add_stashed(ctx.repo, ctx.objects, match["commit"])
         if not match["id"]:
@@ -336,12 +337,11 @@ def _moves(match: Record) -> list[Edit]:
     from gitcp.store.git import commit_changes
     from gitcp.store.git.commit import need_commit
     from gitcp.store.journal import open_edits
-    from gitcp.store.link import commit_hooks
     from gitcp.store.match import commit_memory
     from gitcp.store.stream import carry_forward
 
     with context.here() as ctx:
-        if commit_hooks.rewriting(ctx.repo):
+        if commit_memory.is_replaying(ctx.repo):
             return []  # a replayed commit is not the last one: the next event moves them
         commit = need_commit(ctx.objects, match["commit"])
         changes = commit_changes.read_changes(ctx.objects, commit)[1]

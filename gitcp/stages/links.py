@@ -31,13 +31,15 @@ def _rewritten(event: Record) -> Iterator[Record]:
     from gitcp import context
     from gitcp.store.lines import ai_notes
     from gitcp.store.link import finalize
-    from gitcp.store.relink import reconcile, rewritten, sources
+    from gitcp.store.match import rewritten, sources
+    from gitcp.store.match.case import Case
+    from gitcp.store.relink import reconcile
     from gitcp.store.session import markers
 
     with context.here() as ctx:
         repo, objects, command = ctx.repo, ctx.objects, event["args"][0]
         rewrite = rewritten.read(repo, objects, command, event["stdin"])
-        case = sources.Case(repo, objects, rewrite=rewrite)
+        case = Case(repo, objects, rewrite=rewrite)
         noted, replayed = reconcile.reconcile(case, sources.REWRITE), rewrite.replayed()
         for marker in markers.here(repo) if replayed else ():
             state = ctx.state(marker["session_id"], rebuild=False)
@@ -61,9 +63,9 @@ def _follow_lines(
     ctx: Context, command: str, became: Mapping[str, Sequence[str]], noted: Sequence[Pair]
 ) -> None:
     from gitcp.store.lines import carried
-    from gitcp.store.link import commit_hooks
+    from gitcp.store.match import commit_memory
 
-    if command == "rebase" or not commit_hooks.rewriting(ctx.repo):
+    if command == "rebase" or not commit_memory.is_replaying(ctx.repo):
         commits = dict.fromkeys([*became, *(link["commit"] for link in noted)])
         amended = command == "amend"
         replaced = {new: olds for new, olds in became.items() if amended or len(olds) > 1}
@@ -95,19 +97,16 @@ def _noted(links: Iterable[Record]) -> Iterator[Record]:
 def _all(among: str, dry_run: bool) -> Iterator[Record]:
     from gitcp import context
     from gitcp.store.link import unhooked
-    from gitcp.store.relink import lost_links, reconcile, sources
+    from gitcp.store.match import sources
+    from gitcp.store.match.case import Case
+    from gitcp.store.relink import reconcile
 
     with context.here() as ctx:
-        case = sources.Case(ctx.repo, ctx.objects, dry_run=dry_run)
-        lost = lost_links.find_lost(ctx.repo, ctx.objects, among)
-        seen = {link["commit"] for link in lost}
+        case = Case(ctx.repo, ctx.objects, among=among, dry_run=dry_run)
+        links = reconcile.reconcile(case, sources.LOST if among else sources.RELINK)
         if not dry_run:
-            reconcile.write_links(ctx.repo, ctx.objects, lost)
-            _follow(ctx, lost)
-        yield from ({"type": "match", **link} for link in lost)
-        for link in () if among else reconcile.reconcile(case, sources.RELINK):
-            if link["commit"] not in seen:
-                yield {"type": "match", **link}
+            _follow(ctx, [link for link in links if link["how"] != "amend"])
+        yield from ({"type": "match", **link} for link in links)
         if ctx.repo.top:
             for link in unhooked.link_range(ctx, among, dry_run):
                 yield {"type": "match", **link}
@@ -115,10 +114,12 @@ def _all(among: str, dry_run: bool) -> Iterator[Record]:
 
 def _onto(target: str, head: str, dry_run: bool) -> Iterator[Record]:
     from gitcp import context
-    from gitcp.store.relink import reconcile, sources
+    from gitcp.store.match import sources
+    from gitcp.store.match.case import Case
+    from gitcp.store.relink import reconcile
 
     with context.here() as ctx:
-        case = sources.Case(ctx.repo, ctx.objects, onto=(target, head), dry_run=dry_run)
+        case = Case(ctx.repo, ctx.objects, onto=(target, head), dry_run=dry_run)
         links = reconcile.reconcile(case, sources.ONTO)
         if not dry_run:
             _follow(ctx, links)

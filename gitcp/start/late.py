@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     from gitcp.store.link import session_metadata as session_metadata  # 0.3
     from gitcp.store.link import unhooked as unhooked  # 5.2
     from gitcp.store.match import candidates as candidates  # 2.7
-    from gitcp.store.match import inherited_ids as inherited_ids  # 3.0
+    from gitcp.store.match import lost_links as lost_links  # 0.2
+    from gitcp.store.match import rewritten as rewritten  # 0.2
     from gitcp.store.pack import kept as kept  # 0.3
     from gitcp.store.pack import packs as packs  # 0.1
     from gitcp.store.pack import upkeep as upkeep  # 0.06
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from gitcp.store.turn import tasks as tasks  # 0.08
     from gitcp.store.turn import turn_work as turn_work  # 0.1
     from gitcp.store.v1 import committed_read as committed_read  # 2.2
+    from gitcp.store.v1 import committed_refs as committed_refs  # 0.1
     from gitcp.store.v1 import committed_write as committed_write  # 1.0
     from gitcp.store.v1 import find_commits as find_commits  # 0.4
     from gitcp.store.v1 import pictures as pictures  # 18
@@ -94,14 +96,14 @@ else:
         "windows work",
         "gitcp.store.lines": "carried exports recording",
         "gitcp.store.link": "finalize session_metadata unhooked",
-        "gitcp.store.match": "candidates inherited_ids",
+        "gitcp.store.match": "candidates lost_links rewritten",
         "gitcp.store.pack": "kept packs upkeep",
         "gitcp.store.session": "conversation_copy",
         "gitcp.store.setup": "adapters guard_files",
         "gitcp.store.snapshot": "blobs snapshot through_git",
         "gitcp.store.stream": "recall state_copy",
         "gitcp.store.turn": "tasks turn_work",
-        "gitcp.store.v1": "committed_read committed_write find_commits pictures",
+        "gitcp.store.v1": "committed_read committed_refs committed_write find_commits pictures",
         "gitcp.store.v1.merge": "histories trees",
     }
     _HOMES = {name: place for place, names in _PLACES.items() for name in names.split()}

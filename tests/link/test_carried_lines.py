@@ -92,7 +92,7 @@ def test_what_a_conflict_stopped_or_was_taken_back_is_followed_with_no_session_o
         world.git("commit", "-qam", "again")
     assert ids(world) == [one]
     assert versions(world, one, "f.txt") == {before: [[4, 5]], blob(world): [[9, 10]]}
-    assert not (world.path / ".git" / "gitcp" / "copy").exists()
+    assert "brings" not in (world.path / ".git" / "gitcp" / "verdict").read_text()
 
 
 def test_an_amend_by_hand_is_counted_anew_and_forgets_nobody(world: World, a: Agent) -> None:

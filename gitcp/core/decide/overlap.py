@@ -27,6 +27,13 @@ if TYPE_CHECKING:
         reasons: dict[str, str]
         shared: dict[str, frozenset[bytes]]
 
+    class Linked(TypedDict):
+        """Why a session belongs to a commit.  how: content, environment or process."""
+
+        how: str
+        paths: list[str]
+        reasons: dict[str, str]
+
 
 MOST_NEW = 50  # new files in a commit that a recorded one may have become by most of its lines
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.context import Context
+    from gitcp.core.decide.overlap import Linked
     from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
-    from gitcp.store.link.commit_match import Linked
     from gitcp.store.session.intent import Intent
 
 

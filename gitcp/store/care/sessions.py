@@ -14,7 +14,9 @@ from gitcp.store.git import notes, refs
 from gitcp.store.guard import claims
 from gitcp.store.journal import open_edits
 from gitcp.store.link import finalize, session_metadata
-from gitcp.store.relink import catch_up, lost_links
+from gitcp.store.match import case as match_case
+from gitcp.store.match import sources
+from gitcp.store.relink import catch_up, reconcile
 from gitcp.store.session import markers, phase, process
 from gitcp.store.stream import place, shadow_refs
 from gitcp.store.turn import session_read
@@ -110,7 +112,8 @@ def look_at_locks(case: Case) -> Iterator[Finding]:
 
 def look_at_links(case: Case) -> Iterator[Finding]:
     """Commits that lost their checkpoint id and could have it back."""
-    for one in lost_links.find_lost(case.repo, case.objects):
+    asked = match_case.Case(case.repo, case.objects, dry_run=True)
+    for one in reconcile.reconcile(asked, sources.LOST):
         commit, checkpoint = one["commit"], one["checkpoint_id"]
         reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
         remedy = "link it by a note"

@@ -12,7 +12,8 @@ from gitcp.errors import Error
 from gitcp.record import encode_name
 from gitcp.store.journal import journal, look
 from gitcp.store.lines import edit_lines
-from gitcp.store.match import inherited_ids
+from gitcp.store.match import sources
+from gitcp.store.match.case import Case, Target
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
 from gitcp.store.snapshot.through_git import quarantine
@@ -97,10 +98,10 @@ def brought(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
     and reads so (a blob) at path."""
     base = objects.read(f"HEAD:{path}")
     changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
-    picked = inherited_ids.picked_before(repo, objects, lambda: changes)
-    picked += inherited_ids.picked(repo, objects, changes)
-    squashed = inherited_ids.squashed(repo, objects, "HEAD", changes, visible=True)[0]
-    return list(dict.fromkeys([*squashed, *picked]))
+    target = Target(objects, parent="HEAD", changes=lambda: changes)
+    case = Case(repo, objects, target=target, is_seen=True)
+    answers = sources.ask(case, sources.STAGED)
+    return list(dict.fromkeys(one for _, ids, _, _ in answers for one in ids))
 
 
 def _looked(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:

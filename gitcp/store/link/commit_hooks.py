@@ -15,8 +15,9 @@ from gitcp.record import encode_name
 from gitcp.start import late
 from gitcp.store.git import commit_changes, refs
 from gitcp.store.git.commit import need_commit, read_commit
-from gitcp.store.link import commit_arguments, commit_match, commit_verdict, lost_commits
-from gitcp.store.match import commit_memory
+from gitcp.store.link import commit_arguments, commit_match
+from gitcp.store.match import commit_memory, lost_commits, sources
+from gitcp.store.match.case import Case, Target
 from gitcp.store.session import process
 from gitcp.store.stream import place, shadow_refs
 
@@ -25,12 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypedDict
 
+    from gitcp.core.decide.overlap import Linked
     from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
-    from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_match import Linked
-    from gitcp.store.link.commit_verdict import Verdict
+    from gitcp.store.match.commit_memory import Verdict
 
     class Prepared(TypedDict):
         """ids: what the message is to carry; drop: what it copies and the commit has nothing
@@ -58,34 +58,30 @@ if TYPE_CHECKING:
         inherited: list[str]
 
 
-def rewriting(repo: Repo) -> bool:
-    """Whether a rebase, cherry-pick or am replays commits here."""
-    return any(os.path.exists(os.path.join(repo.git_dir, name)) for name in phases.REWRITING)
-
-
 def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
-    """prepare-commit-msg(file, source, revision): match, store the verdict, name the ids."""
+    """prepare-commit-msg(file, source, revision): match, store the verdict, name the ids.  A step
+    of a rebase, cherry-pick or am gets no new id."""
     source = args[1] if len(args) > 1 else ""
     head = refs.read_head(repo) or shadow_refs.zeros(repo)
-    if rewriting(repo):
-        return _replayed(repo, objects, head, args)
-    if source == "merge":
-        commit_verdict.forget(repo)  # conclude() decides, when it is known what became of it
-        brought = late.inherited_ids.picked_before(repo, objects, lambda: _staged(repo, head))
+    when = sources.REPLAYING if commit_memory.is_replaying(repo) else sources.MAKING
+    if source == "merge" and when == sources.MAKING:
+        when = sources.MERGING
+    amends = when != sources.MERGING and commit_arguments.amends(repo, args)
+    amended = read_commit(objects, head) if amends else None
+    target = Target(objects, parent=head, changes=lambda: sources.read_staged(repo, head))
+    copied = args[2] if source == "commit" and args[2:] and not amended else ""
+    case = Case(repo, objects, head, target=target, amended=amended, copied=copied)
+    case.is_seen = source == "squash"
+    kept, brought, drop = _ask(case, when)
+    if when == sources.MERGING:
+        commit_memory.forget(repo)  # conclude() decides, when it is known what became of it
         drop = sorted(commit_memory.read_refused(repo).difference(brought))
         return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
-    amended = read_commit(objects, head) if commit_arguments.amends(repo, args) else None
-    changes = _staged(repo, head)
-    sessions = commit_match.sessions(repo, objects, changes, head)
-    ids, drop = _inherited(repo, objects, amended) if amended else ([], [])
-    checkpoint_id = ids[-1] if ids else place.fresh_id()
-    copied, refused = ([], {}) if amended else _copied(objects, args)
-    wanted = [one for one in copied if one not in refused]
-    brought, left = _brought(repo, objects, source, head, wanted, changes)
-    ids += brought
-    if sessions:
-        ids.append(checkpoint_id)
-    ids = list(dict.fromkeys(ids))
+    if when == sources.REPLAYING:
+        return _replay(repo, objects, head, args, [*kept, *brought], drop)
+    sessions = commit_match.sessions(repo, objects, target.read()[1], head)
+    checkpoint_id = kept[-1] if kept else place.fresh_id()
+    ids = list(dict.fromkeys([*kept, *brought, *([checkpoint_id] if sessions else [])]))
     parents = amended["parents"] if amended else [head]
     verdict: Verdict = {
         "id": checkpoint_id if sessions else "",
@@ -96,91 +92,60 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     }
     if sessions:
         verdict["maker"] = process.above("git")
-    commit_verdict.save(repo, verdict)
-    drop += [one for one in [*copied, *left] if one not in ids]
+    if brought:
+        verdict["brings"] = True
+    commit_memory.save(repo, verdict)
+    drop = [one for one in drop if one not in ids]
     return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
 
 
-def _brought(
-    repo: Repo, objects: Objects, source: str, head: str, copied: list[str], changes: Changes
-) -> tuple[list[str], list[str]]:
-    """The ids of what the commit takes from others: copied, taken back, squashed, picked; and
-    those that a squash names of which it has nothing."""
-    ids = lost_commits.ids(repo, objects, head, changes)
-    messages = (os.path.join(repo.git_dir, name) for name in ("SQUASH_MSG", "MERGE_MSG"))
-    if not (copied or any(map(os.path.exists, messages))):
-        if ids:
-            commit_verdict.expect_copy(repo)
-        return ids, []
-    ids = late.inherited_ids.evident(repo, objects, copied, changes) + ids
-    visible = source == "squash"
-    squashed, merged, left = late.inherited_ids.squashed(repo, objects, head, changes, visible)
-    if squashed:
-        late.carried.squashed(repo, objects, squashed, changes, head, merged)
-    picked = late.inherited_ids.picked_before(repo, objects, lambda: changes)
-    ids += picked + squashed + late.inherited_ids.picked(repo, objects, changes)
-    refused = commit_memory.read_refused(repo).difference(picked)
-    ids = [one for one in ids if one not in refused]
-    if ids or squashed:
-        commit_verdict.expect_copy(repo)
-    return ids, [*left, *refused]
+def _ask(case: Case, when: str) -> tuple[list[str], list[str], list[str]]:
+    """The ids that a commit which is being made has of what it amends; those of what it takes from
+    others; those that its message is not to have."""
+    kept, brought, drop = list[str](), list[str](), list[str]()
+    for target, ids, left, olds in sources.ask(case, when):
+        (brought if target is case.target else kept).extend(ids)
+        drop += left
+        if "squash" in ids.values():
+            changes = target.read()[1]
+            late.carried.squashed(case.repo, case.objects, [*ids], changes, case.head, olds)
+    return kept, list(dict.fromkeys(brought)), drop
 
 
-def _inherited(repo: Repo, objects: Objects, amended: Commit) -> tuple[list[str], list[str]]:
-    """The ids that what replaces a commit keeps, and those of which it has nothing any more."""
-    refused = late.find_commits.refused(objects, [amended["oid"]])
-    ids = late.find_commits.linked(objects, amended["oid"])
-    if not ids:
-        return [], [*refused]
-    parent = (amended["parents"] or [shadow_refs.zeros(repo)])[0]
-    gone = late.inherited_ids.left_out(repo, objects, ids, amended, parent, _staged(repo, parent))
-    return [one for one in ids if one not in gone], [*refused, *sorted(gone)]
-
-
-def _staged(repo: Repo, head: str) -> Changes:
-    return commit_changes.read_staged(repo.hook_git, head if head.strip("0") else repo.empty_tree)
-
-
-def _replayed(repo: Repo, objects: Objects, head: str, args: Sequence[str]) -> Prepared:
-    """A step of a rebase, cherry-pick or am gets no new id.  Its last step may end after what
+def _replay(
+    repo: Repo,
+    objects: Objects,
+    head: str,
+    args: Sequence[str],
+    ids: Sequence[str],
+    drop: Sequence[str],
+) -> Prepared:
+    """What a step of a rebase, cherry-pick or am takes along.  Its last step may end after what
     tells so is gone: the verdict remembers."""
-    verdict: Verdict = {"id": "", "head": head, "parent": head, "sessions": {}, "ids": []}
-    replayed, drop = read_commit(objects, "CHERRY_PICK_HEAD"), list[str]()
-    if replayed:
-        verdict["picked"] = replayed["oid"]
-        drop += late.find_commits.refused(objects, [replayed["oid"]])
+    verdict: Verdict = {"id": "", "head": head, "parent": head, "sessions": {}, "ids": [*ids]}
+    picked = read_commit(objects, "CHERRY_PICK_HEAD")
+    if picked:
+        verdict["picked"] = picked["oid"]
+    if os.path.exists(os.path.join(repo.git_dir, "rebase-merge")):
         # The notes of what a rebase replays follow at its end, by post-rewrite.
-        rebases = os.path.exists(os.path.join(repo.git_dir, "rebase-merge"))
-        picked = None if rebases else replayed
-        verdict["ids"] = late.inherited_ids.picked(repo, objects, _staged(repo, head), picked)
-        if verdict["ids"] and not rebases:
-            commit_verdict.expect_copy(repo)
-    commit_verdict.save(repo, verdict)
-    amended = read_commit(objects, head) if commit_arguments.amends(repo, args) else None
-    drop += _inherited(repo, objects, amended)[1] if amended else []
-    ids = [one for one in verdict["ids"] if one not in drop]
-    return {"ids": ids, "drop": drop, "gather": True, "sessions": {}}
-
-
-def _copied(objects: Objects, args: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """The ids in the message that -c or -C takes from another commit; those that a person took
-    off that."""
-    other = read_commit(objects, args[2]) if args[1:2] == ["commit"] and args[2:] else None
-    if other is None:
-        return [], {}
-    return trailers.read(encode_name(other["message"])), late.find_commits.refused(
-        objects, [other["oid"]]
-    )
+        with open(args[0], "rb") as f:
+            there = trailers.find_anywhere(f.read())
+        verdict["ids"] = [one for one in ids if one in there]
+    elif ids:
+        verdict["brings"] = True
+    commit_memory.save(repo, verdict)
+    drop = [one for one in drop if one not in verdict["ids"]]
+    return {"ids": verdict["ids"], "drop": drop, "gather": True, "sessions": {}}
 
 
 def conclude(repo: Repo, objects: Objects) -> Conclusion:
     """post-commit: what HEAD became, held against the stored verdict
     (doc/behaviour.md "After the commit")."""
-    commit_verdict.copy_made(repo)
+    commit_memory.clear_brought(repo)
     commit = need_commit(objects, "HEAD")
     lost_commits.look_again(repo, commit["oid"])
     parent = commit["parents"][0] if commit["parents"] else shadow_refs.zeros(repo)
-    verdict = commit_verdict.load(repo)
+    verdict = commit_memory.load(repo)
     holds = verdict is not None and verdict["parent"] == parent
     conclusion: Conclusion = {
         "commit": commit["oid"],
@@ -193,8 +158,8 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
         "carried": trailers.read(encode_name(commit["message"])),
         "inherited": [],
     }
-    counts = phases.find_transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=rewriting(repo))[1]
-    if not counts:
+    replays = commit_memory.is_replaying(repo)
+    if not phases.find_transition(phases.ACTIVE, phases.GIT_COMMIT, rewriting=replays)[1]:
         return conclusion
     _obey(repo, objects, commit, verdict if holds else None, conclusion)
     conclusion["linked"] = bool(conclusion["id"] and conclusion["sessions"])

@@ -22,21 +22,13 @@ from gitcp.store.session import markers, process
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
-    from typing import TypedDict
 
     from gitcp.core.decide.difference import Recorded
-    from gitcp.core.decide.overlap import Matched
+    from gitcp.core.decide.overlap import Linked, Matched
     from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
     from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-
-    class Linked(TypedDict):
-        """Why a session belongs to a commit.  how: content, environment or process."""
-
-        how: str
-        paths: list[str]
-        reasons: dict[str, str]
 
 
 def sessions(

@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gitcp.core.decide.overlap import Linked
     from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_match import Linked
 
 MOST = 20  # commits that are looked at
 _LEFT = ("--first-parent", "--ignore-missing", f"--max-count={MOST}")

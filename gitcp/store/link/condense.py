@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
+    from gitcp.core.decide.overlap import Linked
     from gitcp.core.record_types import Commit, State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_match import Linked
     from gitcp.store.v1.committed_write import SessionData
     from gitcp.store.v1.transcript import Stored
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.decide.difference import Staged
+    from gitcp.core.decide.overlap import Linked
     from gitcp.core.record_types import File, Scan, State, Usage
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.lines.commit_lines import Credit
-    from gitcp.store.link.commit_match import Linked
     from gitcp.store.v1.committed_write import SessionData
     from gitcp.store.v1.transcript import Stored
 

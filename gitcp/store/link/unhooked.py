@@ -11,7 +11,7 @@ from gitcp.errors import GitError
 from gitcp.store.git import commit_changes, notes, reflog, refs
 from gitcp.store.git.commit import list_commits, read_commit
 from gitcp.store.journal import open_edits
-from gitcp.store.link import commit_match, commit_verdict, condense
+from gitcp.store.link import commit_match, condense
 from gitcp.store.match import candidates, commit_memory
 from gitcp.store.session import markers, phase
 from gitcp.store.stream import place
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitcp.context import Context
+    from gitcp.core.decide.overlap import Linked
     from gitcp.core.decide.relink_rules import Pair
     from gitcp.core.record_types import Commit, Marker, State
     from gitcp.repo import Repo
     from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_match import Linked
 
 # Reasons in a reflog by which HEAD comes to commits that others made, or that were there.
 _ELSEWHERE = (
@@ -80,7 +80,7 @@ def link_one(
         if not dry_run:
             _settle_killed(repo, objects, state, commit, mine[-1])
         return ""
-    if commit_verdict.pending(repo, ids, parent):
+    if commit_memory.pending(repo, ids, parent):
         return ""  # its own post-commit is about to come
     had = [old for oid in olds if (old := read_commit(objects, oid))]
     fresh, replay = commit_changes.subtract_changes(objects, changes, had), bool(olds) or not logged
@@ -126,7 +126,7 @@ def _beyond(
 
 def _decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) -> Linked | None:
     """What was decided before the commit, where that was killed before it could be obeyed."""
-    verdict = commit_verdict.load(repo)
+    verdict = commit_memory.load(repo)
     if not verdict or verdict["parent"] != parent or verdict["id"] not in ids:
         return None
     return verdict["sessions"].get(session_id)

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
+    from gitcp.store.match.case import Target
     from gitcp.store.v1.committed_read import Checkpoint
 
 BLOBS = "blobs"
-MOST = 50  # commits that are candidates
-SECONDS = 0.3  # what one hook spends; the rest is for the next one
 
 
 def read_edits(
@@ -194,12 +193,18 @@ def select_linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
 
 
 class Search:
-    """Some commits and what their checkpoints recorded; each is read once."""
+    """Some commits and what their checkpoints recorded; each is read once.  refused: ids that are
+    not found, by default those that a person refused."""
 
     def __init__(
-        self, repo: Repo, objects: Objects, commits: Iterable[Commit], seconds: float = SECONDS
+        self,
+        repo: Repo,
+        objects: Objects,
+        commits: Iterable[Commit],
+        seconds: float,
+        refused: Collection[str] | None,
     ) -> None:
-        self._repo, self._objects = repo, objects
+        self._repo, self._objects, self._refused = repo, objects, refused
         self._until = time.monotonic() + seconds
         self.commits = list({commit["oid"]: commit for commit in commits}.values())
         self._edits: dict[str, dict[str, list[Recorded]]] = {}
@@ -209,34 +214,23 @@ class Search:
         """Whether the time is up."""
         return time.monotonic() >= self._until
 
-    def ids(
-        self, changes: Changes, parent: str, refused: Collection[str] | None = None
-    ) -> list[str]:
-        """The ids whose work a commit with these changes on parent has, in the commits' order;
-        none of the refused, by default those that a person refused."""
-        ids = relink_rules.choose([*self._match(changes, parent)])
-        if ids and refused is None:
-            refused = commit_memory.read_refused(self._repo)
-        return [one for one in ids if one not in (refused or ())]
-
     def is_held(self, changes: Changes, parent: str) -> bool:
         """Whether a commit with these changes on parent has work of any of the commits."""
         return any(self._match(changes, parent))
 
-    def find_missing(self, news: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
-        """Commits, each with the ids whose work it has and that it lacks, and how that shows, while
-        there is time; asked is the last of them."""
-        for oid in news:
-            commit = read_commit(self._objects, oid)
-            if commit is None:
-                continue
+    def find_missing(self, news: Iterable[Target]) -> Iterator[tuple[Target, dict[str, str]]]:
+        """Commits, each with the ids whose work it has and that it lacks, in the order of those of
+        the search, and how that shows, while there is time; asked is the last of them."""
+        for new in news:
             if self.late():
                 return
-            parent, changes = commit_changes.read_changes(self._objects, commit)
-            has = find_commits.linked(self._objects, oid)
-            ids = [one for one in self.ids(changes, parent) if one not in has]
-            yield oid, {one: self._tell_how(one, changes) for one in ids}
-            self.asked = oid
+            parent, changes = new.read()
+            ids = relink_rules.choose([*self._match(changes, parent)])
+            if ids and self._refused is None:
+                self._refused = commit_memory.read_refused(self._repo)
+            has = {*new.ids(), *(self._refused or ())}
+            yield new, {one: self._tell_how(one, changes) for one in ids if one not in has}
+            self.asked = new.oid
 
     def _tell_how(self, checkpoint_id: str, changes: Changes) -> str:
         records = [self.edits(commit).get(checkpoint_id) for commit in self.commits]

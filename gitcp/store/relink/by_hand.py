@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gitcp.context import Context
+    from gitcp.core.decide.overlap import Linked
     from gitcp.core.record_types import Commit
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.link.commit_match import Linked
 
 
 def link(ctx: Context, commit: Commit, name: str) -> str:

@@ -8,82 +8,46 @@ from __future__ import annotations
 
 from gitcp import trace
 from gitcp.errors import Error
-from gitcp.store.git import commit_changes, notes
+from gitcp.store.git import notes
 from gitcp.store.git.commit import read_commit
 from gitcp.store.link import finalize, unhooked
-from gitcp.store.match import commit_memory, inherited_ids
+from gitcp.store.match import commit_memory, sources
+from gitcp.store.match.case import Case
+from gitcp.store.match.sources import AMENDED, SETTLE
 from gitcp.store.relink import catch_up
-from gitcp.store.relink.sources import AMENDED, SETTLE, SOURCES, Case
 from gitcp.store.session import markers
 from gitcp.store.v1 import committed_read, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gitcp.context import Context
     from gitcp.core.decide.relink_rules import Pair
     from gitcp.core.record_types import State
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
-    from gitcp.store.relink.sources import Candidates
 
 
 def reconcile(case: Case, when: str) -> list[Pair]:
     """Note on commits the ids that they lack by the sources that are asked then; each link.
-    A dry run notes nothing."""
-    done: list[Pair] = []
-    for source, times, find in SOURCES:
-        for group in find(case) if when in times else ():
-            for new, ids in _ask(case, group):
-                links: list[Pair] = [
-                    {"commit": new, "checkpoint_id": one, "how": source or how}
-                    for one, how in ids.items()
-                ]
-                if not case.dry_run:
-                    write_links(case.repo, case.objects, links)
-                    _take_away(case.repo, case.objects, new, group.olds)
-                done += links
-    return done
+    A dry run notes nothing.
 
-
-def _ask(case: Case, group: Candidates) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The new commits, each with the ids that it lacks and what shows them."""
-    if group.search:
-        yield from group.search.find_missing(group.news)
-        return
-    for new in group.news:
-        but = {*group.but, *find_commits.linked(case.objects, new)}
-        ids = [one for old in group.olds for one in _inherited(case, old, new)]
-        yield new, {one: case.rewrite.command for one in ids if one not in but}
-
-
-def _inherited(case: Case, old: str, new: str) -> list[str]:
-    """The ids of an old commit that are the new one's as well, because that has some of its
-    content: an amend may leave the content out, and of a commit that was skipped git says that it
-    became the one before it."""
-    ids = find_commits.linked(case.objects, old)
-    was, now = read_commit(case.objects, old), read_commit(case.objects, new)
-    if not (ids and was and now):
-        return ids
-    changes = commit_changes.read_changes(case.objects, now)
-    gone = inherited_ids.left_out(case.repo, case.objects, ids, was, *changes)
-    return [one for one in ids if one not in gone]
-
-
-def write_links(repo: Repo, objects: Objects, links: Iterable[Pair]) -> None:
-    """Note links on their commits."""
-    for link in links:
-        notes.add_link(repo, objects, link["commit"], link["checkpoint_id"])
-
-
-def _take_away(repo: Repo, objects: Objects, new: str, olds: Sequence[str]) -> None:
-    """Take off a commit what a person took off those that it was made of, where git has copied
-    the line of its message."""
-    there = find_commits.linked(objects, new) if olds else ()
-    for one, why in find_commits.refused(objects, olds).items() if there else ():
-        if one in there:
-            notes.deny_link(repo, objects, new, one, why)
+    What a person took off the commits that one was made of is taken off it as well, where git has
+    copied the line of its message."""
+    done: dict[tuple[str, str], Pair] = {}
+    repo, objects = case.repo, case.objects
+    for target, ids, left, _ in sources.ask(case, when):
+        for one, how in ids.items():
+            link: Pair = {"commit": target.oid, "checkpoint_id": one, "how": how}
+            done.setdefault((target.oid, one), link)
+            if not case.dry_run:
+                notes.add_link(repo, objects, target.oid, one)
+        there = target.ids() if left and not case.dry_run else ()
+        for one, why in left.items():
+            if one in there and why is not None:
+                notes.deny_link(repo, objects, target.oid, one, why)
+    return list(done.values())
 
 
 def settle(ctx: Context, but: str = "") -> int:

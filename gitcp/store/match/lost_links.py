@@ -18,39 +18,43 @@ from gitcp.store.v1 import committed_list, committed_refs, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from gitcp.core.decide.difference import Recorded
-    from gitcp.core.decide.relink_rules import Pair
     from gitcp.repo import Repo
     from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
 
-MOST = 2000  # commits looked at
+_MOST = 2000  # commits looked at
 _RECENT = 50  # commits that are looked at in a glance
 
 
-def find_lost(repo: Repo, objects: Objects, among: str = "") -> list[Pair]:
-    """The commits on branches to which checkpoints without a commit belong: those that change
-    what a checkpoint's commit changed, as far as a reflog or the checkpoint tells that; none in
-    doubt.  among: a revision range to look in, default all branches."""
-    stored = [one["checkpoint_id"] for one in committed_list.listing(repo, brief=True)]
-    return _pair(repo, objects, stored, among, MOST)
+def find_lost(
+    repo: Repo, objects: Objects, among: str = "", lately: bool = False
+) -> list[tuple[str, dict[str, str]]]:
+    """The commits on branches to which checkpoints without a commit belong, each with their ids
+    and what shows them: commits that change what a checkpoint's commit changed, as far as a reflog
+    or the checkpoint tells that; none in doubt.
 
-
-def count_lately(repo: Repo, objects: Objects) -> int:
-    """How many links could be found again of commits that only HEAD's recent past has: what a
-    glance tells, where find_lost() reads all that is stored."""
+    among: a revision range to look in, default all branches.  lately: a glance at the commits that
+    only HEAD's recent past has, where else all that is stored is read."""
+    if not lately:
+        stored = [one["checkpoint_id"] for one in committed_list.listing(repo, brief=True)]
+        return _pair(repo, objects, stored, among, _MOST)
     if not os.path.exists(repo.join_shared("linked")):
-        return 0
+        return []
     gone = _list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")
     stored = [one for one in gone if committed_refs.find(repo, objects, one)]
-    return len(_pair(repo, objects, stored, "", _RECENT)) if stored else 0
+    return _pair(repo, objects, stored, among, _RECENT)
 
 
-def _pair(repo: Repo, objects: Objects, stored: Iterable[str], among: str, most: int) -> list[Pair]:
+def _pair(
+    repo: Repo, objects: Objects, stored: Collection[str], among: str, most: int
+) -> list[tuple[str, dict[str, str]]]:
     """The commits, of the newest so many, that those of these checkpoints belong to that have no
     commit on a branch."""
+    if not stored:
+        return []
     carried, refused = find_commits.commits(repo, objects, stored), commit_memory.read_refused(repo)
     lost = [one for one in carried if one not in refused and not _on_a_branch(repo, carried[one])]
     free = _list_commits(repo, among, most) if lost else []
@@ -60,18 +64,18 @@ def _pair(repo: Repo, objects: Objects, stored: Iterable[str], among: str, most:
     ]
     changed = commit_changes.read_many_changes(repo, objects, commits)
     originals = _list_reflog(repo) if changed else {}
-    pairs: list[Pair] = []
+    pairs: list[tuple[str, dict[str, str]]] = []
     for one in sorted(lost) if changed else ():
         original = read_commit(objects, originals[one][0]) if one in originals else None
-        pairs += _choose(objects, one, candidates.read_edits(repo, objects, one, original), changed)
+        record = candidates.read_edits(repo, objects, one, original)
+        for oid in _choose(objects, record, changed):
+            pairs.append((oid, {one: candidates.tell_how(record, changed[oid])}))
     return pairs
 
 
-def _choose(
-    objects: Objects, checkpoint_id: str, record: list[Recorded], changed: dict[str, Changes]
-) -> list[Pair]:
-    """Pair a checkpoint with the commits that have its edits, each at least a part of its own.
-    One that does not say what was there before its edits has to be there as it was."""
+def _choose(objects: Objects, record: list[Recorded], changed: dict[str, Changes]) -> list[str]:
+    """The commits that have the edits of a checkpoint, each at least a part of its own.  One that
+    does not say what was there before its edits has to be there as it was."""
     names = {entry["path"] for entry in record} | {entry["oid"] for entry in record}
     tells = all("before" in entry for entry in record)
     evidence: list[dict[str, relink_rules.Evidence]] = []
@@ -80,11 +84,7 @@ def _choose(
         if there and (tells or candidates.tell_how(record, changes) == candidates.BLOBS):
             shared = candidates.match_edits(objects, record, changes)
             evidence += [{oid: {(p, line) for p in shared for line in shared[p]}}] if shared else []
-    return [
-        {"commit": oid, "checkpoint_id": checkpoint_id, "how": how}
-        for oid in relink_rules.choose(evidence)
-        for how in [candidates.tell_how(record, changed[oid])]
-    ]
+    return relink_rules.choose(evidence)
 
 
 def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:
@@ -104,7 +104,7 @@ def _list_commits(repo: Repo, among: str, most: int) -> list[str]:
         raise e.plain() from None
 
 
-def _list_reflog(repo: Repo, most: int = MOST, *but: str) -> dict[str, list[str]]:
+def _list_reflog(repo: Repo, most: int = _MOST, *but: str) -> dict[str, list[str]]:
     """checkpoint id -> commits of reflogs that carry it, of the newest so many; but: and that
     are not there."""
     form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={most}")

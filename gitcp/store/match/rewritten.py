@@ -9,7 +9,7 @@ from gitcp.core.upkeep.shapes import is_object_name
 from gitcp.errors import Error
 from gitcp.store.git import private, reflog
 from gitcp.store.git.commit import list_commits, read_commit
-from gitcp.store.link import commit_hooks
+from gitcp.store.match import commit_memory
 from gitcp.store.v1 import find_commits
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ def read(repo: Repo, objects: Objects, command: str, lines: Iterable[str]) -> Re
     for old, new in (line.split(" ")[:2] for line in lines if " " in line):
         olds.setdefault(new, []).append(old)
     if command != "rebase":
-        return Rewrite(command, olds, () if commit_hooks.rewriting(repo) else [*olds])
+        return Rewrite(command, olds, () if commit_memory.is_replaying(repo) else [*olds])
     branch, were = _replayed(repo, olds)
     added = [oid for oid in branch if oid not in were] if were is not None else []
     olds = _with_amended(repo, objects, olds, added, were or ())

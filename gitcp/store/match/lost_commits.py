@@ -35,18 +35,6 @@ _MOST = 50  # commits that are looked at
 _RECENT = 50  # entries of HEAD's reflog
 
 
-def ids(repo: Repo, objects: Objects, head: str, changes: Changes) -> list[str]:
-    """The ids that a commit with these changes on head gets again, by evidence."""
-    lost = find(repo, objects, head)
-    if not lost:
-        private.remove_private(repo, repo.join_own("taken-back"))
-        return []
-    search = late.candidates.Search(repo, objects, lost)
-    again = search.ids(changes, head)
-    keep(repo, objects, search, head, changes)
-    return again
-
-
 def find(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     """The commits with an id that HEAD, at head, has lost, oldest first, as they were listed or a
     reset since has left them."""
@@ -57,11 +45,11 @@ def find(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     return late.candidates.select_linked(objects, dict.fromkeys(lost))
 
 
-def keep(repo: Repo, objects: Objects, search: Search, head: str, changes: Changes) -> None:
+def keep(repo: Repo, objects: Objects, search: Search | None, head: str, changes: Changes) -> None:
     """List those commits of a search of which something may still come once a commit with these
     changes is made on head; the others can never come back."""
     pending: list[str] = []
-    if search.commits:
+    if search and search.commits:
         still = _Pending(repo, objects, head, changes)
         for commit in search.commits:
             # What there is no time for is for the next hook.

@@ -1,4 +1,4 @@
-"""What the stored verdict of a commit says of the commit that came."""
+"""What hooks remember of a commit that was made, and of those that were judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from gitcp import context
 from gitcp.repo import Repo
-from gitcp.store.link import commit_verdict
+from gitcp.store.git import private
+from gitcp.store.match import commit_memory
 from gitcp.store.session import process
 from tests.support.harness import World
 
@@ -33,9 +34,9 @@ def verdict(repo: Repo, **more: Any) -> Any:
 
 
 def is_unkept(repo: Repo, stored: Any) -> bool:
-    commit_verdict.save(repo, stored)
+    commit_memory.save(repo, stored)
     with context.open_context(repo) as ctx:
-        return commit_verdict.unkept(ctx)
+        return commit_memory.unkept(ctx)
 
 
 def test_a_promise_is_unkept_while_the_commit_names_it_and_nothing_is_stored(
@@ -58,5 +59,16 @@ def test_a_commit_is_pending_while_the_git_that_makes_it_runs(repo: Repo) -> Non
         (verdict(repo, sessions={}), [ID], now["parent"], False),
         (verdict(repo, maker={**now["maker"], "start": "1"}), [ID], now["parent"], False),
     ):
-        commit_verdict.save(repo, stored)
-        assert commit_verdict.pending(repo, ids, parent) is pending
+        commit_memory.save(repo, stored)
+        assert commit_memory.pending(repo, ids, parent) is pending
+
+
+def test_what_was_judged_is_read_from_where_it_was_kept_before(repo: Repo) -> None:
+    first, second = (f"{n}" * 40 for n in "12")
+    private.write_words(repo, repo.join_own("judged"), [first])
+    private.write_words(repo, repo.join_own("looked"), [second])
+    assert commit_memory.read_judged(repo) == [first]
+    commit_memory.add_judged(repo, "3" * 40, second)
+    assert commit_memory.read_judged(repo) == [first, "3" * 40]
+    assert commit_memory.read_looked(repo) == "3" * 40
+    assert not os.path.exists(repo.join_own("judged"))
