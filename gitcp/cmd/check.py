@@ -31,7 +31,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.show import gate
 
     args = cli.parse("check", OPTIONS, argv)
-    record = gate.check(Repo.find(), args.revision, args.rules)
+    record = gate.check_range(Repo.find(), args.revision, args.rules)
     if args.json:
         cli.write_records([record])
     else:

@@ -49,7 +49,7 @@ def cleaned(older_than: int | None, force: bool, edits: bool = False) -> Cleaned
     findings = orphans.find_orphans(repo, ages)
     kept = [one for one in findings if not one["settled"]]
     settled = [one for one in findings if one["settled"]]
-    return cleaning.clean(repo, ages, settled) if force else settled, kept
+    return cleaning.delete_settled(repo, ages, settled) if force else settled, kept
 
 
 def report(going: Sequence[Finding], waiting: Sequence[Finding], force: bool) -> Iterator[str]:

@@ -43,7 +43,7 @@ def _tell(repo: Repo, every: Iterable[Record]) -> None:
     from gitcp.store.imports import kept
 
     lines = [f"{one['reason']}: {one.get('fixed') or format_remedy(one)}" for one in every]
-    if (state := installation.state(repo)) != installation.ENABLED:
+    if (state := installation.read_state(repo)) != installation.ENABLED:
         lines.append(f"gitcp is {state} here: {explain_beginning(state, not repo.top)}")
     for line in lines or ["nothing is wrong here"]:
         print(cli.printable(line).replace("\n", " "))
@@ -70,8 +70,8 @@ def _fix(repo: Repo, every: Iterable[tuple[Row, Finding]], quiet: bool) -> list[
             mend = None
         if mend:
             with Case(repo, ctx=context.open_context(repo)) as case:
-                done.append(check.mended(case, mend, one, "fixed"))
+                done.append(check.mend_finding(case, mend, one, "fixed"))
     left = [one for _, one in check.diagnose(repo)]
-    there = {check.key(one) for one in left}
-    mended = [one for one in done if "fixed" in one and check.key(one) not in there]
+    there = {check.get_key(one) for one in left}
+    mended = [one for one in done if "fixed" in one and check.get_key(one) not in there]
     return [*mended, *left]

@@ -36,7 +36,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.care import space
 
     args = cli.parse("du", OPTIONS, argv)
-    items = space.items(Repo.find(), brief=args.by == "kind")
+    items = space.list_items(Repo.find(), brief=args.by == "kind")
     sums = space_sums.sum_items(items, args.by, time.time())
     if args.json:
         return cli.write_records(records(sums, args.by))

@@ -77,7 +77,7 @@ def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
         raise Error(f"no committed checkpoint is behind '{name}' here")
     for checkpoint_id in ids:
         with Objects(repo) as objects:
-            for session_id in summary.summaries(repo, objects, checkpoint_id, args.force):
+            for session_id in summary.summarize_sessions(repo, objects, checkpoint_id, args.force):
                 print(f"summarized session {session_id} of {checkpoint_id}", file=sys.stderr)
 
 

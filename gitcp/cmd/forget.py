@@ -40,11 +40,11 @@ def run(argv: Sequence[str]) -> int:
     remote = _united(repo) if args.remote else ""
     if not (args.yes or _agreed()):
         return OK
-    moved, counts = sessions.forget(repo, choice)
+    moved, counts = sessions.forget_chosen(repo, choice)
     words = ", ".join(count_noun(count, what) for what, count in counts.items() if count)
     print(f"forgotten: {words}" if words else "there was nothing to forget here")
     there = _forget_there(repo, remote) if remote else 0
-    if sessions.in_packs_of_git(repo, moved):
+    if sessions.is_still_in_git(repo, moved):
         print("git still has it in packs of its own: 'git gc --prune=now' takes it out of them")
     if counts["checkpoint part"] or there:
         print(_ELSEWHERE)
@@ -63,7 +63,7 @@ def _choice(repo: Repo, args: Namespace) -> Choice:
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import lookup
 
-    if args.all:
+    if args.list_all:
         return Choice()
     if args.before:
         try:
@@ -74,7 +74,7 @@ def _choice(repo: Repo, args: Namespace) -> Choice:
     if not args.name:
         raise InputError("name a session or a checkpoint, or give --before or --all")
     with Objects(repo) as objects:
-        meant = lookup.recorded(repo, objects, args.name, every=True)
+        meant = lookup.find_recorded(repo, objects, args.name, every=True)
     if meant is None:
         raise Error(f"no such checkpoint or session: '{args.name}'")
     kind, name = meant

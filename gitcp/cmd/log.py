@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> int:
     limit = args.n
     if limit is None and sys.stdout.isatty() and not args.json:
         limit = _PAGE
-    options = [*(find_commits.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
+    options = [*(find_commits.ALL if args.list_all else ()), *([f"-n{limit}"] if limit else [])]
     repo = Repo.find_here()
     look_at_head(repo)
     revisions, named = _sorted_out(repo, args.revision, bool(after))
@@ -54,19 +54,21 @@ def run(argv: Sequence[str]) -> int:
         options.append("--topo-order")  # as git orders what it draws
     chosen = revisions, options, paths
     if args.json:
-        cli.write_records(commit_list.listing(repo, *chosen))
+        cli.write_records(commit_list.list_commits(repo, *chosen))
     elif args.graph:
         from gitcp.core.render import lane_lines
         from gitcp.store.show import lanes
 
-        drawn = lanes.drawn(repo, *chosen)
-        lines = lane_lines.draw_graph(list(commit_list.listing(repo, *chosen)), drawn)
+        drawn = lanes.read_graph(repo, *chosen)
+        lines = lane_lines.draw_graph(list(commit_list.list_commits(repo, *chosen)), drawn)
         if width := cli.columns():  # a line that wraps would break the lanes
             lines = (lane_lines.fit_line(line, width) for line in lines)
         show.page(lines, folded=False)
     else:
         draw = show.drawing()
-        show.put(commit_list.retold(repo, lambda each: draw(log_lines.draw_log(each)), *chosen))
+        show.put(
+            commit_list.map_commits(repo, lambda each: draw(log_lines.draw_log(each)), *chosen)
+        )
     return OK
 
 

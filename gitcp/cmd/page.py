@@ -67,27 +67,27 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
     links = gather.read_forge(repo)
     page = Page(title, lambda text: redaction.text(repo, text), links, with_prompts)
     with Prefetched(repo) as objects:
-        records = gather.commits(repo, objects, name)
+        records = gather.list_commits(repo, objects, name)
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
         page.tip = records[0]["oid"]
         notice.progress(f"reading the sessions of {len(records)} commits")
-        stories = gather.sessions(repo, objects, records)
+        stories = gather.gather_sessions(repo, objects, records)
         stories.sort(key=lambda story: min((t["start"] for t in story["turns"]), default=""))
         for n, story in enumerate(stories):
             notice.progress(f"sessions: {n} of {len(stories)}")
-            page.session(story)
-        lines, removers = gather.lines(repo, objects, records)
+            page.add_session(story)
+        lines, removers = gather.count_lines(repo, objects, records)
         names = gather.list_refs(repo)
         for record in records:
-            page.commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
+            page.add_commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
         paths = {path for shares in lines.values() for path in shares}
         evidence, ends = Evidence(repo, objects), change.find_ends(repo, records, name)
         about = repo, objects, evidence, ends, paths
         for file in change.read_files(*about, notice.progress):
-            page.file(file, removers.get(file["old"], ()))
+            page.add_file(file, removers.get(file["old"], ()))
     notice.progress("")
-    return page.html(VERSION)
+    return page.format_html(VERSION)
 
 
 def _write(path: str, data: bytes) -> None:

@@ -38,8 +38,8 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.show import recap
 
     args = cli.parse("recap", OPTIONS, argv)
-    repos = recap.repositories(args.repos)
-    records = [recap.recap(repo, args.since, args.until, args.author) for repo in repos]
+    repos = recap.list_repositories(args.repos)
+    records = [recap.build_recap(repo, args.since, args.until, args.author) for repo in repos]
     records = [record for record in records if record["commits"] or record["open"]]
     if args.json:
         cli.write_records(records)

@@ -35,6 +35,6 @@ def run(argv: Sequence[str]) -> int:
     def step(repo: Repo, objects: Objects) -> Outcome:
         agree = undo.Agreement(repo, args)
         mover = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run)
-        return mover.redo(args.step, args.conflict)
+        return mover.redo_step(args.step, args.conflict)
 
     return undo.moves(args, step, "redone")

@@ -60,12 +60,12 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find()
     if args.switch:
         _switch(repo, args.name)
-    on_demand.bring(repo, args.name, resume.DEPTH, offline=args.offline)
+    on_demand.fetch_missing(repo, args.name, resume.DEPTH, offline=args.offline)
     with Objects(repo) as objects:
-        commit, stored = resume.stored(repo, objects, args.name)
+        commit, stored = resume.read_stored(repo, objects, args.name)
         cwd = _place(repo, args, commit)
-        restored = [resume.restore(repo, one, cwd, args.force) for one in _newest(stored)]
-        resume.write(repo, objects, restored, args.name)
+        restored = [resume.plan_restoring(repo, one, cwd, args.force) for one in _newest(stored)]
+        resume.write_restored(repo, objects, restored, args.name)
     _report(restored, args)
     return NO if any(one["what"] == resume.IMPOSSIBLE for one in restored) else OK
 

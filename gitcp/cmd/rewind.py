@@ -121,9 +121,9 @@ def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
 def _list(repo: Repo, objects: Objects, args: Namespace) -> int:
     from gitcp.store.back import points
 
-    listed = points.list_points(repo, objects, args.all)
+    listed = points.list_points(repo, objects, args.list_all)
     if args.json:
-        return cli.write_records(map(points.record, listed))
+        return cli.write_records(map(points.make_record, listed))
     _show(repo, objects, listed)
     return OK
 
@@ -137,7 +137,7 @@ def _show(repo: Repo, objects: Objects, listed: Sequence[Point]) -> None:
         print("no point to go back to")
         return
     changes = points.Preview(repo, objects)
-    show.page(rewind_lines.draw_points(listed, changes.counts, _ago))
+    show.page(rewind_lines.draw_points(listed, changes.count_verbs, _ago))
 
 
 def _ago(seconds: float) -> str:
@@ -152,8 +152,8 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     from gitcp.store.back import points
 
     if args.to is None:
-        return _pick(repo, objects, points.list_points(repo, objects, args.all)[:LISTED])
-    return points.find(repo, objects, args.to, args.all)
+        return _pick(repo, objects, points.list_points(repo, objects, args.list_all)[:LISTED])
+    return points.find_point(repo, objects, args.to, args.list_all)
 
 
 def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None:
@@ -170,16 +170,16 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
     def draw_entry(number: int, width: int) -> Line:
         point = listed[number]
         return rewind_lines.draw_point(
-            point, names[point["id"]], preview.counts(point), _ago, width
+            point, names[point["id"]], preview.count_verbs(point), _ago, width
         )
 
     def draw_plan(number: int) -> Iterable[Line]:
-        return [*rewind_lines.draw_plan(preview.plan(listed[number]))] or [
+        return [*rewind_lines.draw_plan(preview.get_plan(listed[number]))] or [
             [("no file changes", "dim")]
         ]
 
     def draw_diff(number: int) -> Iterable[Line]:
-        return rewind_lines.draw_patch(preview.diff(listed[number]))
+        return rewind_lines.draw_patch(preview.draw_diff(listed[number]))
 
     views = (("plan", draw_plan), ("diff", draw_diff))
     chosen = picker.choose("go back to which point?", len(listed), draw_entry, views)
@@ -195,10 +195,10 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
     wisher = planning.wish_nothing if args.transcript_only else moments.go_to_point(point, below)
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
     talk = _conversation(repo, objects, args, point)
-    step = undo_log.new_step("rewind", reason, session_id=point["session_id"], point=point["id"])
+    step = undo_log.make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
-    outcome = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run).step(
+    outcome = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run).take_step(
         wisher, step, talk
     )
     return undo.tell(repo, outcome, args, "rewound")
@@ -214,10 +214,12 @@ def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
     below = [present.name_in_worktree(repo, path) for path in args.path]
     what, lines = moments.find_edits(KeptEdits(repo), args.session, args.turn, args.tool)
-    wisher = moments.without(lines, below, args.conflict)
-    step = undo_log.new_step("rewind", f"the edits of {what}")
+    wisher = moments.leave_out_edits(lines, below, args.conflict)
+    step = undo_log.make_step("rewind", f"the edits of {what}")
     agree = undo.Agreement(repo, args)
-    outcome = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run).step(wisher, step)
+    outcome = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run).take_step(
+        wisher, step
+    )
     return undo.tell(repo, outcome, args, "taken back")
 
 

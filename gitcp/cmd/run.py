@@ -90,7 +90,7 @@ def _warn(repo: Repo) -> None:
     from gitcp.core.render import status_lines
     from gitcp.store.care import installation
 
-    if installation.state(repo) == installation.DISABLED:
+    if installation.read_state(repo) == installation.DISABLED:
         wake = status_lines.explain_beginning(installation.DISABLED)
         print(f"warning: gitcp is disabled here: {wake}", file=sys.stderr)
 

@@ -28,9 +28,9 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("sessions", OPTIONS, argv)
     records = [
         session
-        for repo in recap.repositories(args.directory)
-        for session in recap.sessions(repo)
-        if args.all or session["state"] != "ended" or session["files_touched"]
+        for repo in recap.list_repositories(args.directory)
+        for session in recap.list_sessions(repo)
+        if args.list_all or session["state"] != "ended" or session["files_touched"]
     ]
     if args.json:
         cli.write_records(records)

@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.show import on_demand
 
     args, repo = cli.parse("show", OPTIONS, argv), Repo.find_here()
-    on_demand.bring(repo, args.name, offline=args.offline)
+    on_demand.fetch_missing(repo, args.name, offline=args.offline)
     with Objects(repo) as objects:
         records = trees.show(repo, objects, args.name, lazy=not args.json)
         if args.transcript:
@@ -61,9 +61,9 @@ def gathered(repo: Repo, name: str, offline: bool = False) -> list[Record]:
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import on_demand, subject
 
-    on_demand.bring(repo, name, offline=offline)
+    on_demand.fetch_missing(repo, name, offline=offline)
     with Objects(repo) as objects:
-        return subject.records(repo, objects, name)
+        return subject.read_records(repo, objects, name)
 
 
 def transcripts(records: Iterable[Record]) -> Iterator[bytes]:

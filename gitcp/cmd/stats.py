@@ -96,12 +96,12 @@ def _counted(
             if count % _EACH == 0:
                 notice.progress(f"stats: {count}{of} commits")
             if replay:
-                replay.take(commit)
+                replay.replay_commit(commit)
             if ranges.limit(commit, paths):
                 sums.take(commit)
         stats = sums.build_record()
         if replay:
-            stats["survival"] = replay.record()
+            stats["survival"] = replay.build_record()
         if prices:
             stats["cost"] = prices.sum_record(sums.spent)
     notice.progress("")

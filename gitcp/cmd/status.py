@@ -81,7 +81,7 @@ def _watch(repo: Repo, verbose: bool) -> int:
     while True:
         about, sessions, streams = gathered(repo)
         with Objects(repo) as objects:
-            at_work = lanes.at_work(repo, objects, [one["session_id"] for one in sessions])
+            at_work = lanes.list_lanes(repo, objects, [one["session_id"] for one in sessions])
         first, *rest = _lines(about, sessions, streams, verbose)
         frame = [first, *lane_lines.draw_open_sessions(at_work, time.time(), _age), *rest]
         if terminal:
@@ -123,7 +123,7 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
     about = _about(repo, states, left + len(states) - len(sessions), more)
-    return {**about, **lost, "findings": check.findings(repo, states)}, sessions, streams
+    return {**about, **lost, "findings": check.list_findings(repo, states)}, sessions, streams
 
 
 def _besides(state: State, places: dict[str, str]) -> Record:
@@ -168,7 +168,7 @@ def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Reco
 
     return {
         "type": "status",
-        "state": installation.state(repo),
+        "state": installation.read_state(repo),
         "strategy": strategy.strategy(repo),
         "worktree_path": repo.top or repo.git_dir,
         "bare": not repo.top,

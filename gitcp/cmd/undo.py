@@ -67,7 +67,7 @@ def run(argv: Sequence[str]) -> int:
 
     def step(repo: Repo, objects: Objects) -> Outcome:
         agree = Agreement(repo, args)
-        return steps.Mover(repo, objects, agree, progress(), args.dry_run).undo(
+        return steps.Mover(repo, objects, agree, progress(), args.dry_run).undo_steps(
             args.step, args.conflict
         )
 
@@ -98,7 +98,7 @@ def _list(repo: Repo, args: Namespace) -> int:
     from gitcp.core.render import rewind_lines
     from gitcp.store.undo import undo_log
 
-    steps = undo_log.read(repo)
+    steps = undo_log.read_steps(repo)
     if args.json:
         return cli.write_records({"type": "step", **step} for step in steps)
     now = time.time()
@@ -110,7 +110,7 @@ def finish(repo: Repo, objects: Objects) -> None:
     """Finish what a kill left in the middle, and say so."""
     from gitcp.store.back import carry_out
 
-    if not carry_out.abandoned(repo):
+    if not carry_out.list_abandoned(repo):
         return
     from gitcp.store.back import steps
 
@@ -200,7 +200,7 @@ def report(outcome: Outcome, args: Namespace, word: str) -> int:
             del step["plan"]
             cli.write_records([{"type": "step", **step}])
     elif not args.dry_run:
-        changed = steps.summary(outcome["plan"]) or "no file changed"
+        changed = steps.summarize_plan(outcome["plan"]) or "no file changed"
         done = f"{outcome['subject']} ({changed})" if outcome["subject"] else changed
         print(cli.printable(f"{word}: {done}") if outcome["step"] else "nothing changed")
         if outcome["step"] and word not in _STEPS:

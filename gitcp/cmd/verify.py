@@ -28,7 +28,7 @@ def run(argv: Sequence[str]) -> int:
     args, repo = cli.parse("verify", OPTIONS, argv), Repo.find()
     failed = False
     records: list[Record] = []
-    for record in verifying.verify(repo, args.revision, args.signed):
+    for record in verifying.verify_links(repo, args.revision, args.signed):
         failed = failed or bool(record["failures"])
         if args.json:
             records.append(record)

@@ -66,10 +66,10 @@ def _temporaries(args: Namespace) -> Iterator[Record]:
     repo = Repo.find()
     with Objects(repo) as objects:
         for name in list(args.id):
-            oid = lookup.temporary(repo, objects, name)
+            oid = lookup.find_temporary(repo, objects, name)
             if oid:
                 args.id.remove(name)
-                yield subject.temporary(repo, objects, oid)
+                yield subject.read_temporary(repo, objects, oid)
 
 
 def _record(checkpoint_id: str, content: Content) -> Record:

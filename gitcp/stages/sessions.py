@@ -202,7 +202,7 @@ def _limit_edits(ctx: Context) -> None:
     from gitcp.store.care import edits
 
     ctx.leave()  # the locks of sessions are not taken in just any order
-    edits.enforce(ctx.repo)
+    edits.enforce_ceiling(ctx.repo)
 
 
 def _session_start(ctx: Context, event: Record) -> list[Record]:

@@ -26,7 +26,7 @@ from tests.support.paths import TOP
 
 
 def sums(repo: Repo, by: str = "kind") -> dict[str, int]:
-    return {name: size for name, size, _ in space_sums.sum_items(space.items(repo), by, 0)}
+    return {name: size for name, size, _ in space_sums.sum_items(space.list_items(repo), by, 0)}
 
 
 def noise(size: int) -> bytes:
@@ -119,7 +119,7 @@ def test_an_object_is_as_old_as_the_first_commit_that_has_it(
         git("update-ref", ref, git("commit-tree", tree, *parent, "-m", message))
         parent = ("-p", ref)
     by_time: dict[float, int] = {}
-    for item in space.items(Repo.find()):
+    for item in space.list_items(Repo.find()):
         by_time[item["time"]] = by_time.get(item["time"], 0) + item["bytes"]
     assert by_time[946684800] > 50_000
     assert 0 < by_time[978307200] < 1000
@@ -177,7 +177,7 @@ def test_a_table_a_record_and_exact_bytes(
 @pytest.mark.parametrize("bare", [False, True])
 def test_an_empty_repository_has_nothing(tmp_path: Path, bare: bool) -> None:
     git("init", "-q", *(["--bare"] if bare else []), str(tmp_path / "r"))
-    assert list(space.items(Repo.find(str(tmp_path / "r")))) == []
+    assert list(space.list_items(Repo.find(str(tmp_path / "r")))) == []
 
 
 def test_the_number_of_git_processes_does_not_grow(tmp_path: Path) -> None:

@@ -40,10 +40,12 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
     make_history(repo)
     at = Repo.find_here()
     with Prefetched(at) as objects:
-        records = gather.commits(at, objects, "main..side")
+        records = gather.list_commits(at, objects, "main..side")
         ends = change.find_ends(at, records, "main..side")
         assert ends == (git("rev-parse", "main"), git("rev-parse", "side"))
-        paths = {path for row in gather.lines(at, objects, records)[0].values() for path in row}
+        paths = {
+            path for row in gather.count_lines(at, objects, records)[0].values() for path in row
+        }
         evidence = Evidence(at, objects)
         files = list(change.read_files(at, objects, evidence, ends, paths, lambda _: None))
         assert [(f["old"], f["path"], f["sizes"], len(f["edits"])) for f in files] == [
@@ -61,7 +63,9 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
         assert by_path["-L odd"]["after"] == ["\udcff"], "lines that all end so have no sign of it"
         assert by_path["zero"]["after"] == ["line one", "line two", "line three"]
         assert sorted(by_path["text"]["authors"]) == [2, 3], "the last line has an end now"
-        single = change.find_ends(at, gather.commits(at, objects, "side~1"), "side~1")
+        single = change.find_ends(at, gather.list_commits(at, objects, "side~1"), "side~1")
         assert single == (git("rev-parse", "side~2"), git("rev-parse", "side~1"))
         root = git("rev-list", "--max-parents=0", "HEAD")
-        assert change.find_ends(at, gather.commits(at, objects, root), root)[0] == at.empty_tree
+        assert (
+            change.find_ends(at, gather.list_commits(at, objects, root), root)[0] == at.empty_tree
+        )

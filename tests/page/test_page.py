@@ -69,8 +69,8 @@ def test_without_a_script_every_link_within_the_page_leads_to_a_place(
         made = Page("one", str, {})
         file: Any = {"path": "a.py", "old": "", "edits": [(0, 0, 1, 1)], "before": []}
         file |= {"after": ["a line"], "sizes": (0, 0), "authors": {1: (writer, "")}}
-        made.file(file)
-        text = made.html("0")
+        made.add_file(file)
+        text = made.format_html("0")
         links = re.findall(r'href="#([^"]+)"', text)
         assert any(link.startswith("file-") for link in links), "it is to be looked at first"
         for link in links:
@@ -153,8 +153,8 @@ def test_its_scripts_are_short_and_make_no_markup() -> None:
 
 def test_what_is_longer_than_256_kib_stays_plain() -> None:
     line = "def f(): pass  # a comment"
-    assert highlight.highlighted("a.py", [line])[0][0] == ["k", "def"]
+    assert highlight.highlight_lines("a.py", [line])[0][0] == ["k", "def"]
     many = [line] * (highlight.LARGEST // (len(line) + 1) + 1)
     assert highlight.LARGEST == 256 * 1024
-    assert highlight.highlighted("a.py", many) == [[["", line]]] * len(many)
-    assert highlight.highlighted("a.nothing-known", [line, ""]) == [[["", line]], []]
+    assert highlight.highlight_lines("a.py", many) == [[["", line]]] * len(many)
+    assert highlight.highlight_lines("a.nothing-known", [line, ""]) == [[["", line]], []]

@@ -133,14 +133,14 @@ def test_a_link_to_a_section_lands_at_its_first_line(tmp_path: Path, browser: An
     turn = {"prompt": "Asked", "start": "", "end": "", "ticks": [], "parts": [part], "spent": None}
     story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
     turns = [{**turn, "number": n} for n in range(1, 9)]
-    page.session({**story, "cost": None, "prices": "", "turns": turns})
+    page.add_session({**story, "cost": None, "prices": "", "turns": turns})
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
-    page.commit({**commit, "checkpoints": []}, {})
+    page.add_commit({**commit, "checkpoints": []}, {})
     for number in range(9):
         file: Any = {"path": f"{number}.txt", "old": "", "edits": [(0, 0, 1, 1)], "before": []}
         file |= {"after": ["a line"], "sizes": (0, 0), "authors": {}}
-        page.file(file)
-    (tmp_path / "long.html").write_text(page.html("0"))
+        page.add_file(file)
+    (tmp_path / "long.html").write_text(page.format_html("0"))
     top = "return document.getElementById(arguments[0]).getBoundingClientRect().top"
     for name in ("changes", "files", "conversation", "turns", "timeline", "commits"):
         show(browser, tmp_path / "long.html", f"#{name}")
@@ -165,11 +165,11 @@ def test_the_list_has_commits_after_the_turns_of_their_second(tmp_path: Path, br
     turn = {"number": 1, "prompt": "Asked", "start": start, "end": start, "ticks": [], "parts": []}
     story = {"session_id": "s", "agent": "Claude Code", "model": "", "tokens": None, "resume": ""}
     page = Page("list", str, {})
-    page.session({**story, "cost": None, "prices": "", "turns": [{**turn, "spent": None}]})
+    page.add_session({**story, "cost": None, "prices": "", "turns": [{**turn, "spent": None}]})
     for oid in ("newer", "older"):
         commit = {"oid": oid, "message": oid, "author": "a", "date": "", "time": 1e9}
-        page.commit({**commit, "checkpoints": []}, {})
-    (tmp_path / "list.html").write_text(page.html("0"))
+        page.add_commit({**commit, "checkpoints": []}, {})
+    (tmp_path / "list.html").write_text(page.format_html("0"))
     metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     show(browser, tmp_path / "list.html")
@@ -213,10 +213,10 @@ def test_of_a_large_change_few_elements_are_alive_and_all_is_searched(
     nobody = authors.build_nobody("person")
     page = Page("large", str, {})
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
-    page.commit({**commit, "checkpoints": []}, {})
+    page.add_commit({**commit, "checkpoints": []}, {})
     for number in range(30):
         lines = [f"value_{number}_{n} = {n}" for n in range(200)]
-        page.file(
+        page.add_file(
             {
                 "path": f"src/file{number:03}.py",
                 "old": "",
@@ -227,7 +227,7 @@ def test_of_a_large_change_few_elements_are_alive_and_all_is_searched(
                 "authors": dict.fromkeys(range(1, len(lines) + 1), (nobody, "A Person")),
             }
         )
-    (tmp_path / "large.html").write_text(page.html("0"))
+    (tmp_path / "large.html").write_text(page.format_html("0"))
     show(browser, tmp_path / "large.html")
     alive = "return document.getElementsByTagName('*').length"
     for place in ("value_3_199", "value_29_199", "value_15_150"):
@@ -243,7 +243,7 @@ def test_a_search_finds_what_the_hunks_of_the_chosen_author_show_and_nothing_els
 ) -> None:
     page = Page("two", str, {})
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
-    page.commit({**commit, "checkpoints": []}, {})
+    page.add_commit({**commit, "checkpoints": []}, {})
     lines = [f"word {n}" if n in (1, 50) else "" for n in range(1, 60)]
     known = {
         1: (authors.build_nobody("person"), "A Person"),
@@ -252,8 +252,8 @@ def test_a_search_finds_what_the_hunks_of_the_chosen_author_show_and_nothing_els
     file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(0, 0, 1, 1), (48, 0, 50, 1)]}
     file |= {"before": [line for line in lines if not line], "after": lines, "authors": known}
     file |= {"sizes": (0, 0)}
-    page.file(file)
-    (tmp_path / "two.html").write_text(page.html("0"))
+    page.add_file(file)
+    (tmp_path / "two.html").write_text(page.format_html("0"))
     for who, number in (("person", "1"), ("unknown", "50")):
         show(browser, tmp_path / "two.html", f"#q=word&who={who}")
         assert text_of(browser, "#tally") == "1 hit"
@@ -275,13 +275,13 @@ def test_a_hit_in_what_was_said_before_a_tool_use_is_brought_into_view(
 def test_a_hit_in_a_removed_line_leads_to_that_line(tmp_path: Path, browser: Any) -> None:
     page = Page("gone", str, {})
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
-    page.commit({**commit, "checkpoints": []}, {})
+    page.add_commit({**commit, "checkpoints": []}, {})
     before = [f"line {n}" for n in range(1, 301)]
     file: Any = {"path": "one.txt", "old": "one.txt", "edits": [(1, 99, 0, 0), (200, 1, 101, 1)]}
     file |= {"before": before, "after": [*before[99:199], "came", *before[200:]]}
     file |= {"sizes": (0, 0), "authors": {101: (authors.build_nobody("person"), "A Person")}}
-    page.file(file)
-    (tmp_path / "gone.html").write_text(page.html("0"))
+    page.add_file(file)
+    (tmp_path / "gone.html").write_text(page.format_html("0"))
     for width in (1280, 800):
         metrics = {"width": width, "height": 740, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -310,15 +310,15 @@ def test_branches_have_lanes_a_removal_its_remover_and_search_a_file(
         named = {"oid": oid * 40, "parents": [one * 40 for one in parents], "time": 1e9 + second}
         told = {"message": oid, "author": "A Person", "date": "", "checkpoints": []}
         page.commits.insert(0, {})  # newest first
-        page.commit({**named, **told}, {})
+        page.add_commit({**named, **told}, {})
         page.commits[0] = page.commits.pop()
     nobody = authors.build_nobody("person")
     for name, took in (("one.py", [("person", "A Person")]), ("two.py", [("agent-1", "")])):
         sides = {"before": ["same = 1", "gone = 2"], "after": ["same = 1"]}
         file: Any = {"path": name, "old": name, "edits": [(2, 1, 1, 0)], **sides}
         file |= {"sizes": (0, 0), "authors": {1: (nobody, "A Person")}}
-        page.file(file, took)
-    (tmp_path / "small.html").write_text(page.html("0"))
+        page.add_file(file, took)
+    (tmp_path / "small.html").write_text(page.format_html("0"))
     show(browser, tmp_path / "small.html", "#q=same+file:two")
     assert text_of(browser, "#tally") == "1 hit"
     whys = [one.text.split() for one in browser.find_elements("css selector", ".whys .why")]
@@ -353,10 +353,10 @@ def test_images_are_shown_up_to_a_size_and_never_fetched(tmp_path: Path, browser
     }
     story |= {"cost": None, "prices": ""}
     page = Page("pictures", str, {})
-    page.session({**story, "turns": [{**turn, "parts": parts}]})
+    page.add_session({**story, "turns": [{**turn, "parts": parts}]})
     commit = {"oid": "c" * 40, "message": "m", "author": "a", "date": "", "time": 1e9}
-    page.commit({**commit, "checkpoints": []}, {})
-    (tmp_path / "pictures.html").write_text(page.html("0"))
+    page.add_commit({**commit, "checkpoints": []}, {})
+    (tmp_path / "pictures.html").write_text(page.format_html("0"))
     show(browser, tmp_path / "pictures.html")
     browser.execute_script("fillAll()")
     loaded = "return [...document.images].map((one) => [one.naturalWidth, one.src.slice(0, 14)])"

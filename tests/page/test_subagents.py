@@ -30,7 +30,9 @@ def below(delegated: Recorded) -> list[tuple[str, list[str]]]:
     """The tasks of the page's sessions: what was asked, and what was called for it."""
     repo = Repo.find(str(delegated.path))
     with Objects(repo) as objects:
-        [session] = gather.sessions(repo, objects, gather.commits(repo, objects, "HEAD~2..HEAD"))
+        [session] = gather.gather_sessions(
+            repo, objects, gather.list_commits(repo, objects, "HEAD~2..HEAD")
+        )
     parts = [part for turn in session["turns"] for part in turn["parts"] if "task" in part]
     return [
         (json.loads(part["given"])["prompt"], [one.get("name", "") for one in part["task"]])

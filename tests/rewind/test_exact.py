@@ -301,7 +301,7 @@ def test_a_file_is_placed_from_another_file_system_as_well(
 
     monkeypatch.setattr(os, "rename", elsewhere)
     folder = os.open(there, os.O_RDONLY)
-    apply._place(os.fsencode(staged), folder, b"file")
+    apply._place_file(os.fsencode(staged), folder, b"file")
     os.close(folder)
     assert [path.name for path in there.iterdir()] == ["file"]
     if content == "a link":

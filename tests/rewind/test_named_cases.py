@@ -163,10 +163,12 @@ def test_a_write_while_the_plan_is_shown_makes_it_void_and_it_is_shown_again(
         return len(seen) < 3
 
     with Objects(repo) as objects:
-        known = listed_points.find(repo, objects, oldest)
-        wisher = planning.to_point(known, [])
-        step = undo_log.new_step("rewind", "test")
-        outcome = steps.Mover(repo, objects, agree, lambda done, total: None).step(wisher, step)
+        known = listed_points.find_point(repo, objects, oldest)
+        wisher = planning.go_to_snapshot(known, [])
+        step = undo_log.make_step("rewind", "test")
+        outcome = steps.Mover(repo, objects, agree, lambda done, total: None).take_step(
+            wisher, step
+        )
     assert seen == [["a.py", "z.py"], ["a.py", "src/app.py", "z.py"]]
     assert outcome["step"]
     assert world.read("src/app.py") == "print('app')\n"

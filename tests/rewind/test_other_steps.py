@@ -30,7 +30,7 @@ def linked(repo: Repo, world: World) -> None:
         text = notes.read_note(objects, world.head)
         new = objects.hash_object("blob", text or b"")
         effect = {"note": world.head, "old": None, "new": new}
-        undo_log.record(repo, objects, "link", "a commit", [effect])
+        undo_log.record_step(repo, objects, "link", "a commit", [effect])
 
 
 def noted(repo: Repo, world: World) -> list[str]:
@@ -60,7 +60,7 @@ def test_a_ref_goes_back_by_compare_and_swap(world: World, repo: Repo) -> None:
     refs.update_refs(repo, [("refs/gitcp/test", world.head, None)], "test")
     with Objects(repo) as objects:
         effect = {"ref": "refs/gitcp/test", "old": old, "new": world.head}
-        undo_log.record(repo, objects, "repair", "a ref", [effect])
+        undo_log.record_step(repo, objects, "repair", "a ref", [effect])
     done(world, "undo")
     assert world.git("rev-parse", "refs/gitcp/test") == old
     done(world, "redo")
@@ -80,7 +80,7 @@ def test_the_content_of_a_file_is_kept_privately_and_comes_back(
         "new": effects.keep_bytes(repo, b"new"),
     }
     with Objects(repo) as objects:
-        undo_log.record(repo, objects, "enable", "settings", [effect])
+        undo_log.record_step(repo, objects, "enable", "settings", [effect])
     done(world, "undo")
     assert path.read_text() == "old"
     done(world, "redo")
@@ -105,7 +105,7 @@ def test_a_step_that_is_only_half_possible_is_not_begun(
     ]
     refs.update_refs(repo, [("refs/gitcp/test", world.head, None)], "test")
     with Objects(repo) as objects:
-        undo_log.record(repo, objects, "repair", "both", wanted)
+        undo_log.record_step(repo, objects, "repair", "both", wanted)
     assert "changed since by somebody else" in run(world, "undo").stderr
     assert world.git("rev-parse", "refs/gitcp/test") == world.head
     assert path.read_text() == "somebody else's"

@@ -91,7 +91,7 @@ class Place:
 
     def clean(self, days: int | None = None) -> list[str]:
         """Delete what is settled; the kinds of what went."""
-        done = cleaning.clean(self.repo, self.ages(days), self.find(days))
+        done = cleaning.delete_settled(self.repo, self.ages(days), self.find(days))
         return [one["kind"] for one in done]
 
     def snapshot(self) -> dict[str, bytes]:
@@ -191,7 +191,7 @@ def test_an_active_session_keeps_its_state_however_old_it_is(place: Place) -> No
 def test_a_session_that_became_active_meanwhile_keeps_its_archive(place: Place) -> None:
     found = place.find(0)
     place.edit("s-away", phase="active")
-    done = cleaning.clean(place.repo, place.ages(0), found)
+    done = cleaning.delete_settled(place.repo, place.ages(0), found)
     assert "expired-archive" not in [one["kind"] for one in done]
     assert json.loads(place.state("s-away").read_text())["streams"]
 
@@ -234,7 +234,7 @@ def test_a_state_with_checkpoints_to_complete_stays(place: Place, change: Findin
 def test_a_state_that_was_used_meanwhile_stays_with_its_files(place: Place) -> None:
     found = place.find(0)
     place.edit("s-done", revision=99)
-    done = cleaning.clean(place.repo, place.ages(0), found)
+    done = cleaning.delete_settled(place.repo, place.ages(0), found)
     assert [one["kind"] for one in done] == ["expired-archive"]
     assert place.state("s-done").exists()
 
@@ -279,7 +279,7 @@ def test_a_ref_that_moved_meanwhile_stays_and_the_others_go(place: Place) -> Non
     refs.update_refs(place.repo, [(second, oid, None)], "test")
     found = place.find(0)
     refs.update_refs(place.repo, [(second, refs.read_ref(place.repo, "HEAD"), oid)], "test")
-    done = cleaning.clean(place.repo, place.ages(0), found)
+    done = cleaning.delete_settled(place.repo, place.ages(0), found)
     assert archive in [one["subject"] for one in done if "ref" in one]
     assert refs.read_ref(place.repo, second) == refs.read_ref(place.repo, "HEAD")
 

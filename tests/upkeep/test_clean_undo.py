@@ -37,7 +37,7 @@ def clean(world: World, later: float) -> list[tuple[str, str]]:
     ages.now += later * DAY
     settled = [one for one in orphans.find_orphans(repo, ages) if one["settled"]]
     kinds = ("expired-undo", "expired-steps", "kept-file")
-    deleted = cleaning.clean(repo, ages, [one for one in settled if one["kind"] in kinds])
+    deleted = cleaning.delete_settled(repo, ages, [one for one in settled if one["kind"] in kinds])
     return [(one["kind"], os.path.basename(one["subject"])) for one in deleted]
 
 
@@ -153,11 +153,11 @@ def test_a_step_with_other_commits_behind_it_keeps_them(world: World, a: Agent) 
     repo = Repo.find(str(world.path))
     with Objects(repo) as objects:
         effect = {"ref": "refs/gitcp/test", "old": world.head, "new": None}
-        undo_log.record(repo, objects, "repair", "a ref", [effect])
+        undo_log.record_step(repo, objects, "repair", "a ref", [effect])
     backdate(world, steps=1, days=31)
     assert clean(world, 0) == [("expired-steps", "e3b0c4")]
     assert world.head in world.git("log", "-1", "--format=%P", "refs/gitcp/undo/e3b0c4")
-    assert [step["reason"] for step in undo_log.read(repo)] == ["a ref"]
+    assert [step["reason"] for step in undo_log.read_steps(repo)] == ["a ref"]
 
 
 def test_what_is_damaged_in_the_list_of_what_expired_is_passed_over(world: World, a: Agent) -> None:

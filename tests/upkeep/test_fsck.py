@@ -79,7 +79,7 @@ def test_every_code_is_broken_here() -> None:
 
 def test_the_page_has_every_code_with_its_severity() -> None:
     page = (TOP / "man" / "gitcp-check-store.1").read_text()
-    for row in (*ROWS, Row("not-looked", "error", states.look, BLIND)):
+    for row in (*ROWS, Row("not-looked", "error", states.look_at_states, BLIND)):
         item = f".It Cm {row.code} Pq {row.severity}{', repaired' if row.mend else ''}\n"
         assert item + row.words[0].upper() + row.words[1:] + ".\n" in page
     assert page.count(".It Cm ") == len({row.code for row in ROWS}) + 1
@@ -124,7 +124,7 @@ def test_the_hash_of_a_transcript_goes_on_only_from_its_own_beginning(repo: Path
         one, two, three, other = (objects.write("blob", b"%d" % n) for n in range(4))
         for oids in ([one, two], [one, two, three], [one], [other, two], [other, two, three]):
             whole = b"\n".join(objects.need(oid, "blob") for oid in oids)
-            assert hashes.digest(objects, "s", oids) == content_hash(whole)
+            assert hashes.compute_digest(objects, "s", oids) == content_hash(whole)
 
 
 @pytest.mark.parametrize("name", ["0/full.jsonl", "0/prompt.txt", "0/tasks/t/agent-1.jsonl"])

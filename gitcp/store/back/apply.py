@@ -16,7 +16,7 @@ from gitcp.core.back.plan import list_effective
 from gitcp.errors import Changed
 from gitcp.process import files
 from gitcp.record import encode_name
-from gitcp.store.back.present import signature
+from gitcp.store.back.present import read_signature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Apply:
         self._done: list[tuple[int, Action]] = []
         self._folders = Folders(top)
 
-    def run(self, progress: Progress) -> None:
+    def carry_out(self, progress: Progress) -> None:
         """Do all of it.  Raises Changed or OSError, with everything as it was before."""
         os.makedirs(self._staging.old, exist_ok=True)
         try:
@@ -69,42 +69,42 @@ class Apply:
     def _do_action(self, number: int, action: Action) -> None:
         path, write = action["path"], action["now"] is not None
         above = path.rpartition("/")[0]
-        folder = self._folders.open(above, make=write)
+        folder = self._folders.open_folder(above, make=write)
         if folder is None:
             if self._signs.get(path):
                 raise Changed(f"'{path}' is not where it was")
             return
         try:
-            self._replace(number, action, folder)
+            self._replace_file(number, action, folder)
         finally:
             os.close(folder)
         if not write:
-            self._folders.prune(above)
+            self._folders.prune_empty(above)
 
-    def _replace(self, number: int, action: Action, folder: int) -> None:
+    def _replace_file(self, number: int, action: Action, folder: int) -> None:
         path, sign = action["path"], self._signs.get(action["path"])
         name = encode_name(path.rpartition("/")[2])
         if sign and stat.S_ISDIR(sign[0]):  # its files are gone by now
             self._folders.make_room(path)
             sign = None
-        if signature(name, folder) != sign:
+        if read_signature(name, folder) != sign:
             raise Changed(f"'{path}' has changed since it was looked at")
         if sign:
-            _keep(folder, name, self._staging.path_of_replaced(number))
+            _keep_file(folder, name, self._staging.get_replaced_path(number))
         self._done.append((number, action))
         if action["now"] is not None:
-            _place(self._staging.file(path), folder, name)
+            _place_file(self._staging.get_path(path), folder, name)
         elif sign:
             os.unlink(name, dir_fd=folder)
 
     def take_back(self) -> None:
         """Let everything be as it was before run(); what was taken back already is done."""
         for number, action in reversed(self._done):
-            path, replaced = action["path"], self._staging.path_of_replaced(number)
+            path, replaced = action["path"], self._staging.get_replaced_path(number)
             full = os.path.join(self._top, encode_name(path))
             if os.path.lexists(replaced):
-                self._folders.again(path.rpartition("/")[0])
-                self._folders.gone(path)
+                self._folders.make_again(path.rpartition("/")[0])
+                self._folders.remove_made(path)
                 os.rename(replaced, full)
             elif action["now"] is not None and not os.path.isdir(full):
                 files.remove_file(full)
@@ -112,17 +112,17 @@ class Apply:
         self._done, self._folders = [], Folders(self._top)
 
 
-def _keep(folder: int, name: bytes, replaced: bytes) -> None:
+def _keep_file(folder: int, name: bytes, replaced: bytes) -> None:
     """A second name for the file that is about to be replaced; a copy across file systems."""
     try:
         os.link(name, replaced, src_dir_fd=folder, follow_symlinks=False)
     except OSError as e:
         if e.errno not in _NO_LINKS:
             raise
-        _copy(name, replaced, source_in=folder)
+        _copy_file(name, replaced, source_in=folder)
 
 
-def _place(staged: bytes, folder: int, name: bytes) -> None:
+def _place_file(staged: bytes, folder: int, name: bytes) -> None:
     try:
         os.rename(staged, name, dst_dir_fd=folder)
     except OSError as e:
@@ -130,7 +130,7 @@ def _place(staged: bytes, folder: int, name: bytes) -> None:
             raise
         beside = b".gitcp-%d-%s" % (os.getpid(), os.urandom(4).hex().encode())
         try:
-            _copy(staged, beside, target_in=folder)
+            _copy_file(staged, beside, target_in=folder)
             os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError:
             with suppress(FileNotFoundError):
@@ -138,7 +138,7 @@ def _place(staged: bytes, folder: int, name: bytes) -> None:
             raise
 
 
-def _copy(
+def _copy_file(
     source: bytes, target: bytes, source_in: int | None = None, target_in: int | None = None
 ) -> None:
     st = os.stat(source, dir_fd=source_in, follow_symlinks=False)
@@ -165,7 +165,7 @@ class Folders:
         self.created: list[str] = []
         self.removed: dict[str, int] = {}  # folder -> its mode
 
-    def open(self, folder: str, make: bool) -> int | None:
+    def open_folder(self, folder: str, make: bool) -> int | None:
         """A descriptor of a directory; make: it and those above it are made where absent.
 
         None where there is none and none is to be made.  Raises Changed where something else
@@ -175,7 +175,7 @@ class Folders:
         parts = folder.split("/") if folder else []
         for n in range(len(parts)):
             try:
-                below = self._step(at, "/".join(parts[: n + 1]), make)
+                below = self._step_down(at, "/".join(parts[: n + 1]), make)
             finally:
                 os.close(at)
             if below is None:
@@ -183,7 +183,7 @@ class Folders:
             at = below
         return at
 
-    def _step(self, at: int, path: str, make: bool) -> int | None:
+    def _step_down(self, at: int, path: str, make: bool) -> int | None:
         name = encode_name(path.rpartition("/")[2])
         try:
             return os.open(name, _DIRECTORY, dir_fd=at)
@@ -202,20 +202,20 @@ class Folders:
         """Remove the directory at path where a file is to come; nothing but empty ones go."""
         full = os.path.join(self._top, encode_name(path))
         for folder, _, _ in os.walk(full, topdown=False):
-            self._remove(folder)
+            self._remove_folder(folder)
 
-    def prune(self, folder: str) -> None:
+    def prune_empty(self, folder: str) -> None:
         """Remove a directory that a deletion emptied and those above it; never where we are."""
-        here = _here() + os.sep
+        here = _find_cwd() + os.sep
         while folder:
             full = os.path.join(self._top, encode_name(folder))
             if here.startswith(os.path.realpath(os.fsdecode(full)) + os.sep):
                 return
-            if not self._remove(full):
+            if not self._remove_folder(full):
                 return
             folder = folder.rpartition("/")[0]
 
-    def _remove(self, full: bytes) -> bool:
+    def _remove_folder(self, full: bytes) -> bool:
         try:
             mode = stat.S_IMODE(os.lstat(full).st_mode)
             os.rmdir(full)
@@ -224,7 +224,7 @@ class Folders:
         self.removed[os.fsdecode(os.path.relpath(full, self._top))] = mode
         return True
 
-    def again(self, folder: str) -> None:
+    def make_again(self, folder: str) -> None:
         """Let a directory stand as it did; a file that came in its place goes."""
         parts = folder.split("/") if folder else []
         for n in range(1, len(parts) + 1):
@@ -236,7 +236,7 @@ class Folders:
                 os.mkdir(full)
                 os.chmod(full, self.removed.get(path, 0o777))
 
-    def gone(self, place: str) -> None:
+    def remove_made(self, place: str) -> None:
         """Remove the directories that were made at place and below, as far as they are empty."""
         for path in reversed(self.created):
             if not place or f"{path}/".startswith(f"{place}/"):
@@ -248,12 +248,12 @@ class Folders:
     def take_back(self) -> None:
         """Remove the directories that were made, as far as they are empty, and make the
         removed ones again."""
-        self.gone("")
+        self.remove_made("")
         for path in reversed(self.removed):
-            self.again(path)
+            self.make_again(path)
 
 
-def _here() -> str:
+def _find_cwd() -> str:
     try:
         return os.path.realpath(os.getcwd())
     except OSError:

@@ -18,7 +18,7 @@ from gitcp.process.files import read_bytes as content
 from gitcp.record import decode_name, encode_name
 from gitcp.store.back import follow, raw_files
 from gitcp.store.back.apply import Apply
-from gitcp.store.back.present import find_other_names, signs
+from gitcp.store.back.present import find_other_names, read_signatures
 from gitcp.store.git import private, refs
 from gitcp.store.git.tree import TREE, Lookup
 from gitcp.store.snapshot import blobs
@@ -48,12 +48,16 @@ WAYS = (
 ATTRIBUTES = ".gitattributes"
 
 
-def _quiet(done: int, total: int) -> None:
+def _report_nothing(done: int, total: int) -> None:
     """No progress."""
 
 
-def carry_out(
-    repo: Repo, objects: Objects, prepared: Prepared, step: Step, progress: Progress = _quiet
+def carry_out_plan(
+    repo: Repo,
+    objects: Objects,
+    prepared: Prepared,
+    step: Step,
+    progress: Progress = _report_nothing,
 ) -> list[str]:
     """Do what the plan says and what step's effects are, as one step of the undo log.
 
@@ -64,30 +68,30 @@ def carry_out(
     staging = Staging(repo, f"step-{step['id']}")
     wanted = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
     try:
-        staging.fill(wanted, Lookup(objects, prepared.tree))
-        chosen = raw_files.choose(wanted, prepared.signs, prepared.raw)
-        staging.dress(objects, chosen)
-        step["raw"] = raw_files.keep(prepared.present, prepared.todo, prepared.signs)
-        _hold(repo, prepared)
+        staging.write_files(wanted, Lookup(objects, prepared.tree))
+        chosen = raw_files.choose_raw(wanted, prepared.signs, prepared.raw)
+        staging.add_raw(objects, chosen)
+        step["raw"] = raw_files.keep_raw(prepared.present, prepared.todo, prepared.signs)
+        _check_unchanged(repo, prepared)
         trees = (prepared.present.tree, prepared.tree)
-        written = undo_log.write(repo, objects, step, trees)
+        written = undo_log.write_step(repo, objects, step, trees)
         record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
         record |= {"actions": prepared.todo, "effects": step["effects"], "raw": chosen}
         record |= {"id": step["id"], "merged": prepared.merged}
-        _do(repo, objects, prepared, record, staging, written, progress)
+        _do_step(repo, objects, prepared, record, staging, written, progress)
     finally:
-        staging.remove()
-    return _differ(repo, objects, prepared)
+        staging.remove_all()
+    return _list_differing(repo, objects, prepared)
 
 
-def _hold(repo: Repo, prepared: Prepared) -> None:
+def _check_unchanged(repo: Repo, prepared: Prepared) -> None:
     """Raise Changed unless what the plan was made for is still there."""
     paths = [a["path"] for a in prepared.todo]
-    if signs(repo, paths) != prepared.signs or not prepared.present.still(paths):
+    if read_signatures(repo, paths) != prepared.signs or not prepared.present.is_unchanged(paths):
         raise Changed("the worktree has changed since it was looked at")
 
 
-def _do(
+def _do_step(
     repo: Repo,
     objects: Objects,
     prepared: Prepared,
@@ -97,30 +101,30 @@ def _do(
     progress: Progress,
 ) -> None:
     job = Apply(prepared.present.worktree.top, staging, prepared.todo, prepared.signs)
-    _begin(repo, record)
+    _write_intent(repo, record)
     logged = False
     try:
-        undo_log.append(repo, written)
+        undo_log.append_step(repo, written)
         logged = True
-        job.run(progress)
-        effects.put(repo, objects, record["effects"])
+        job.carry_out(progress)
+        effects.put_effects(repo, objects, record["effects"])
     except BaseException as e:
         job.take_back()
         if logged:
-            undo_log.withdraw(repo, written)
-        _end(repo)
+            undo_log.withdraw_step(repo, written)
+        _remove_intent(repo)
         if isinstance(e, OSError):
             where = f": '{decode_name(os.fsencode(e.filename))}'" if e.filename else ""
             raise Error(f"{e.strerror}{where}; everything is as it was") from None
         raise
     try:
         follow.note_step(repo, objects, record["id"], prepared.todo, prepared.merged)
-        _end(repo)
+        _remove_intent(repo)
     except OSError:
         pass  # all of it is done: the next command finds nothing left to do
 
 
-def _differ(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
+def _list_differing(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
     paths = {a["path"] for a in prepared.todo}
     paths -= find_other_names(repo, paths)
     there, after = blobs.at(repo, objects, paths, write=False), Lookup(objects, prepared.tree)
@@ -133,66 +137,66 @@ def _differ(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
     return differing
 
 
-def _begin(repo: Repo, intent: Intent) -> None:
+def _write_intent(repo: Repo, intent: Intent) -> None:
     """Write the record, durably."""
     data = json.dumps(intent).encode()
-    private.write_private(repo, _path(repo), data, durable=True)
+    private.write_private(repo, _get_intent_path(repo), data, durable=True)
 
 
-def _end(repo: Repo) -> None:
+def _remove_intent(repo: Repo) -> None:
     """The step is done, or taken back: nothing is left to do."""
-    os.unlink(_path(repo))
+    os.unlink(_get_intent_path(repo))
 
 
-def pending(repo: Repo) -> Intent | None:
+def read_intent(repo: Repo) -> Intent | None:
     """The record of a step that was not finished; None without one."""
-    data = content(_path(repo))
+    data = content(_get_intent_path(repo))
     return dict(json.loads(data)) if data else None
 
 
-def recover(repo: Repo, objects: Objects) -> list[str]:
+def recover_step(repo: Repo, objects: Objects) -> list[str]:
     """Finish the step that a kill left unfinished; what was done, a sentence each.
 
     A step whose safety was not kept yet has touched nothing: it is dropped.  What somebody
     changed since stays as it is, and is told.  Files made aside for a step that had not begun
     go.  The caller holds the lock.
     """
-    left = pending(repo)
-    sentences = _recover(repo, objects, left) if left else []
-    for name in abandoned(repo):
-        Staging(repo, name).remove()
+    left = read_intent(repo)
+    sentences = _finish_intent(repo, objects, left) if left else []
+    for name in list_abandoned(repo):
+        Staging(repo, name).remove_all()
     return sentences
 
 
-def _recover(repo: Repo, objects: Objects, left: Intent) -> list[str]:
+def _finish_intent(repo: Repo, objects: Objects, left: Intent) -> list[str]:
     staging = Staging(repo, left["staging"])
-    if not _logged(repo, left["commit"]):
-        staging.remove()
-        _end(repo)
+    if not _is_logged(repo, left["commit"]):
+        staging.remove_all()
+        _remove_intent(repo)
         return [f"an interrupted {left['step']} had changed nothing: it is forgotten"]
-    todo, foreign = _open(repo, objects, left)
-    staging.remove()
-    _finish(repo, objects, staging, todo, left)
-    effects.put(repo, objects, left["effects"])
-    actions = map(_entries, list_effective(left["actions"]))
+    todo, foreign = _list_open(repo, objects, left)
+    staging.remove_all()
+    _apply_rest(repo, objects, staging, todo, left)
+    effects.put_effects(repo, objects, left["effects"])
+    actions = map(_restore_pairs, list_effective(left["actions"]))
     done = [a for a in actions if a["path"] not in foreign]
     follow.note_step(repo, objects, left.get("id", ""), done, left.get("merged", ()))
-    staging.remove()
-    _end(repo)
+    staging.remove_all()
+    _remove_intent(repo)
     sentence = (
         f"an interrupted {left['step']} has been completed ({count_noun(len(todo), 'file')} left)"
     )
     return [sentence, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
 
 
-def _logged(repo: Repo, commit: str) -> bool:
-    tip = refs.read_ref(repo, undo_log.ref(repo))
-    return tip is not None and any(s["commit"] == commit for s in undo_log.read(repo))
+def _is_logged(repo: Repo, commit: str) -> bool:
+    tip = refs.read_ref(repo, undo_log.get_ref(repo))
+    return tip is not None and any(s["commit"] == commit for s in undo_log.read_steps(repo))
 
 
-def _open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], list[str]]:
+def _list_open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], list[str]]:
     """(the actions that are still to do, the paths that are neither before nor after)."""
-    actions = [_entries(a) for a in list_effective(left["actions"])]
+    actions = [_restore_pairs(a) for a in list_effective(left["actions"])]
     there = blobs.at(repo, objects, [a["path"] for a in actions], write=True)
     todo, foreign = [], []
     for action in actions:
@@ -204,25 +208,25 @@ def _open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], lis
     return todo, foreign
 
 
-def _finish(
+def _apply_rest(
     repo: Repo, objects: Objects, staging: Staging, todo: list[Action], left: Intent
 ) -> None:
     wanted = {a["path"]: a["now"] for a in todo if a["now"]}
     after = undo_log.open_tree(objects, left["commit"], "after")
-    staging.fill(wanted, after)
-    staging.dress(objects, {p: r for p, r in left.get("raw", {}).items() if p in wanted})
-    now = signs(repo, [a["path"] for a in todo])
+    staging.write_files(wanted, after)
+    staging.add_raw(objects, {p: r for p, r in left.get("raw", {}).items() if p in wanted})
+    now = read_signatures(repo, [a["path"] for a in todo])
     try:
-        Apply(os.fsencode(repo.worktree), staging, todo, now).run(lambda done, total: None)
+        Apply(os.fsencode(repo.worktree), staging, todo, now).carry_out(lambda done, total: None)
     except Changed:
-        again, _ = _open(repo, objects, left)
+        again, _ = _list_open(repo, objects, left)
         if again == todo:
             raise
-        staging.remove()
-        _finish(repo, objects, staging, again, left)
+        staging.remove_all()
+        _apply_rest(repo, objects, staging, again, left)
 
 
-def _entries(action: Action) -> Action:
+def _restore_pairs(action: Action) -> Action:
     """An action as JSON gives it back, its entries as pairs."""
     was, now = action["was"], action["now"]
     return {
@@ -232,7 +236,7 @@ def _entries(action: Action) -> Action:
     }
 
 
-def _path(repo: Repo) -> str:
+def _get_intent_path(repo: Repo) -> str:
     return repo.join_own("rewind", "intent")
 
 
@@ -244,7 +248,7 @@ class Staging:
         self.place = repo.join_own("rewind", name)
         self.new, self.old = os.path.join(self.place, "new"), os.path.join(self.place, "old")
 
-    def fill(self, wanted: Mapping[str, Entry], will: Callable[[str], Entry | None]) -> None:
+    def write_files(self, wanted: Mapping[str, Entry], will: Callable[[str], Entry | None]) -> None:
         """Write the wanted files, by path.  will: the entry that a path will have in the end, for
         the attributes.  Raises Error when a content is not in this repository, or there is no
         room."""
@@ -252,8 +256,8 @@ class Staging:
         os.makedirs(self.new, exist_ok=True)
         if not wanted:
             return
-        lines = {path: entry for path in _attributes(wanted) if (entry := will(path))}
-        order = b"".join(_line(path, e) for path, e in {**lines, **wanted}.items())
+        lines = {path: entry for path in _list_attributes(wanted) if (entry := will(path))}
+        order = b"".join(_format_line(path, e) for path, e in {**lines, **wanted}.items())
         env = {"GIT_INDEX_FILE": f"{self.new}.index", "GIT_WORK_TREE": self.new}
         git = self._repo.git.copy_with(self.new, env)
         try:
@@ -263,33 +267,33 @@ class Staging:
         except GitError as e:
             raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
         for path in wanted:
-            if not os.path.lexists(self.file(path)):
+            if not os.path.lexists(self.get_path(path)):
                 raise Error(f"cannot prepare '{path}': its content is not here")
 
-    def dress(self, objects: Objects, raw: Mapping[str, Raw]) -> None:
+    def add_raw(self, objects: Objects, raw: Mapping[str, Raw]) -> None:
         """Give the files that fill() wrote what git does not know of them."""
         for path, item in raw.items():
-            raw_files.put(objects, self.file(path), item)
+            raw_files.put_raw(objects, self.get_path(path), item)
 
-    def file(self, path: str) -> bytes:
+    def get_path(self, path: str) -> bytes:
         """Where fill() put a path."""
         return os.path.join(os.fsencode(self.new), encode_name(path))
 
-    def path_of_replaced(self, number: int) -> bytes:
+    def get_replaced_path(self, number: int) -> bytes:
         """Where the file that the action of that number replaces is kept meanwhile."""
         return os.path.join(os.fsencode(self.old), b"%d" % number)
 
-    def remove(self) -> None:
+    def remove_all(self) -> None:
         """Forget all of it."""
         shutil.rmtree(self.place, ignore_errors=True)
 
 
-def abandoned(repo: Repo) -> list[str]:
+def list_abandoned(repo: Repo) -> list[str]:
     """The names of what stands there, which is nobody's while the caller holds the log's lock."""
     return files.list_names(repo.join_own("rewind"))
 
 
-def _attributes(paths: Iterable[str]) -> set[str]:
+def _list_attributes(paths: Iterable[str]) -> set[str]:
     """Every attributes file that has a say about paths."""
     files = set()
     for path in paths:
@@ -300,5 +304,5 @@ def _attributes(paths: Iterable[str]) -> set[str]:
     return files
 
 
-def _line(path: str, entry: Entry) -> bytes:
+def _format_line(path: str, entry: Entry) -> bytes:
     return b"%s %s\t%s\0" % (entry[0].encode(), entry[1].encode(), encode_name(path))

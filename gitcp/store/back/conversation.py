@@ -76,20 +76,20 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
     place = find_place(repo, objects, point, state)
     if place is None:
         return None
-    agent = agent_of(state)
+    agent = find_agent(state)
     cutter = agent.get_cutter()
     if same_id:
         _refuse_open(state, agent, point["session_id"])
     new_id = point["session_id"] if same_id else str(uuid.uuid4())
-    data, notes = _cut(place, state, agent, point["session_id"], new_id)
-    if cutter.find_last_leaf(data) == cutter.find_last_leaf(live(state)):
+    data, notes = _cut_stored(place, state, agent, point["session_id"], new_id)
+    if cutter.find_last_leaf(data) == cutter.find_last_leaf(read_live(state)):
         return None
-    path = _path(repo, state, agent, new_id, same_id)
+    path = _choose_path(repo, state, agent, new_id, same_id)
     if not same_id:
         data += cutter.format_title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
-    written = [effect(repo, path, data)]
+    written = [make_effect(repo, path, data)]
     if not same_id:
-        written += _subagents(repo, state, path, data)
+        written += _copy_subagents(repo, state, path, data)
     return {
         "session_id": new_id,
         "agent": agent.NAME,
@@ -106,13 +106,13 @@ def _place_at_end(repo: Repo, objects: Objects, point: Point, state: State) -> P
     if not stored:
         return None
     inside = point["is_task_checkpoint"]  # the turn went on after it
-    return stored, agent_of(state).get_cutter().find_last_leaf(stored), inside
+    return stored, find_agent(state).get_cutter().find_last_leaf(stored), inside
 
 
 def _place_in_turn(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
     """Where a moment inside a turn is; None where the conversation had not begun."""
-    data = live(state) or read_session(repo, objects, point["session_id"])["transcript"]
-    cutter = agent_of(state).get_cutter()
+    data = read_live(state) or read_session(repo, objects, point["session_id"])["transcript"]
+    cutter = find_agent(state).get_cutter()
     name, after = point["id"].removesuffix(AFTER), point["id"].endswith(AFTER)
     if point["kind"] == "tool":
         leaf = cutter.find_leaves_around(data, name)[after]
@@ -128,7 +128,7 @@ def _place_in_turn(repo: Repo, objects: Objects, point: Point, state: State) -> 
     return (data, leaf, False) if leaf else None
 
 
-def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
+def make_effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     """The effect of writing a conversation, with its pictures; both contents are kept."""
     return {
         "file": path,
@@ -137,7 +137,7 @@ def effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     }
 
 
-def agent_of(state: State) -> Client:
+def find_agent(state: State) -> Client:
     """The adapter of a session's client; raise Error where its conversations cannot be cut."""
     name = state.get("agent_type") or "Claude Code"
     client = find_client(name)
@@ -146,11 +146,11 @@ def agent_of(state: State) -> Client:
     return client
 
 
-def _cut(
+def _cut_stored(
     place: Place, state: State, agent: Client, old_id: str, new_id: str
 ) -> tuple[bytes, list[str]]:
     stored, leaf, exact = place
-    for data, redacted in ((live(state), False), (stored, True)):
+    for data, redacted in ((read_live(state), False), (stored, True)):
         kept, notes = agent.get_cutter().cut_conversation(
             data, leaf, old_id, new_id, redacted, exact
         )
@@ -159,14 +159,14 @@ def _cut(
     raise Error(f"the transcript of session '{old_id[:8]}' cannot be cut at this point")
 
 
-def live(state: State) -> bytes:
+def read_live(state: State) -> bytes:
     """The transcript as the client has it, not redacted; b'' when there is none."""
     path = state.get("transcript_path")
     known = isinstance(path, str) and os.path.isabs(path)
     return (content(str(path)) or b"") if known else b""
 
 
-def _path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -> str:
+def _choose_path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -> str:
     """Beside the live transcript, where the client looked before; else where it looks here."""
     live = state.get("transcript_path")
     known = isinstance(live, str) and os.path.isdir(os.path.dirname(live))
@@ -175,15 +175,15 @@ def _path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -
     name = agent.name_transcript(new_id, format_now())
     if known and os.sep not in name:
         return os.path.join(os.path.dirname(str(live)), name)
-    return os.path.join(home_dir(agent, os.path.realpath(repo.worktree)), name)
+    return os.path.join(find_home(agent, os.path.realpath(repo.worktree)), name)
 
 
-def home_dir(agent: Client, cwd: str) -> str:
+def find_home(agent: Client, cwd: str) -> str:
     """The folder where a client looks for the conversations of cwd."""
     return str(agent.locate_sessions(os.path.expanduser("~"), cwd))
 
 
-def _subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[str, Any]]:
+def _copy_subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[str, Any]]:
     """The transcripts of the subagents that the conversation speaks of travel along."""
     live = state.get("transcript_path")
     if not isinstance(live, str) or not live.endswith(".jsonl"):
@@ -197,7 +197,7 @@ def _subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[st
         named = name.removeprefix("agent-").partition(".")[0]
         theirs = content(os.path.join(folder, name))
         if theirs is not None and named and named.encode() in data:
-            copies.append(effect(repo, os.path.join(target, name), theirs))
+            copies.append(make_effect(repo, os.path.join(target, name), theirs))
     return copies
 
 

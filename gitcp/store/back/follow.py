@@ -107,7 +107,7 @@ def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> Non
     moves meanwhile, Busy when a session's lock is not let go: then it stays as it was, and the
     next turn sees to it.
     """
-    for ref, sessions in _live(repo).items():
+    for ref, sessions in _list_live(repo).items():
         try:
             tip = shadow_refs.read(objects, ref)
         except Error:
@@ -118,7 +118,7 @@ def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> Non
                 _follow_stream(held, objects, tip, sessions, now, head)
 
 
-def _live(repo: Repo) -> dict[str, list[str]]:
+def _list_live(repo: Repo) -> dict[str, list[str]]:
     """ref -> the sessions homed here that are on it."""
     streams: dict[str, list[str]] = {}
     for name in states.list_ids(repo):
@@ -137,11 +137,11 @@ def _follow_stream(
     repo, lines, changed = held.repo, held.lines, []
     for session_id in sorted(set(sessions)):
         state = recall.recall(repo, objects, session_id)
-        stream = _stream(state, tip["stream"])
+        stream = _find_stream(state, tip["stream"])
         if state and stream:
             files = _list_work(lines, state, stream["files"], now, head)
             if files != stream["files"]:
-                _record(held, state, stream, files)
+                _record_files(held, state, stream, files)
                 changed.append(state)
     look = Lookup(objects, tip["tree"])
     edits = {path: entry for path, entry in now.items() if look(path) != entry}
@@ -149,13 +149,13 @@ def _follow_stream(
         return
     for state in changed:
         state["revision"] = state.get("revision", 0) + 1
-    oid = _commit(repo, objects, tip, edits, changed)
+    oid = _write_tip(repo, objects, tip, edits, changed)
     refs.update_refs(repo, [(tip["ref"], oid, tip["oid"])], "gitcp: rewind")
     for state in changed:
         open_work.save(repo, state)
 
 
-def _record(held: Journal, state: State, stream: Stream, files: Files) -> None:
+def _record_files(held: Journal, state: State, stream: Stream, files: Files) -> None:
     """Write down that a stream has these files of a session, and no others."""
     out = stream["files"].keys() - files.keys()
     changed = {path: file for path, file in files.items() if file != stream["files"].get(path)}
@@ -169,11 +169,11 @@ def _record(held: Journal, state: State, stream: Stream, files: Files) -> None:
     open_work.read_streams(held.repo, state)
 
 
-def _stream(state: State | None, stream_id: str) -> Stream | None:
+def _find_stream(state: State | None, stream_id: str) -> Stream | None:
     return next((s for s in (state or {}).get("streams", ()) if s["id"] == stream_id), None)
 
 
-def _commit(
+def _write_tip(
     repo: Repo,
     objects: Objects,
     tip: Tip,

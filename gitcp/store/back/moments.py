@@ -34,26 +34,26 @@ def find_edits(
 
     Raises Error when nothing is meant, or several things are.
     """
-    lines = _standing(edits_kept.moments(everywhere=True)[0])
+    lines = _list_standing(edits_kept.list_moments(everywhere=True)[0])
     words = []
     for number, (kind, name) in enumerate((("session", session), ("turn", turn), ("tool", tool))):
         if name:
-            causes = map(_cause, lines)
+            causes = map(_get_cause, lines)
             known = {who[number] for who in causes if who[0]} - {""}
-            one = _pick(kind, name, known)
-            lines = [line for line in lines if _cause(line)[number] == one]
+            one = _pick_id(kind, name, known)
+            lines = [line for line in lines if _get_cause(line)[number] == one]
             words.append(f"{kind} {one}")
-    return ", ".join(words), [line for line in lines if _cause(line)[0]]
+    return ", ".join(words), [line for line in lines if _get_cause(line)[0]]
 
 
-def _cause(line: JournalLine) -> Writer:
+def _get_cause(line: JournalLine) -> Writer:
     """The call that an edit went through, or that a line opens."""
     if "open" in line:
         return str(line["session"]), str(line.get("turn", "")), str(line["open"])
     return entries.get_cause(line)
 
 
-def _standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
+def _list_standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
     """The edits but for those that threw content away which has come back since by another's
     hand, and stayed: there is nothing of them to take back."""
     standing: list[JournalLine] = []
@@ -61,13 +61,13 @@ def _standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
     for line in reversed(list(lines)):
         since = later.setdefault(line.get("path", ""), [])
         threw = entries.get_cause(line) != entries.get_author(line) and entries.get_cause(line)[0]
-        if not (threw and _came_back(line, since)):
+        if not (threw and _has_come_back(line, since)):
             standing.append(line)
         since.append(line)
     return standing[::-1]
 
 
-def _came_back(line: JournalLine, since: Iterable[JournalLine]) -> bool:
+def _has_come_back(line: JournalLine, since: Iterable[JournalLine]) -> bool:
     """Whether what an edit threw away came back by another's hand later than it last went."""
     before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
     for one in since:
@@ -79,7 +79,7 @@ def _came_back(line: JournalLine, since: Iterable[JournalLine]) -> bool:
     return False
 
 
-def _pick(kind: str, name: str, ids: Iterable[str]) -> str:
+def _pick_id(kind: str, name: str, ids: Iterable[str]) -> str:
     try:
         return session_read.pick(name, ids)
     except Error as e:
@@ -87,7 +87,7 @@ def _pick(kind: str, name: str, ids: Iterable[str]) -> str:
         raise Error(message.replace("session id", f"{kind} id")) from None
 
 
-def without(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) -> Wisher:
+def leave_out_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) -> Wisher:
     """The worktree without these edits, as find_edits() gives them, below scopes; what others did
     since stays."""
     pairs: Pairs = {}
@@ -96,9 +96,9 @@ def without(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) 
         if plan.is_below(line["path"], scopes):
             before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
             pairs.setdefault(line["path"], []).append((before, after))
-    inner = planning.without(pairs, conflict, "taken back")
+    inner = planning.leave_out_edits(pairs, conflict, "taken back")
 
-    def wish(present: Present) -> Wish:
+    def make_wish(present: Present) -> Wish:
         below = [path for path in scopes if any(plan.is_below(p, [path]) for p in pairs)]
         planning.refuse_unknown(scopes, present.look, lambda path: path in below or None)
         read = present.objects.read
@@ -110,12 +110,12 @@ def without(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) 
         if lost and conflict != planning.KEEP:
             return {**planning.EMPTY, "conflicts": lost}
         wanted = inner(present)
-        return {**wanted, "notes": [*wanted["notes"], *_tell_unseen(unseen)]}
+        return {**wanted, "notes": [*wanted["notes"], *_describe_unseen(unseen)]}
 
-    return wish
+    return make_wish
 
 
-def _tell_unseen(paths: Iterable[str]) -> list[str]:
+def _describe_unseen(paths: Iterable[str]) -> list[str]:
     words = point_list.describe_lacking("tool", dict.fromkeys(paths))
     return [words] if words else []
 
@@ -134,20 +134,20 @@ def list_moments(
     lacking = {line["open"]: line["unseen"] for line in lines if "unseen" in line}
     points: list[Point] = []
     for line in lines:
-        session, turn, tool = _cause(line)
+        session, turn, tool = _get_cause(line)
         for kind, name in (("prompt", turn if "path" in line else ""), ("tool", tool)):
             if session and name and name not in seen:
                 seen.add(name)
                 prompt = prompts.get(turn, "")
                 about = prompt if kind == "prompt" else line.get("path", "a call")
-                point = _point(kind, name, line, f"before {about}", prompt, date)
+                point = _build_point(kind, name, line, f"before {about}", prompt, date)
                 points.append(
                     point_list.mark_lacking(point, lacking.get(tool, ()) if kind == "tool" else ())
                 )
     yield from reversed(points)
 
 
-def _point(
+def _build_point(
     kind: str, name: str, line: JournalLine, message: str, prompt: str, date: Callable[[int], str]
 ) -> Point:
     seconds = int(line["at"]) // 10**9
@@ -158,7 +158,7 @@ def _point(
         "message": message,
         "time": seconds,
         "date": date(seconds),
-        "session_id": _cause(line)[0],
+        "session_id": _get_cause(line)[0],
         "session_prompt": prompt,
         "tool_use_id": name if kind == "tool" else "",
     }
@@ -168,7 +168,7 @@ def read_moment(present: Present, name: str) -> tuple[dict[str, Version], str]:
     """(path -> what stood there before a tool use or a turn, of what was changed since; the first
     commit made since, '' for none); after it, with AFTER behind its id."""
     own, after = name.removesuffix(AFTER), name.endswith(AFTER)
-    moment = present.kept_edits.since(own, after)
+    moment = present.kept_edits.find_since(own, after)
     if moment is None:
         raise Error(f"the journal knows no turn or tool use '{own}'")
     since, commit = moment
@@ -183,7 +183,7 @@ def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version
     number = 2 if point["kind"] == "tool" else 1
     name = point["id"].removesuffix(AFTER)
     changes: dict[str, tuple[Version, Version]] = {}
-    for line in edits_kept.all():
+    for line in edits_kept.list_all():
         cause = entries.get_cause(line)
         if cause[0] and cause[number] == name:
             first = changes.get(line["path"], (entries.parse_entry(line["before"]), None))[0]
@@ -191,27 +191,30 @@ def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version
     return {path: pair for path, pair in sorted(changes.items()) if pair[0] != pair[1]}
 
 
-def to_moment(name: str, scopes: Sequence[str]) -> Wisher:
+def go_to_moment(name: str, scopes: Sequence[str]) -> Wisher:
     """The worktree as it was before a tool use or a turn; after it, with AFTER behind its id."""
 
-    def wish(present: Present) -> Wish:
+    def make_wish(present: Present) -> Wish:
         then, commit = read_moment(present, name)
         below = [path for path in scopes if any(plan.is_below(p, [path]) for p in then)]
         planning.refuse_unknown(scopes, present.look, lambda path: path in below or None)
         changes = [
-            (path, present.file(path), entry)
+            (path, present.get_file(path), entry)
             for path, entry in then.items()
-            if present.file(path) != entry and plan.is_below(path, scopes)
+            if present.get_file(path) != entry and plan.is_below(path, scopes)
         ]
         before = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
-        notes = [*([before] if commit else []), *_tell_unseen(present.kept_edits.unseen(name))]
+        notes = [
+            *([before] if commit else []),
+            *_describe_unseen(present.kept_edits.list_unseen(name)),
+        ]
         return planning.plan_changes(present, changes, None, {}, notes)
 
-    return wish
+    return make_wish
 
 
 def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
     """The worktree as it was at any point, below scopes."""
     if point["kind"] in ("prompt", "tool"):
-        return to_moment(point["id"], scopes)
-    return planning.to_point(point, scopes)
+        return go_to_moment(point["id"], scopes)
+    return planning.go_to_snapshot(point, scopes)

@@ -49,7 +49,9 @@ class Hands:
         """Whether HEAD has what an edit left, and a commit had not."""
         head, path, after = self._present.head, line["path"], entries.parse_entry(line["after"])
         known = base and head and base != head
-        return bool(known) and self._at(str(head), path) == after != self._at(base, path)
+        return bool(known) and self._read_entry(str(head), path) == after != self._read_entry(
+            base, path
+        )
 
     @cached_property
     def _earlier_bases(self) -> dict[int, str]:
@@ -63,7 +65,7 @@ class Hands:
             bases[id(line)] = earlier
         return bases
 
-    def _at(self, commit: str, path: str) -> Version:
+    def _read_entry(self, commit: str, path: str) -> Version:
         if commit not in self._trees:
             objects = self._present.objects
             self._trees[commit] = Lookup(objects, find_tree(objects, commit))
@@ -82,15 +84,15 @@ class Owners:
         self._known: dict[str, str] | None = None
         self._older: Iterator[dict[str, str]] | None = None
 
-    def owner(self, path: str) -> str:
+    def find_owner(self, path: str) -> str:
         maker = lineage.find_maker(self._present.edits.get(path, ()))
         if maker is not None:
             return maker
         if self._known is None:
             self._known = {}
             for state in session_read.every(self._present.repo):
-                self._known |= _written(state)
-            self._older = self._history()
+                self._known |= _map_written(state)
+            self._older = self._walk_history()
         while path not in self._known and self._older is not None:
             more = next(self._older, None)
             if more is None:
@@ -99,18 +101,18 @@ class Owners:
                 self._known = more | self._known
         return self._known.get(path, "")
 
-    def _history(self) -> Iterator[dict[str, str]]:
+    def _walk_history(self) -> Iterator[dict[str, str]]:
         repo, objects = self._present.repo, self._present.objects
         tips = [t for t in shadow_refs.listing(repo, objects) if _is_here(repo, t)]
         for chain in stream_list.chains(repo, tips).values():
-            yield from map(_written, state_copy.along(objects, chain[:_DEPTH]))
+            yield from map(_map_written, state_copy.along(objects, chain[:_DEPTH]))
 
 
 def _is_here(repo: Repo, tip: Tip) -> bool:
     return stream_list.place(tip["ref"])[1] in ("", repo.worktree_hash)
 
 
-def _written(state: State) -> dict[str, str]:
+def _map_written(state: State) -> dict[str, str]:
     session_id = state["session_id"]
     return {
         path: session_id

@@ -16,7 +16,7 @@ from gitcp.store.auto.refusal import under_way
 from gitcp.store.back import raw_files
 from gitcp.store.back.merging import merge_blobs
 from gitcp.store.back.owners import Hands, Owners
-from gitcp.store.back.present import Present, find_other_names, signs
+from gitcp.store.back.present import Present, find_other_names, read_signatures
 from gitcp.store.git.tree import Lookup, compare_trees, edit_tree, find_file, find_tree
 from gitcp.store.snapshot import snapshot
 from gitcp.store.undo import undo_log
@@ -69,7 +69,7 @@ class Prepared:
         self.present, wish = present, wisher(present)
         self.merged, self.raw = wish["merged"], wish["raw"]
         disk = _Disk(self.present, wish["actions"])
-        actions = disk.settled()
+        actions = disk.list_actions()
         self.plan: Plan = {
             "actions": sorted(actions, key=lambda a: a["path"]),
             "conflicts": [*wish["conflicts"], *disk.conflicts],
@@ -81,11 +81,11 @@ class Prepared:
         fold = repo.config.get_flag("core.ignorecase")
         self.plan["conflicts"] += plan.find_name_conflicts(self.todo, fold)
         if fold:
-            self.plan["conflicts"] += _twins(Lookup(objects, self.tree), self.todo)
-        self.signs: dict[str, Signature] = signs(repo, edits)
+            self.plan["conflicts"] += _find_twins(Lookup(objects, self.tree), self.todo)
+        self.signs: dict[str, Signature] = read_signatures(repo, edits)
 
 
-def refuse(conflicts: Sequence[Conflict]) -> None:
+def refuse_conflicts(conflicts: Sequence[Conflict]) -> None:
     """Raise Error naming what stands against a plan, when anything does."""
     if conflicts:
         lines = [f"'{c['path']}': {c['reason']}" for c in conflicts]
@@ -103,7 +103,7 @@ class _Disk:
         self._renamed = find_other_names(present.repo, (a["path"] for a in todo))
         self.conflicts: list[Conflict] = []
 
-    def settled(self) -> list[Action]:
+    def list_actions(self) -> list[Action]:
         """The actions, those that cannot or must not be done turned into keep."""
         return [self._plan_action(a) if a["verb"] != plan.KEEP else a for a in self._actions]
 
@@ -113,20 +113,20 @@ class _Disk:
             return {**action, "verb": plan.KEEP, "reason": "in a repository of its own"}
         if action["now"] is None:
             return action
-        self._above(path)
+        self._check_above(path)
         if action["was"] is None:
             there = self._work.look(path)
             if there and stat.S_ISDIR(there.st_mode):
-                self._below(path)
+                self._check_below(path)
             elif there and path not in self._renamed:
-                return {**action, "verb": plan.KEEP, "reason": self._in_the_way(path)}
+                return {**action, "verb": plan.KEEP, "reason": self._explain_obstacle(path)}
         return action
 
-    def _in_the_way(self, path: str) -> str:
+    def _explain_obstacle(self, path: str) -> str:
         why = self._present.left_out.get(path, "ignored by git")
         return f"something stands there ({why})"
 
-    def _above(self, path: str) -> None:
+    def _check_above(self, path: str) -> None:
         """A directory on the way must be one, or the plan removes what stands there."""
         parts = path.split("/")[:-1]
         for n in range(len(parts)):
@@ -137,24 +137,26 @@ class _Disk:
                 return
             if not is_folder:
                 if folder not in self._gone:
-                    self._refuse(path, f"'{folder}' is in its way, a file that no session made")
+                    self._add_conflict(
+                        path, f"'{folder}' is in its way, a file that no session made"
+                    )
                 return
 
-    def _below(self, path: str) -> None:
+    def _check_below(self, path: str) -> None:
         """A directory may give way to a file when the plan removes all that is in it."""
         for folder, folders, files in os.walk(self._work.full(path)):
             links = [n for n in folders if os.path.islink(os.path.join(folder, n))]
             for name in [*files, *links]:
                 inside = decode_name(os.path.relpath(os.path.join(folder, name), self._work.top))
                 if inside not in self._gone:
-                    self._refuse(path, f"'{inside}' would be lost with its directory")
+                    self._add_conflict(path, f"'{inside}' would be lost with its directory")
                     return
 
-    def _refuse(self, path: str, reason: str) -> None:
+    def _add_conflict(self, path: str, reason: str) -> None:
         self.conflicts.append({"path": path, "reason": reason})
 
 
-def _twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
+def _find_twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
     """Names that differ in case alone, where the file system cannot tell them apart."""
     conflicts: dict[str, Conflict] = {}
     for action in todo:
@@ -178,13 +180,13 @@ def plan_changes(
     """The wish that paths become what a point had.  changes: path, what is there, what was there;
     base: the tree of the commit that the point stands on, if it is known; left_out: what the
     point's snapshot lacks."""
-    facts = ask_facts(present, base)
+    facts = gather_facts(present, base)
     facts["left_out"] = {**left_out, **present.left_out}
-    all_notes = [*notes, *in_the_middle(present.repo)]
+    all_notes = [*notes, *describe_operations(present.repo)]
     return {**EMPTY, "actions": plan.plan_tree(changes, facts), "notes": all_notes}
 
 
-def ask_facts(present: Present, base: str | None = None) -> Facts:
+def gather_facts(present: Present, base: str | None = None) -> Facts:
     """What a plan asks for; base: the tree of the point's own commit, if it is known."""
     head = Lookup(present.objects, present.head_tree)
     before = Lookup(present.objects, base)
@@ -192,8 +194,8 @@ def ask_facts(present: Present, base: str | None = None) -> Facts:
     return {
         "head": lambda path: find_file(head, path),
         "base": lambda path: find_file(before, path),
-        "owner": Owners(present).owner,
-        "edited": lambda path, wanted: _tell_time(hands.find_edit(path, wanted)),
+        "owner": Owners(present).find_owner,
+        "edited": lambda path, wanted: _format_time(hands.find_edit(path, wanted)),
         "committed": hands.is_committed,
         "left_out": dict(present.left_out),
         "hidden": {
@@ -204,7 +206,7 @@ def ask_facts(present: Present, base: str | None = None) -> Facts:
     }
 
 
-def _tell_time(edit: JournalLine | None) -> str:
+def _format_time(edit: JournalLine | None) -> str:
     """When an edit was made, for eyes; '' for none."""
     if edit is None:
         return ""
@@ -218,24 +220,24 @@ def wish_nothing(present: Present) -> Wish:
     return EMPTY
 
 
-def to_point(point: Point, scopes: Iterable[str]) -> Wisher:
+def go_to_snapshot(point: Point, scopes: Iterable[str]) -> Wisher:
     """The worktree as it was at a point, below scopes (paths from the root; none: all)."""
     wanted = list(scopes)
 
-    def wish(present: Present) -> Wish:
+    def make_wish(present: Present) -> Wish:
         objects = present.objects
         refuse_unknown(wanted, present.look, Lookup(objects, point["tree"]))
         changes = compare_trees(objects, present.tree, point["tree"])
         below = [change for change in changes if plan.is_below(change[0], wanted)]
-        base, left_out = find_tree(objects, point["base_commit"]), _left_out(objects, point)
+        base, left_out = find_tree(objects, point["base_commit"]), _read_left_out(objects, point)
         notes = [
-            *_elsewhere(point, present),
+            *_describe_base(point, present),
             *filter(None, [describe_lacking(point["kind"], point["lacking"])]),
         ]
         wanted_tree = plan_changes(present, below, base, left_out, notes)
         return {**wanted_tree, "raw": _read_raw(present, point)}
 
-    return wish
+    return make_wish
 
 
 def refuse_unknown(scopes: Iterable[str], *looks: Callable[[str], object]) -> None:
@@ -249,13 +251,13 @@ def _read_raw(present: Present, point: Point) -> Known:
     """What the step that a point stands before kept of the files it touched."""
     if point["kind"] != "safety":
         return {}
-    steps = undo_log.read(present.repo)
+    steps = undo_log.read_steps(present.repo)
     step: Step = next((step for step in steps if step["commit"] == point["id"]), {})
     before = undo_log.open_tree(present.objects, point["id"], "before")
     return {path: (before(path), raw_files.read_step(step, path)) for path in step.get("raw", {})}
 
 
-def _left_out(objects: Objects, point: Point) -> dict[str, str]:
+def _read_left_out(objects: Objects, point: Point) -> dict[str, str]:
     """What the point's snapshot left out: path -> reason."""
     listed = f"{point['metadata_dir']}/omitted.json"
     entry = Lookup(objects, point["tree"])(listed) if point["metadata_dir"] else None
@@ -265,7 +267,7 @@ def _left_out(objects: Objects, point: Point) -> dict[str, str]:
     return {item["path"]: item["reason"] for item in omitted}
 
 
-def _elsewhere(point: Point, present: Present) -> list[str]:
+def _describe_base(point: Point, present: Present) -> list[str]:
     base = point["base_commit"]
     if not base or base == (present.head or "0" * len(base)):
         return []
@@ -273,25 +275,25 @@ def _elsewhere(point: Point, present: Present) -> list[str]:
     return [f"the point stands on commit {base[:7]}, HEAD is {head}; HEAD stays where it is"]
 
 
-def in_the_middle(repo: Repo) -> list[str]:
+def describe_operations(repo: Repo) -> list[str]:
     """A sentence for each operation of git that is under way in this worktree."""
     return [f"{what} is under way; it is neither ended nor continued" for what in under_way(repo)]
 
 
-def without(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> Wisher:
+def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> Wisher:
     """The worktree without some edits; what others did to the same files since stays.
 
     conflict: what becomes of a path where both cannot be had: REFUSE, MARKERS or KEEP.
     """
 
-    def wish(present: Present) -> Wish:
+    def make_wish(present: Present) -> Wish:
         merge = partial(merge_blobs, present.repo, present.objects)
         wanted: list[tuple[str, Version, Version, str]] = []
         kept: list[Action] = []
         merged: list[str] = []
         conflicts: list[Conflict] = []
         for path, pairs in edits.items():
-            now = present.file(path)
+            now = present.get_file(path)
             then, clean = three_way.take_back(now, three_way.join_edits(pairs), merge)
             if clean or (conflict == MARKERS and then != now):
                 both = now is not None and pairs[-1][1] != now
@@ -303,13 +305,13 @@ def without(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> 
                 kept.append(plan.make_action(path, plan.KEEP, now, then, reason))
             else:
                 conflicts.append({"path": path, "reason": _BOTH})
-        actions = [*plan.plan_paths(wanted, ask_facts(present)), *kept]
+        actions = [*plan.plan_paths(wanted, gather_facts(present)), *kept]
         return {
             "actions": actions,
             "conflicts": conflicts,
-            "notes": in_the_middle(present.repo),
+            "notes": describe_operations(present.repo),
             "merged": merged,
             "raw": raw or {},
         }
 
-    return wish
+    return make_wish

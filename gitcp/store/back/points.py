@@ -50,11 +50,11 @@ def read_points(
 ) -> list[Point]:
     """Every point of this worktree, newest first; everywhere: also those of other bases, and the
     moments that the journal has no more.  depth: how many commits are looked at."""
-    points = [*_temporary(repo, objects, everywhere), *_list_steps(repo, objects)]
-    edits = KeptEdits(repo).moments(everywhere)
-    points += moments.list_moments(edits, _prompts(repo), _date)
-    points += _committed(repo, depth)
-    points += _expired(repo, {point["id"] for point in points}, everywhere)
+    points = [*_list_temporary(repo, objects, everywhere), *_list_steps(repo, objects)]
+    edits = KeptEdits(repo).list_moments(everywhere)
+    points += moments.list_moments(edits, _map_prompts(repo), _format_date)
+    points += _list_committed(repo, depth)
+    points += _list_expired(repo, {point["id"] for point in points}, everywhere)
     return point_list.sort_newest_first(points)
 
 
@@ -62,7 +62,7 @@ class NoPoint(Error):
     """A name that no point has."""
 
 
-def find(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Point:
+def find_point(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Point:
     """The point of a name: its id, a checkpoint's, or the beginning of one; HEAD; a moment with
     AFTER behind it.  Without everywhere those of this base go before the others.
 
@@ -70,7 +70,7 @@ def find(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Po
     """
     if name == "HEAD":
         return _read_head(objects)
-    if exact := next((p for p in _temporary(repo, objects, True) if p["id"] == name), None):
+    if exact := next((p for p in _list_temporary(repo, objects, True) if p["id"] == name), None):
         return exact
     after = moments.AFTER if name.endswith(moments.AFTER) else ""
     own = name.removesuffix(after)
@@ -105,7 +105,7 @@ def _read_head(objects: Objects) -> Point:
 def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name: str) -> str | None:
     """The commit that took the work of a temporary checkpoint which is no point any more; None
     where name is the beginning of none."""
-    oid = lookup.temporary(repo, objects, name)
+    oid = lookup.find_temporary(repo, objects, name)
     commit = read_commit(objects, oid) if oid else None
     if commit is None:
         return None
@@ -118,24 +118,24 @@ def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name:
     return next((oid for oid in since if oid in commits), None)
 
 
-def _temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
+def _list_temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
     head = refs.read_head(repo) or shadow_refs.zeros(repo)
-    tips = [t for t in shadow_refs.listing(repo, objects) if _here(repo, t, head, everywhere)]
+    tips = [t for t in shadow_refs.listing(repo, objects) if _is_here(repo, t, head, everywhere)]
     for ref, chain in stream_list.chains(repo, tips).items():
         kind = stream_list.place(ref)[0]
         for checkpoint in chain:
             if checkpoint["message"] not in (shadow_refs.CARRIED, shadow_refs.FOLLOWED):
-                yield _point(objects, checkpoint, kind)
+                yield _build_point(objects, checkpoint, kind)
 
 
-def _here(repo: Repo, tip: Tip, head: str, everywhere: bool) -> bool:
+def _is_here(repo: Repo, tip: Tip, head: str, everywhere: bool) -> bool:
     kind, worktree = stream_list.place(tip["ref"])
     if worktree not in ("", repo.worktree_hash):
         return False
     return everywhere or kind != "archived" or tip["base"].startswith(head[: len(tip["base"])])
 
 
-def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
+def _build_point(objects: Objects, checkpoint: Record, kind: str) -> Point:
     """A temporary checkpoint as a point; one whose objects are gone says so."""
     point: Point = {
         **point_list.EMPTY,
@@ -143,7 +143,7 @@ def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
         "kind": "archived" if kind == "archived" else "temporary",
         "message": checkpoint["message"],
         "time": checkpoint["time"],
-        "date": _date(checkpoint["time"]),
+        "date": _format_date(checkpoint["time"]),
         "metadata_dir": shadow_refs.METADATA + checkpoint["session_id"],
         "is_task_checkpoint": checkpoint["is_task_checkpoint"],
         "tool_use_id": checkpoint["tool_use_id"],
@@ -155,8 +155,8 @@ def _point(objects: Objects, checkpoint: Record, kind: str) -> Point:
     try:
         root = read_tree(objects, point["tree"])
         files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"])
-        point["content"] = _content(root)
-        point["session_prompt"] = _prompt(objects, files)
+        point["content"] = _join_content(root)
+        point["session_prompt"] = _read_prompt(objects, files)
         return point_list.mark_lacking(point, _list_omitted(objects, files))
     except Error:
         return {**point, "gone": True}
@@ -169,13 +169,13 @@ def _list_omitted(objects: Objects, files: dict[str, tuple[str, str]]) -> list[s
     return [item["path"] for item in listed if item["reason"] in _LACKING]
 
 
-def _prompt(objects: Objects, files: dict[str, tuple[str, str]]) -> str:
+def _read_prompt(objects: Objects, files: dict[str, tuple[str, str]]) -> str:
     entry = files.get(summary.PROMPT)
     prompts = decode_name(objects.need(entry[1], "blob")) if entry else ""
     return prompts.rpartition(summary.SEPARATOR)[2]
 
 
-def _content(root: dict[str, tuple[str, str]]) -> str:
+def _join_content(root: dict[str, tuple[str, str]]) -> str:
     """What tells two trees apart, whatever is in `.entire/`."""
     return " ".join(
         f"{name}\0{oid}" for name, (_, oid) in sorted(root.items()) if name != ".entire"
@@ -184,8 +184,8 @@ def _content(root: dict[str, tuple[str, str]]) -> str:
 
 def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
     """The worktree before each step of the undo log."""
-    for step in reversed(undo_log.read(repo)):
-        tree = undo_log.tree(objects, step["commit"], "before")
+    for step in reversed(undo_log.read_steps(repo)):
+        tree = undo_log.find_tree(objects, step["commit"], "before")
         if tree:
             yield {
                 **point_list.EMPTY,
@@ -193,18 +193,18 @@ def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
                 "kind": "safety",
                 "message": undo_tree.name_worktree_before(step),
                 "time": step["time"],
-                "date": _date(step["time"]),
-                "ref": undo_log.ref(repo),
+                "date": _format_date(step["time"]),
+                "ref": undo_log.get_ref(repo),
                 "tree": tree,
-                "content": _content(read_tree(objects, tree)),
+                "content": _join_content(read_tree(objects, tree)),
             }
 
 
-def _committed(repo: Repo, depth: int) -> Iterator[Point]:
+def _list_committed(repo: Repo, depth: int) -> Iterator[Point]:
     """The commits of HEAD's history whose checkpoints are here: for their conversations."""
     if refs.read_head(repo) is None:
         return
-    for commit in commit_list.listing(repo, [], [f"-n{depth}"]):
+    for commit in commit_list.list_commits(repo, [], [f"-n{depth}"]):
         for checkpoint in commit["checkpoints"]:
             for session in checkpoint.get("contents", ()):
                 yield {
@@ -213,7 +213,7 @@ def _committed(repo: Repo, depth: int) -> Iterator[Point]:
                     "kind": "committed",
                     "message": commit["message"],
                     "time": commit["time"],
-                    "date": _date(commit["time"]),
+                    "date": _format_date(commit["time"]),
                     "is_logs_only": True,
                     "condensation_id": checkpoint["checkpoint_id"],
                     "session_id": session["session_id"],
@@ -223,7 +223,7 @@ def _committed(repo: Repo, depth: int) -> Iterator[Point]:
                 }
 
 
-def _expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Point]:
+def _list_expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Point]:
     """What cleaning took away, so that nobody looks for it."""
     head = refs.read_head(repo) or shadow_refs.zeros(repo)
     for one in expired.listed(repo):
@@ -236,14 +236,14 @@ def _expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Poi
                 "kind": one["kind"],
                 "message": one["message"],
                 "time": one["time"],
-                "date": _date(one["time"]),
+                "date": _format_date(one["time"]),
                 "session_id": one["session_id"],
                 "base_commit": base,
                 "gone": True,
             }
 
 
-def _prompts(repo: Repo) -> dict[str, str]:
+def _map_prompts(repo: Repo) -> dict[str, str]:
     """turn id -> what was asked, of the sessions that have a state."""
     return {
         turn: str(one.get("prompt") or "")
@@ -253,12 +253,12 @@ def _prompts(repo: Repo) -> dict[str, str]:
     }
 
 
-def record(point: Point) -> Record:
+def make_record(point: Point) -> Record:
     """A point as a record; what compares trees stays here."""
     return {"type": "point", **{k: v for k, v in point.items() if k != "content"}}
 
 
-def _date(seconds: int) -> str:
+def _format_date(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
@@ -270,28 +270,28 @@ class Preview:
         self._present: Present | None = None
         self._plans: dict[str, Plan] = {}
 
-    def plan(self, point: Point) -> Plan:
+    def get_plan(self, point: Point) -> Plan:
         """The plan to a point; one without actions where no file is to change."""
         if point["id"] not in self._plans:
-            self._plans[point["id"]] = self._planned(point)
+            self._plans[point["id"]] = self._make_plan(point)
         return self._plans[point["id"]]
 
-    def diff(self, point: Point) -> list[str]:
+    def draw_diff(self, point: Point) -> list[str]:
         """What going to a point changes, as rows of a patch, the first of many."""
-        edits = {a["path"]: a["now"] for a in plans.list_effective(self.plan(point)["actions"])}
+        edits = {a["path"]: a["now"] for a in plans.list_effective(self.get_plan(point)["actions"])}
         if self._present is None or not edits:
             return []
         tree = edit_tree(self._objects, self._present.tree, edits)
         out = self._repo.git.run(*_DIFF, self._present.tree, tree)[1]
         return decode_name(out[:_LONGEST]).splitlines()
 
-    def counts(self, point: Point) -> dict[str, int] | None:
+    def count_verbs(self, point: Point) -> dict[str, int] | None:
         """verb -> how many paths; None for a point of a conversation alone."""
         if point["is_logs_only"] or point["gone"]:
             return None
-        return plans.count_verbs(self.plan(point)["actions"])
+        return plans.count_verbs(self.get_plan(point)["actions"])
 
-    def _planned(self, point: Point) -> Plan:
+    def _make_plan(self, point: Point) -> Plan:
         if point["is_logs_only"] or point["gone"]:
             return {"actions": [], "conflicts": [], "notes": []}
         if self._present is None:

@@ -69,14 +69,14 @@ class Present:
         """The edits that can be gone back over."""
         return KeptEdits(self.repo, self.lines)
 
-    def still(self, paths: Iterable[str]) -> bool:
+    def is_unchanged(self, paths: Iterable[str]) -> bool:
         """Whether these paths have the content that the scan found; they are read again."""
         wanted = set(paths)
         wanted -= find_other_names(self.repo, wanted)
         now = blobs.at(self.repo, self.objects, wanted, write=False)
-        return all(now[path] == self.file(path) for path in wanted if path in now)
+        return all(now[path] == self.get_file(path) for path in wanted if path in now)
 
-    def file(self, path: str) -> Entry | None:
+    def get_file(self, path: str) -> Entry | None:
         """The tree's entry of a file; None also where a directory stands."""
         return find_file(self.look, path)
 
@@ -92,7 +92,7 @@ class KeptEdits:
         self._whole, self._parted = cutting.find_since_cut(self._lines)
         self._all: list[JournalLine] | None = None
 
-    def all(self) -> list[JournalLine]:
+    def list_all(self) -> list[JournalLine]:
         """Every edit, in the order of their times."""
         if self._all is None:
             here = entries.list_edits(self._lines)
@@ -102,22 +102,22 @@ class KeptEdits:
     def _is_whole(self) -> bool:
         return len(self._whole) == len(self._lines)
 
-    def moments(self, everywhere: bool) -> tuple[list[JournalLine], set[str]]:
+    def list_moments(self, everywhere: bool) -> tuple[list[JournalLine], set[str]]:
         """(the edits, and the calls that may have thrown away what nobody had seen, by their
         times; the turns and tool uses of which more was cut off).  Without everywhere those
         since which the journal is whole."""
-        edits = self.all() if everywhere else entries.list_edits(self._whole)
+        edits = self.list_all() if everywhere else entries.list_edits(self._whole)
         calls = (line for line in self._lines if "unseen" in line)
         lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
         return lines, set() if everywhere else self._parted
 
-    def unseen(self, name: str) -> list[str]:
+    def list_unseen(self, name: str) -> list[str]:
         """What nobody had seen before a tool use that may have thrown it away, as paths; '.' for
         anything."""
         calls = (line for line in self._lines if "unseen" in line)
         return next((line["unseen"] for line in calls if line["open"] == name), [])
 
-    def since(self, name: str, after: bool) -> tuple[list[JournalLine], str] | None:
+    def find_since(self, name: str, after: bool) -> tuple[list[JournalLine], str] | None:
         """(the edits from the first of a turn or tool use on, or from its last; the first commit
         that the journal knows to have been made since, '' for none); None where nobody knows that
         name."""
@@ -125,7 +125,7 @@ class KeptEdits:
         moment = lineage.find_moment(self._whole, name, after) if whole else None
         lines = self._whole if moment else self._lines
         if moment is None:
-            moment = lineage.find_moment(self.all(), name, after)
+            moment = lineage.find_moment(self.list_all(), name, after)
         if moment is None:
             return None
         edits, place = moment
@@ -134,12 +134,12 @@ class KeptEdits:
         return edits, next(commits, "")
 
 
-def signs(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:
+def read_signatures(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:
     """path -> what tells whether it is touched from now on; None for what is not there, or only
     behind a link."""
     now, wanted = Worktree(repo), list(paths)
     unlisted = find_other_names(repo, wanted)
-    return {path: None if path in unlisted else _signature(now.look(path)) for path in wanted}
+    return {path: None if path in unlisted else _build_signature(now.look(path)) for path in wanted}
 
 
 def find_other_names(repo: Repo, paths: Iterable[str]) -> set[str]:
@@ -154,15 +154,15 @@ def find_other_names(repo: Repo, paths: Iterable[str]) -> set[str]:
     return {path for path in twins if not worktree.is_listed(path)}
 
 
-def signature(name: bytes, folder: int) -> Signature:
+def read_signature(name: bytes, folder: int) -> Signature:
     """What lstat tells of the identity and content of a file in an open directory."""
     try:
-        return _signature(os.lstat(name, dir_fd=folder))
+        return _build_signature(os.lstat(name, dir_fd=folder))
     except FileNotFoundError:
         return None
 
 
-def _signature(st: os.stat_result | None) -> Signature:
+def _build_signature(st: os.stat_result | None) -> Signature:
     return (st.st_mode, st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns) if st else None
 
 

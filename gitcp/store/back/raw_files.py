@@ -29,12 +29,12 @@ USUAL: Raw = (None, None)
 _REGULAR = (FILE, EXECUTABLE)
 
 
-def keep(
+def keep_raw(
     present: Present, actions: Iterable[Action], signs: Mapping[str, Signature]
 ) -> dict[str, Raw]:
     """path -> what git would not give back, of the regular files that actions replace or delete;
     the blobs are stored."""
-    filters, mask = Filters(present.worktree, present.objects, lambda path: None), _mask()
+    filters, mask = Filters(present.worktree, present.objects, lambda path: None), _read_umask()
     kept: dict[str, Raw] = {}
     for action in actions:
         path, was, sign = action["path"], action["was"], signs.get(action["path"])
@@ -51,7 +51,7 @@ def keep(
     return kept
 
 
-def choose(
+def choose_raw(
     wanted: Mapping[str, Entry], signs: Mapping[str, Signature], records: Known
 ) -> dict[str, Raw]:
     """What the wanted files get beside git's content: what is known of the very entry that a
@@ -64,11 +64,11 @@ def choose(
         if path in records and records[path][0] == entry:
             chosen[path] = records[path][1]
         elif sign and stat.S_ISREG(sign[0]):
-            chosen[path] = _permissions(stat.S_IMODE(sign[0]), entry[0] == EXECUTABLE), None
+            chosen[path] = _compute_mode(stat.S_IMODE(sign[0]), entry[0] == EXECUTABLE), None
     return {path: raw for path, raw in chosen.items() if raw != USUAL}
 
 
-def _permissions(mode: int, executable: bool) -> int:
+def _compute_mode(mode: int, executable: bool) -> int:
     """Those of a file that takes the place of one with a mode."""
     plain = mode & ~0o111
     return plain | (plain & 0o444) >> 2 if executable else plain
@@ -80,7 +80,7 @@ def read_step(step: Step, path: str) -> Raw:
     return mode, oid
 
 
-def put(objects: Objects, path: bytes, raw: Raw) -> None:
+def put_raw(objects: Objects, path: bytes, raw: Raw) -> None:
     """Give a staged file its bytes and permissions."""
     mode, oid = raw
     if oid:
@@ -90,7 +90,7 @@ def put(objects: Objects, path: bytes, raw: Raw) -> None:
         os.chmod(path, mode)
 
 
-def _mask() -> int:
+def _read_umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -47,16 +47,16 @@ BESIDE = "beside"
 DEPTH = 100  # first parents that are looked at for a checkpoint
 
 
-def stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
+def read_stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
     """(the commit that belongs to it or '', the conversations) behind a branch, a commit, a
     checkpoint or a session.
 
     A commit without a checkpoint stands for the newest of its first parents that has one.
     Raises Error when there is none.
     """
-    kind, key = lookup.resolve(repo, objects, name)
+    kind, key = lookup.resolve_name(repo, objects, name)
     if kind == "commit":
-        commit, ids = _carrying(repo, objects, key)
+        commit, ids = _find_carrying(repo, objects, key)
         return commit, list(conversation.read_checkpoints(repo, objects, ids))
     if kind == "checkpoint":
         commits = find_commits.commits(repo, objects, [key])[key]
@@ -66,7 +66,7 @@ def stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
     return "", [conversation.read_session(repo, objects, key)]
 
 
-def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
+def _find_carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
     step: str | None = oid
     for _ in range(DEPTH):
         commit = read_commit(objects, step) if step else None
@@ -83,13 +83,13 @@ def _carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[str]]:
     raise Error(f"no checkpoint belongs to '{oid[:12]}' or the {DEPTH} commits before it")
 
 
-def restore(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:
+def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:
     """What is to be done to go on with a conversation in cwd (absolute, links resolved).
 
     Nothing is written yet.  One that is here and has all that is stored is kept; beside one that
     went elsewhere comes the stored one under an id of its own, unless that one is to be replaced.
     """
-    outcome = _nothing(session)
+    outcome = _build_outcome(session)
     agent = find_client(session["agent"])
     if not agent.can_cut() or not session["transcript"]:
         if path := _find_conversation(repo, session["session_id"]):
@@ -100,40 +100,42 @@ def restore(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:
     cutter = agent.get_cutter()
     leaf, own = cutter.find_last_leaf(session["transcript"]), session["session_id"]
     data, notes = cutter.cut_conversation(session["transcript"], leaf, own, own, True)
-    path = _local(repo, agent, session["session_id"], cwd)
+    path = _find_local(repo, agent, session["session_id"], cwd)
     outcome |= {"path": path, "notes": notes}
     local = content(path)
     if local is not None and not force:
         if cutter.cut_conversation(local, leaf, own, own, False)[0]:
             return {**outcome, "what": KEPT, "notes": []}
-        if not _older(cutter, local, data):
-            return _beside(repo, agent, session, cwd, outcome)
+        if not _is_older(cutter, local, data):
+            return _put_beside(repo, agent, session, cwd, outcome)
     outcome["what"] = WRITTEN if local is None else REPLACED
-    return {**outcome, "effects": [conversation.effect(repo, path, data)]}
+    return {**outcome, "effects": [conversation.make_effect(repo, path, data)]}
 
 
-def _beside(repo: Repo, agent: Client, session: Stored, cwd: str, outcome: Restored) -> Restored:
+def _put_beside(
+    repo: Repo, agent: Client, session: Stored, cwd: str, outcome: Restored
+) -> Restored:
     """The outcome where a conversation comes beside one that went another way: under an id that
     it always gets, so that it comes once."""
     own, cutter = session["session_id"], agent.get_cutter()
     leaf = cutter.find_last_leaf(session["transcript"])
     new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own} {leaf}"))
-    path = _local(repo, agent, new_id, cwd)
+    path = _find_local(repo, agent, new_id, cwd)
     outcome = {**outcome, "path": path, "command": agent.format_resume_command(new_id)}
     if os.path.exists(path):
         return {**outcome, "what": KEPT, "notes": []}
     data = cutter.cut_conversation(session["transcript"], leaf, own, new_id, True)[0]
     data += cutter.format_title(f"session {own[:8]} as it is stored", new_id)
-    return {**outcome, "what": BESIDE, "effects": [conversation.effect(repo, path, data)]}
+    return {**outcome, "what": BESIDE, "effects": [conversation.make_effect(repo, path, data)]}
 
 
-def _older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
+def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
     """Whether what is stored goes on from where the local one ends."""
     end = cutter.find_last_leaf(local)
     return not end or bool(cutter.cut_conversation(data, end, "", "", False)[0])
 
 
-def _nothing(session: Stored) -> Restored:
+def _build_outcome(session: Stored) -> Restored:
     return {
         "session_id": session["session_id"],
         "agent": session["agent"],
@@ -145,9 +147,9 @@ def _nothing(session: Stored) -> Restored:
     }
 
 
-def _local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
+def _find_local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
     """Where the client has the conversation, or would look for it."""
-    folder = conversation.home_dir(agent, cwd)
+    folder = conversation.find_home(agent, cwd)
     pattern = os.path.join(glob.escape(folder), "**", f"*{glob.escape(session_id)}*.jsonl")
     there = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
     if there:
@@ -163,10 +165,10 @@ def _find_conversation(repo: Repo, session_id: str) -> str:
     return path if isinstance(path, str) and os.path.exists(path) else ""
 
 
-def write(repo: Repo, objects: Objects, restored: Iterable[Restored], name: str) -> str:
+def write_restored(repo: Repo, objects: Objects, restored: Iterable[Restored], name: str) -> str:
     """Write the conversations that are to be; the id of the undo step, '' for none."""
     wanted = [effect for one in restored for effect in one["effects"]]
     if not wanted:
         return ""
-    effects.put(repo, objects, wanted)
-    return undo_log.record(repo, objects, "resume", name, wanted)
+    effects.put_effects(repo, objects, wanted)
+    return undo_log.record_step(repo, objects, "resume", name, wanted)

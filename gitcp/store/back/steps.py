@@ -6,7 +6,7 @@ from gitcp.core.back import plan as plans
 from gitcp.core.back import undo_tree
 from gitcp.errors import Busy, Changed, Moved
 from gitcp.store.back import carry_out, follow, planning, raw_files
-from gitcp.store.back.planning import Prepared, refuse
+from gitcp.store.back.planning import Prepared, refuse_conflicts
 from gitcp.store.back.present import Present
 from gitcp.store.git.tree import compare_trees
 from gitcp.store.undo import effects, undo_log
@@ -47,10 +47,10 @@ _TRIES = 5
 
 def finish_interrupted(repo: Repo, objects: Objects) -> list[str]:
     """Finish what a kill left unfinished here; a sentence for each thing that was done."""
-    if not carry_out.abandoned(repo):
+    if not carry_out.list_abandoned(repo):
         return []
     with undo_log.lock(repo):
-        sentences = carry_out.recover(repo, objects)
+        sentences = carry_out.recover_step(repo, objects)
         return [*sentences, *follow.follow_files(repo, objects)]
 
 
@@ -69,8 +69,8 @@ class Mover:
         self._repo, self._objects, self._dry = repo, objects, dry
         self._agree, self._progress = agree, progress
 
-    def step(self, wisher: Wisher, wanted: Step, talk: Conversation | None = None) -> Outcome:
-        """Plan, let agree() see it, and carry it out as wanted, a step of undo_log.new_step().
+    def take_step(self, wisher: Wisher, wanted: Step, talk: Conversation | None = None) -> Outcome:
+        """Plan, let agree() see it, and carry it out as wanted, a step of undo_log.make_step().
 
         talk: the conversation that goes back with it, whose files are among wanted's effects.
 
@@ -82,45 +82,47 @@ class Mover:
         agreed: Plan | None = None
         for _ in range(_TRIES):
             prepared = Prepared(Present(repo, objects, self._dry), wisher)
-            refuse(prepared.plan["conflicts"])
+            refuse_conflicts(prepared.plan["conflicts"])
             nothing = not prepared.todo and not wanted["effects"]
             if prepared.plan != agreed and not self._agree(prepared):
-                return _outcome(prepared, "", [], [])
+                return _build_outcome(prepared, "", [], [])
             if nothing and wanted["kind"] not in (undo_tree.UNDO, undo_tree.REDO):
-                return _outcome(prepared, "", [], [])
+                return _build_outcome(prepared, "", [], [])
             agreed = prepared.plan
             try:
                 with undo_log.lock(repo):
-                    differ = carry_out.carry_out(repo, objects, prepared, wanted, self._progress)
+                    differ = carry_out.carry_out_plan(
+                        repo, objects, prepared, wanted, self._progress
+                    )
                     notes = follow.follow_files(repo, objects, [a["path"] for a in prepared.todo])
             except (Changed, Moved):
                 continue
-            return {**_outcome(prepared, wanted["id"], differ, notes), "conversation": talk}
+            return {**_build_outcome(prepared, wanted["id"], differ, notes), "conversation": talk}
         raise Busy("the worktree changes faster than it can be taken back; nothing is changed")
 
-    def undo(self, name: str, conflict: str) -> Outcome:
+    def undo_steps(self, name: str, conflict: str) -> Outcome:
         """Take back the newest steps in force: so many, or all down to the one whose id begins
         with name; as one step, all or nothing."""
-        targets = undo_tree.list_steps_to_undo(undo_log.read(self._repo), name)
+        targets = undo_tree.list_steps_to_undo(undo_log.read_steps(self._repo), name)
         reason = "; ".join(f"{target['kind']}: {target['reason']}" for target in targets)
-        wanted = undo_log.new_step(undo_tree.UNDO, reason, position=targets[-1]["parent"])
+        wanted = undo_log.make_step(undo_tree.UNDO, reason, position=targets[-1]["parent"])
         wanted["target"], wanted["targets"] = targets[-1]["id"], [t["id"] for t in targets]
-        changes = [effects.turn_back(target["effects"]) for target in targets]
+        changes = [effects.invert_effects(target["effects"]) for target in targets]
         wanted["effects"] = [effect for turned in changes for effect in turned]
-        return self._between(targets[::-1], targets, ("after", "before"), wanted, conflict)
+        return self._move_between(targets[::-1], targets, ("after", "before"), wanted, conflict)
 
-    def redo(self, name: str, conflict: str) -> Outcome:
+    def redo_step(self, name: str, conflict: str) -> Outcome:
         """Do a step again that was undone: name is the beginning of its id, '' the last one."""
-        log = undo_log.read(self._repo)
+        log = undo_log.read_steps(self._repo)
         target = undo_tree.find_step_to_redo(log, name)
         undone = [step for step in log if target["id"] in step.get("targets", ())]
         reason = f"{target['kind']}: {target['reason']}"
-        wanted = undo_log.new_step(
+        wanted = undo_log.make_step(
             undo_tree.REDO, reason, target["effects"], target=target["id"], position=target["id"]
         )
-        return self._between([target], undone[-1:], ("before", "after"), wanted, conflict)
+        return self._move_between([target], undone[-1:], ("before", "after"), wanted, conflict)
 
-    def _between(
+    def _move_between(
         self,
         targets: Sequence[Step],
         seen: Sequence[Step],
@@ -133,10 +135,10 @@ class Mover:
         repo, objects, keep = self._repo, self._objects, conflict == planning.KEEP
         todo, left, blocked = effects.find_possible(repo, objects, wanted["effects"], keep)
         wanted["effects"] = todo
-        refuse(blocked)
+        refuse_conflicts(blocked)
         edits: dict[str, list[tuple[Version, Version]]] = {}
         for target in targets:
-            old, new = (undo_log.tree(objects, target["commit"], part) for part in parts)
+            old, new = (undo_log.find_tree(objects, target["commit"], part) for part in parts)
             for path, before, after in compare_trees(objects, new, old) if old and new else ():
                 if not path.startswith(plans.OURS):
                     edits.setdefault(path, []).append((before, after))
@@ -145,11 +147,11 @@ class Mover:
             stood = undo_log.open_tree(objects, step["commit"], "before")
             raw |= {path: (stood(path), raw_files.read_step(step, path)) for path in edits}
         why = f"{wanted['kind']} of {targets[0]['kind']}"
-        outcome = self.step(planning.without(edits, conflict, why, raw), wanted)
+        outcome = self.take_step(planning.leave_out_edits(edits, conflict, why, raw), wanted)
         return {**outcome, "subject": wanted["reason"], "notes": [*outcome["notes"], *left]}
 
 
-def _outcome(
+def _build_outcome(
     prepared: Prepared, step_id: str, differ: Sequence[str], notes: Sequence[str]
 ) -> Outcome:
     return {
@@ -162,7 +164,7 @@ def _outcome(
     }
 
 
-def summary(plan: Plan) -> str:
+def summarize_plan(plan: Plan) -> str:
     """What a plan did, in words: `2 created, 1 modified`."""
     words = {plans.CREATE: "created", plans.MODIFY: "modified", plans.DELETE: "deleted"}
     counts = plans.count_verbs(plan["actions"])

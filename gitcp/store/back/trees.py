@@ -41,7 +41,7 @@ def find_tree(repo: Repo, objects: Objects, name: str) -> str:
         return Present(repo, objects, dry=True).tree
     if point := find_moment(repo, objects, name):
         return read_tree(repo, objects, point)
-    kind, key = lookup.resolve(repo, objects, name)
+    kind, key = lookup.resolve_name(repo, objects, name)
     if kind == "checkpoint":
         commits = find_commits.commits(repo, objects, [key])[key]
         if not commits:
@@ -57,16 +57,16 @@ def find_tree(repo: Repo, objects: Objects, name: str) -> str:
 
 def find_moment(repo: Repo, objects: Objects, name: str) -> Point | None:
     """The point of a name that no commit, checkpoint or session has: a moment inside a turn, or
-    the worktree before a step; None where there is none.  Raises Error as points.find()."""
+    the worktree before a step; None where there is none.  Raises Error as points.find_point()."""
     try:
-        kind, key = lookup.resolve(repo, objects, name)
+        kind, key = lookup.resolve_name(repo, objects, name)
     except lookup.Unknown as e:
         try:
-            return points.find(repo, objects, name)
+            return points.find_point(repo, objects, name)
         except points.NoPoint:
             raise e from None
-    is_step = kind == "commit" and any(step["commit"] == key for step in undo_log.read(repo))
-    return points.find(repo, objects, key) if is_step else None
+    is_step = kind == "commit" and any(step["commit"] == key for step in undo_log.read_steps(repo))
+    return points.find_point(repo, objects, key) if is_step else None
 
 
 def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
@@ -80,14 +80,14 @@ def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
 
 
 def show(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
-    """The records that a name stands for, as subject.records() gives them; of a point that is
+    """The records that a name stands for, as subject.read_records() gives them; of a point that is
     only that its own, with `files`: path -> 'added', 'modified' or 'deleted' by its turn, tool use
     or step."""
     point = find_moment(repo, objects, name)
     if point is None:
-        return subject.records(repo, objects, name, lazy)
+        return subject.read_records(repo, objects, name, lazy)
     if point["kind"] == "safety":
-        after = undo_log.tree(objects, point["id"], "after") or point["tree"]
+        after = undo_log.find_tree(objects, point["id"], "after") or point["tree"]
         changes = {p: (old, new) for p, old, new in compare_trees(objects, point["tree"], after)}
     else:
         changes = moments.list_changes(KeptEdits(repo), point)
@@ -95,7 +95,7 @@ def show(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Re
         path: "added" if before is None else "deleted" if after is None else "modified"
         for path, (before, after) in changes.items()
     }
-    return [{**points.record(point), "files": files}]
+    return [{**points.make_record(point), "files": files}]
 
 
 def _strip(objects: Objects, tree: str) -> str:

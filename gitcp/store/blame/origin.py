@@ -8,7 +8,7 @@ from gitcp.core.blame import options as arguments
 from gitcp.errors import Error, InputError
 from gitcp.process import files
 from gitcp.record import decode_name
-from gitcp.store.back.conversation import live
+from gitcp.store.back.conversation import read_live
 from gitcp.store.journal import journal
 from gitcp.store.lines import run
 from gitcp.store.session import state as states
@@ -141,7 +141,7 @@ def _live(
     agent_id = _subagent(repo, session_id, tool_use_id)
     task, stored = _task(objects, state, agent_id) if agent_id else ("", b"")
     theirs = _transcript(state, agent_id) or stored
-    return live(state), {task: theirs} if theirs else {}
+    return read_live(state), {task: theirs} if theirs else {}
 
 
 def _subagent(repo: Repo, session_id: str, tool_use_id: str) -> str:

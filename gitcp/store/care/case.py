@@ -112,7 +112,7 @@ class Row:
         self.choices = choices or {}
 
 
-def find(case: Case, rows: Iterable[Row]) -> Iterator[tuple[Row, Finding]]:
+def search_case(case: Case, rows: Iterable[Row]) -> Iterator[tuple[Row, Finding]]:
     """The findings that rows are about, as they come, each with its row."""
     table = {(row.look, row.code): row for row in rows}
     for look in dict.fromkeys(look for look, _ in table):

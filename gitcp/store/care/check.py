@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.core.upkeep.findings import NOTE
 from gitcp.errors import Busy, Error, Moved
 from gitcp.store.care import clients, installation
-from gitcp.store.care.case import Case, find
+from gitcp.store.care.case import Case, search_case
 from gitcp.store.care.installation import ENABLE
 from gitcp.store.care.table import DOCTOR, STORED
 
@@ -30,31 +30,31 @@ def check_store(repo: Repo, *, secrets: bool = False, repair: bool = False) -> I
     at it again.
     """
     if repair:
-        yield from _repaired(repo, secrets)
+        yield from _repair_store(repo, secrets)
         return
     with Case(repo, secrets) as case:
-        for _, one in find(case, STORED):
+        for _, one in search_case(case, STORED):
             yield one
 
 
-def _repaired(repo: Repo, secrets: bool) -> list[Finding]:
+def _repair_store(repo: Repo, secrets: bool) -> list[Finding]:
     """The findings, with `repaired` for what is gone by a repair."""
     seen: dict[tuple[str, ...], Finding] = {}
     for _ in range(_PASSES):
         with Case(repo, secrets) as case:
-            left = [mended(case, row.mend, one) for row, one in find(case, STORED)]
+            left = [mend_finding(case, row.mend, one) for row, one in search_case(case, STORED)]
         for one in left:
-            seen.setdefault(key(one), one)
+            seen.setdefault(get_key(one), one)
         if not any("repaired" in one for one in left):
             break
     else:
         with Case(repo, secrets) as case:
-            left = [one for _, one in find(case, STORED)]
-    still = {key(one): one for one in left}
+            left = [one for _, one in search_case(case, STORED)]
+    still = {get_key(one): one for one in left}
     return [still.get(name, one) for name, one in seen.items()]
 
 
-def mended(case: Case, mend: Mend | None, item: Finding, word: str = "repaired") -> Finding:
+def mend_finding(case: Case, mend: Mend | None, item: Finding, word: str = "repaired") -> Finding:
     """A finding with what was done under word; one that is locked, or is not as it was found,
     stays."""
     try:
@@ -64,7 +64,7 @@ def mended(case: Case, mend: Mend | None, item: Finding, word: str = "repaired")
     return {**item, word: done} if done else item
 
 
-def key(item: Finding) -> tuple[str, ...]:
+def get_key(item: Finding) -> tuple[str, ...]:
     """What a finding is known by when it is looked for again."""
     return item["kind"], item["subject"], str(item.get("checkpoint_id"))
 
@@ -74,13 +74,13 @@ def diagnose(repo: Repo) -> list[tuple[Row, Finding]]:
     gravest for what is recorded from now on first."""
     with Case(repo) as case:
         return [
-            (row, _with_remedy(row, one))
-            for row, one in find(case, DOCTOR)
+            (row, _add_remedy(row, one))
+            for row, one in search_case(case, DOCTOR)
             if one["severity"] != NOTE
         ]
 
 
-def _with_remedy(row: Row, item: Finding) -> Finding:
+def _add_remedy(row: Row, item: Finding) -> Finding:
     if "remedy" in item:
         fix = item.get("fix", row.fix)
         mends = fix != ENABLE or item["remedy"].startswith("gitcp enable")
@@ -96,8 +96,8 @@ def _with_remedy(row: Row, item: Finding) -> Finding:
 ROWS = (*installation.ROWS, *clients.ROWS, installation.FAILURES)
 
 
-def findings(repo: Repo, states: list[State]) -> list[Finding]:
+def list_findings(repo: Repo, states: list[State]) -> list[Finding]:
     """The findings; states: those that may tell which agents have called."""
     with Case(repo, states=states) as case:
-        each = [_with_remedy(row, one) for row, one in find(case, ROWS)]
+        each = [_add_remedy(row, one) for row, one in search_case(case, ROWS)]
     return list({(f["kind"], f["subject"], f["reason"]): f for f in each}.values())

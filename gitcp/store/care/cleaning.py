@@ -34,16 +34,16 @@ _ON_ITS_WAY = 3600.0  # seconds
 _FILES = ("transcript-cache", "turn-file", "session-lock", "leftover")
 
 
-def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
+def delete_settled(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
     """Delete what orphans.find() found settled; return what was deleted.
 
     What has changed since, or belongs to a session that is active by now, stays.  Raises Busy
     when a session is locked.
     """
     doomed = [one for one in findings if one["settled"]]
-    done = _refs(repo, [one for one in doomed if "ref" in one])
+    done = _delete_refs(repo, [one for one in doomed if "ref" in one])
     for one in doomed:
-        if one["kind"] == "settled-state" and _state(repo, one, ages):
+        if one["kind"] == "settled-state" and _delete_state(repo, one, ages):
             done.append(one)
         if one["kind"] == "lost-stream" and _let_go(repo, one):
             done.append(one)
@@ -52,12 +52,12 @@ def clean(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
         dropping.unpin(repo, [one["oid"] for one in done if "ref" in one])
     there = set(states.list_ids(repo)) | set(markers.list_ids(repo))
     for one in doomed:
-        if one["kind"] in _FILES and _file(repo, one, there):
+        if one["kind"] in _FILES and _delete_file(repo, one, there):
             done.append(one)
-    return done + [one for one in doomed if _of_undo(repo, one)]
+    return done + [one for one in doomed if _clean_undo(repo, one)]
 
 
-def _of_undo(repo: Repo, item: Finding) -> bool:
+def _clean_undo(repo: Repo, item: Finding) -> bool:
     """Cut an undo log, or remove what none needs; whether that was done."""
     if item["kind"] == orphans.KEPT:
         still = files.is_older(
@@ -69,14 +69,14 @@ def _of_undo(repo: Repo, item: Finding) -> bool:
     if item["kind"] != orphans.STEPS:
         return False
     with Objects(repo) as objects:
-        gone = undo_log.shorten(repo, objects, item["subject"], item["oid"], item["before"])
+        gone = undo_log.shorten_log(repo, objects, item["subject"], item["oid"], item["before"])
     expired.note(repo, gone or [])
     return gone is not None
 
 
-def _refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
+def _delete_refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
     doomed = [one for one in doomed if _let_go(repo, one)]
-    points = _points(repo, doomed)
+    points = _list_points(repo, doomed)
     while doomed:
         try:
             edits = [(one["ref"], None, one["oid"]) for one in doomed]
@@ -92,17 +92,17 @@ def _refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
     return []
 
 
-def _points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record]]:
+def _list_points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record]]:
     """ref -> the points that go with it."""
-    streams = [_tip(one) for one in doomed if "stream" in one]
+    streams = [_build_tip(one) for one in doomed if "stream" in one]
     points = expired.list_expiring(repo, streams) if streams else {}
     for ref in [one["ref"] for one in doomed if one["kind"] == orphans.LOG]:
         with Objects(repo) as objects:
-            points[ref] = undo_log.points(objects, ref, undo_log.read(repo, ref))
+            points[ref] = undo_log.list_points(objects, ref, undo_log.read_steps(repo, ref))
     return points
 
 
-def _tip(item: Finding) -> Tip:
+def _build_tip(item: Finding) -> Tip:
     known: Tip = {"ref": item["ref"], "oid": item["oid"], "stream": item["stream"]}  # type: ignore[typeddict-item]
     return {**known, "time": item["time"], "base": "", "tree": "", "session_id": ""}
 
@@ -124,22 +124,26 @@ def _let_go(repo: Repo, finding: Finding) -> bool:
     return True
 
 
-def _state(repo: Repo, finding: Finding, ages: Ages) -> bool:
+def _delete_state(repo: Repo, finding: Finding, ages: Ages) -> bool:
     name = finding["subject"]
     with states.held(repo, [name]):
         state = states.load(repo, name)
-        if state is None or not _same(state, finding) or not orphans.expired(state, ages):
+        if (
+            state is None
+            or not _is_unchanged(state, finding)
+            or not orphans.is_expired(state, ages)
+        ):
             return False
         states.forget(repo, name)
         markers.forget(repo, name)
     return True
 
 
-def _same(state: State, finding: Finding) -> bool:
+def _is_unchanged(state: State, finding: Finding) -> bool:
     return bool(state.get("revision", 0) == finding["revision"])
 
 
-def _file(repo: Repo, finding: Finding, there: set[str]) -> bool:
+def _delete_file(repo: Repo, finding: Finding, there: set[str]) -> bool:
     path = finding["subject"]
     if finding["kind"] == "leftover":
         return bool(leftovers.remove(repo, path, leftovers.SCRATCH_AGE))

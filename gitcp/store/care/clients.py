@@ -14,11 +14,11 @@ from gitcp.store.care.case import Row
 from gitcp.store.care.installation import (
     ENABLE,
     ENABLED,
-    enable,
-    enabled,
+    enable_again,
     find_in_program,
+    list_enabled,
     look_at_record,
-    state,
+    read_state,
 )  # fmt: skip
 from gitcp.store.setup import heard
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from gitcp.store.care.case import Case
 
 
-def look(case: Case) -> Iterator[Finding]:
+def look_at_clients(case: Case) -> Iterator[Finding]:
     """The entries of each enabled agent, where its client will look in this worktree.  There is
     none where `enable` was ended in the middle."""
     repo = case.repo
-    if state(repo) != ENABLED or any(look_at_record(case)):
+    if read_state(repo) != ENABLED or any(look_at_record(case)):
         return
-    names = enabled(repo)
+    names = list_enabled(repo)
     if not names:
         why = "no agent is recorded: none has hooks of ours"
         yield make_finding("agent-hook", repo.common, why, remedy="gitcp enable")
@@ -46,20 +46,20 @@ def look(case: Case) -> Iterator[Finding]:
     for name in [name for name in names if name in list_names()]:  # an adapter knows its own
         client = get_client(name)
         if client.FORM in own_files.FORMS:
-            yield from _own_files(repo, client)
+            yield from _find_in_own_files(repo, client)
         else:
-            texts = _settings(repo, client)
-            yield from _entries(client, texts)
+            texts = _read_settings(repo, client)
+            yield from _find_in_settings(client, texts)
             yield from find_switch(client, texts)
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
-            yield from _below(repo, client)
+            yield from _find_subdirectory(repo, client)
         if not heard.last(repo, name) and client.AGENT_TYPE not in called:
             hint = f"it {client.TRUST}; start it here" if client.TRUST else "start it here once"
             reason = f"enabled, but {name} has never called"
             yield make_finding("silent-agent", name, reason, remedy=hint)
 
 
-def _own_files(repo: Repo, client: Client) -> Iterator[Finding]:
+def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     """The files of a client that has no settings for hooks, in the first place that has any."""
     name, paths = client.NAME, client.list_settings_paths(os.path.expanduser("~"), repo.worktree)
     absent: list[str] = []
@@ -95,7 +95,7 @@ def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
             return
 
 
-def _below(repo: Repo, client: Client) -> Iterator[Finding]:
+def _find_subdirectory(repo: Repo, client: Client) -> Iterator[Finding]:
     """A client that reads the settings of the directory it is started in, not those of the top."""
     path = client.list_settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
     if client.NAME.encode() not in (files.read_bytes(path) or b""):
@@ -104,7 +104,7 @@ def _below(repo: Repo, client: Client) -> Iterator[Finding]:
         yield make_finding("subdirectory", os.getcwd(), reason, remedy=what)
 
 
-def _settings(repo: Repo, client: Client) -> dict[str, str]:
+def _read_settings(repo: Repo, client: Client) -> dict[str, str]:
     """path -> text of the settings a client reads in this worktree, by its scopes."""
     home, main = os.path.expanduser("~"), os.path.dirname(repo.common)
     paths: dict[str, str] = client.list_settings_paths(home, repo.worktree)
@@ -113,7 +113,7 @@ def _settings(repo: Repo, client: Client) -> dict[str, str]:
     return {path: decode_name(files.peek(path)) for path in paths.values()}
 
 
-def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
+def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
     name, form = client.NAME, client.FORM
     events: set[str] = set()
     programs: set[tuple[str, ...]] = set()
@@ -142,14 +142,16 @@ def _entries(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
         yield from find_in_program(name, pair, f"the hooks of {name} start")
 
 
-_MENDED = (ENABLE, enable)
+_MENDED = (ENABLE, enable_again)
 ROWS = (
-    Row("agent-hook", WARNING, look, "an agent is not recorded, or in part", *_MENDED),
-    Row("settings", WARNING, look, "settings of an agent cannot be read"),
-    Row("no-hooks", WARNING, look, "an agent is told to run no hooks"),
-    Row("own-hook", WARNING, look, "a hook of the person's stands where an agent looks for ours"),
-    Row("entire", WARNING, look, "an agent runs the original program too", *_MENDED),
-    Row("program", WARNING, look, "what an agent's hooks start is gone or cannot run", *_MENDED),
-    Row("subdirectory", WARNING, look, "an agent does not read its settings from here"),
-    Row("silent-agent", WARNING, look, "an agent is enabled and has never called"),
+    Row("agent-hook", WARNING, look_at_clients, "an agent is not recorded, or in part", *_MENDED),
+    Row("settings", WARNING, look_at_clients, "settings of an agent cannot be read"),
+    Row("no-hooks", WARNING, look_at_clients, "an agent is told to run no hooks"),
+    Row("own-hook", WARNING, look_at_clients,
+        "a hook of the person's stands where an agent looks for ours"),
+    Row("entire", WARNING, look_at_clients, "an agent runs the original program too", *_MENDED),
+    Row("program", WARNING, look_at_clients,
+        "what an agent's hooks start is gone or cannot run", *_MENDED),
+    Row("subdirectory", WARNING, look_at_clients, "an agent does not read its settings from here"),
+    Row("silent-agent", WARNING, look_at_clients, "an agent is enabled and has never called"),
 )  # fmt: skip

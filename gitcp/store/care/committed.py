@@ -38,7 +38,7 @@ _LAST = 999  # the highest number of a piece that sorts right by its text
 _ALONE = 4  # windows before other processes help
 
 
-def look(case: Case) -> Iterator[Finding]:
+def look_at_checkpoints(case: Case) -> Iterator[Finding]:
     """Every checkpoint of the store, of the layout of today, transcripts included.
 
     A promise that was not kept before programs named themselves in their data (cli_version)
@@ -47,26 +47,28 @@ def look(case: Case) -> Iterator[Finding]:
 
     def begin(objects: Prefetched) -> Callable[[_Window], list[Finding]]:
         hashes = Hashes()
-        return lambda window: list(_findings(objects, hashes, window))
+        return lambda window: list(_check_window(objects, hashes, window))
 
     objects = case.objects
     for place in (ref for ref in case.sources if not ref.endswith("/entire/sessions")):
-        every = split_windows(_checkpoints(case.repo, objects, place), _WINDOW)
+        every = split_windows(_list_checkpoints(case.repo, objects, place), _WINDOW)
         for findings in spread_batches(objects, every, begin, _ALONE):
             yield from findings
 
 
-def _findings(objects: Prefetched, hashes: Hashes, window: _Window) -> Iterator[Finding]:
+def _check_window(objects: Prefetched, hashes: Hashes, window: _Window) -> Iterator[Finding]:
     yield from (item for item in window if isinstance(item, dict))
-    yield from _several(objects, hashes, [item for item in window if isinstance(item, tuple)])
+    yield from _check_checkpoints(
+        objects, hashes, [item for item in window if isinstance(item, tuple)]
+    )
 
 
-def _checkpoints(
+def _list_checkpoints(
     repo: Repo, objects: Prefetched, place: str
 ) -> Iterator[tuple[str, str] | Finding]:
     """(id, tree) of each checkpoint; a finding for all else that is there."""
     if place != ids.CHECKPOINTS:
-        yield from _on_branch(objects, place)
+        yield from _list_on_branch(objects, place)
         return
     for ref in refs.list_refs(repo, place):
         if not ids.parse_checkpoint_ref(ref):
@@ -75,7 +77,7 @@ def _checkpoints(
         yield from committed_list.trees(repo, objects, place, "")
 
 
-def _on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
+def _list_on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
     tip = objects.read(f"{ref}^{{tree}}")
     entries = read_tree(objects, tip[0]) if tip else {}
     objects.read_ahead(oid for mode, oid in entries.values() if mode == TREE)
@@ -95,7 +97,7 @@ def _on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Find
                 yield make_finding("stray", f"{ref}:{shard}/{name}", "part of no checkpoint")
 
 
-def _several(
+def _check_checkpoints(
     objects: Prefetched, hashes: Hashes, window: list[tuple[str, str]]
 ) -> Iterator[Finding]:
     trees = committed_list.prepare(objects, [tree for _, tree in window], summary.HASH)
@@ -116,30 +118,34 @@ def _check_checkpoint(
     tree: str,
     trees: Mapping[str, Tree],
 ) -> Iterator[Finding]:
-    entries = _tree(objects, tree, trees)
-    folders = {name: _tree(objects, entries[name][1], trees) for name in numbers(entries)}
-    root = _json(objects, entries)
-    parsed = {name: _json(objects, files) for name, files in folders.items()}
+    entries = _get_tree(objects, tree, trees)
+    folders = {name: _get_tree(objects, entries[name][1], trees) for name in numbers(entries)}
+    root = _read_json(objects, entries)
+    parsed = {name: _read_json(objects, files) for name, files in folders.items()}
     old = not any((one or {}).get("cli_version") for one in (root, *parsed.values()))
     if root is None:
         yield make_finding("bad-summary", cid, "metadata.json is missing or no JSON object")
     else:
-        yield from _wrong("bad-summary", cid, schema.check_root(root, cid), old)
-        yield from _paths(cid, root, folders, old)
+        yield from _report_complaints("bad-summary", cid, schema.check_root(root, cid), old)
+        yield from _check_paths(cid, root, folders, old)
     for name, files in folders.items():
         where, metadata = f"{cid}/{name}", parsed[name]
         if metadata is None:
             yield make_finding("bad-metadata", where, "metadata.json is missing or no JSON object")
         else:
-            yield from _wrong("bad-metadata", where, schema.check_session(metadata, cid), old)
-        yield from _transcript(objects, hashes, where, metadata or {}, files, old)
+            yield from _report_complaints(
+                "bad-metadata", where, schema.check_session(metadata, cid), old
+            )
+        yield from _check_transcript(objects, hashes, where, metadata or {}, files, old)
 
 
-def _tree(objects: Prefetched, oid: str, trees: Mapping[str, Tree]) -> Tree:
+def _get_tree(objects: Prefetched, oid: str, trees: Mapping[str, Tree]) -> Tree:
     return trees[oid] if oid in trees else read_tree(objects, oid)
 
 
-def _wrong(code: str, where: str, complaints: schema.Complaints, old: bool) -> Iterator[Finding]:
+def _report_complaints(
+    code: str, where: str, complaints: schema.Complaints, old: bool
+) -> Iterator[Finding]:
     """One finding for what is wrong, and one for what is a variation."""
     for known in (False, True):
         words = [what for what, variation in complaints if variation is known]
@@ -147,7 +153,7 @@ def _wrong(code: str, where: str, complaints: schema.Complaints, old: bool) -> I
             yield make_finding(code, where, "; ".join(words), old=known or old)
 
 
-def _paths(
+def _check_paths(
     cid: str, root: dict[str, Any], folders: dict[str, Tree], old: bool
 ) -> Iterator[Finding]:
     entries = root.get("sessions")
@@ -174,7 +180,7 @@ def _paths(
         yield make_finding("bad-number", cid, f"its directories are {' '.join(folders)}", old)
 
 
-def _json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
+def _read_json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
     entry = entries.get(summary.METADATA)
     return summary.parse_json(objects.need(entry[1], "blob"), parse_json) if entry else None
 
@@ -183,7 +189,7 @@ def read_trees(repo: Repo, objects: Prefetched, places: Iterable[str]) -> dict[s
     """id -> tree of all checkpoints of the places: in the first of them that has it."""
     trees: dict[str, str] = {}
     for place in places:
-        for item in _checkpoints(repo, objects, place):
+        for item in _list_checkpoints(repo, objects, place):
             if isinstance(item, tuple):
                 trees.setdefault(*item)
     return trees
@@ -196,7 +202,7 @@ class Hashes:
     def __init__(self) -> None:
         self._last: dict[str, tuple[list[str], Any]] = {}
 
-    def digest(self, objects: Prefetched, session_id: str, oids: list[str]) -> str:
+    def compute_digest(self, objects: Prefetched, session_id: str, oids: list[str]) -> str:
         """'sha256:' and the hex digits, of the pieces joined with newlines."""
         known, digest = self._last.get(session_id, ([], None))
         if digest is None or oids[: len(known)] != known or len(oids) == len(known):
@@ -210,7 +216,7 @@ class Hashes:
         return "sha256:" + str(digest.hexdigest())
 
 
-def _transcript(
+def _check_transcript(
     objects: Prefetched, hashes: Hashes, where: str, metadata: Metadata, files: Tree, old: bool
 ) -> Iterator[Finding]:
     """The pieces and the hash of one session directory; old: before hashes were kept."""
@@ -218,7 +224,7 @@ def _transcript(
         n: oid for name, (_, oid) in files.items() if (n := chunks.parse_number(name)) is not None
     }
     yield from _check_names(where, files, sorted(pieces))
-    stored = _content(objects, files)
+    stored = _read_hash(objects, files)
     if not pieces:
         if stored:
             yield make_finding("bad-hash", where, "there is a hash, and no transcript", old)
@@ -229,7 +235,7 @@ def _transcript(
         yield make_finding("bad-hash", where, "there is no content_hash.txt", without)
         return
     session_id = str(metadata.get("session_id", where))
-    actual = hashes.digest(objects, session_id, [oid for _, oid in sorted(pieces.items())])
+    actual = hashes.compute_digest(objects, session_id, [oid for _, oid in sorted(pieces.items())])
     if stored != actual:
         yield make_finding("bad-hash", where, f"it says '{stored[:80]}', and is '{actual}'", old)
 
@@ -250,6 +256,6 @@ def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Findin
         yield make_finding("bad-chunk", where, "there are two first pieces")
 
 
-def _content(objects: Prefetched, files: Tree) -> str:
+def _read_hash(objects: Prefetched, files: Tree) -> str:
     entry = files.get(summary.HASH)
     return objects.need(entry[1], "blob").decode(errors="replace").strip() if entry else ""

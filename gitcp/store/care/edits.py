@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-def surplus(repo: Repo) -> list[str]:
+def list_surplus(repo: Repo) -> list[str]:
     """The settled sessions whose edits are too much, the oldest first (gitcp.max-edits)."""
     ceiling = repo.config.get_option("gitcp.max-edits")
-    if _pinned(repo) <= ceiling:
+    if _count_pinned(repo) <= ceiling:
         return []
     sizes: dict[str, int] = {}
-    for item in space.edits(repo):
+    for item in space.list_edits(repo):
         sizes[item["session_id"]] = sizes.get(item["session_id"], 0) + item["bytes"]
-    return orphan_rules.choose_surplus(sizes, _settled(repo, sizes), ceiling)
+    return orphan_rules.choose_surplus(sizes, _list_settled(repo, sizes), ceiling)
 
 
-def enforce(repo: Repo) -> None:
+def enforce_ceiling(repo: Repo) -> None:
     """Let go of the edits of those sessions; one that is at work again stays."""
     there = refs.list_refs(repo, edits_ref.PREFIX)
     known, gone = set(states.list_ids(repo)), list[str]()
-    for session_id in surplus(repo):
+    for session_id in list_surplus(repo):
         mine = [ref for ref in there if edits_ref.find_session(ref, known) == session_id]
         try:
             with exclusive(repo, f"session-{session_id}", 0):
@@ -59,13 +59,13 @@ def is_settled(repo: Repo, session_id: str) -> bool:
     return session_id not in markers.list_ids(repo)
 
 
-def last_seen(state: State) -> float:
+def get_last_seen(state: State) -> float:
     """When a session last did something, in seconds since 1970; 0 where it does not say."""
     keys = ("last_interaction_time", "ended_at", "started_at")
     return max(session_read.instant(state.get(key)) for key in keys)
 
 
-def _settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
+def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
     """Those that are settled, whoever's agent is gone before the others, the oldest first."""
     order: list[tuple[bool, float, str]] = []
     there = set(states.list_ids(repo))
@@ -73,11 +73,11 @@ def _settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
         if is_settled(repo, session_id):
             state = session_read.read(repo, session_id) if session_id in there else None
             runs = bool(state and alive(state.get("agent_process")))
-            order.append((runs, last_seen(state) if state else 0.0, session_id))
+            order.append((runs, get_last_seen(state) if state else 0.0, session_id))
     return [session_id for _, _, session_id in sorted(order)]
 
 
-def _pinned(repo: Repo) -> int:
+def _count_pinned(repo: Repo) -> int:
     """Bytes of the packs of ours, which have the edits until git takes them over."""
     folder, total = kept.folder(repo), 0
     for name in kept.list_packs(repo):

@@ -31,7 +31,7 @@ _LATE = re.compile(r"did not end (in [\d.]+ seconds|before the time of)")
 ENABLE = "enable"  # the name of what mends an installation
 
 
-def state(repo: Repo) -> str:
+def read_state(repo: Repo) -> str:
     """Whether gitcp records here: ENABLED, DISABLED or ABSENT."""
     if os.path.exists(repo.join_shared("off")):
         return DISABLED
@@ -41,13 +41,13 @@ def state(repo: Repo) -> str:
         return ENABLED  # as far as anybody can tell: look_at_record() names it
 
 
-def enabled(repo: Repo) -> list[str]:
+def list_enabled(repo: Repo) -> list[str]:
     """The agents whose entries enable wrote, here or for all of the person's repositories."""
-    entries = [entry for one in _manifests(repo)[0] for entry in one.entries]
+    entries = [entry for one in _load_manifests(repo)[0] for entry in one.entries]
     return sorted({entry["agent"] for entry in entries if entry.get("agent")})
 
 
-def _manifests(repo: Repo) -> tuple[list[manifest.Manifest], list[Damaged]]:
+def _load_manifests(repo: Repo) -> tuple[list[manifest.Manifest], list[Damaged]]:
     """(the records of what enable wrote, here and for the person; those that are damaged)."""
     read: list[manifest.Manifest] = []
     damaged: list[Damaged] = []
@@ -68,14 +68,14 @@ def look_at_record(case: Case) -> Iterator[Finding]:
         yield make_finding("manifest", path, reason, remedy=remedy)
     if not os.path.isdir(folder) and os.path.lexists(folder):
         return
-    for e in _manifests(repo)[1]:
+    for e in _load_manifests(repo)[1]:
         yield make_finding("manifest", e.path, str(e), remedy=remedy)
-    if state(repo) != ABSENT:
+    if read_state(repo) != ABSENT:
         return
     if any(git_hooks.calls_ours(git_hooks.folder(repo), hook) for hook in hook_scripts.HOOKS):
         reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
         yield make_finding("manifest", folder, reason, remedy=remedy)
-    elif names := enabled(repo):
+    elif names := list_enabled(repo):
         who = ", ".join(names)
         reason = f"{who} is recorded by your own settings, and git has no hooks of gitcp here"
         yield make_finding(
@@ -85,13 +85,13 @@ def look_at_record(case: Case) -> Iterator[Finding]:
 
 def look_at_settings(case: Case) -> Iterator[Finding]:
     """The configuration."""
-    if state(case.repo) == ENABLED:
+    if read_state(case.repo) == ENABLED:
         yield from configuration.findings(case.repo)
 
 
 def look_at_hooks(case: Case) -> Iterator[Finding]:
     """git's hooks, in the directory that git will use, and the programs they start."""
-    if state(case.repo) == ENABLED:
+    if read_state(case.repo) == ENABLED:
         yield from find_in_hooks(case.repo)
 
 
@@ -127,7 +127,7 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
 
 def look_at_age(case: Case) -> Iterator[Finding]:
     """Hooks that a former gitcp wrote, which an upgrade does not reach."""
-    if not case.repo.has_git or jj.is_apart(case.repo) or state(case.repo) != ENABLED:
+    if not case.repo.has_git or jj.is_apart(case.repo) or read_state(case.repo) != ENABLED:
         return
     where = git_hooks.folder(case.repo)
     every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
@@ -149,12 +149,12 @@ def find_in_program(subject: str, pair: Iterable[str], who: str) -> Iterator[Fin
     elif hook_text.is_upgraded(os.path.realpath(py), entry):
         reason = f"{who} '{py}', which is another Python than gitcp was installed for"
         yield make_finding("program", subject, reason, remedy="install gitcp again")
-    elif not _begins(py):
+    elif not _can_run(py):
         reason = f"{who} '{py}', which cannot run"
         yield make_finding("program", subject, reason, remedy="install gitcp again")
 
 
-def _begins(py: str) -> bool:
+def _can_run(py: str) -> bool:
     """Whether an interpreter runs; that of this process does."""
     try:
         return py == sys.executable or not stdlib.subprocess.call(
@@ -166,7 +166,7 @@ def _begins(py: str) -> bool:
 
 def look_at_failures(case: Case) -> Iterator[Finding]:
     """The hooks that failed in the last week and have not run well since: one finding each."""
-    if state(case.repo) != ENABLED:
+    if read_state(case.repo) != ENABLED:
         return
     since = time.time() - WEEK
     messages: dict[str, list[str]] = {}
@@ -184,13 +184,13 @@ def look_at_failures(case: Case) -> Iterator[Finding]:
         yield make_finding("warning", case.repo.common, reason, remedy=remedy)
 
 
-def enable(case: Case, item: Finding) -> str:
+def enable_again(case: Case, item: Finding) -> str:
     """Install again for the agents that are enabled; what is damaged in the way goes aside."""
-    done = install.install(case.repo, install.Options(agents=enabled(case.repo)))[1]
+    done = install.install(case.repo, install.Options(agents=list_enabled(case.repo)))[1]
     return "; ".join(["enabled again", *done])
 
 
-_MENDED = (ENABLE, enable)
+_MENDED = (ENABLE, enable_again)
 ROWS = (
     Row("manifest", WARNING, look_at_record, "the record of what enable wrote is damaged or gone",
         *_MENDED),

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 _WINDOW = 500  # links that are looked at together
 
 
-def look(case: Case) -> Iterator[Finding]:
+def look_at_linked(case: Case) -> Iterator[Finding]:
     """Every trailer of a commit on any branch, then every note."""
     survey = case.survey
     every = [ref for ref in committed_refs.everywhere(case.repo) if "entire" in ref]
     stored = committed.read_trees(case.repo, case.objects, every)  # id -> tree
     try:
-        commits = commit_list.commits(survey.repo, (), find_commits.CARRYING)
+        commits = commit_list.list_bare_commits(survey.repo, (), find_commits.CARRYING)
     except Error as e:
         yield make_finding("missing-object", "history", str(e))
         return
@@ -47,7 +47,7 @@ def look(case: Case) -> Iterator[Finding]:
         for link in commit["checkpoints"]
         if link["linked"] == "trailer"
     ]
-    yield from _empty(survey, named, stored)
+    yield from _find_empty(survey, named, stored)
     lost = [(oid, name) for oid, name in named if name not in stored]
     if lost and not stored:
         verb = "names a checkpoint" if len(lost) == 1 else "name checkpoints"
@@ -57,11 +57,11 @@ def look(case: Case) -> Iterator[Finding]:
         for oid, name in lost:
             reason = f"names '{name}', which is not stored"
             yield make_finding("dangling-trailer", oid, reason, checkpoint_id=name)
-    yield from _left_out(survey, stored)
-    yield from _notes(survey, stored, named)
+    yield from _find_left_out(survey, stored)
+    yield from _check_notes(survey, stored, named)
 
 
-def _left_out(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
+def _find_left_out(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
     states = [state for state in survey.states if not state.get("unreadable")]
     for oid, name, session in unhooked.list_left_out(survey.repo, survey.objects, states):
         if name in stored:
@@ -69,13 +69,13 @@ def _left_out(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
             yield make_finding("left-out", oid, reason, checkpoint_id=name)
 
 
-def _empty(
+def _find_empty(
     survey: Survey, links: list[tuple[str, str]], stored: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Links (commit, id) to checkpoints of which the commit holds nothing, by evidence."""
 
     def begin(objects: Prefetched) -> Callable[[list[tuple[str, str]]], list[tuple[str, str]]]:
-        return lambda window: _without(survey.repo, objects, window, stored)
+        return lambda window: _list_empty(survey.repo, objects, window, stored)
 
     there = (pair for pair in links if pair[1] in stored)
     for empty in spread_batches(survey.objects, split_windows(there, _WINDOW), begin):
@@ -84,7 +84,7 @@ def _empty(
             yield make_finding("empty-link", oid, reason, checkpoint_id=name)
 
 
-def _without(
+def _list_empty(
     repo: Repo, objects: Prefetched, links: list[tuple[str, str]], stored: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     empty = []
@@ -106,7 +106,7 @@ def _without(
     return empty
 
 
-def _notes(
+def _check_notes(
     survey: Survey, stored: Mapping[str, str], noted: list[tuple[str, str]]
 ) -> Iterator[Finding]:
     """noted: (commit, id) of each trailer on a branch."""
@@ -129,17 +129,17 @@ def _notes(
     wrong = set()
     for oid, names in every:
         for name in (name for name in names if name in stored and name in carriers):
-            home = _home(survey, oid, name, carriers[name])
+            home = _find_home(survey, oid, name, carriers[name])
             if home:
                 wrong.add((oid, name))
                 reason = f"its note links it to '{name}', whose work is in {home[:12]} alone"
                 yield make_finding("wrong-note", oid, reason, checkpoint_id=name)
     survey.objects.forget()
     pairs = [(oid, name) for oid, names in every for name in names if (oid, name) not in wrong]
-    yield from _empty(survey, pairs, stored)
+    yield from _find_empty(survey, pairs, stored)
 
 
-def _home(survey: Survey, oid: str, name: str, carriers: list[str]) -> str:
+def _find_home(survey: Survey, oid: str, name: str, carriers: list[str]) -> str:
     """The commit on the same line of history whose message has an id that a note gives to this
     commit, which has nothing of its work; '' where the note may be right, or a person's."""
     commit = read_commit(survey.objects, oid)
@@ -148,7 +148,7 @@ def _home(survey: Survey, oid: str, name: str, carriers: list[str]) -> str:
         return ""
     # What a merge has of the work, where both sides changed a file, must be in none of them.
     sides = commit_changes.compare_with_parents(survey.objects, commit)
-    for other in (other for other in carriers if _in_line(survey.repo, oid, other)):
+    for other in (other for other in carriers if _is_in_line(survey.repo, oid, other)):
         home = read_commit(survey.objects, other)
         record = candidates.read_edits(survey.repo, survey.objects, name, home)
         matched = (candidates.match_edits(survey.objects, record, side) for side in sides)
@@ -157,7 +157,7 @@ def _home(survey: Survey, oid: str, name: str, carriers: list[str]) -> str:
     return ""
 
 
-def _in_line(repo: Repo, oid: str, other: str) -> bool:
+def _is_in_line(repo: Repo, oid: str, other: str) -> bool:
     """Whether one of two commits is an ancestor of the other."""
     pairs = ((oid, other), (other, oid))
     return any(repo.git.run("merge-base", "--is-ancestor", *p, ok=(0, 1))[0] == 0 for p in pairs)

@@ -31,7 +31,7 @@ _TRANSCRIPTS = re.compile(
 )
 
 
-def look(case: Case) -> Iterator[Finding]:
+def look_at_objects(case: Case) -> Iterator[Finding]:
     """The refs, then the objects behind them and behind those of remotes.
 
     A ref that lacks objects comes first: whoever takes the finding may repair it at once.
@@ -40,28 +40,28 @@ def look(case: Case) -> Iterator[Finding]:
     there = {*survey.refs, CHECKPOINTS}
     extra = [ref for ref in case.sources if ref not in there]
     names = list(survey.refs)
-    missing = _missing(survey, [*names, *extra])
-    if missing is None or missing or survey.missing():
+    missing = _list_missing(survey, [*names, *extra])
+    if missing is None or missing or survey.list_missing():
         lame = {}
-        for ref in sorted(names, key=_turn):
-            if (code := _code(ref)) and (gone := lacking(case.repo, ref)):
+        for ref in sorted(names, key=_rank_ref):
+            if (code := _choose_code(ref)) and (gone := lacking(case.repo, ref)):
                 lame[ref] = code
                 yield make_finding(code, ref, f"{len(gone)} objects that it needs are missing")
         survey.objects.forget()
-        survey.renew()
+        survey.read_refs()
         names = [ref for ref in survey.refs if ref not in lame]
-        missing = _missing(survey, [*names, *extra])
-    yield from _refs(survey, names)
+        missing = _list_missing(survey, [*names, *extra])
+    yield from _check_refs(survey, names)
     if missing is None:
         yield make_finding("missing-object", "history", "a commit of it is missing")
         return
     for oid in missing:
         yield make_finding("missing-object", oid, "a ref of ours needs it", oid=oid)
     if case.secrets:
-        yield from _secrets(survey, [*names, *extra])
+        yield from _find_secrets(survey, [*names, *extra])
 
 
-def _code(ref: str) -> str:
+def _choose_code(ref: str) -> str:
     """The code of a ref that lacks objects and can be mended, '' for any other."""
     if ref == committed_refs.REF or parse_checkpoint_ref(ref):
         return "broken-store"
@@ -70,12 +70,12 @@ def _code(ref: str) -> str:
     return "broken-stream" if is_stream(ref) else ""
 
 
-def _turn(ref: str) -> int:
+def _rank_ref(ref: str) -> int:
     """When a ref is looked at: what is written again for a stream is there for the others."""
-    return ("broken-stream", "broken-edits", "broken-store", "").index(_code(ref))
+    return ("broken-stream", "broken-edits", "broken-store", "").index(_choose_code(ref))
 
 
-def _refs(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
+def _check_refs(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
     for ref in refs_here:
         oid = survey.refs[ref]
         answer = survey.objects.read(oid)
@@ -85,10 +85,10 @@ def _refs(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
             yield make_finding("bad-ref", ref, f"it is at a {answer[1]}", oid=oid)
 
 
-def _missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
+def _list_missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
     """The oids that are missing of what the refs need; None where git ends at a missing commit
     in the middle of a history."""
-    there = _there(survey, refs_here)
+    there = _list_present(survey, refs_here)
     if not there:
         return []
     try:
@@ -100,14 +100,14 @@ def _missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
     return [oid for oid in missing if oid in lost]
 
 
-def _there(survey: Survey, refs_here: Sequence[str]) -> list[str]:
+def _list_present(survey: Survey, refs_here: Sequence[str]) -> list[str]:
     """The refs whose object is there."""
-    gone = set(survey.missing())
+    gone = set(survey.list_missing())
     return [name for name in refs_here if name not in gone]
 
 
-def _secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
-    stdin = encode_lines(_there(survey, refs_here))
+def _find_secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
+    stdin = encode_lines(_list_present(survey, refs_here))
     lines = survey.repo.git.stream_records(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
     pairs = (decode_name(line).partition(" ") for line in lines)
     stored = {oid: path for oid, _, path in pairs if _TRANSCRIPTS.fullmatch(path)}

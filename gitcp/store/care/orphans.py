@@ -12,9 +12,9 @@ from gitcp.core.upkeep.findings import NOTE
 from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.store.care import edits
-from gitcp.store.care.case import Case, Row, find
-from gitcp.store.care.edits import last_seen
-from gitcp.store.care.refs import leftovers
+from gitcp.store.care.case import Case, Row, search_case
+from gitcp.store.care.edits import get_last_seen
+from gitcp.store.care.refs import list_leftovers
 from gitcp.store.git.commit import parse_ident, read_commit
 from gitcp.store.journal import edits_ref
 from gitcp.store.repair.leftovers import SCRATCH_AGE
@@ -45,33 +45,33 @@ def find_ages(repo: Repo, age: int | None = None, edits: bool = False) -> Ages:
     return orphan_rules.Ages(time.time(), archive * day, state * day, edits)
 
 
-def look(case: Case) -> Iterator[Finding]:
+def look_at_orphans(case: Case) -> Iterator[Finding]:
     """Findings of each kind of orphan_rules, in its order.  `settled` tells what may go now: a
     stream that lost its state is told at once, and kept as long as an archive."""
     survey, ages = case.survey, case.ages or find_ages(case.repo)
-    yield from _streams(survey, ages)
-    yield from _gone(survey, ages)
+    yield from _find_streams(survey, ages)
+    yield from _find_lost(survey, ages)
     known = {state["session_id"] for state in survey.states} | set(survey.markers)
-    gone = {state["session_id"]: state for state in survey.states if expired(state, ages)}
-    yield from _edits(survey, ages, known - set(gone))
+    gone = {state["session_id"]: state for state in survey.states if is_expired(state, ages)}
+    yield from _find_edits(survey, ages, known - set(gone))
     for name, state in gone.items():
-        last = last_seen(state)
+        last = get_last_seen(state)
         reason = f"{state['phase']} and settled, not used for {format_days(ages.now - last)}"
         revision = state.get("revision", 0)
         yield build_finding("settled-state", name, reason, time=int(last), revision=revision)
-    yield from _files(survey, known - set(gone), set(gone))
-    yield from _undo_logs(survey, ages)
+    yield from _find_files(survey, known - set(gone), set(gone))
+    yield from _find_steps(survey, ages)
 
 
-def _edits(survey: Survey, ages: Ages, sessions: set[str]) -> Iterator[Finding]:
+def _find_edits(survey: Survey, ages: Ages, sessions: set[str]) -> Iterator[Finding]:
     """Edits of sessions that are gone, known being the others; of settled ones too, where that is
     asked or there are too many."""
-    surplus = set(edits.surplus(survey.repo))
+    surplus = set(edits.list_surplus(survey.repo))
     revisions = {state["session_id"]: state.get("revision", 0) for state in survey.states}
     for ref, oid in survey.refs.items():
         why, session_id = "", edits_ref.find_session(ref, sessions | set(revisions))
         if session_id and session_id not in sessions:
-            old = ages.now - _time_of(survey, oid) >= ages.archive
+            old = ages.now - _read_time(survey, oid) >= ages.archive
             why = "no state of its session lasts" if old or ages.edits else ""
         elif session_id in surplus:
             why = "all take more than gitcp.max-edits"
@@ -82,40 +82,42 @@ def _edits(survey: Survey, ages: Ages, sessions: set[str]) -> Iterator[Finding]:
             yield build_finding("orphan-edits", ref, why, oid=oid, ref=ref, **facts)
 
 
-def _time_of(survey: Survey, oid: str) -> float:
+def _read_time(survey: Survey, oid: str) -> float:
     """When a ref was last written, in seconds since 1970; 0 where nothing tells."""
     commit = read_commit(survey.objects, oid)
     return float(parse_ident(commit["committer"])[1]) if commit else 0.0
 
 
-def expired(state: State, ages: Ages) -> bool:
+def is_expired(state: State, ages: Ages) -> bool:
     """Whether a state is settled, and so old that nobody takes the session up again."""
     if not orphan_rules.is_settled(state) or alive(state.get("agent_process")):
         return False
-    return ages.now - last_seen(state) >= ages.state
+    return ages.now - get_last_seen(state) >= ages.state
 
 
-def _files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding]:
+def _find_files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding]:
     repo = survey.repo
     for name in files.list_names(repo.join_shared("transcript")):
         path = repo.join_shared("transcript", name)
-        if _unneeded(path, needed, gone):
+        if _is_unneeded(path, needed, gone):
             yield build_finding("transcript-cache", path, "its session has no state that lasts")
-    for folder in survey.folders():
+    for folder in survey.list_folders():
         for name in files.list_names(os.path.join(folder, "turn")):
             path = os.path.join(folder, "turn", name)
-            if _unneeded(path, needed, gone):
+            if _is_unneeded(path, needed, gone):
                 yield build_finding("turn-file", path, "its session has no state that lasts")
     for name in files.list_names(repo.join_shared("lock")):
         kind, _, session_id = name.partition("-")
         path = repo.join_shared("lock", name)
-        if kind in ("session", "transcript") and _unneeded(path, needed, gone, {session_id}):
+        if kind in ("session", "transcript") and _is_unneeded(path, needed, gone, {session_id}):
             yield build_finding("session-lock", path, "its session has no state that lasts")
-    for path in leftovers(survey):
+    for path in list_leftovers(survey):
         yield build_finding("leftover", path, "nothing has touched it for an hour")
 
 
-def _unneeded(path: str, needed: set[str], gone: set[str], wanted: set[str] | None = None) -> bool:
+def _is_unneeded(
+    path: str, needed: set[str], gone: set[str], wanted: set[str] | None = None
+) -> bool:
     wanted = wanted or orphan_rules.list_possible_owners(os.path.basename(path))
     if wanted & needed:
         return False
@@ -123,7 +125,7 @@ def _unneeded(path: str, needed: set[str], gone: set[str], wanted: set[str] | No
     return bool(wanted & gone) or files.is_older(path, SCRATCH_AGE)
 
 
-def _streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
+def _find_streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
     """The streams that no state names, and those that are old: archives, and branches of a base
     that no worktree is on.
 
@@ -132,31 +134,31 @@ def _streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
     """
     doomed: list[tuple[str, Tip, str]] = []
     for tip in survey.tips:
-        age = ages.now - _since(survey.repo, tip)
-        kind, keep, why = _judge(survey, tip, ages)
+        age = ages.now - _read_change_time(survey.repo, tip)
+        kind, keep, why = _judge_stream(survey, tip, ages)
         if kind and age >= keep and tip["ref"] not in survey.held:
             doomed.append((kind, tip, f"{why}; {format_days(age)} old"))
         elif kind and kind not in ("expired-archive", "left-stream"):
             reason = f"{why}; {format_days(age)} old"
-            yield build_finding(kind, tip["ref"], reason, settled=False, **_facts(tip))
+            yield build_finding(kind, tip["ref"], reason, settled=False, **_list_facts(tip))
     without = {tip["ref"] for _, tip, _ in doomed}
     for kind, tip, reason in doomed:
-        alone = _alone(survey, tip, without)
+        alone = _find_unshared(survey, tip, without)
         words = f"{reason}; settles {_list_paths(alone)}" if alone else reason
-        yield build_finding(kind, tip["ref"], words, alone=alone, **_facts(tip))
+        yield build_finding(kind, tip["ref"], words, alone=alone, **_list_facts(tip))
 
 
-def _judge(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
+def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
     """(kind, seconds it is kept, why) of a stream that goes some day; kind '' for another."""
     archived = tip["ref"].startswith(shadow_refs.ARCHIVE)
-    if survey.orphaned(tip):
-        if survey.settled(tip):
+    if survey.is_orphaned(tip):
+        if survey.is_settled(tip):
             return "settled-stream", ages.state, "commits have settled it"
         return "orphan-stream", ages.archive, "no state names it"
     parsed = None if archived else ids.parse_shadow(tip["ref"])
-    left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.heads())
+    left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.list_heads())
     # Of a state that cannot be read nobody knows what it names.
-    on = survey.on(tip) if archived or left else []
+    on = survey.list_states(tip) if archived or left else []
     if not on or any(state["phase"] not in ("idle", "ended") for state in on):
         return "", 0, ""
     if left:
@@ -164,13 +166,13 @@ def _judge(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
     return "expired-archive", ages.archive, "archived"
 
 
-def _gone(survey: Survey, ages: Ages) -> Iterator[Finding]:
+def _find_lost(survey: Survey, ages: Ages) -> Iterator[Finding]:
     """What states name of streams that no ref has, once it is as old as an archive may be."""
     there = {tip["stream"] for tip in survey.tips}
     for state in survey.states:
         if state.get("unreadable") or state["phase"] not in ("idle", "ended"):
             continue
-        age = ages.now - last_seen(state)
+        age = ages.now - get_last_seen(state)
         for stream in state["streams"]:
             paths = sorted(stream["files"])
             if paths and stream["id"] not in there and age >= ages.archive:
@@ -182,14 +184,14 @@ def _gone(survey: Survey, ages: Ages) -> Iterator[Finding]:
                 )
 
 
-def _facts(tip: Tip) -> dict[str, object]:
+def _list_facts(tip: Tip) -> dict[str, object]:
     return {"ref": tip["ref"], "oid": tip["oid"], "time": tip["time"], "stream": tip["stream"]}
 
 
-def _alone(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
+def _find_unshared(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
     """session -> the paths its state names that no ref of the stream records once the refs
     without are gone."""
-    on = survey.on(tip)
+    on = survey.list_states(tip)
     stay = _find_recorded(survey, tip["stream"], without) if on else set()
     paths_of = {
         state["session_id"]: sorted(
@@ -204,7 +206,7 @@ def _list_paths(alone: dict[str, list[str]]) -> str:
     return "; ".join(f"{' '.join(paths)} of '{name}'" for name, paths in alone.items())
 
 
-def _since(repo: Repo, tip: Tip) -> float:
+def _read_change_time(repo: Repo, tip: Tip) -> float:
     """When a stream came to be what it is: an old one may have been archived just now."""
     try:
         return max(tip["time"], os.stat(os.path.join(repo.common, tip["ref"])).st_mtime)
@@ -221,20 +223,23 @@ def _find_recorded(survey: Survey, stream: str, without: set[str]) -> set[str]:
                 paths.update(shadow_refs.recorded(survey.objects, tip))
             except Error:  # not everything of it is there: nothing is known to be away
                 paths.update(
-                    path for s in survey.on(tip) for x in s["streams"] for path in x["files"]
+                    path
+                    for s in survey.list_states(tip)
+                    for x in s["streams"]
+                    for path in x["files"]
                 )
     return paths
 
 
-def _undo_logs(survey: Survey, ages: Ages) -> Iterator[Finding]:
+def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
     """Steps expire like archives; what one needs is kept as long as it."""
     repo, before = survey.repo, ages.now - ages.archive
     needed: set[str] = set()
     for ref, oid in survey.refs.items():
         if not ref.startswith(undo_log.PREFIX):
             continue
-        steps = undo_log.read(repo, ref)
-        left = undo_log.young(steps, before)
+        steps = undo_log.read_steps(repo, ref)
+        left = undo_log.list_young(steps, before)
         needed |= undo_log.list_contents(left)
         if steps and not left:
             age = format_days(ages.now - steps[-1]["time"])
@@ -249,10 +254,12 @@ def _undo_logs(survey: Survey, ages: Ages) -> Iterator[Finding]:
             yield build_finding(KEPT, path, "no step of an undo log needs it")
 
 
-ROWS = tuple(Row(kind, NOTE, look, words, "clean") for kind, words in orphan_rules.KINDS.items())
+ROWS = tuple(
+    Row(kind, NOTE, look_at_orphans, words, "clean") for kind, words in orphan_rules.KINDS.items()
+)
 
 
 def find_orphans(repo: Repo, ages: Ages) -> list[Finding]:
     """What gitcp-clean(1) shows; nothing is changed."""
     with Case(repo, ages=ages) as case:
-        return [one for _, one in find(case, ROWS)]
+        return [one for _, one in search_case(case, ROWS)]

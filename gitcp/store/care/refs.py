@@ -26,22 +26,22 @@ def look_at_refs(case: Case) -> Iterator[Finding]:
     survey, common = case.survey, case.repo.common
     for start in OURS:
         logs = os.path.join(common, "logs")
-        for path in _below(os.path.join(logs, start)):
+        for path in _list_files(os.path.join(logs, start)):
             ref = os.path.relpath(path, logs)
             if ref not in survey.refs and not os.path.lexists(os.path.join(common, ref)):
                 yield make_finding("bad-ref", ref, "it is gone, and its reflog is there")
-                survey.renew()
-        for path in _below(os.path.join(common, start)):
+                survey.read_refs()
+        for path in _list_files(os.path.join(common, start)):
             ref = os.path.relpath(path, common)
             if not path.endswith(".lock"):
                 if ref not in survey.refs:
                     yield make_finding("bad-ref", ref, "git cannot read it")
-                    survey.renew()  # whoever took the finding may have repaired it
+                    survey.read_refs()  # whoever took the finding may have repaired it
             elif files.is_older(path, LOCK_AGE):
                 yield make_finding("lock", path, "nobody has let go of it for a minute")
 
 
-def _below(path: str) -> Iterator[str]:
+def _list_files(path: str) -> Iterator[str]:
     """Every file at path or below it, and path's own lock."""
     yield from (p for p in (path, f"{path}.lock") if os.path.isfile(p))
     for folder, _, names in os.walk(path):
@@ -50,11 +50,11 @@ def _below(path: str) -> Iterator[str]:
 
 def look_at_scratch(case: Case) -> Iterator[Finding]:
     """Scratch files, and directories of such, that no process can still be writing."""
-    for path in leftovers(case.survey):
+    for path in list_leftovers(case.survey):
         yield make_finding("leftover", path, "nothing has touched it for an hour")
 
 
-def leftovers(survey: Survey) -> Iterator[str]:
+def list_leftovers(survey: Survey) -> Iterator[str]:
     """Scratch files, and directories of such, that no process can still be writing."""
     folder = survey.repo.join_shared("tmp")
     for name in files.list_names(folder):

@@ -52,17 +52,17 @@ def look_at_sessions(case: Case) -> Iterator[Finding]:
     """Turns that nobody ends, and transcripts that are not complete or cannot be read."""
     for state in case.states:
         if not state.get("unreadable"):
-            yield from _session(case.repo, state)
+            yield from _check_session(case.repo, state)
 
 
-def _session(repo: Repo, state: State) -> Iterator[Finding]:
+def _check_session(repo: Repo, state: State) -> Iterator[Finding]:
     name = state["session_id"]
     if why := transcript.unreadable(repo, state.get("transcript_path")):
         reason = f"nothing new is stored of what session '{name}' says: {why}"
         yield make_finding("unread-transcript", name, reason, remedy="let its owner read it")
     active = state.get("phase") == "active"
     here = (state.get("worktree_id") or "") == repo.worktree_id
-    if active and (why := _left(state)):
+    if active and (why := _explain_left(state)):
         place = "" if here else f"run this in '{state.get('worktree_path')}'"
         one = make_finding(
             "dead-session", name, f"session '{name}' is {why}", remedy=place or "end it"
@@ -75,7 +75,7 @@ def _session(repo: Repo, state: State) -> Iterator[Finding]:
         yield one if here else {**one, "fix": ""}
 
 
-def _left(state: State) -> str:
+def _explain_left(state: State) -> str:
     """Why nobody will end a turn; '' where its agent runs, or may run."""
     agent = state.get("agent_process")
     if process.alive(agent):
@@ -120,57 +120,57 @@ def look_at_links(case: Case) -> Iterator[Finding]:
         yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
 
 
-def release(case: Case, item: Finding) -> str:
+def release_claim(case: Case, item: Finding) -> str:
     """Let go of a claim."""
     claims.release(case.repo, lambda claim: claim["key"] == item["subject"])
     return "let go"
 
 
-def link(case: Case, item: Finding) -> str:
+def link_commit(case: Case, item: Finding) -> str:
     """Link a commit to the checkpoint that it lost, by a note."""
     notes.add_link(case.repo, case.objects, item["subject"], item["checkpoint_id"])
     return "linked"
 
 
-def end(case: Case, item: Finding) -> str:
+def end_session(case: Case, item: Finding) -> str:
     """End a session that is in a turn although its agent is gone."""
     with case.ctx as ctx:
         catch_up.end(ctx, item["subject"])
     return "ended; its work stays on its stream"
 
 
-def end_stored(case: Case, item: Finding) -> str:
+def end_and_store(case: Case, item: Finding) -> str:
     """End it, and store what it said."""
-    end(case, item)
+    end_session(case, item)
     with case.ctx as ctx:
-        checkpoint_id = _condense(ctx, item["subject"])
+        checkpoint_id = _store_session(ctx, item["subject"])
     return f"ended, and stored as checkpoint {checkpoint_id}; its work stays on its stream"
 
 
-def end_discarded(case: Case, item: Finding) -> str:
+def end_and_discard(case: Case, item: Finding) -> str:
     """End it, and let go of its work that no commit has."""
-    end(case, item)
+    end_session(case, item)
     with case.ctx as ctx:
-        _discard(ctx, item["subject"])
+        _discard_work(ctx, item["subject"])
     return "ended; its work is archived, the files stay as they are"
 
 
-def complete(case: Case, item: Finding) -> str:
+def complete_transcripts(case: Case, item: Finding) -> str:
     """Give the checkpoints of a session's last turn the transcript that it has by now."""
     with case.ctx as ctx:
-        state = _state(ctx, item["subject"])
+        state = _read_state(ctx, item["subject"])
         finalize.finalize(ctx.repo, ctx.objects, state)
         ctx.keep(state)
     return "completed as far as its transcript goes"
 
 
-def _condense(ctx: Context, session_id: str) -> str:
+def _store_session(ctx: Context, session_id: str) -> str:
     """Store what a session said onto v1 now, under an id that no commit has; the id.
 
     Its work stays on its stream: the commit that takes it gets a checkpoint of its own, in whose
     tokens those of this one are not counted again.
     """
-    state = _state(ctx, session_id)
+    state = _read_state(ctx, session_id)
     stored = transcript.store_session(ctx.repo, ctx.objects, state, complete=True)
     checkpoint_id = place.fresh_id()
     data: SessionData = {
@@ -196,12 +196,14 @@ def _condense(ctx: Context, session_id: str) -> str:
     return checkpoint_id
 
 
-def _discard(ctx: Context, session_id: str) -> None:
+def _discard_work(ctx: Context, session_id: str) -> None:
     """Let go of a session's work that no commit has: no commit is linked to it any more.  Streams
     that are nobody else's are archived until they expire; the worktree stays as it is."""
-    state = _state(ctx, session_id)
+    state = _read_state(ctx, session_id)
     with exclusive(ctx.repo, f"stream-{ctx.repo.worktree_hash}"):
-        tips = [tip for stream in state["streams"] if (tip := _alone(ctx, session_id, stream))]
+        tips = [
+            tip for stream in state["streams"] if (tip := _find_unshared(ctx, session_id, stream))
+        ]
         for tip in tips:
             edits = [place.archive(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
             refs.update_refs(ctx.repo, edits, "gitcp: doctor")
@@ -212,7 +214,7 @@ def _discard(ctx: Context, session_id: str) -> None:
     ctx.keep(state)
 
 
-def _alone(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
+def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
     """The tip of a stream that has a branch, and work of no other session."""
     try:
         tip = shadow_refs.read(ctx.objects, stream["ref"])
@@ -228,7 +230,7 @@ def _alone(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
     return None if set(named) - {session_id} else tip
 
 
-def _state(ctx: Context, session_id: str) -> State:
+def _read_state(ctx: Context, session_id: str) -> State:
     state = ctx.state(session_id)
     if state is None:
         raise Error(f"no such session: '{session_id}'")

@@ -49,7 +49,7 @@ _LOG = (
 )
 
 
-def items(repo: Repo, brief: bool = False) -> Iterator[Item]:
+def list_items(repo: Repo, brief: bool = False) -> Iterator[Item]:
     """Every object that only data of ours has, or a pack of ours keeps; then every file of ours.
 
     brief: for the kinds; of what checkpoints have, nobody looks up the session and its time.
@@ -59,69 +59,71 @@ def items(repo: Repo, brief: bool = False) -> Iterator[Item]:
     """
     pinned = dict(dropping.objects(repo))
 
-    def owned() -> Iterator[tuple[str, Owner]]:
-        for oid, owner in _objects(repo, brief):
+    def list_owned() -> Iterator[tuple[str, Owner]]:
+        for oid, owner in _list_objects(repo, brief):
             pinned.pop(oid, None)
             yield oid, owner
 
-    yield from _sized(repo, owned())
-    yield from _sized(repo, ((oid, ("packs", "", at)) for oid, at in pinned.items()))
-    yield from _files(repo)
+    yield from _measure_objects(repo, list_owned())
+    yield from _measure_objects(repo, ((oid, ("packs", "", at)) for oid, at in pinned.items()))
+    yield from _list_files(repo)
 
 
-def edits(repo: Repo) -> Iterator[Item]:
+def list_edits(repo: Repo) -> Iterator[Item]:
     """Every object that only edits of sessions have, and neither HEAD nor a branch."""
     ours = [decode_name(line) for line in repo.git.read_records(*_EDITS, sep=b"\n")]
     theirs = [decode_name(line) for line in repo.git.read_records(*_BRANCHES, sep=b"\n")]
     if ours:
-        owners, _ = _commits(repo, ours)
-        yield from _sized(repo, _owned(_walk(repo, ours, ["HEAD", *theirs]), owners, {}))
+        owners, _ = _read_commits(repo, ours)
+        yield from _measure_objects(
+            repo, _name_owners(_walk(repo, ours, ["HEAD", *theirs]), owners, {})
+        )
 
 
-def _objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
+def _list_objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
     """(oid, owner) of every object that only data of ours has."""
     lines = repo.git.read_records("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
     refs = dict(decode_name(line).split(" ") for line in lines)
-    there = _sizes(repo, list(refs.values()))
+    there = _read_sizes(repo, list(refs.values()))
     refs = {ref: oid for ref, oid in refs.items() if oid in there and ref != MEMORY}
     sources = [ref for ref in committed_refs.sources(repo) if ref in refs]
     sources += [ref for ref in refs if parse_checkpoint_ref(ref)]
     ours = [ref for ref in refs if ref.startswith(OURS) or ref in sources]
     if not ours:
         return
-    owners, bases = _commits(repo, ours)
+    owners, bases = _read_commits(repo, ours)
     theirs = [ref for ref in refs if ref not in ours and not ref.endswith(_SHARED)]
     lasting = [ref for ref in ours if ref in sources or ref == notes.REF]
-    places: Place = {} if brief else _places(repo)
+    places: Place = {} if brief else _map_places(repo)
     without = ["HEAD", *theirs, *bases]
     passing = [ref for ref in ours if ref not in lasting]
     # What a checkpoint has for good does not count among what will go.
-    left = dict(_owned(_walk(repo, passing, without), owners, places))
+    left = dict(_name_owners(_walk(repo, passing, without), owners, places))
     # It has no history with the person's commits: to walk those as well takes most of the time.
-    for oid, owner in _owned(_walk(repo, lasting, []), owners, places):
+    for oid, owner in _name_owners(_walk(repo, lasting, []), owners, places):
         left.pop(oid, None)
         yield oid, owner
     yield from left.items()
 
 
-def _owned(
+def _name_owners(
     objects: Iterable[tuple[str, str]], owners: Mapping[str, Owner], places: Place
 ) -> Iterator[tuple[str, Owner]]:
     at: Owner = ("", "", 0.0)
     for oid, path in objects:
         at = owners.get(oid, at)
-        yield oid, _own_object(at, path, places)
+        yield oid, _choose_owner(at, path, places)
 
 
-def _sized(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
+def _measure_objects(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
     every = iter(owned)
     while window := dict(islice(every, _WINDOW)):
-        for oid, size in _sizes(repo, list(window)).items():
+        for oid, size in _read_sizes(repo, list(window)).items():
             kind, session_id, time = window[oid]
             yield {"kind": kind, "session_id": session_id, "time": time, "bytes": size}
 
 
-def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
+def _read_commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
     """Our commits, what each is; and the person's commits that streams are based on."""
     _, out = repo.git.run(*_LOG, stdin=encode_lines(refs))
     owners, bases, known = {}, set(), frozenset(states.list_ids(repo))
@@ -129,13 +131,13 @@ def _commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
     for oid, ref, time, sessions, base in zip(fields, fields, fields, fields, fields, strict=False):
         session = edits_ref.find_session(ref, known)
         session = session or ("" if "," in sessions else sessions)
-        owners[oid] = (_kind(ref), session, float(time or 0))
+        owners[oid] = (_choose_kind(ref), session, float(time or 0))
         if base.strip("0"):
             bases.add(base)
     return owners, sorted(bases)
 
 
-def _kind(ref: str) -> str:
+def _choose_kind(ref: str) -> str:
     if ref == notes.REF:
         return "notes"
     if ref.startswith(edits_ref.PREFIX):
@@ -150,7 +152,7 @@ def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str
     """(oid, path) of each object of ours, behind the oldest commit that has it."""
     if not ours:
         return
-    present = _sizes(repo, without)
+    present = _read_sizes(repo, without)
     names = [*ours, *(f"^{name}" for name in without if name in present)]
     args = (*_WALK, "--missing=allow-any")
     for line in repo.git.stream_records(*args, sep=b"\n", stdin=encode_lines(names)):
@@ -158,7 +160,7 @@ def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str
         yield oid, path
 
 
-def _own_object(at: Owner, path: str, places: Place) -> Owner:
+def _choose_owner(at: Owner, path: str, places: Place) -> Owner:
     kind, session_id, time = at
     if kind != "checkpoints":
         return at
@@ -169,7 +171,7 @@ def _own_object(at: Owner, path: str, places: Place) -> Owner:
     return (kind, *known) if known else (kind, session_id, time)
 
 
-def _places(repo: Repo) -> Place:
+def _map_places(repo: Repo) -> Place:
     places: Place = {}
     for checkpoint in committed_list.listing(repo, brief=True):
         cid = checkpoint["checkpoint_id"]
@@ -179,7 +181,7 @@ def _places(repo: Repo) -> Place:
     return places
 
 
-def _sizes(repo: Repo, oids: list[str]) -> dict[str, int]:
+def _read_sizes(repo: Repo, oids: list[str]) -> dict[str, int]:
     """name -> bytes on the disk of each object that is there."""
     if not oids:
         return {}
@@ -189,11 +191,11 @@ def _sizes(repo: Repo, oids: list[str]) -> dict[str, int]:
     return {name: int(size) for name, size in pairs if size.isdigit()}
 
 
-def _files(repo: Repo) -> Iterator[Item]:
+def _list_files(repo: Repo) -> Iterator[Item]:
     """Every file of ours beside the objects: states, and what all else there is."""
     for name in files.list_names(os.path.join(repo.common, "entire-sessions")):
         path = os.path.join(repo.common, "entire-sessions", name)
-        yield from _file(path, "states", name.removesuffix(".json"))
+        yield from _measure_file(path, "states", name.removesuffix(".json"))
     folders = [repo.join_shared()]
     worktrees = os.path.join(repo.common, "worktrees")
     folders += [os.path.join(worktrees, name, "gitcp") for name in files.list_names(worktrees)]
@@ -209,10 +211,10 @@ def _files(repo: Repo) -> Iterator[Item]:
                 session = (
                     min(orphan_rules.list_possible_owners(name), key=len) if of_sessions else ""
                 )
-                yield from _file(os.path.join(folder, name), "caches", session)
+                yield from _measure_file(os.path.join(folder, name), "caches", session)
 
 
-def _file(path: str, kind: str, session_id: str) -> Iterator[Item]:
+def _measure_file(path: str, kind: str, session_id: str) -> Iterator[Item]:
     try:
         st = os.lstat(path)
     except OSError:

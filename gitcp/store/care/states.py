@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from gitcp.store.care.survey import Survey
 
 
-def look(case: Case) -> Iterator[Finding]:
+def look_at_states(case: Case) -> Iterator[Finding]:
     """Every state on its own, with its streams and with its marker; then the streams."""
     survey = case.survey
     known = {tip["stream"] for tip in survey.tips}
     for state in survey.states:
         if state.get("unreadable") == session_read.ANOTHERS:
             continue
-        if complaint := _wrong(state):
+        if complaint := _find_fault(state):
             yield make_finding("bad-state", state["session_id"], complaint)
             continue
-        yield from _streams(survey, state, known)
-        if tip := newer(survey, state):
+        yield from _check_streams(survey, state, known)
+        if tip := find_newer(survey, state):
             reason = f"the copy on '{tip['ref']}' is newer"
             yield make_finding("old-state", state["session_id"], reason, ref=tip["ref"])
-        yield from _marker(survey, state)
+        yield from _check_marker(survey, state)
     names = {state["session_id"] for state in survey.states}
     for name in survey.markers:
         if name not in names:
             yield make_finding("lost-state", name, "a marker says it is open, and it has no state")
-    yield from _orphans(survey)
+    yield from _check_tips(survey)
 
 
 def look_at_journal(case: Case) -> Iterator[Finding]:
@@ -50,7 +50,7 @@ def look_at_journal(case: Case) -> Iterator[Finding]:
         yield make_finding("bad-journal", path, what)
 
 
-def _wrong(state: State) -> str:
+def _find_fault(state: State) -> str:
     if state.get("unreadable"):
         return str(state["unreadable"])
     try:
@@ -66,7 +66,7 @@ def _wrong(state: State) -> str:
     return ""
 
 
-def _streams(survey: Survey, state: State, sessions: set[str]) -> Iterator[Finding]:
+def _check_streams(survey: Survey, state: State, sessions: set[str]) -> Iterator[Finding]:
     """Streams that no ref has: a note while all that they held is there, as when a person deleted
     the branch."""
     for stream in state["streams"]:
@@ -77,7 +77,7 @@ def _streams(survey: Survey, state: State, sessions: set[str]) -> Iterator[Findi
             yield make_finding("lost-stream", state["session_id"], f"names {what}", there)
 
 
-def newer(survey: Survey, state: State) -> Tip | None:
+def find_newer(survey: Survey, state: State) -> Tip | None:
     """A stream the session could be on that carries a newer copy of its state.
 
     We were killed between the ref and the state.  An archive, or the stream of another base,
@@ -92,14 +92,14 @@ def newer(survey: Survey, state: State) -> Tip | None:
         near = tip["base"] == base or ids.parse_stream_name(tip["ref"]) in own
         if tip["ref"].startswith(shadow_refs.ARCHIVE) or not near:
             continue
-        copy = survey.copy(tip, state["session_id"])
+        copy = survey.read_copy(tip, state["session_id"])
         same = copy is not None and copy.get("started_at") == state.get("started_at")
         if copy and same and copy.get("revision", 0) > state.get("revision", 0):
             return tip
     return None
 
 
-def _marker(survey: Survey, state: State) -> Iterator[Finding]:
+def _check_marker(survey: Survey, state: State) -> Iterator[Finding]:
     name = state["session_id"]
     if name in survey.markers:
         if not markers.unsettled(state):
@@ -110,11 +110,11 @@ def _marker(survey: Survey, state: State) -> Iterator[Finding]:
         yield make_finding("no-marker", name, "not all of it is settled, and it has no marker")
 
 
-def _orphans(survey: Survey) -> Iterator[Finding]:
+def _check_tips(survey: Survey) -> Iterator[Finding]:
     for tip in survey.tips:
         if tip["ref"].startswith(shadow_refs.ARCHIVE):
             continue  # what was dismissed outlives its session, until it expires
-        if survey.orphaned(tip) and not survey.settled(tip):
+        if survey.is_orphaned(tip) and not survey.is_settled(tip):
             wrote = f"session '{tip['session_id']}' wrote it last"
             reason = f"no state names it; {wrote}: it may be all that is left of it"
             yield make_finding("orphan-stream", tip["ref"], reason, oid=tip["oid"])

@@ -35,18 +35,18 @@ class Survey:
     def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self.repo, self.objects = repo, objects
         self._heads: set[str] | None = None
-        self.states = [_state(repo, name) for name in states.list_ids(repo)]
+        self.states = [_read_state(repo, name) for name in states.list_ids(repo)]
         self._naming: dict[str, set[int]] = {}  # what may name a stream -> numbers of states
         for number, state in enumerate(self.states):
-            for key in _keys(state):
+            for key in _list_keys(state):
                 self._naming.setdefault(key, set()).add(number)
-        self.markers = {name: _marker(repo, name) for name in markers.list_ids(repo)}
+        self.markers = {name: _read_marker(repo, name) for name in markers.list_ids(repo)}
         self._named = {s["id"] for state in self.states for s in state["streams"]}
         for marker in filter(None, self.markers.values()):
             self._named.update(stream["id"] for stream in marker["streams"])
-        self.renew()
+        self.read_refs()
 
-    def renew(self) -> None:
+    def read_refs(self) -> None:
         """Read the refs and the streams again: some may have been repaired."""
         repo = self.repo
         self.refs: dict[str, str] = {}
@@ -61,55 +61,55 @@ class Survey:
         self.strangers: list[str] = []
         self._read_tips()
 
-    def heads(self) -> set[str]:
+    def list_heads(self) -> set[str]:
         """Where the HEADs of all worktrees are."""
         if self._heads is None:
             lines = self.repo.git.read_records("worktree", "list", "--porcelain", sep=b"\n")
             self._heads = {decode_name(line[5:]) for line in lines if line.startswith(b"HEAD ")}
         return self._heads
 
-    def missing(self) -> list[str]:
+    def list_missing(self) -> list[str]:
         """The refs whose object is not there."""
         return [ref for ref, oid in self.refs.items() if self.objects.read(oid) is None]
 
-    def on(self, tip: Tip) -> list[State]:
+    def list_states(self, tip: Tip) -> list[State]:
         """The states that name a stream, or whose session will do so at its next event."""
-        self.copy(tip, tip["session_id"])
-        keys = {tip["stream"], tip["session_id"], _name(tip), *self._metadata[tip["oid"]]}
+        self.read_copy(tip, tip["session_id"])
+        keys = {tip["stream"], tip["session_id"], _get_branch(tip), *self._metadata[tip["oid"]]}
         numbers = set().union(*(self._naming.get(key, ()) for key in keys))
-        return [s for n in sorted(numbers) if self._mentions(s := self.states[n], tip)]
+        return [s for n in sorted(numbers) if self._has_stream(s := self.states[n], tip)]
 
-    def orphaned(self, tip: Tip) -> bool:
+    def is_orphaned(self, tip: Tip) -> bool:
         """Whether neither a state nor a marker names a stream (recall.orphaned, for all)."""
-        return tip["stream"] not in self._named and not self.on(tip)
+        return tip["stream"] not in self._named and not self.list_states(tip)
 
-    def owners(self, tip: Tip) -> set[str]:
+    def list_owners(self, tip: Tip) -> set[str]:
         """The sessions that have a part on a stream."""
-        self.copy(tip, tip["session_id"])
+        self.read_copy(tip, tip["session_id"])
         return {*self._metadata[tip["oid"]], tip["session_id"]}
 
-    def settled(self, tip: Tip) -> bool:
+    def is_settled(self, tip: Tip) -> bool:
         """Whether an orphaned stream is one that commits have settled: all of its sessions go
         on without it.  A state that began later than its copy there knows nothing of it."""
         of = {state["session_id"]: state for state in self.states if not state.get("unreadable")}
-        self.copy(tip, tip["session_id"])
+        self.read_copy(tip, tip["session_id"])
         for name in self._metadata[tip["oid"]] | {tip["session_id"]}:
-            copy, state = self.copy(tip, name), of.get(name)
+            copy, state = self.read_copy(tip, name), of.get(name)
             if not copy or not state or copy.get("started_at") != state.get("started_at"):
                 return False
         return True
 
-    def _mentions(self, state: State, tip: Tip) -> bool:
+    def _has_stream(self, state: State, tip: Tip) -> bool:
         if any(stream["id"] == tip["stream"] for stream in state["streams"]):
             return True
         if state.get("unreadable"):
             return bool(state["session_id"] == tip["session_id"])  # who knows: it counts
-        copy = self.copy(tip, state["session_id"])
+        copy = self.read_copy(tip, state["session_id"])
         if copy is not None:
             return bool(copy.get("revision", 0) > state.get("revision", 0))
-        return _name(tip) in _plain(state)
+        return _get_branch(tip) in _list_plain_names(state)
 
-    def copy(self, tip: Tip, session_id: str) -> State | None:
+    def read_copy(self, tip: Tip, session_id: str) -> State | None:
         """The copy of a session's state on a stream; None also where objects are missing."""
         try:
             if tip["oid"] not in self._metadata:
@@ -122,7 +122,7 @@ class Survey:
         except Error:
             return None
 
-    def folders(self) -> Iterator[str]:
+    def list_folders(self) -> Iterator[str]:
         """The directory of each worktree's own files of ours."""
         yield os.path.join(self.repo.common, "gitcp")
         worktrees = os.path.join(self.repo.common, "worktrees")
@@ -135,7 +135,7 @@ class Survey:
             if not ids.parse_shadow(ref) and not ref.startswith(shadow_refs.ARCHIVE):
                 continue
             try:
-                tip = self._tip(ref)
+                tip = self._read_tip(ref)
             except Error:
                 self.strangers.append(ref)
                 continue
@@ -143,17 +143,17 @@ class Survey:
                 self.tips.append(tip)
         self.tips.sort(key=lambda t: (t["time"], t["ref"]), reverse=True)
 
-    def _tip(self, ref: str) -> Tip | None:
+    def _read_tip(self, ref: str) -> Tip | None:
         obj = self.objects.read(self.refs[ref])
         return shadow_refs.tip(ref, obj) if obj else None
 
 
-def _name(tip: Tip) -> str:
+def _get_branch(tip: Tip) -> str:
     """The name of a stream's branch; an archive has none."""
     return "" if tip["ref"].startswith(shadow_refs.ARCHIVE) else ids.parse_stream_name(tip["ref"])
 
 
-def _plain(state: State) -> tuple[str, ...]:
+def _list_plain_names(state: State) -> tuple[str, ...]:
     """The names of the streams of a state of the original program, which names a base alone."""
     base = str(state.get("base_commit") or "")
     if len(base) < 7 or "revision" in state:
@@ -162,12 +162,12 @@ def _plain(state: State) -> tuple[str, ...]:
     return ids.format_stream_name(base, home), base[:7]
 
 
-def _keys(state: State) -> set[str]:
+def _list_keys(state: State) -> set[str]:
     """By which a stream that the state may name is found: its id, its ref, the session on it."""
-    return {state["session_id"], *_plain(state), *(s["id"] for s in state["streams"])}
+    return {state["session_id"], *_list_plain_names(state), *(s["id"] for s in state["streams"])}
 
 
-def _state(repo: Repo, name: str) -> State:
+def _read_state(repo: Repo, name: str) -> State:
     state = session_read.read(repo, name)
     if state["session_id"] == name:
         return state
@@ -175,7 +175,7 @@ def _state(repo: Repo, name: str) -> State:
     return {"session_id": name, "phase": "", "streams": [], "unreadable": other}
 
 
-def _marker(repo: Repo, name: str) -> Marker | None:
+def _read_marker(repo: Repo, name: str) -> Marker | None:
     try:
         return markers.stored(repo, name)
     except Error:

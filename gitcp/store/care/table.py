@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Repair = Callable[[Repo, Objects, str], str]  # what was done about a subject
 
 
-def _subject(mend: Repair) -> Mend:
+def _mend_subject(mend: Repair) -> Mend:
     return lambda case, item: mend(case.repo, case.objects, item["subject"])
 
 
@@ -45,14 +45,14 @@ def _draw_graph(mend: Repair) -> Mend:
     """Where commits went, git's graph of commits is drawn anew: `git fsck` fails at one that
     names what is gone."""
 
-    def mended(case: Case, item: Finding) -> str:
+    def mend_and_draw(case: Case, item: Finding) -> str:
         done, at = mend(case.repo, case.objects, item["subject"]), case.repo.common
         drawn = ("commit-graph", "commit-graphs")
         if done and any(os.path.exists(f"{at}/objects/info/{name}") for name in drawn):
             case.repo.git.run("commit-graph", "write", "--reachable")
         return done
 
-    return mended
+    return mend_and_draw
 
 
 def _remove(age: int) -> Mend:
@@ -72,19 +72,19 @@ def _take_copy(case: Case, item: Finding) -> str:
     return session_repair.take_copy(case.repo, case.objects, item["subject"], item["ref"])
 
 
-def _either(mend: Repair) -> Repair:
+def _mend_either(mend: Repair) -> Repair:
     """Where nothing can be built again, a ref that has no commit is put back or taken away."""
     return lambda repo, objects, ref: (
         mend(repo, objects, ref) or ref_repair.mend_ref(repo, objects, ref)
     )
 
 
-_STATE = ("repair", _subject(session_repair.mend_state))
-_STREAM = ("repair", _draw_graph(_either(streams.mend)))
-_EDITS = ("repair", _subject(_either(ref_repair.mend_edits)))
+_STATE = ("repair", _mend_subject(session_repair.mend_state))
+_STREAM = ("repair", _draw_graph(_mend_either(streams.mend)))
+_EDITS = ("repair", _mend_subject(_mend_either(ref_repair.mend_edits)))
 _STORE = ("repair", _draw_graph(ref_repair.mend_store))
-_JOURNAL = ("repair", _subject(session_repair.mend_journal))
-_REF = ("repair", _subject(ref_repair.mend_ref))
+_JOURNAL = ("repair", _mend_subject(session_repair.mend_journal))
+_REF = ("repair", _mend_subject(ref_repair.mend_ref))
 _PROMISE = ("repair", _keep_promise)
 _FETCH_OBJECT = "'git fetch' it from a clone that has it"
 
@@ -92,15 +92,15 @@ SESSIONS = (
     Row("unseen-processes", WARNING, sessions.look_at_processes, "no process can be seen here"),
     Row("unread-transcript", WARNING, sessions.look_at_sessions, "a transcript cannot be read"),
     Row("dead-session", WARNING, sessions.look_at_sessions, "a turn that nobody ends",
-        "end", sessions.end, choices={
-            "keep": sessions.end,
-            "condense": sessions.end_stored,
-            "discard": sessions.end_discarded,
+        "end", sessions.end_session, choices={
+            "keep": sessions.end_session,
+            "condense": sessions.end_and_store,
+            "discard": sessions.end_and_discard,
         }),
     Row("provisional", WARNING, sessions.look_at_sessions, "a transcript was not completed",
-        "finalize", sessions.complete),
+        "finalize", sessions.complete_transcripts),
     Row("dead-claim", WARNING, sessions.look_at_claims, "a claim is held for nobody",
-        "release", sessions.release),
+        "release", sessions.release_claim),
     Row("git-lock", WARNING, sessions.look_at_locks, "a lock of git was left behind"),
 )  # fmt: skip
 STORED = (
@@ -110,30 +110,36 @@ STORED = (
     Row("bad-ref", ERROR, refs.look_at_refs, "a ref of ours has no commit", *_REF),
     Row("lock", WARNING, refs.look_at_refs, "the lock of a ref was left behind",
         "repair", _remove(leftovers.LOCK_AGE)),
-    Row("broken-stream", ERROR, objects.look, "a stream lacks objects", *_STREAM),
-    Row("broken-edits", ERROR, objects.look, "the edits of a session lack objects", *_EDITS),
-    Row("broken-store", ERROR, objects.look, "the permanent store lacks objects", *_STORE),
-    Row("bad-ref", ERROR, objects.look, "a ref of ours has no commit", *_REF),
-    Row("missing-object", ERROR, objects.look, "an object that a ref of ours needs is missing",
+    Row("broken-stream", ERROR, objects.look_at_objects, "a stream lacks objects", *_STREAM),
+    Row("broken-edits", ERROR, objects.look_at_objects,
+        "the edits of a session lack objects", *_EDITS),
+    Row("broken-store", ERROR, objects.look_at_objects,
+        "the permanent store lacks objects", *_STORE),
+    Row("bad-ref", ERROR, objects.look_at_objects, "a ref of ours has no commit", *_REF),
+    Row("missing-object", ERROR, objects.look_at_objects,
+        "an object that a ref of ours needs is missing",
         remedy=_FETCH_OBJECT),
-    Row("secret", ERROR, objects.look, "stored data holds what looks like a secret",
+    Row("secret", ERROR, objects.look_at_objects, "stored data holds what looks like a secret",
         remedy="purge it from the history, and change it"),
-    Row("bad-state", ERROR, states.look, "the state of a session cannot be read, or is not one",
+    Row("bad-state", ERROR, states.look_at_states,
+        "the state of a session cannot be read, or is not one",
         *_STATE),
-    Row("lost-state", ERROR, states.look, "a session has a marker, and no state", *_STATE),
-    Row("old-state", ERROR, states.look,
+    Row("lost-state", ERROR, states.look_at_states,
+        "a session has a marker, and no state", *_STATE),
+    Row("old-state", ERROR, states.look_at_states,
         "the copy of a state on its stream is newer than the state",
         "repair", _take_copy),
-    Row("lost-stream", ERROR, states.look, "a state names a stream that no ref has",
+    Row("lost-stream", ERROR, states.look_at_states, "a state names a stream that no ref has",
         remedy="'gitcp clean' settles it when it is old"),
-    Row("no-marker", ERROR, states.look,
+    Row("no-marker", ERROR, states.look_at_states,
         "a state has something unsettled, and no marker tells commits", *_STATE),
-    Row("bad-marker", WARNING, states.look,
+    Row("bad-marker", WARNING, states.look_at_states,
         "a marker tells something else than its state", *_STATE),
-    Row("orphan-stream", WARNING, states.look,
+    Row("orphan-stream", WARNING, states.look_at_states,
         "no state names a stream that commits have not settled",
         remedy="'gitcp clean' removes it when it is old"),
-    Row("not-a-stream", WARNING, states.look, "a branch has a name of ours, and no checkpoints",
+    Row("not-a-stream", WARNING, states.look_at_states,
+        "a branch has a name of ours, and no checkpoints",
         remedy="rename it, or delete it, if it is not yours"),
     Row("leftover", WARNING, refs.look_at_scratch, "a scratch file was left behind",
         "repair", _remove(leftovers.SCRATCH_AGE)),
@@ -141,38 +147,47 @@ STORED = (
         "a file that enable wrote is gone, or none was written"),
     Row("changed-hook", WARNING, refs.look_at_installed,
         "a file that enable wrote was changed since"),
-    Row("bad-summary", ERROR, committed.look,
+    Row("bad-summary", ERROR, committed.look_at_checkpoints,
         "the metadata.json of a checkpoint does not say what it must"),
-    Row("bad-metadata", ERROR, committed.look,
+    Row("bad-metadata", ERROR, committed.look_at_checkpoints,
         "the metadata.json of a session does not say what it must"),
-    Row("bad-path", ERROR, committed.look, "the sessions a checkpoint lists are not those it has"),
-    Row("bad-number", ERROR, committed.look,
+    Row("bad-path", ERROR, committed.look_at_checkpoints,
+        "the sessions a checkpoint lists are not those it has"),
+    Row("bad-number", ERROR, committed.look_at_checkpoints,
         "the directories of its sessions are not numbered 0, 1, 2"),
-    Row("bad-chunk", ERROR, committed.look,
+    Row("bad-chunk", ERROR, committed.look_at_checkpoints,
         "a piece of a transcript is missing, or does not sort as one"),
-    Row("bad-hash", ERROR, committed.look, "the hash of a transcript is another, or is missing"),
-    Row("stray", NOTE, committed.look, "something on the branch is part of no checkpoint"),
-    Row("missing-object", ERROR, committed.look, "an object that a ref of ours needs is missing",
+    Row("bad-hash", ERROR, committed.look_at_checkpoints,
+        "the hash of a transcript is another, or is missing"),
+    Row("stray", NOTE, committed.look_at_checkpoints,
+        "something on the branch is part of no checkpoint"),
+    Row("missing-object", ERROR, committed.look_at_checkpoints,
+        "an object that a ref of ours needs is missing",
         remedy=_FETCH_OBJECT),
-    Row("dangling-trailer", WARNING, links.look, "a commit names a checkpoint that is not stored",
+    Row("dangling-trailer", WARNING, links.look_at_linked,
+        "a commit names a checkpoint that is not stored",
         *_PROMISE),
-    Row("left-out", WARNING, links.look, "a checkpoint lacks the part of a session in its commit",
+    Row("left-out", WARNING, links.look_at_linked,
+        "a checkpoint lacks the part of a session in its commit",
         *_PROMISE),
-    Row("dangling-note", WARNING, links.look, "a note names a checkpoint that is not stored",
+    Row("dangling-note", WARNING, links.look_at_linked,
+        "a note names a checkpoint that is not stored",
         remedy="gitcp fetch"),
-    Row("empty-link", NOTE, links.look,
+    Row("empty-link", NOTE, links.look_at_linked,
         "a commit has nothing of a checkpoint that it is linked to"),
-    Row("wrong-note", WARNING, links.look,
+    Row("wrong-note", WARNING, links.look_at_linked,
         "a note links a commit to a checkpoint of another commit",
         "repair", _take_back),
-    Row("no-store", WARNING, links.look, "commits name checkpoints, and none is stored here",
+    Row("no-store", WARNING, links.look_at_linked,
+        "commits name checkpoints, and none is stored here",
         remedy="gitcp fetch"),
-    Row("missing-object", ERROR, links.look, "an object that a ref of ours needs is missing",
+    Row("missing-object", ERROR, links.look_at_linked,
+        "an object that a ref of ours needs is missing",
         remedy=_FETCH_OBJECT),
 )  # fmt: skip
 LINKS = (
     Row("lost-link", WARNING, sessions.look_at_links, "a commit lost its checkpoint id",
-        "relink", sessions.link),
+        "relink", sessions.link_commit),
 )  # fmt: skip
 # What the record of enable has is looked at by doctor in the places where it counts.
 BY_RECORD = ("no-hook", "changed-hook")

@@ -116,7 +116,7 @@ def _tell(
             lived = []
             if replay:
                 replay.survival.born = rows.round_to_day(time)
-                replay.take(commit)
+                replay.replay_commit(commit)
                 lived = rows.make_survival_rows(replay.survival.take_events(), time)
             if spoken is not None:
                 add(commit, {**spoken, "survival": lived})

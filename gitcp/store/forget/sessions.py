@@ -49,7 +49,7 @@ class Choice:
             return self._session == entry["session_id"] or self._checkpoint == checkpoint_id
         return self._is_before(entry["metadata"].get("created_at"))
 
-    def sessions(self, repo: Repo) -> list[str]:
+    def list_sessions(self, repo: Repo) -> list[str]:
         """The sessions that are to go as a whole, from all that is here of them."""
         if self._checkpoint:
             return []
@@ -71,24 +71,24 @@ class Choice:
         return not self._before or 0 < session_read.instant(time) < self._before
 
 
-def forget(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int]]:
+def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int]]:
     """Forget what is chosen; return how refs moved, and how much of what went.
 
     Raises Error where a session that is at work would lose something, with nothing done.
     """
-    sessions = choice.sessions(repo)
+    sessions = choice.list_sessions(repo)
     _refuse_active(repo, sessions)
     with Prefetched(repo) as objects:
         survey = Survey(repo, objects)
-        streams = _streams(survey, sessions)
+        streams = _list_streams(survey, sessions)
         _refuse_active(repo, {name for _, owners in streams.values() for name in owners})
     known = {*states.list_ids(repo), *markers.list_ids(repo)}
     moved, count = _forget_stored(repo, choice)
-    gone = _refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
+    gone = _delete_refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
     _forget_files(repo, survey, sessions, set(streams))
     moved += gone
     old = [edit[2] for edit in moved if edit[2]]
-    _purge(repo, survey, [edit[0] for edit in moved], old)
+    _purge_objects(repo, survey, [edit[0] for edit in moved], old)
     counts = {
         "checkpoint part": count,
         "session": len(known.intersection(sessions)),
@@ -98,14 +98,14 @@ def forget(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int]]:
 
 
 def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Edit], int]:
-    def attempt() -> tuple[list[Edit], int]:
+    def move_store() -> tuple[list[Edit], int]:
         with Objects(repo) as objects:
             edits, count = forgetting.edits(repo, objects, choice.has)
         if edits:
             committed_write.move_all(repo, edits, "gitcp: forget")
         return edits, count
 
-    return refs.retry_moved(repo, "v1", attempt)
+    return refs.retry_moved(repo, "v1", move_store)
 
 
 def _refuse_active(repo: Repo, sessions: Iterable[str]) -> None:
@@ -115,17 +115,17 @@ def _refuse_active(repo: Repo, sessions: Iterable[str]) -> None:
             raise Error(f"session '{name}' is at work: end it first")
 
 
-def _streams(survey: Survey, sessions: Collection[str]) -> dict[str, tuple[str, set[str]]]:
+def _list_streams(survey: Survey, sessions: Collection[str]) -> dict[str, tuple[str, set[str]]]:
     """ref -> (oid, the sessions on it), of each stream that has one of these sessions."""
     streams: dict[str, tuple[str, set[str]]] = {}
     for tip in survey.tips:
-        owners = survey.owners(tip)
+        owners = survey.list_owners(tip)
         if owners & set(sessions):
             streams[tip["ref"]] = tip["oid"], owners
     return streams
 
 
-def _refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> list[Edit]:
+def _delete_refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> list[Edit]:
     """Delete the refs with content of sessions: streams, edits, and steps that can be undone,
     for these have whole worktrees."""
     gone: dict[str, str] = dict(streams)
@@ -147,11 +147,11 @@ def _forget_files(
         for name in states.list_ids(repo):
             if name in owners:
                 states.forget(repo, name)
-            elif (state := states.load(repo, name)) and _without(state, streams):
+            elif (state := states.load(repo, name)) and _drop_streams(state, streams):
                 work.save(repo, state)
         for name in owners:
             markers.forget(repo, name)
-    for top in survey.folders():
+    for top in survey.list_folders():
         for folder in _COPIES:
             for name in files.list_names(os.path.join(top, folder)):
                 if orphan_rules.list_possible_owners(name) & owners:
@@ -164,7 +164,7 @@ def _forget_files(
     database.remove(repo)
 
 
-def _without(state: State, streams: Collection[str]) -> bool:
+def _drop_streams(state: State, streams: Collection[str]) -> bool:
     """Take streams out of the state of a session that stays; whether it had any."""
     left = [stream for stream in state["streams"] if stream["ref"] not in streams]
     changed = len(left) < len(state["streams"])
@@ -178,7 +178,7 @@ def _is_of(line: JournalLine, sessions: Collection[str]) -> bool:
     return line.get("session") in sessions or (isinstance(who, list) and who[0] in sessions)
 
 
-def _purge(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence[str]) -> None:
+def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence[str]) -> None:
     """Take what nobody needs now out of reflogs and of packs of ours; where a session is at work,
     whose objects may be on their way to a ref, leave it to git to prune."""
     tracking = refs.list_refs(repo, "refs/remotes/**/entire/checkpoints/v1")
@@ -195,7 +195,7 @@ def _find_used(repo: Repo, survey: Survey) -> list[str]:
     """The objects that are here and that journals, private indexes and copies of transcripts of
     other sessions name."""
     named: set[str] = set()
-    for top in survey.folders():
+    for top in survey.list_folders():
         for line in journal.read(repo, os.path.dirname(top)):
             ends = (line.get("before"), line.get("after"))
             named |= {end[1] for end in ends if isinstance(end, list)} | {*line.get("trees", ())}
@@ -212,7 +212,7 @@ def _find_used(repo: Repo, survey: Survey) -> list[str]:
         return sorted(named - objects.list_absent(named))
 
 
-def in_packs_of_git(repo: Repo, moved: Sequence[Edit]) -> bool:
+def is_still_in_git(repo: Repo, moved: Sequence[Edit]) -> bool:
     """Whether git still has what was forgotten, in loose objects or packs of its own."""
     oids = [edit[2] for edit in moved if edit[2]]
     checked = repo.git.run("cat-file", "--batch-check", stdin="\n".join(oids).encode())[1]

@@ -115,7 +115,7 @@ def carry_out(
             if new != old[cid]:
                 effects.append({"checkpoint": cid, "old": old[cid], "new": new})
     effects += _link(repo, objects, wanted)
-    step = undo_log.record(repo, objects, "import", reason, effects)
+    step = undo_log.record_step(repo, objects, "import", reason, effects)
     ai_notes.keep(repo, [link["commit"] for link in wanted if link["commit"]])
     return step
 

@@ -32,7 +32,7 @@ class History:
     ) -> None:
         """parent: the commit in which a content is looked for first; but: one that counts not."""
         self._repo, self._objects, self._evidence = repo, objects, evidence
-        self._parent, self._but = parent, but
+        self._take_parent, self._but = parent, but
         self._places: list[str] | None = None
         self._known: dict[tuple[str, str], dict[int, Writer]] = {}
         self.checkpoints: dict[Writer, str] = {}  # that tell of a session's, of all that was asked
@@ -52,7 +52,7 @@ class History:
         if self._places is None:
             newest = reversed(reflog.list_head_moves(self._repo))
             heads = [head for _, head, _ in newest][:_MOST]
-            places = dict.fromkeys([self._parent, *heads])
+            places = dict.fromkeys([self._take_parent, *heads])
             self._places = [one for one in places if one.strip("0") and one != self._but]
         specs = {f"{place}:{path}": place for place in self._places}
         oids = self._objects.resolve(specs)

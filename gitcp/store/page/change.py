@@ -84,18 +84,18 @@ def read_files(
         spans = {p["path"]: added for p in window if (added := list_added(p["hunks"]))}
         known = read_authors(repo, evidence, ends, spans)
         for patch in window:
-            old = _read(objects, oids.get(f"{base}:{patch['old']}") or "")
+            old = _read_blob(objects, oids.get(f"{base}:{patch['old']}") or "")
             gone = not patch["oid"].strip("0")  # an id of zeroes
-            new = old if not patch["oid"] else b"" if gone else _read(objects, patch["oid"])
-            yield _file(patch, old, new, known.get(patch["path"], {}))
+            new = old if not patch["oid"] else b"" if gone else _read_blob(objects, patch["oid"])
+            yield _build_file(patch, old, new, known.get(patch["path"], {}))
 
 
-def _read(objects: Prefetched, oid: str) -> bytes:
+def _read_blob(objects: Prefetched, oid: str) -> bytes:
     there = objects.read(oid) if oid else None
     return there[2] if there and there[1] == "blob" else b""
 
 
-def _file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> File:
+def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> File:
     binary = b"\0" in old[:8000] or b"\0" in new[:8000]
     dos = all(side.count(b"\n") == side.count(b"\r\n") for side in (old, new))
     end = "\r\n" if dos else "\n"
@@ -103,14 +103,14 @@ def _file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> F
         "path": patch["path"],
         "old": patch["old"],
         "edits": patch["hunks"],
-        "before": None if binary else _lines(old, end),
-        "after": None if binary else _lines(new, end),
+        "before": None if binary else _split_lines(old, end),
+        "after": None if binary else _split_lines(new, end),
         "sizes": (len(old), len(new)),
         "authors": writers,
     }
 
 
-def _lines(data: bytes, end: str) -> list[str]:
+def _split_lines(data: bytes, end: str) -> list[str]:
     return decode_name(data).removesuffix(end).split(end) if data else []
 
 
@@ -139,12 +139,12 @@ def read_authors(
                 entries[path] = porcelain.complete(wait()[0])
     evidence.prefetch([entry for rows in entries.values() for entry in rows], contents=True)
     return {
-        path: {entry["final"]: _writer(evidence, entry) for entry in rows}
+        path: {entry["final"]: _find_writer(evidence, entry) for entry in rows}
         for path, rows in entries.items()
     }
 
 
-def _writer(evidence: Evidence, entry: Entry) -> Writer:
+def _find_writer(evidence: Evidence, entry: Entry) -> Writer:
     author = evidence.author(entry["oid"], entry["path"], entry["orig"], entry["content"])
     if author["who"] == "session":
         return author, authors.format_label(author)

@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 NEWEST = 50  # commits, where no range is named
 
 
-def commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
+def list_commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
     """The commit records (commit_list) of what a person means by name, newest first.
 
     name: a range, a commit, a checkpoint or a session, '' for the newest commits.  Raises Error
     when it is none of them, or no commit belongs to it.
     """
     if not name:
-        return list(commit_list.listing(repo, [], [f"-n{NEWEST}"]))
+        return list(commit_list.list_commits(repo, [], [f"-n{NEWEST}"]))
     if is_range(name):
-        return list(commit_list.listing(repo, name.split()))
-    kind, key = lookup.resolve(repo, objects, name)
+        return list(commit_list.list_commits(repo, name.split()))
+    kind, key = lookup.resolve_name(repo, objects, name)
     if kind == "commit":
-        return list(commit_list.listing(repo, [key], ["-n1"]))
-    records = list(commit_list.listing(repo, [], find_commits.ALL))
+        return list(commit_list.list_commits(repo, [key], ["-n1"]))
+    records = list(commit_list.list_commits(repo, [], find_commits.ALL))
     wanted = [r for r in records if any(key in _list_ids(c) for c in r["checkpoints"])]
     if not wanted:
         raise Error(f"no commit belongs to '{name}': there is no page to make")
@@ -64,7 +64,7 @@ def _list_ids(checkpoint: Record) -> list[str]:
     return [checkpoint["checkpoint_id"], *checkpoint.get("sessions", ())]
 
 
-def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Record]:
+def gather_sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Record]:
     """The sessions behind commit records, oldest first: each with what it did and said.
 
     The transcript is the one of a session's newest checkpoint among them: it has all turns.
@@ -89,12 +89,12 @@ def sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Re
         part, tasks = parts[0][1], dict[str, bytes]()
         for one in reversed(every):
             tasks |= committed_read.task_transcripts(objects, one)
-        turns = _turns(content["transcript"], tasks, part.get("agent"), root)
-        stories.append(_describe(session_id, part, content["metadata"], turns, table))
+        turns = _gather_turns(content["transcript"], tasks, part.get("agent"), root)
+        stories.append(_describe_session(session_id, part, content["metadata"], turns, table))
     return stories
 
 
-def _describe(
+def _describe_session(
     session_id: str, part: Record, metadata: Record, turns: list[Turn], table: Prices | None
 ) -> Record:
     """A session with its turns; cost: None where its prices are not known."""
@@ -108,12 +108,12 @@ def _describe(
         "tokens": used,
         "cost": table.cost(model, used) if table and used and model else None,
         "prices": table,
-        "resume": _resume(part.get("agent"), session_id),
+        "resume": _get_resume_command(part.get("agent"), session_id),
         "turns": turns,
     }
 
 
-def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> list[Turn]:
+def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> list[Turn]:
     """The turns of a transcript with their tokens; paths begin at the worktree's root, as those
     of commits do."""
     gathered = turn_tokens.cut_turns(data, agent, tasks)
@@ -125,7 +125,7 @@ def _turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> li
     return gathered
 
 
-def _resume(agent: object, session_id: str) -> str:
+def _get_resume_command(agent: object, session_id: str) -> str:
     """The command of an agent's client that goes on with a session; '' for none."""
     return find_client(str(agent)).format_resume_command(session_id)
 
@@ -151,7 +151,7 @@ def list_refs(repo: Repo) -> dict[str, list[str]]:
     return standing
 
 
-def lines(
+def count_lines(
     repo: Repo, objects: Prefetched, records: Sequence[Record]
 ) -> tuple[dict[str, Any], Removers]:
     """(oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them; who may have

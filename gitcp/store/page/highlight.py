@@ -11,7 +11,7 @@ LARGEST = 256 << 10  # characters; what is longer stays plain
 Run = list[str]  # kind ('' for plain; c, k, t, f: comment, keyword, text, a name given), text
 
 
-def highlighted(path: str, lines: list[str]) -> list[list[Run]]:
+def highlight_lines(path: str, lines: list[str]) -> list[list[Run]]:
     """The runs of each line; as many lines as were given, with the same text."""
     kinds = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (Name.Class, "f"))
     plain = [[["", line]] if line else [] for line in lines]
@@ -26,15 +26,15 @@ def highlighted(path: str, lines: list[str]) -> list[list[Run]]:
     for token, value in lex(text, lexer):
         kind = next((short for group, short in kinds if token[: len(group)] == group), "")
         first, *rest = value.split("\n")
-        _add(rows[-1], kind, first)
+        _add_run(rows[-1], kind, first)
         for part in rest:
             rows.append([])
-            _add(rows[-1], kind, part)
+            _add_run(rows[-1], kind, part)
     same = ["".join(run[1] for run in row) for row in rows] == lines
     return rows if same else plain
 
 
-def _add(row: list[Run], kind: str, text: str) -> None:
+def _add_run(row: list[Run], kind: str, text: str) -> None:
     if text and row and row[-1][0] == kind:
         row[-1][1] += text
     elif text:

@@ -57,7 +57,9 @@ class _Tree(HTMLParser):
             if len(self._open) > _DEEPEST:
                 children = siblings
             else:
-                siblings.append([tag, _link(given.get("href")) if tag == "a" else {}, children])
+                siblings.append(
+                    [tag, _filter_address(given.get("href")) if tag == "a" else {}, children]
+                )
             if tag not in _VOID:
                 self._open.append((tag, children))
 
@@ -75,6 +77,6 @@ class _Tree(HTMLParser):
             siblings.append(data)
 
 
-def _link(href: str | None) -> dict[str, str]:
+def _filter_address(href: str | None) -> dict[str, str]:
     address = (href or "").replace(_QUOTED, "%3C")
     return {"href": address} if address.lower().startswith(_SCHEMES) else {}

@@ -10,8 +10,8 @@ from gitcp.core.page import attention, forge, hunks, people, safe, timeline
 from gitcp.core.page.turns import map_strings
 from gitcp.core.render.spans import count_noun, format_usage, shorten
 from gitcp.core.transcript import tokens
-from gitcp.store.page.highlight import highlighted
-from gitcp.store.page.talk import Talk, key_of, lasting
+from gitcp.store.page.highlight import highlight_lines
+from gitcp.store.page.talk import Talk, format_span, make_key
 from gitcp.store.page.template import fill_template
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ class Page:
         self._size = 0
         self.sessions: list[Record] = []
         self._by_id: dict[str, Record] = {}
-        self._talk = Talk(self.text, self.keep)
+        self._talk = Talk(self.clean_text, self.store_value)
         self.turns: list[Record] = []
         self.commits: list[Record] = []
         self.files: list[Record] = []
@@ -56,11 +56,11 @@ class Page:
         self._people: dict[str, int] = {}  # lines of each
         self.tip = ""
 
-    def text(self, value: Any) -> Any:
+    def clean_text(self, value: Any) -> Any:
         """value as it may be shown: every string redacted, what hides in it made visible."""
         return map_strings(value, lambda text: safe.name_hidden(self._redact(text)))
 
-    def keep(self, value: Any) -> tuple[int, int]:
+    def store_value(self, value: Any) -> tuple[int, int]:
         """(chunk, index) of a value that is unfolded on demand."""
         size = len(repr(value))
         if self._size and self._size + size > _CHUNK:
@@ -70,22 +70,24 @@ class Page:
         self.chunks[-1].append(value)
         return len(self.chunks) - 1, len(self.chunks[-1]) - 1
 
-    def session(self, story: Record) -> None:
+    def add_session(self, story: Record) -> None:
         """Take in a session with its turns."""
-        session = self._session(story["session_id"], story["agent"], story["model"])
+        session = self._get_session(story["session_id"], story["agent"], story["model"])
         asked = [turn["prompt"] for turn in story["turns"]]
         if self._with_prompts and any(asked):
-            session["name"] = shorten(self.text(people.name_session(asked, story["agent"])), _NAME)
+            session["name"] = shorten(
+                self.clean_text(people.name_session(asked, story["agent"])), _NAME
+            )
         session["usage"] = story["tokens"]
         session["spent"] = format_usage(session["usage"], story["agent"])
         if story["cost"] is not None:
             self._cost, self._prices = self._cost + story["cost"], story["prices"]
             session["spent"] += f", {story['cost']:.2f} {story['prices'].currency}"
-        session["resume"] = self.text(story["resume"])
+        session["resume"] = self.clean_text(story["resume"])
         for turn in story["turns"]:
             public_turn = turn if self._with_prompts else {**turn, "prompt": "", "parts": []}
-            view, value = self._talk.turn(session["id"], public_turn, story["agent"])
-            chunk, index = self.keep(value)
+            view, value = self._talk.add_turn(session["id"], public_turn, story["agent"])
+            chunk, index = self.store_value(value)
             view |= {"session": session["at"], "chunk": chunk, "index": index}
             session["turns"].append(view)
             self.turns.append(view)
@@ -96,19 +98,19 @@ class Page:
             return ""
         return f", {self._cost:.2f} {self._prices.currency} by {self._prices.source}"
 
-    def _session(self, name: str, agent: str, model: str = "") -> Record:
+    def _get_session(self, name: str, agent: str, model: str = "") -> Record:
         """The view of a session, begun where it is met first."""
         if name not in self._by_id:
             at = len(self.sessions)
             known: Record = {
                 "at": at,
-                "id": key_of(name),
+                "id": make_key(name),
                 "mark": people.mark_session(at),
                 "color": f"s{at % _COLOURS}",
-                "title": self.text(name),
-                "agent": self.text(agent or "agent"),
-                "model": self.text(model),
-                "name": f"{self.text(agent or 'agent')} {self.text(name)[:8]}",
+                "title": self.clean_text(name),
+                "agent": self.clean_text(agent or "agent"),
+                "model": self.clean_text(model),
+                "name": f"{self.clean_text(agent or 'agent')} {self.clean_text(name)[:8]}",
                 "turns": [],
                 "usage": None,
                 "spent": "",
@@ -120,7 +122,7 @@ class Page:
             self.sessions.append(known)
         return self._by_id[name]
 
-    def commit(
+    def add_commit(
         self, record: Record, lines: Mapping[str, Mapping[str, int]], refs: Sequence[str] = ()
     ) -> None:
         """Take in a commit; lines: path -> who -> lines added; refs: branches and tags on it."""
@@ -130,70 +132,72 @@ class Page:
                 sums[who] = sums.get(who, 0) + count
         for who, count in sums.items():
             if who not in _WORDS:
-                self._session(who, "")["added"] += count
+                self._get_session(who, "")["added"] += count
         parts = [p for c in record["checkpoints"] for p in c.get("contents", ())]
         self.commits.append(
             {
                 "oid": record["oid"],
-                "subject": self.text(record["message"]),
-                "names": self.text(list(refs)),
-                "author": self.text(record["author"]),
-                "date": self.text(record["date"]),
+                "subject": self.clean_text(record["message"]),
+                "names": self.clean_text(list(refs)),
+                "author": self.clean_text(record["author"]),
+                "date": self.clean_text(record["date"]),
                 "time": float(record["time"]),
                 "checkpoints": [c["checkpoint_id"] for c in record["checkpoints"]],
-                "bar": self._bar(sums),
+                "bar": self._build_bar(sums),
                 "asked": [
-                    (p["session_id"], self.text(asked).strip())
+                    (p["session_id"], self.clean_text(asked).strip())
                     for p in parts
                     for asked in p.get("asked") or ()
                 ],
-                "paths": self.text(sorted(lines)),
+                "paths": self.clean_text(sorted(lines)),
                 "parents": record.get("parents", ()),
                 "link": forge.link_commit(self._links, record["oid"]),
             }
         )
 
-    def _bar(self, sums: Mapping[str, int]) -> list[Record]:
+    def _build_bar(self, sums: Mapping[str, int]) -> list[Record]:
         """The parts of a bar, sessions first: colour, label, lines, x and width of 1000."""
         order = [one for one in self._by_id if one in sums]
         order += [who for who in _WORDS if who in sums]
         return [
-            {**self._who(who), "lines": sums[who], "x": x, "width": width}
+            {**self._describe_author(who), "lines": sums[who], "x": x, "width": width}
             for who, x, width in timeline.divide_bar({who: sums[who] for who in order}, 1000)
         ]
 
-    def _who(self, who: str) -> Record:
+    def _describe_author(self, who: str) -> Record:
         """mark, colour and name of a session by its id, or of the people or nobody."""
         if who in _WORDS:
             mark = people.NOBODY.get(who, "")
             return {"who": who, "color": who, "mark": mark, "name": _WORDS[who]}
-        session = self._session(who, "")
+        session = self._get_session(who, "")
         return {"who": session["id"], **{key: session[key] for key in ("color", "mark", "name")}}
 
-    def file(self, file: File, removers: Iterable[tuple[str, str]] = ()) -> None:
+    def add_file(self, file: File, removers: Iterable[tuple[str, str]] = ()) -> None:
         """Take in a file of the change; removers: who may have removed lines of it."""
         path = file["path"] or file["old"]
-        label, name = self.text(path), "file-" + key_of(path)
-        writers, numbers, sums = self._writers(file["authors"])
-        took = [self._remover(*one) for one in sorted(removers)]
+        label, name = self.clean_text(path), "file-" + make_key(path)
+        writers, numbers, sums = self._list_writers(file["authors"])
+        took = [self._describe_remover(*one) for one in sorted(removers)]
         value: Record = {"hunks": [], "writers": writers, "took": took, "left": 0}
         if file["before"] is not None and file["after"] is not None:
-            value |= self._hunks(path, file, numbers)
+            value |= self._build_hunks(path, file, numbers)
             for hunk in value["hunks"]:
                 hunk["by"] = _count_writers(hunk["rows"], writers)
-        chunk, index = self.keep(value)
+        chunk, index = self.store_value(value)
         edits = file["edits"]
         self.files.append(
             {
                 "id": name,
                 "path": label,
                 "real": path,
-                "old": self.text(file["old"]) if file["old"] not in ("", file["path"]) else "",
+                "old": self.clean_text(file["old"])
+                if file["old"] not in ("", file["path"])
+                else "",
                 "state": "deleted" if not file["path"] else "new" if not file["old"] else "",
                 "sizes": file["sizes"] if file["before"] is None else None,
                 "plus": sum(edit[3] for edit in edits),
                 "minus": sum(edit[1] for edit in edits),
-                "bar": self._bar(sums),
+                "bar": self._build_bar(sums),
                 "sums": sums,
                 "turns": sorted({w["turn"] for w in writers if w.get("turn")}),
                 "link": forge.link_file(self._links, self.tip, path) if file["path"] else "",
@@ -206,20 +210,24 @@ class Page:
             if who not in _WORDS:
                 self._by_id[who]["alive"] += count
 
-    def _hunks(self, path: str, file: File, numbers: Mapping[int, int]) -> Record:
-        new = highlighted(path, self._code(file["after"] or []))
-        old = highlighted(path, self._code(file["before"] or [])) if file["before"] else []
+    def _build_hunks(self, path: str, file: File, numbers: Mapping[int, int]) -> Record:
+        new = highlight_lines(path, self._clean_code(file["after"] or []))
+        old = (
+            highlight_lines(path, self._clean_code(file["before"] or [])) if file["before"] else []
+        )
         views, left = hunks.cut_hunks(file["edits"], old, new, numbers)
         ends = views[-1]["new"] + sum(r[0] != "-" for r in views[-1]["rows"]) - 1 if views else 0
         tail = {"hidden": len(new) - ends, "more": new[ends : ends + hunks.FOLDED]}
         return {"hunks": views, "left": left, "tail": tail}
 
-    def _code(self, lines: Sequence[str]) -> list[str]:
+    def _clean_code(self, lines: Sequence[str]) -> list[str]:
         """Lines as they may be shown; as many as were given."""
-        together = str(self.text("\n".join(lines))).split("\n")
-        return together if len(together) == len(lines) else [self.text(line) for line in lines]
+        together = str(self.clean_text("\n".join(lines))).split("\n")
+        return (
+            together if len(together) == len(lines) else [self.clean_text(line) for line in lines]
+        )
 
-    def _writers(
+    def _list_writers(
         self, authors: Mapping[int, Writer]
     ) -> tuple[list[Record], dict[int, int], dict[str, int]]:
         """(the writers of a file's lines, line -> index of its writer, who -> lines)."""
@@ -231,21 +239,21 @@ class Page:
             key = who, author["number"], author["tool_use_id"], label
             if key not in known:
                 known[key] = len(views)
-                views.append(self._writer(author, label))
+                views.append(self._describe_writer(author, label))
             numbers[line] = known[key]
             if who == "person":
                 self._people[label] = self._people.get(label, 0) + 1
             sums[who] = sums.get(who, 0) + 1
         return views, numbers, sums
 
-    def _writer(self, author: Mapping[str, Any], label: str) -> Record:
+    def _describe_writer(self, author: Mapping[str, Any], label: str) -> Record:
         if author["who"] != "session":
-            name = "unknown author" if author["who"] == "unknown" else self.text(label)
+            name = "unknown author" if author["who"] == "unknown" else self.clean_text(label)
             name = f"{name} (nothing recorded)" if author["who"] == "unrecorded" else name
-            mark = people.NOBODY.get(author["who"]) or self.text(people.mark_person(label))
+            mark = people.NOBODY.get(author["who"]) or self.clean_text(people.mark_person(label))
             return {"who": author["who"], "color": author["who"], "mark": mark, "name": name}
-        session = self._session(author["session_id"], author["agent"], author["model"])
-        turn, call = self._talk.find(
+        session = self._get_session(author["session_id"], author["agent"], author["model"])
+        turn, call = self._talk.find_writer(
             session["id"], author["tool_use_id"], author["number"], author["prompt"]
         )
         prompt = author["prompt"] if self._with_prompts else ""
@@ -258,24 +266,24 @@ class Page:
             "name": session["name"],
             "number": counted,
             "why": (turned and turned["line"])
-            or shorten(people.take_line(self.text(prompt)), _LINE),
+            or shorten(people.take_line(self.clean_text(prompt)), _LINE),
             "turn": turn,
             "call": call,
         }
 
-    def _remover(self, who: str, author: str) -> Record:
-        view = self._who(who)
+    def _describe_remover(self, who: str, author: str) -> Record:
+        view = self._describe_author(who)
         if who == "person":
             return {
                 **view,
-                "mark": self.text(people.mark_person(author)),
-                "name": self.text(author),
+                "mark": self.clean_text(people.mark_person(author)),
+                "name": self.clean_text(author),
             }
         return view
 
-    def html(self, version: str) -> str:
+    def format_html(self, version: str) -> str:
         """The whole file."""
-        self._join()
+        self._link_commits()
         changed: list[Any] = []
         total: dict[str, int] = {}
         for file in self.files:
@@ -288,10 +296,10 @@ class Page:
         sums = {who: sum(one["added"].get(who, 0) for one in changed) for who in _WORDS}
         usage = [session.pop("usage") for session in self.sessions]
         view = {
-            "title": self.text(self._title),
+            "title": self.clean_text(self._title),
             "version": version,
-            "bar": self._bar(total),
-            "kinds": self._kinds(sums),
+            "bar": self._build_bar(total),
+            "kinds": self._list_kinds(sums),
             "plus": sum(file["plus"] for file in self.files),
             "minus": sum(file["minus"] for file in self.files),
             "tokens": format_usage(tokens.add(*filter(None, usage))) + self._spell_cost(),
@@ -300,7 +308,7 @@ class Page:
             "rule": attention.RULE,
             "with_prompts": self._with_prompts,
             "many": count_noun,
-            **self._place(),
+            **self._place_in_time(),
         }
         lists = {
             "sessions": [{**s, "turns": len(s["turns"])} for s in self.sessions],
@@ -310,12 +318,12 @@ class Page:
         }
         return fill_template(view, lists, self.chunks)
 
-    def _kinds(self, sums: Mapping[str, int]) -> list[Record]:
+    def _list_kinds(self, sums: Mapping[str, int]) -> list[Record]:
         """How much agents, people and nobody known wrote."""
         total = sum(sums.values())
         names = sorted(self._people.items(), key=lambda item: -item[1])
         first = people.mark_person(names[0][0]) if names else "·"
-        about = {**_ABOUT, "person": ", ".join(self.text(name) for name, _ in names[:5])}
+        about = {**_ABOUT, "person": ", ".join(self.clean_text(name) for name, _ in names[:5])}
         return [
             {
                 "who": who,
@@ -329,7 +337,7 @@ class Page:
             if count
         ]
 
-    def _place(self) -> Record:
+    def _place_in_time(self) -> Record:
         """Give turns and commits their places in time; how long it all took, and the axis."""
         times = [turn[key] for turn in self.turns for key in ("start", "end") if turn[key]]
         # A commit's time is a whole second: what it holds was there before that second ended.
@@ -349,16 +357,18 @@ class Page:
         moments = sorted({*times, *late})
         every = moments[:: max(1, len(moments) // 200)]
         return {
-            "lasted": lasting(moments[-1] - moments[0]) if len(moments) > 1 else "",
+            "lasted": format_span(moments[-1] - moments[0]) if len(moments) > 1 else "",
             "axis": [(scale(time), round(time)) for time in [*every, *moments[-1:]]],
         }
 
-    def _join(self) -> None:
+    def _link_commits(self) -> None:
         """Link commits to the files and turns that are on the page."""
         ids = {file["path"]: file["id"] for file in self.files}
         for commit in self.commits:
             commit["files"] = [(path, ids.get(path, "")) for path in commit.pop("paths")]
-            asked = [self._talk.asked(key_of(who), words) for who, words in commit.pop("asked")]
+            asked = [
+                self._talk.find_asked(make_key(who), words) for who, words in commit.pop("asked")
+            ]
             commit["turns"] = list(dict.fromkeys(filter(None, asked)))
 
 

@@ -40,17 +40,17 @@ class Talk:
         self._numbers: dict[tuple[str, int], tuple[str, str]] = {}  # -> turn, its prompt
         self._asked: dict[tuple[str, str], str] = {}  # session, prompt -> turn
 
-    def turn(self, session: str, turn: Mapping[str, Any], agent: str) -> tuple[Record, Record]:
+    def add_turn(self, session: str, turn: Mapping[str, Any], agent: str) -> tuple[Record, Record]:
         """(what is on the page of a turn, what is unfolded)."""
         name = f"turn-{session}-{turn['number']}"
         prompt = self._clean(turn["prompt"])
         self._numbers[session, turn["number"]] = name, turn["prompt"].strip()
         self._asked.setdefault((session, prompt.strip()), name)
-        start, end = seconds(turn["start"]), seconds(turn["end"])
+        start, end = parse_seconds(turn["start"]), parse_seconds(turn["end"])
         count = len(turn["ticks"])
         facts = [
             count_noun(count, "tool use") if count else "",
-            lasting(end - start) if start and end > start else "",
+            format_span(end - start) if start and end > start else "",
             format_usage(turn["spent"], agent) if turn["spent"] else "",
         ]
         view = {
@@ -60,16 +60,16 @@ class Talk:
             "facts": ", ".join(filter(None, facts)),
             "start": start,
             "end": end,
-            "ticks": [t for t in map(seconds, turn["ticks"]) if t],
+            "ticks": [t for t in map(parse_seconds, turn["ticks"]) if t],
         }
-        parts = self._parts(turn["parts"], session, name)
+        parts = self._build_parts(turn["parts"], session, name)
         return view, {"prompt": parse_markdown(prompt), "parts": parts}
 
-    def _parts(self, parts: Sequence[Part], session: str, turn: str) -> list[Record]:
+    def _build_parts(self, parts: Sequence[Part], session: str, turn: str) -> list[Record]:
         views: list[Record] = []
         for part in parts:
             if part["kind"] == "image":
-                views.append(self._picture(part["type"], part["data"]))
+                views.append(self._build_picture(part["type"], part["data"]))
                 continue
             if part["kind"] == "answer":
                 views.append({"text": parse_markdown(self._clean(part["text"]))})
@@ -79,7 +79,7 @@ class Talk:
             kept = {k: v for k, v in part.items() if k in _KEYS and v}
             view = self._clean(kept)
             if part.get("result"):
-                view["result"] = self._result(part["result"])
+                view["result"] = self._build_result(part["result"])
             lines = part.get("diff", ())
             if lines:
                 view["plus"] = sum(sign == "+" for sign, _ in lines)
@@ -87,11 +87,11 @@ class Talk:
             if "path" not in kept:
                 view["about"] = shorten(view.get("given", ""), 100)
             if "task" in part:
-                view["task"] = self._parts(part["task"], session, turn)
+                view["task"] = self._build_parts(part["task"], session, turn)
             views.append({**view, "id": call})
         return views
 
-    def _picture(self, kind: str, data: str) -> Record:
+    def _build_picture(self, kind: str, data: str) -> Record:
         """An image as the page may show it, or how large it is where that is too much."""
         if data.startswith(images.MARK.decode()) or data == images.DOT[1].decode():
             return {"image": "", "about": "a picture that gitcp.images leaves out"}
@@ -101,7 +101,7 @@ class Talk:
         size = f"{3 * len(data) / 4e6:.1f} MB"
         return {"image": "", "about": f"{self._clean(kind[:40])}, {size}, not shown"}
 
-    def _result(self, text: str) -> Any:
+    def _build_result(self, text: str) -> Any:
         """A result, or where it is kept: a long one is stored once for all calls that had it."""
         if len(text) < _LONG:
             return self._clean(text)
@@ -112,7 +112,7 @@ class Talk:
             self._results[text] = {"chunk": chunk, "index": index}
         return self._results[text]
 
-    def find(
+    def find_writer(
         self, session: str, tool: str | None, number: int | None, prompt: str
     ) -> tuple[str, str]:
         """(turn, call) that wrote a line, '' for what is not on the page."""
@@ -122,9 +122,9 @@ class Talk:
         words = " ".join(prompt.rstrip("…").split())
         if turn and " ".join(asked.split()).startswith(words[:60]):
             return turn, ""
-        return self.asked(session, self._clean(prompt).strip()), ""
+        return self.find_asked(session, self._clean(prompt).strip()), ""
 
-    def asked(self, session: str, prompt: str) -> str:
+    def find_asked(self, session: str, prompt: str) -> str:
         """The turn of a session that a prompt began, '' for none."""
         return self._asked.get((session, prompt), "")
 
@@ -132,12 +132,12 @@ class Talk:
 _KEYS = ("name", "path", "diff", "given", "ended")
 
 
-def key_of(name: str) -> str:
+def make_key(name: str) -> str:
     """A name that may stand in a link, made of one that may hold anything."""
     return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:10]
 
 
-def seconds(stamp: object) -> float:
+def parse_seconds(stamp: object) -> float:
     """Seconds since 1970 of an ISO time, or of ms since then; 0 where it is neither."""
     text = stamp if isinstance(stamp, str) else ""
     try:
@@ -146,7 +146,7 @@ def seconds(stamp: object) -> float:
         return 0.0
 
 
-def lasting(span: float) -> str:
+def format_span(span: float) -> str:
     """A span of seconds in words: `40 s`, `12 min`, `3 h 5 min`, `2 days`."""
     if span < 90:
         return f"{span:.0f} s"

@@ -24,12 +24,12 @@ PLAIN = 2 << 20  # characters of prompts, answers and diffs that can be read wit
 
 def fill_template(view: Record, lists: Record, chunks: Sequence[Any]) -> str:
     """The template with view and lists in it, and what is unfolded compressed."""
-    style, script = _asset("page.css"), "".join(_asset(f"{name}.js") for name in SCRIPTS)
+    style, script = _read_asset("page.css"), "".join(_read_asset(f"{name}.js") for name in SCRIPTS)
     way: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
-    env = Environment(**way, loader=FunctionLoader(_asset))
+    env = Environment(**way, loader=FunctionLoader(_read_asset))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
-        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+        f"style-src '{_hash_text(style)}'; script-src '{_hash_text(script)}'"
     )
     index = {**lists, "axis": view["axis"], "withPrompts": view["with_prompts"]}
     packed = {
@@ -56,10 +56,10 @@ def _draw_plainly(macros: Any, lists: Record, chunks: Sequence[Any]) -> dict[str
     return plain
 
 
-def _digest(text: str) -> str:
+def _hash_text(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     with open(os.path.join(os.path.dirname(__file__), "assets", name), encoding="utf-8") as file:
         return file.read()

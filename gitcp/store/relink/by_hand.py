@@ -35,7 +35,7 @@ def link(ctx: Context, commit: Commit, name: str) -> str:
     A session whose open files the commit changes is condensed into a checkpoint of its own;
     another one's newest checkpoint is taken.  Raises Error for a name of neither, or of several.
     """
-    meant = lookup.recorded(ctx.repo, ctx.objects, name)
+    meant = lookup.find_recorded(ctx.repo, ctx.objects, name)
     if meant is None:
         raise Error(f"no such checkpoint or session: '{name}'")
     kind, key = meant
@@ -94,7 +94,7 @@ def _note(
             None if text is None else objects.write("blob", text) for text in (before, after)
         )
         effect = {"note": commit["oid"], "old": old, "new": new}
-        undo_log.record(repo, objects, kind, f"{commit['oid'][:12]} {checkpoint_id}", [effect])
+        undo_log.record_step(repo, objects, kind, f"{commit['oid'][:12]} {checkpoint_id}", [effect])
         ai_notes.keep(repo, [commit["oid"]])
 
 

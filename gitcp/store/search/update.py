@@ -240,7 +240,7 @@ def _stamp(state: State) -> str:
 
 
 def _live_turns(repo: Repo, state: State) -> list[Turn]:
-    data = redaction.redactor(repo, state["session_id"]).redact_jsonl(conversation.live(state))
+    data = redaction.redactor(repo, state["session_id"]).redact_jsonl(conversation.read_live(state))
     return list(cut_turns(data, _start(state)))
 
 

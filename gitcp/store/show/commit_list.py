@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Steps
     from gitcp.store.v1.committed_read import Checkpoint
 
-    Retold = TypeVar("Retold")
+    Converted = TypeVar("Converted")
     _Fields = tuple[bytes, bytes, bytes]
 
 _KEYS = "oid tree parents author email date day time message".split()
@@ -38,7 +38,7 @@ _WINDOW = 64  # commits whose checkpoints are read at once
 _FIRST, _BATCH, _ALONE = 8, 256, 4
 
 
-def listing(
+def list_commits(
     repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
 ) -> Iterator[Record]:
     """A commit record for each commit of the revisions (none: HEAD), as git log has them.
@@ -48,33 +48,33 @@ def listing(
     sessions; missing where the store here has none.  Raises Error for what git takes for no
     revision.
     """
-    return retold(repo, iter, revisions, options, paths)
+    return map_commits(repo, iter, revisions, options, paths)
 
 
-def retold(
-    repo: Repo, tell: Callable[[Iterator[Record]], Iterator[Retold]], *chosen: Sequence[str]
-) -> Iterator[Retold]:
-    """What tell() makes of the records that listing() has of the commits chosen.
+def map_commits(
+    repo: Repo, convert: Callable[[Iterator[Record]], Iterator[Converted]], *chosen: Sequence[str]
+) -> Iterator[Converted]:
+    """The values that convert() makes of the records that list_commits() lists.
 
-    Of a long history several processes make parts of it: it is what spread() can bring.
+    Several processes share a long history, so the values are such as spread() can send.
     """
 
-    def begin(objects: Prefetched) -> Callable[[list[_Fields]], list[Retold]]:
+    def begin(objects: Prefetched) -> Callable[[list[_Fields]], list[Converted]]:
         store = _Store(repo, objects)
-        return lambda batch: list(tell(store.records(batch)))
+        return lambda batch: list(convert(store.read_records(batch)))
 
     with Prefetched(repo) as objects:
-        batches = split_windows(_fields(repo, *chosen), _FIRST, _BATCH)
+        batches = split_windows(_read_fields(repo, *chosen), _FIRST, _BATCH)
         for part in spread_batches(objects, batches, begin, _ALONE):
             yield from part
 
 
-def commits(repo: Repo, *chosen: Sequence[str]) -> Iterator[Record]:
-    """The commits of listing() with the ids they carry, nothing looked up, as git finds them."""
-    return starmap(_commit, _fields(repo, *chosen))
+def list_bare_commits(repo: Repo, *chosen: Sequence[str]) -> Iterator[Record]:
+    """The commits that list_commits() lists, with the ids on them and nothing of what is stored."""
+    return starmap(_parse_commit, _read_fields(repo, *chosen))
 
 
-def _fields(
+def _read_fields(
     repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
 ) -> Iterator[_Fields]:
     """What git says of each commit: the fields of its head, its message, its note."""
@@ -98,7 +98,7 @@ def _fields(
         raise e.plain() from None
 
 
-def _commit(head: bytes, message: bytes, note: bytes) -> Record:
+def _parse_commit(head: bytes, message: bytes, note: bytes) -> Record:
     # A newline before the first field is git's own end of the commit before.
     fields = decode_name(head.lstrip(b"\n")).split("\n")
     commit: Record = {"type": "commit", **dict(zip(_KEYS, fields, strict=True))}
@@ -117,17 +117,17 @@ class _Store:
         self._refs: list[str] | None = None
         self._places = committed_refs.Places(repo, objects)
 
-    def records(self, batch: list[_Fields]) -> Iterator[Record]:
+    def read_records(self, batch: list[_Fields]) -> Iterator[Record]:
         """The commits, each checkpoint with what is stored of it."""
-        every = (list(starmap(_commit, window)) for window in split_windows(batch, _WINDOW))
-        for window in run_tasks(self._objects, map(self._with_sessions, every)):
+        every = (list(starmap(_parse_commit, window)) for window in split_windows(batch, _WINDOW))
+        for window in run_tasks(self._objects, map(self._add_sessions, every)):
             yield from window
 
-    def _with_sessions(self, window: list[Record]) -> Steps[list[Record]]:
+    def _add_sessions(self, window: list[Record]) -> Steps[list[Record]]:
         """The commits of window, each checkpoint with what is stored of it."""
         names = [c["checkpoint_id"] for commit in window for c in commit["checkpoints"]]
-        loaded = yield from self._load(list(dict.fromkeys(names)))
-        stored = yield from self._details(loaded)
+        loaded = yield from self._load_checkpoints(list(dict.fromkeys(names)))
+        stored = yield from self._gather_details(loaded)
         for commit in window:
             commit["checkpoints"] = [
                 link
@@ -138,7 +138,7 @@ class _Store:
                 link.update(stored.get(link["checkpoint_id"], {"missing": True}))
         return window
 
-    def _load(self, ids: list[str]) -> Steps[dict[str, Checkpoint]]:
+    def _load_checkpoints(self, ids: list[str]) -> Steps[dict[str, Checkpoint]]:
         stored: dict[str, Checkpoint] = {}
         if ids and self._refs is None:
             self._refs = committed_refs.everywhere(self._repo)
@@ -166,13 +166,13 @@ class _Store:
         there = self._objects.read(oid)
         return there is not None and there[1] == "tree"
 
-    def _details(self, stored: dict[str, Checkpoint]) -> Steps[dict[str, Record]]:
+    def _gather_details(self, stored: dict[str, Checkpoint]) -> Steps[dict[str, Record]]:
         """What a commit's record tells of each of the checkpoints."""
         parts = {
             name: [session_part.build_part(entry["metadata"]) for entry in checkpoint["sessions"]]
             for name, checkpoint in stored.items()
         }
-        yield from self._ask(stored, parts)
+        yield from self._read_prompts(stored, parts)
         details = {}
         for name, checkpoint in stored.items():
             contents = parts[name]
@@ -188,7 +188,9 @@ class _Store:
                 details[name]["lacks"] = list(dict.fromkeys(checkpoint["lacks"]))
         return details
 
-    def _ask(self, stored: dict[str, Checkpoint], parts: dict[str, list[Record]]) -> Steps[None]:
+    def _read_prompts(
+        self, stored: dict[str, Checkpoint], parts: dict[str, list[Record]]
+    ) -> Steps[None]:
         """Read prompt.txt of the sessions whose metadata leave open what was asked."""
         silent = [
             (checkpoint, entry, part)

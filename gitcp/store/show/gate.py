@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-def check(repo: Repo, revisions: Sequence[str], target: str = "") -> Record:
+def check_range(repo: Repo, revisions: Sequence[str], target: str = "") -> Record:
     """A record `check` (gitcp-record(5)) of the commits of the revisions.
 
     target: whose file has the rules; '' is what a range `<target>..<head>` begins with.  Raises
     Error where neither names it, for a file that cannot be read as rules, and for no revision.
     """
-    target = target or _begins(revisions)
+    target = target or _find_target(revisions)
     rules = gate.parse_rules(*team_file.read_table(repo, target, "check"))
     sums, reasons = Sums(), list["Reason"]()
     seen: dict[str, None] = {}
@@ -38,11 +38,11 @@ def check(repo: Repo, revisions: Sequence[str], target: str = "") -> Record:
             if (agent := commit["unsaid"]["agent"]) and not commit["linked"]:
                 reasons += gate.judge_attested(rules, commit["oid"], agent)
         if {"need-checkpoints", "need-signatures", "no-secrets"} & rules.keys():
-            for verified in verifying.verify(repo, revisions):
+            for verified in verifying.verify_links(repo, revisions):
                 seen[verified["checkpoint_id"]] = None
                 reasons += gate.judge_checkpoint(rules, verified)
         if "no-secrets" in rules:
-            reasons += _secrets(repo, objects, revisions, seen)
+            reasons += _find_secrets(repo, objects, revisions, seen)
     reasons = [*gate.judge_shares(rules, sums.added), *reasons]
     return {
         "type": "check",
@@ -56,7 +56,7 @@ def check(repo: Repo, revisions: Sequence[str], target: str = "") -> Record:
     }
 
 
-def _begins(revisions: Sequence[str]) -> str:
+def _find_target(revisions: Sequence[str]) -> str:
     for word in revisions:
         for dots in ("...", ".."):
             begin, mark, _ = word.partition(dots)
@@ -65,7 +65,7 @@ def _begins(revisions: Sequence[str]) -> str:
     raise Error("no range '<target>..<head>' names the target branch: give one, or '--rules'")
 
 
-def _secrets(
+def _find_secrets(
     repo: Repo, objects: Prefetched, revisions: Sequence[str], checkpoints: Iterable[str]
 ) -> Iterator[Reason]:
     """In what the range adds to what it is merged into, and in its checkpoints."""

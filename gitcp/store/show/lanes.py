@@ -25,7 +25,7 @@ _GRAPH = "log --graph --no-color --no-show-signature --no-notes --format=%x01%H"
 _ABSENT = ("000000", None)
 
 
-def drawn(
+def read_graph(
     repo: Repo, revisions: Sequence[str], options: Sequence[str], paths: Sequence[str]
 ) -> dict[str, Drawn]:
     """oid -> what git's graph draws before a commit and below it, newest first."""
@@ -51,12 +51,12 @@ def drawn(
     return graph
 
 
-def at_work(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list[Record]:
+def list_lanes(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list[Record]:
     """Each of the sessions that has work no commit has: {session_id, turns, calls, lines}, times
     in seconds since 1970, lines by author; last the person, whose calls are edits."""
     lines = journal.read(repo)
     edits = entries.list_open_edits(lines)
-    changes = _changes(repo, objects, edits)
+    changes = _list_changes(repo, objects, edits)
     credits = edit_lines.Edits(objects, lines).credit(changes).values()
     authors = [entries.get_author(edit) for edit in edits]
     working = {author[:2] for author in authors}
@@ -65,22 +65,22 @@ def at_work(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list[Re
         calls = [c for c in entries.list_calls(lines) if (one, c["turn"]) in working]
         own = [c for c in calls if c["session"] == one]
         edited = [(who[1], e) for who, e in zip(authors, edits, strict=True) if who[0] == one]
-        if turns := _spans([*((c["turn"], c) for c in own), *edited]):
+        if turns := _list_spans([*((c["turn"], c) for c in own), *edited]):
             agent = attribution.compute_attribution(one, credits)["lines_added"]["agent"]
             times = [call["at"] / 1e9 for call in own]
-            lanes.append(_lane(one, turns, times, {"agent": agent}))
+            lanes.append(_build_lane(one, turns, times, {"agent": agent}))
     people = attribution.compute_attribution("", credits)["lines_added"]
     if lanes and (people["person"] or people["unknown"]):
         times = [e["at"] / 1e9 for who, e in zip(authors, edits, strict=True) if not who[0]]
-        lanes.append(_lane("person", [], times, {**people, "agent": 0}))
+        lanes.append(_build_lane("person", [], times, {**people, "agent": 0}))
     return lanes
 
 
-def _lane(name: str, turns: object, calls: object, lines: dict[str, int]) -> Record:
+def _build_lane(name: str, turns: object, calls: object, lines: dict[str, int]) -> Record:
     return {"session_id": name, "turns": turns, "calls": calls, "lines": lines}
 
 
-def _changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) -> Changes:
+def _list_changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) -> Changes:
     """What the edits have made of HEAD's files."""
     head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
     newest = {edit["path"]: entries.parse_entry(edit["after"]) for edit in edits}
@@ -91,7 +91,7 @@ def _changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) -> Chan
     }
 
 
-def _spans(happened: Sequence[tuple[str, JournalLine]]) -> list[tuple[float, float]]:
+def _list_spans(happened: Sequence[tuple[str, JournalLine]]) -> list[tuple[float, float]]:
     """(start, end) of each turn, by what happened in it."""
     spans: dict[str, tuple[float, float]] = {}
     for turn, line in happened:

@@ -29,7 +29,7 @@ class Unknown(Error):
     """A name that no commit, checkpoint or session has."""
 
 
-def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
+def resolve_name(repo: Repo, objects: Objects, name: str) -> Subject:
     """What name stands for: a revision of git, else a checkpoint or session id or its beginning.
 
     A whole checkpoint id goes before a commit that begins so.  Raises Unknown when nothing is
@@ -39,10 +39,10 @@ def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
         raise InputError(f"not a name: {name!a}")
     if ids.is_checkpoint_id(name) and committed_refs.find(repo, objects, name):
         return "checkpoint", name
-    commit = _revision(repo, name)
+    commit = _find_commit(repo, name)
     if commit:
-        return _of_commit(objects, commit)
-    meant = recorded(repo, objects, name)
+        return _identify_commit(objects, commit)
+    meant = find_recorded(repo, objects, name)
     if meant is None and name == "HEAD":
         raise Error("there is no commit yet")
     if meant is None:
@@ -50,7 +50,9 @@ def resolve(repo: Repo, objects: Objects, name: str) -> Subject:
     return meant
 
 
-def recorded(repo: Repo, objects: Objects, name: str, *, every: bool = False) -> Subject | None:
+def find_recorded(
+    repo: Repo, objects: Objects, name: str, *, every: bool = False
+) -> Subject | None:
     """The checkpoint or session that name is the id of, or its beginning; None for neither.
 
     A session that has a state here goes before those that are only stored, unless every is set.
@@ -59,18 +61,18 @@ def recorded(repo: Repo, objects: Objects, name: str, *, every: bool = False) ->
     checkpoints = committed_list.beginning(repo, objects, name)
     sessions = [n for n in states.list_ids(repo) if n.startswith(name)]
     if every:
-        sessions = sorted({*sessions, *_stored(repo, name)})
+        sessions = sorted({*sessions, *_list_stored(repo, name)})
     if name not in (*checkpoints, *sessions) and len(checkpoints) + len(sessions) > 1:
         raise Error(f"ambiguous name '{name}': {' '.join([*checkpoints, *sessions][:20])}")
     if sessions:
         return "session", name if name in sessions else sessions[0]
     if checkpoints:
         return "checkpoint", checkpoints[0]
-    stored = _stored(repo, name)
+    stored = _list_stored(repo, name)
     return ("session", session_read.pick(name, stored)) if stored else None
 
 
-def temporary(repo: Repo, objects: Objects, name: str) -> str | None:
+def find_temporary(repo: Repo, objects: Objects, name: str) -> str | None:
     """The oid of the temporary checkpoint that name stands for; None where it is none, or a
     committed checkpoint has that id.  Raises Error where several commits begin so."""
     if not name or any(c < " " for c in name):
@@ -80,12 +82,12 @@ def temporary(repo: Repo, objects: Objects, name: str) -> str | None:
             return None
     except Error:
         return None  # a committed one that is damaged: its reader says how
-    commit = _revision(repo, name)
-    meant = _of_commit(objects, commit) if commit else ("", "")
+    commit = _find_commit(repo, name)
+    meant = _identify_commit(objects, commit) if commit else ("", "")
     return meant[1] if meant[0] == "temporary" else None
 
 
-def _revision(repo: Repo, name: str) -> str | None:
+def _find_commit(repo: Repo, name: str) -> str | None:
     """The oid of the commit that git understands by name."""
     args = ("rev-parse", "-q", "--verify", "--end-of-options", encode_name(name) + b"^{commit}")
     status, out = repo.git.run(*args, ok=(0, 1, 128))
@@ -102,7 +104,7 @@ def _revision(repo: Repo, name: str) -> str | None:
     return None
 
 
-def _of_commit(objects: Objects, oid: str) -> Subject:
+def _identify_commit(objects: Objects, oid: str) -> Subject:
     message = objects.need(oid, "commit").partition(b"\n\n")[2].decode(errors="replace")
     subject = message.partition("\n")[0]
     if shadow_refs.trailer(message, "Entire-Session"):
@@ -113,7 +115,7 @@ def _of_commit(objects: Objects, oid: str) -> Subject:
     return "commit", oid
 
 
-def _stored(repo: Repo, name: str) -> list[str]:
+def _list_stored(repo: Repo, name: str) -> list[str]:
     every = (
         s["session_id"] for c in committed_list.listing(repo, brief=True) for s in c["sessions"]
     )

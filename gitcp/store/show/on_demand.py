@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SECONDS = 5.0
 
 
-def bring(repo: Repo, name: str, depth: int = 1, *, offline: bool = False) -> None:
+def fetch_missing(repo: Repo, name: str, depth: int = 1, *, offline: bool = False) -> None:
     """Fetch the store where name is a checkpoint, or a commit with one, that is not here, and of
     one that is here what a partial clone has left out.
 
@@ -29,14 +29,14 @@ def bring(repo: Repo, name: str, depth: int = 1, *, offline: bool = False) -> No
     if offline:
         partial.forbid_fetch(repo)
         return
-    _bring_store(repo, name, depth)
+    _fetch_store(repo, name, depth)
     if remote := partial.find_remote(repo):
-        _bring_parts(repo, remote, name, depth)
+        _fetch_parts(repo, remote, name, depth)
 
 
-def _bring_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
+def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
     with Objects(repo) as objects:
-        names = _meant(repo, objects, name, depth)
+        names = _list_ids(repo, objects, name, depth)
         places = filter(None, (committed_refs.find(repo, objects, one) for one in names))
         trees = [tree for _, tree in places]
     if not trees or not partial.lacks_objects(repo, trees):
@@ -47,8 +47,8 @@ def _bring_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
         notice.lack(f"'{remote}' did not answer in {_SECONDS:g} seconds")
 
 
-def _bring_store(repo: Repo, name: str, depth: int) -> None:
-    lacking = _lacking(repo, name, depth)
+def _fetch_store(repo: Repo, name: str, depth: int) -> None:
+    lacking = _list_lacking(repo, name, depth)
     if not lacking or not (source := destination.source(repo)):
         return
     label = destination.label(source)
@@ -59,25 +59,25 @@ def _bring_store(repo: Repo, name: str, depth: int) -> None:
     except Error as e:
         notice.lack(str(e))
         return
-    if _lacking(repo, name, depth):
+    if _list_lacking(repo, name, depth):
         notice.tell(f"'{label}' does not have what is missing")
 
 
-def _lacking(repo: Repo, name: str, depth: int) -> list[str]:
+def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:
     """The ids of the checkpoints that are meant and not here."""
     with Objects(repo) as objects:
-        names = _meant(repo, objects, name, depth)
+        names = _list_ids(repo, objects, name, depth)
         return [one for one in names if committed_refs.find(repo, objects, one) is None]
 
 
-def _meant(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
-    return [name] if ids.is_checkpoint_id(name) else _linked_ids(repo, objects, name, depth)
+def _list_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
+    return [name] if ids.is_checkpoint_id(name) else _list_linked_ids(repo, objects, name, depth)
 
 
-def _linked_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
+def _list_linked_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
     """The ids on a commit, or on the first of its first parents that has any."""
     try:
-        kind, oid = lookup.resolve(repo, objects, name)
+        kind, oid = lookup.resolve_name(repo, objects, name)
     except Error:
         return []
     if kind != "commit":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-def recap(repo: Repo, since: str, until: str = "", author: str = "") -> Record:
+def build_recap(repo: Repo, since: str, until: str = "", author: str = "") -> Record:
     """A record `recap` (gitcp-record(5)) of the commits of all branches and tags since a date, as
     git reads it, and of the sessions with work that no commit has.
 
@@ -34,15 +34,15 @@ def recap(repo: Repo, since: str, until: str = "", author: str = "") -> Record:
     chosen = [f"--since={since}", *([f"--until={until}"] if until else [])]
     chosen += [f"--author={author}"] if author else []
     days: dict[str, dict[str, Any]] = {}
-    for commit in commit_list.listing(repo, (), [*chosen, *find_commits.ALL]):
+    for commit in commit_list.list_commits(repo, (), [*chosen, *find_commits.ALL]):
         day = days.setdefault(commit["day"], {"sessions": {}, "commits": []})
         parts = [part for one in commit["checkpoints"] for part in one.get("contents", ())]
         about = {"oid": commit["oid"], "author": commit["author"], "message": commit["message"]}
         for part in parts:
-            _add(day["sessions"], part, about)
+            _add_session(day["sessions"], part, about)
         if not parts:
             day["commits"].append(about)
-    sums = _counted(repo, [*chosen, *find_commits.ALL])
+    sums = _sum_lines(repo, [*chosen, *find_commits.ALL])
     counts = {row.pop("day"): row for row in sums["days"]}
     return {
         "type": "recap",
@@ -52,16 +52,18 @@ def recap(repo: Repo, since: str, until: str = "", author: str = "") -> Record:
             {
                 "day": day,
                 "lines": counts.get(day, {}),
-                "sessions": [_plain(one) for one in days[day]["sessions"].values()],
+                "sessions": [_finish_row(one) for one in days[day]["sessions"].values()],
                 "commits": days[day]["commits"],
             }
             for day in sorted(days, reverse=True)
         ],
-        "open": [] if author else _open(repo, since),
+        "open": [] if author else _list_open(repo, since),
     }
 
 
-def _add(sessions: dict[tuple[str, str], dict[str, Any]], part: Record, commit: Record) -> None:
+def _add_session(
+    sessions: dict[tuple[str, str], dict[str, Any]], part: Record, commit: Record
+) -> None:
     """Add what a session did for a commit to its row of that day and branch."""
     key = part["session_id"], str(part.get("branch") or "")
     names = {"session_id": key[0], "agent": part["agent"], "branch": key[1]}
@@ -71,7 +73,7 @@ def _add(sessions: dict[tuple[str, str], dict[str, Any]], part: Record, commit: 
     row["files"].update(dict.fromkeys(part["files"]))
 
 
-def _plain(row: dict[str, Any]) -> Record:
+def _finish_row(row: dict[str, Any]) -> Record:
     """A row as a record: it was filled from the newest commit on."""
     return {
         **row,
@@ -81,7 +83,7 @@ def _plain(row: dict[str, Any]) -> Record:
     }
 
 
-def _counted(repo: Repo, options: list[str]) -> Record:
+def _sum_lines(repo: Repo, options: list[str]) -> Record:
     sums = Sums()
     with Prefetched(repo) as objects:
         for commit in ranges.commits(repo, objects, (), (), options):
@@ -89,13 +91,13 @@ def _counted(repo: Repo, options: list[str]) -> Record:
     return sums.build_record()
 
 
-def _open(repo: Repo, since: str) -> list[Record]:
+def _list_open(repo: Repo, since: str) -> list[Record]:
     """The sessions with work that no commit has, at work since a date."""
     least = float(repo.git.read_line("rev-parse", f"--since={since}").rpartition(b"=")[2])
-    return [one for one in sessions(repo) if one["last"] >= least and one["files_touched"]]
+    return [one for one in list_sessions(repo) if one["last"] >= least and one["files_touched"]]
 
 
-def sessions(repo: Repo) -> list[Record]:
+def list_sessions(repo: Repo) -> list[Record]:
     """A record `activity` (gitcp-record(5)) of each session with a state, the one that was at work
     last first."""
     records = []
@@ -124,7 +126,7 @@ _DEEP = 6  # directories below the one that is named
 _PASSED = frozenset(("node_modules", "__pycache__", "venv", "target", "vendor"))
 
 
-def repositories(directories: Sequence[str]) -> list[Repo]:
+def list_repositories(directories: Sequence[str]) -> list[Repo]:
     """The enabled repositories in and below these directories, each once, by their paths; of
     several worktrees the main one, where it is below.
 
@@ -146,7 +148,7 @@ def find_below(directories: Sequence[str]) -> list[Repo]:
         top = os.path.abspath(os.path.expanduser(place))
         if not os.path.isdir(top):
             raise Error(f"not a directory: '{place}'")
-        for folder in _below(top):
+        for folder in _walk_checkouts(top):
             try:
                 repo = Repo.find(folder)
             except Error:
@@ -156,13 +158,13 @@ def find_below(directories: Sequence[str]) -> list[Repo]:
     return list(by_common.values())
 
 
-def _below(top: str) -> Iterator[str]:
+def _walk_checkouts(top: str) -> Iterator[str]:
     """The directories with a `.git` or `.jj` in them; what is in such a one is not looked at."""
     level = [top]
     for _ in range(_DEEP + 1):
         below: list[str] = []
         for folder in level:
-            names = {entry.name: entry for entry in _entries(folder)}
+            names = {entry.name: entry for entry in _list_entries(folder)}
             if ".git" in names or ".jj" in names:
                 yield folder
             else:
@@ -170,7 +172,7 @@ def _below(top: str) -> Iterator[str]:
         level = sorted(below)
 
 
-def _entries(folder: str) -> Iterable[os.DirEntry[str]]:
+def _list_entries(folder: str) -> Iterable[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-def records(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
+def read_records(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
     """The checkpoints of a commit, or a checkpoint, or a session with its turns; transcripts are
     bytes.  lazy: the checkpoints of a session are an iterator, which reads each when it comes.
-    Raises Error as lookup.resolve() does, and for a commit without a checkpoint."""
-    kind, key = lookup.resolve(repo, objects, name)
+    Raises Error as lookup.resolve_name() does, and for a commit without a checkpoint."""
+    kind, key = lookup.resolve_name(repo, objects, name)
     if kind == "commit":
-        return of_commit(repo, objects, key)
+        return read_linked(repo, objects, key)
     if kind == "checkpoint":
-        return committed(repo, objects, [key])
+        return read_committed(repo, objects, [key])
     if kind == "temporary":
-        return [temporary(repo, objects, key)]
+        return [read_temporary(repo, objects, key)]
     known = [session_read.read(repo, key)] if key in states.list_ids(repo) else []
     sessions = session_list.with_states(known, session_list.temporary(repo, objects))
     sessions = session_list.with_stored(repo, sessions, only=key)
@@ -76,7 +76,7 @@ def _read_turn(
     return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}
 
 
-def of_commit(repo: Repo, objects: Objects, oid: str) -> list[Record]:
+def read_linked(repo: Repo, objects: Objects, oid: str) -> list[Record]:
     """The checkpoints of a commit.  Raises Error when it has none, or none that is here."""
     names = find_commits.list_ids(repo, objects, oid)
     if not names:
@@ -86,12 +86,12 @@ def of_commit(repo: Repo, objects: Objects, oid: str) -> list[Record]:
         absent = f"checkpoint '{names[0]}' of commit '{oid[:12]}' is not in this repository"
         raise Error(f"{absent}; 'gitcp fetch' may bring it")
     missing = [{"type": "checkpoint", "checkpoint_id": n, "missing": True} for n in names]
-    return committed(repo, objects, here, oid) + [
+    return read_committed(repo, objects, here, oid) + [
         m for m in missing if m["checkpoint_id"] not in here
     ]
 
 
-def committed(repo: Repo, objects: Objects, ids: list[str], first: str = "") -> list[Record]:
+def read_committed(repo: Repo, objects: Objects, ids: list[str], first: str = "") -> list[Record]:
     """A record for each checkpoint id: what list-checkpoints tells, its commits on any branch
     (the commit first before the others), and contents: what each session did, its prompts and
     its transcript (bytes)."""
@@ -100,7 +100,7 @@ def committed(repo: Repo, objects: Objects, ids: list[str], first: str = "") -> 
     for name in ids:
         checkpoint = committed_read.read(repo, objects, name)
         oids = sorted(carrying[name], key=lambda oid: oid != first)
-        commits = [_commit(parse_commit(oid, objects.need(oid, "commit"))) for oid in oids]
+        commits = [_describe_commit(parse_commit(oid, objects.need(oid, "commit"))) for oid in oids]
         contents = []
         for entry in checkpoint["sessions"]:
             content = committed_read.session(objects, checkpoint, entry["index"])
@@ -112,7 +112,7 @@ def committed(repo: Repo, objects: Objects, ids: list[str], first: str = "") -> 
     return records
 
 
-def _commit(commit: Commit) -> Record:
+def _describe_commit(commit: Commit) -> Record:
     person, seconds = parse_ident(commit["author"])
     return {
         "oid": commit["oid"],
@@ -122,7 +122,7 @@ def _commit(commit: Commit) -> Record:
     }
 
 
-def temporary(repo: Repo, objects: Objects, oid: str) -> Record:
+def read_temporary(repo: Repo, objects: Objects, oid: str) -> Record:
     """The record of a temporary checkpoint as read-stream gives it, its agent, state and
     transcript (bytes), and `start`, the line at which the turn's part of that begins."""
     commit = parse_commit(oid, objects.need(oid, "commit"))
@@ -141,7 +141,7 @@ def temporary(repo: Repo, objects: Objects, oid: str) -> Record:
     del detailed["ref"]
     entry = Lookup(objects, tip["tree"])(shadow_refs.METADATA + tip["session_id"])
     files = read_tree(objects, entry[1]) if entry else {}
-    state = _state(objects, files.get("state.json"))
+    state = _read_state(objects, files.get("state.json"))
     return {
         **detailed,
         "agent": state.get("agent_type") or "",
@@ -151,5 +151,5 @@ def temporary(repo: Repo, objects: Objects, oid: str) -> Record:
     }
 
 
-def _state(objects: Objects, entry: tuple[str, str] | None) -> dict[str, Any]:
+def _read_state(objects: Objects, entry: tuple[str, str] | None) -> dict[str, Any]:
     return summary.parse_json(objects.need(entry[1], "blob")) or {} if entry else {}

@@ -26,7 +26,9 @@ COMMAND = "claude --print --output-format json --model sonnet --setting-sources 
 _SECONDS = 300
 
 
-def summaries(repo: Repo, objects: Objects, checkpoint_id: str, force: bool) -> Iterator[str]:
+def summarize_sessions(
+    repo: Repo, objects: Objects, checkpoint_id: str, force: bool
+) -> Iterator[str]:
     """Let each session of a checkpoint be summarized that is not yet, or all with force; the ids
     of those that were, each when its summary is stored.
 
@@ -43,7 +45,7 @@ def summaries(repo: Repo, objects: Objects, checkpoint_id: str, force: bool) -> 
             one["transcript"], start if isinstance(start, int) else 0
         )
         asked = generated.build_request(metadata.get("files_touched") or (), dialogue)
-        summary = _redacted(repo, generated.parse_summary(_answer(repo, asked)))
+        summary = _redact_summary(repo, generated.parse_summary(_ask_model(repo, asked)))
         session_id = one["session_id"]
         data: committed_write.SessionData = {"session_id": session_id}
         data["metadata"] = {"summary": summary}
@@ -54,18 +56,18 @@ def summaries(repo: Repo, objects: Objects, checkpoint_id: str, force: bool) -> 
 
 def write_prose(repo: Repo, asked: str) -> str:
     """What the model answers to a request, as text and redacted.  Raises Error when it fails."""
-    printed = _answer(repo, asked)
+    printed = _ask_model(repo, asked)
     return redaction.text(repo, generated.parse_prose(printed)).strip()
 
 
-def _redacted(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
+def _redact_summary(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
     """A model repeats what it was given, and may put pieces of a secret together."""
     data = redaction.redactor(repo).redact_document(json.dumps(summary).encode())
     whole: dict[str, object] = json.loads(data)
     return whole
 
 
-def _answer(repo: Repo, asked: str) -> str:
+def _ask_model(repo: Repo, asked: str) -> str:
     """What the command prints for a request on its standard input, far from the repository."""
     command = repo.config.get_option("gitcp.summarize")
     env = {k: v for k, v in repo.git.env.items() if not k.startswith("GIT_")}

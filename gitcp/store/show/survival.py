@@ -43,45 +43,45 @@ class Replay:
         self._children: dict[str, int] = {}  # those to come, where it is not one child
         self._kept: dict[str, Files] = {}
         self._files: Files = {}
-        self.commits, merges = self._counted()
-        self._merges = self._brought() if merges else iter(())
+        self.commits, merges = self._count_commits()
+        self._merges = self._read_merges() if merges else iter(())
 
-    def take(self, commit: Commit) -> None:
+    def replay_commit(self, commit: Commit) -> None:
         """Replay one commit; they come all, in the order of OPTIONS."""
-        parents = [self._parent(parent) for parent in commit["parents"]] or [{}]
+        parents = [self._take_parent(parent) for parent in commit["parents"]] or [{}]
         self._files = parents[0]
         if len(parents) > 1:
-            self._merged(commit, parents, next(self._merges, {}))
+            self._merge_files(commit, parents, next(self._merges, {}))
         else:
-            self._changed(commit, self._files)
+            self._apply_patches(commit, self._files)
         if self._children.get(commit["oid"], 1):
             self._kept[commit["oid"]] = self._files
 
-    def record(self) -> dict[str, Any]:
+    def build_record(self) -> dict[str, Any]:
         """The sums, where the last commit taken is the last of the history."""
         next(self._merges, None)  # git ends, and whether all went well is known
         self.survival.finish(self._files)
         return self.survival.build_record()
 
-    def _log(self, *args: str) -> Iterator[bytes]:
+    def _stream_log(self, *args: str) -> Iterator[bytes]:
         try:
             yield from self._repo.git.stream_records("log", "-z", *args, *self._where)
         except GitError as e:
             raise e.plain() from None
 
-    def _counted(self) -> tuple[int, int]:
+    def _count_commits(self) -> tuple[int, int]:
         """How many commits there are, and how many of them are merges."""
         total = merges = 0
         tips: set[str] = set()
         seen: set[int] = set()  # parents; where two have the same number, a copy too many is made
-        for line in self._log("--no-show-signature", "--format=%H %P"):
+        for line in self._stream_log("--no-show-signature", "--format=%H %P"):
             commit, *parents = decode_name(line).split()
             total += 1
             merges += len(parents) > 1
-            if _number(commit) not in seen:
+            if _number_commit(commit) not in seen:
                 tips.add(commit)
             for parent in parents:
-                number = _number(parent)
+                number = _number_commit(parent)
                 if number in seen:
                     self._children[parent] = self._children.get(parent, 1) + 1
                 seen.add(number)
@@ -89,11 +89,11 @@ class Replay:
         self._children |= dict.fromkeys(tips, 0)
         return total, merges
 
-    def _brought(self) -> Iterator[dict[str, str]]:
+    def _read_merges(self) -> Iterator[dict[str, str]]:
         """path -> blob of what each merge has otherwise than its first parent, '' for nothing."""
         changed: dict[str, str] | None = None
         oid = ""
-        for token in self._log(*_MERGES, *_ORDER):
+        for token in self._stream_log(*_MERGES, *_ORDER):
             if oid and changed is not None:
                 changed[decode_name(token)], oid = oid.strip("0") and oid, ""
             elif token.lstrip(b"\n").startswith(b":"):
@@ -105,7 +105,7 @@ class Replay:
         if changed is not None:
             yield changed
 
-    def _parent(self, oid: str) -> Files:
+    def _take_parent(self, oid: str) -> Files:
         """The files of a commit, to be changed: a copy where another child needs them too."""
         left = self._children.pop(oid, 1) - 1
         if not left:
@@ -113,7 +113,7 @@ class Replay:
         self._children[oid] = left
         return dict(self._kept.get(oid, {}))
 
-    def _changed(self, commit: Commit, files: Files) -> None:
+    def _apply_patches(self, commit: Commit, files: Files) -> None:
         rest = sums.get_default_owner(commit)
         before = {patch["old"]: files.get(patch["old"], ("", "")) for patch in commit["patches"]}
         for patch in commit["patches"]:
@@ -126,14 +126,14 @@ class Replay:
             if patch["hunks"]:
                 known = commit["known"].get(path, {})
                 owners = self.survival.replay_change(
-                    owners, patch["hunks"], known, rest, lambda: _taker(commit)
+                    owners, patch["hunks"], known, rest, lambda: _find_taker(commit)
                 )
             elif patch["oid"]:
                 owners = ""  # binary
             if path:
                 files[path] = patch["oid"] or blob, owners
 
-    def _merged(self, commit: Commit, states: list[Files], brought: dict[str, str]) -> None:
+    def _merge_files(self, commit: Commit, states: list[Files], brought: dict[str, str]) -> None:
         files, resolved = states[0], {p["path"]: p["resolved"] for p in commit["patches"]}
         for path, blob in brought.items():
             if not blob:
@@ -151,11 +151,11 @@ class Replay:
             files[path] = same
 
 
-def _number(oid: str) -> int:
+def _number_commit(oid: str) -> int:
     return int(oid[:15], 16)
 
 
-def _taker(commit: Commit) -> str:
+def _find_taker(commit: Commit) -> str:
     """Who removed lines of a commit, where it was one alone."""
     takers = [who for who, count in sums.count_removed(commit).items() if count]
     return takers[0] if len(takers) == 1 else "unknown"

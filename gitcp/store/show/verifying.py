@@ -35,7 +35,9 @@ _WORDS = {
 _BAD = ("B", "R")
 
 
-def verify(repo: Repo, revisions: Sequence[str], need_signed: bool = False) -> Iterator[Record]:
+def verify_links(
+    repo: Repo, revisions: Sequence[str], need_signed: bool = False
+) -> Iterator[Record]:
     """A record of type verified for each checkpoint of each linked commit of the revisions, none:
     HEAD: signature, signer, key, hashes (match, differs or absent, of each session), content, and
     failures, what is wrong.
@@ -44,16 +46,16 @@ def verify(repo: Repo, revisions: Sequence[str], need_signed: bool = False) -> I
     """
     with Prefetched(repo) as objects:
         places = committed_refs.Places(repo, objects)
-        for commit in commit_list.commits(repo, revisions):
+        for commit in commit_list.list_bare_commits(repo, revisions):
             for link in commit["checkpoints"]:
                 if link["linked"] != "text":
-                    yield _look(
+                    yield _verify_checkpoint(
                         repo, objects, places, commit["oid"], link["checkpoint_id"], need_signed
                     )
             objects.forget()
 
 
-def _look(
+def _verify_checkpoint(
     repo: Repo,
     objects: Prefetched,
     places: committed_refs.Places,
@@ -69,12 +71,12 @@ def _look(
     if place is None:
         return {**record, "failures": ["it is not stored here"]}
     checkpoint = committed_read.load(objects, checkpoint_id, *place)
-    letter, signer, key = _signature(repo, checkpoint_id, place[0])
+    letter, signer, key = _read_signature(repo, checkpoint_id, place[0])
     hashes = {
         entry["session_id"]: committed_read.session(objects, checkpoint, entry["index"])["hash"]
         for entry in checkpoint["sessions"]
     }
-    content = _holds(objects, oid, checkpoint)
+    content = _holds_content(objects, oid, checkpoint)
     signed = letter in "GUXY"
     failures = [f"its signature is {_WORDS[letter]}"] if letter in _BAD else []
     if need_signed and not signed and not failures:
@@ -94,7 +96,7 @@ def _look(
     }
 
 
-def _signature(repo: Repo, checkpoint_id: str, ref: str) -> tuple[str, str, str]:
+def _read_signature(repo: Repo, checkpoint_id: str, ref: str) -> tuple[str, str, str]:
     """(git's letter, who signed, the key) of the commit of the store that changed a checkpoint
     last."""
     own = ids.parse_checkpoint_ref(ref)
@@ -104,7 +106,7 @@ def _signature(repo: Repo, checkpoint_id: str, ref: str) -> tuple[str, str, str]
     return (fields[1] if fields[1] in _WORDS else "N"), fields[2], fields[3]
 
 
-def _holds(objects: Prefetched, oid: str, checkpoint: Checkpoint) -> bool:
+def _holds_content(objects: Prefetched, oid: str, checkpoint: Checkpoint) -> bool:
     """Whether a commit has content of a checkpoint, by evidence."""
     commit = read_commit(objects, oid)
     changed = commit_changes.read_changes(objects, commit)[1] if commit else {}

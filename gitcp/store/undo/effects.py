@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Effect = dict[str, Any]
 
 
-def turn_back(effects: Iterable[Effect]) -> list[Effect]:
+def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
     """The effects that take these back, in the order in which that is to be done."""
     return [{**e, "old": e["new"], "new": e["old"]} for e in reversed(list(effects))]
 
@@ -48,16 +48,18 @@ def find_possible(
     todo, notes = [], []
     blocked: list[Conflict] = []
     for effect in effects:
-        if _now(repo, objects, effect) in (effect["old"], effect["new"]):
+        if _read_now(repo, objects, effect) in (effect["old"], effect["new"]):
             todo.append(effect)
         elif keep or ("file" in effect and None in (effect["old"], effect["new"])):
-            notes.append(f"'{_name(effect)}' has gone on since, and stays as it is")
+            notes.append(f"'{_name_subject(effect)}' has gone on since, and stays as it is")
         else:
-            blocked.append({"path": _name(effect), "reason": "changed since by somebody else"})
+            blocked.append(
+                {"path": _name_subject(effect), "reason": "changed since by somebody else"}
+            )
     return todo, notes, blocked
 
 
-def put(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:
+def put_effects(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:
     """Bring about effects; one that is there already is done.
 
     Raises Changed or Moved where something is not as it was before the effect, Error when a
@@ -65,47 +67,47 @@ def put(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:
     """
     done: list[Effect] = []
     try:
-        for _, alike in groupby(effects, _kind):
-            todo = [one for one in alike if _now(repo, objects, one) != one["new"]]
+        for _, alike in groupby(effects, _get_kind):
+            todo = [one for one in alike if _read_now(repo, objects, one) != one["new"]]
             _bring_about(repo, objects, todo)
             done += todo
     except (Error, OSError):
-        for effect in turn_back(done):
+        for effect in invert_effects(done):
             _bring_about(repo, objects, [effect])
         raise
 
 
-def _kind(effect: Effect) -> str:
+def _get_kind(effect: Effect) -> str:
     return next(kind for kind in ("note", "checkpoint", "ref", "file") if kind in effect)
 
 
 def _bring_about(repo: Repo, objects: Objects, alike: list[Effect]) -> None:
     """Bring about effects of one kind, all of notes and of checkpoints at once."""
     for effect in alike:
-        if _now(repo, objects, effect) != effect["old"]:
-            raise Changed(f"'{_name(effect)}' has changed meanwhile")
+        if _read_now(repo, objects, effect) != effect["old"]:
+            raise Changed(f"'{_name_subject(effect)}' has changed meanwhile")
     if not alike:
         return
-    if _kind(alike[0]) == "note":
-        notes.edit_notes(repo, objects, {e["note"]: partial(_swap, objects, e) for e in alike})
-    elif _kind(alike[0]) == "checkpoint":
+    if _get_kind(alike[0]) == "note":
+        notes.edit_notes(repo, objects, {e["note"]: partial(_swap_note, objects, e) for e in alike})
+    elif _get_kind(alike[0]) == "checkpoint":
         trees = {effect["checkpoint"]: effect["new"] for effect in alike}
         committed_write.set_trees(repo, objects, trees)
     for effect in alike:
         if "ref" in effect:
             refs.update_refs(repo, [(effect["ref"], effect["new"], effect["old"])], "gitcp: undo")
         elif "file" in effect:
-            _file(repo, effect)
+            _write_file(repo, effect)
 
 
-def _name(effect: Effect) -> str:
+def _name_subject(effect: Effect) -> str:
     """What an effect is on, for eyes."""
     if "note" in effect:
         return f"note on {effect['note'][:12]}"
-    return str(effect[_kind(effect)])
+    return str(effect[_get_kind(effect)])
 
 
-def _now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
+def _read_now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
     if "note" in effect:
         text = notes.read_note(objects, effect["note"])
         return None if text is None else objects.hash_object("blob", text)
@@ -117,14 +119,14 @@ def _now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
     return None if data is None else hash_bytes(data)
 
 
-def _swap(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:
+def _swap_note(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:
     there = None if old is None else objects.hash_object("blob", old)
     if there != effect["old"]:
         return old
     return objects.need(effect["new"], "blob") if effect["new"] else None
 
 
-def _file(repo: Repo, effect: Effect) -> None:
+def _write_file(repo: Repo, effect: Effect) -> None:
     path, data = effect["file"], read_kept(repo, effect["new"])
     if data is None:
         os.unlink(path)
@@ -139,7 +141,7 @@ def keep_bytes(repo: Repo, data: bytes | None) -> str | None:
         return None
     name = hash_bytes(data)
     path = repo.join_shared("kept", name)
-    if _read(path) == data:
+    if _read_file(path) == data:
         os.utime(path)  # it is needed anew: clean leaves it alone
     else:
         private.write_private(repo, path, data, durable=True)
@@ -150,13 +152,13 @@ def read_kept(repo: Repo, name: str | None) -> bytes | None:
     """The bytes kept under a name; raise Error when they are gone."""
     if name is None:
         return None
-    data = _read(repo.join_shared("kept", name))
+    data = _read_file(repo.join_shared("kept", name))
     if data is None or hash_bytes(data) != name:
         raise Error(f"what '{name[:12]}' held is not kept any more")
     return data
 
 
-def _read(path: str) -> bytes | None:
+def _read_file(path: str) -> bytes | None:
     """The bytes of a kept file, however many; None where it cannot be read."""
     try:
         return read_file(path, most=sys.maxsize)

@@ -37,20 +37,20 @@ _TRIES = 20
 _FORMAT = "--format=%H%x00%ct%x00%B"
 
 
-def ref(repo: Repo) -> str:
+def get_ref(repo: Repo) -> str:
     """The full name of this worktree's log."""
     return PREFIX + repo.worktree_hash
 
 
-def read(repo: Repo, name: str = "") -> list[Step]:
+def read_steps(repo: Repo, name: str = "") -> list[Step]:
     """Every step, oldest first, each with `commit`, `time`, and the trees `before` and `after`
     as `<commit>:before` (absent where the step changed no file of the worktree).
 
     name: the log's full name, default this worktree's.
     """
-    if refs.read_ref(repo, name or ref(repo)) is None:
+    if refs.read_ref(repo, name or get_ref(repo)) is None:
         return []
-    fields = repo.git.read_records(*_LOG.split(), _FORMAT, name or ref(repo), "--")
+    fields = repo.git.read_records(*_LOG.split(), _FORMAT, name or get_ref(repo), "--")
     steps = []
     for at in range(0, len(fields) - 2, 3):
         oid, when, message = (decode_name(field) for field in fields[at : at + 3])
@@ -60,7 +60,7 @@ def read(repo: Repo, name: str = "") -> list[Step]:
     return steps
 
 
-def record(
+def record_step(
     repo: Repo,
     objects: Objects,
     kind: str,
@@ -76,10 +76,10 @@ def record(
     contents); old or new None for absent.  The caller has
     changed it already, and may hold any lock.  Raises Moved when the log never stands still.
     """
-    step = new_step(kind, reason, effects)
+    step = make_step(kind, reason, effects)
     for left in reversed(range(_TRIES)):
         try:
-            append(repo, write(repo, objects, step, None))
+            append_step(repo, write_step(repo, objects, step, None))
             break
         except Moved:  # another step came between
             if not left:
@@ -87,19 +87,19 @@ def record(
     return str(step["id"])
 
 
-def new_step(kind: str, reason: str, effects: Iterable[Effect] = (), **more: Any) -> Step:
-    """A step that stands on nothing yet: write() puts it onto the log's end."""
+def make_step(kind: str, reason: str, effects: Iterable[Effect] = (), **more: Any) -> Step:
+    """A step that stands on nothing yet: write_step() puts it onto the log's end."""
     return {"id": fresh_id(), "kind": kind, "reason": reason, "effects": list(effects), **more}
 
 
-def write(
+def write_step(
     repo: Repo, objects: Objects, step: Step, trees: tuple[str, str] | None
 ) -> tuple[str, str | None]:
     """(the commit of a step onto the log as it is, the log's tip); nothing moves yet.
 
     trees: the worktree before and after.
     """
-    log = read(repo)
+    log = read_steps(repo)
     tip = str(log[-1]["commit"]) if log else None
     here = undo_tree.get_position(log)
     recorded = {"parent": here, "position": step["id"], **step}  # an undo knows where it leads
@@ -112,26 +112,26 @@ def write(
     kept |= {f"tree-{oid}": (TREE, oid) for oid in trees_held if oid}
     root = write_tree(objects, {**held, **kept})
     old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
-    first = tip or (empty_root(repo, objects) if old_tips else None)
+    first = tip or (write_empty_root(repo, objects) if old_tips else None)
     parents = [first, *old_tips] if first else []
     return write_commit(objects, repo, root, parents, message), tip
 
 
-def empty_root(repo: Repo, objects: Objects) -> str:
+def write_empty_root(repo: Repo, objects: Objects) -> str:
     """A commit to be the first parent of a step that no other stands before."""
     return write_commit(objects, repo, write_tree(objects, {}), [], "gitcp: undo log")
 
 
-def append(repo: Repo, written: tuple[str, str | None]) -> None:
-    """Let the log end with what write() made; raise Moved when another came between."""
+def append_step(repo: Repo, written: tuple[str, str | None]) -> None:
+    """Let the log end with what write_step() made; raise Moved when another came between."""
     oid, tip = written
-    refs.update_refs(repo, [(ref(repo), oid, tip)], "gitcp: undo log")
+    refs.update_refs(repo, [(get_ref(repo), oid, tip)], "gitcp: undo log")
 
 
-def withdraw(repo: Repo, written: tuple[str, str | None]) -> None:
+def withdraw_step(repo: Repo, written: tuple[str, str | None]) -> None:
     """Take the newest step off again: it could not be done."""
     oid, tip = written
-    refs.update_refs(repo, [(ref(repo), tip, oid)], "gitcp: undo log")
+    refs.update_refs(repo, [(get_ref(repo), tip, oid)], "gitcp: undo log")
 
 
 class lock(exclusive):
@@ -141,7 +141,7 @@ class lock(exclusive):
         super().__init__(repo, f"rewind-{worktree or repo.worktree_hash}")
 
 
-def tree(objects: Objects, commit: str, part: str) -> str | None:
+def find_tree(objects: Objects, commit: str, part: str) -> str | None:
     """The tree `before` or `after` of a step; None where the step has none."""
     obj = objects.read(f"{commit}:{part}")
     return obj[0] if obj else None
@@ -149,10 +149,10 @@ def tree(objects: Objects, commit: str, part: str) -> str | None:
 
 def open_tree(objects: Objects, commit: str, part: str) -> Lookup:
     """Entries of the worktree before or after a step."""
-    return Lookup(objects, tree(objects, commit, part))
+    return Lookup(objects, find_tree(objects, commit, part))
 
 
-def young(steps: Sequence[Step], before: float) -> Sequence[Step]:
+def list_young(steps: Sequence[Step], before: float) -> Sequence[Step]:
     """The steps from the first on that is not older than before, seconds since 1970."""
     start = next((n for n, step in enumerate(steps) if step["time"] >= before), len(steps))
     return steps[start:]
@@ -164,7 +164,9 @@ def list_contents(steps: Iterable[Step]) -> set[str]:
     return {name for effect in effects for name in (effect["old"], effect["new"]) if name}
 
 
-def shorten(repo: Repo, objects: Objects, ref: str, tip: str, before: float) -> list[Record] | None:
+def shorten_log(
+    repo: Repo, objects: Objects, ref: str, tip: str, before: float
+) -> list[Record] | None:
     """Let a log begin with its first step that is not older than before; the points that went.
 
     The steps that stay keep their ids, dates and trees.  None, and nothing is done, where ref is
@@ -173,16 +175,16 @@ def shorten(repo: Repo, objects: Objects, ref: str, tip: str, before: float) -> 
     with lock(repo, ref.removeprefix(PREFIX)):
         if refs.read_ref(repo, ref) != tip:
             return None
-        steps = read(repo, ref)
-        left = young(steps, before)
+        steps = read_steps(repo, ref)
+        left = list_young(steps, before)
         parent = ""
         for step in left:
-            parent = _moved(repo, objects, step["commit"], parent)
+            parent = _move_step(repo, objects, step["commit"], parent)
         refs.update_refs(repo, [(ref, parent or None, tip)], "gitcp: clean")
-        return points(objects, ref, steps[: len(steps) - len(left)])
+        return list_points(objects, ref, steps[: len(steps) - len(left)])
 
 
-def points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
+def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
     """What steps were as points to go back to, as store.stream.expired remembers them."""
     return [
         {
@@ -195,16 +197,16 @@ def points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
             "worktree": ref.removeprefix(PREFIX),
         }
         for step in steps
-        if tree(objects, step["commit"], "before")
+        if find_tree(objects, step["commit"], "before")
     ]
 
 
-def _moved(repo: Repo, objects: Objects, oid: str, parent: str) -> str:
+def _move_step(repo: Repo, objects: Objects, oid: str, parent: str) -> str:
     """The commit of a step, put onto another one; the other commits that it holds stay."""
     head, _, message = objects.need(oid, "commit").partition(b"\n\n")
     lines = head.split(b"\n")
     parents = [line for line in lines if line.startswith(b"parent ")]
-    onto = parent or (empty_root(repo, objects) if parents[1:] else "")
+    onto = parent or (write_empty_root(repo, objects) if parents[1:] else "")
     kept = [b"parent %s" % onto.encode()] if onto else []
     kept += parents[1:]
     rest = [line for line in lines[1:] if line not in parents]
