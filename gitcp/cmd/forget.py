@@ -63,7 +63,7 @@ def _choice(repo: Repo, args: Namespace) -> Choice:
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import lookup
 
-    if args.list_all:
+    if args.all:
         return Choice()
     if args.before:
         try:

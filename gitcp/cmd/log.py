@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> int:
     limit = args.n
     if limit is None and sys.stdout.isatty() and not args.json:
         limit = _PAGE
-    options = [*(find_commits.ALL if args.list_all else ()), *([f"-n{limit}"] if limit else [])]
+    options = [*(find_commits.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
     repo = Repo.find_here()
     look_at_head(repo)
     revisions, named = _sorted_out(repo, args.revision, bool(after))

@@ -121,7 +121,7 @@ def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
 def _list(repo: Repo, objects: Objects, args: Namespace) -> int:
     from gitcp.store.back import points
 
-    listed = points.list_points(repo, objects, args.list_all)
+    listed = points.list_points(repo, objects, args.all)
     if args.json:
         return cli.write_records(map(points.make_record, listed))
     _show(repo, objects, listed)
@@ -152,8 +152,8 @@ def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     from gitcp.store.back import points
 
     if args.to is None:
-        return _pick(repo, objects, points.list_points(repo, objects, args.list_all)[:LISTED])
-    return points.find_point(repo, objects, args.to, args.list_all)
+        return _pick(repo, objects, points.list_points(repo, objects, args.all)[:LISTED])
+    return points.find_point(repo, objects, args.to, args.all)
 
 
 def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None:

@@ -30,7 +30,7 @@ def run(argv: Sequence[str]) -> int:
         session
         for repo in recap.list_repositories(args.directory)
         for session in recap.list_sessions(repo)
-        if args.list_all or session["state"] != "ended" or session["files_touched"]
+        if args.all or session["state"] != "ended" or session["files_touched"]
     ]
     if args.json:
         cli.write_records(records)
