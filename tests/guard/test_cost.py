@@ -56,7 +56,7 @@ def processes(copy: Copy, agent: Agent, path: str) -> list[str]:
     copy.env["GITCP_TRACE"] = str(trace)
     assert (pre(agent, path).status, post(agent, path).status) == (0, 0)
     del copy.env["GITCP_TRACE"]
-    return traced.processes(trace)
+    return [line for line in traced.processes(trace) if not line.startswith("ps ")]
 
 
 def test_on_an_unchanged_head_the_guard_runs_no_process(git_copy: Copy) -> None:

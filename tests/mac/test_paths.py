@@ -97,3 +97,46 @@ def test_a_rewind_brings_back_the_case_of_a_name(disk: World) -> None:
     assert "README.md" in os.listdir(disk.path)
     disk.gitcp("undo")
     assert "Readme.md" in os.listdir(disk.path)
+
+
+def test_the_guard_sees_what_a_command_throws_away_under_another_name(disk: World) -> None:
+    disk.write(NFC, "of the person\n")
+    disk.commit(NFC)
+    disk.git("config", "gitcp.guard", "deny")
+    disk.git("config", "gitcp.guard-wait", "0")
+    first, second = disk.agent("s1", tools=True), disk.agent("s2")
+    first.prompt("begin")
+    for path in ("README.md", "src/app.py", NFC):
+        first.write(path, "of the first\n")
+    second.cwd = disk.path.parent / "REPO"
+    second.prompt("begin too")
+    for number, command in enumerate(
+        (
+            "rm readme.md",
+            "cd SRC && rm App.py",
+            "git checkout -- SRC/APP.PY",
+            f"rm {second.cwd}/../Repo/Src/app.py",
+            f"echo >{NFD.upper()}",
+        )
+    ):
+        tool: Json = {"tool_input": {"command": command}, "tool_use_id": f"t{number}"}
+        event = second.event("PreToolUse", tool_name="Bash", **tool)
+        assert "discards another session's work" in event.stderr, command
+
+
+def test_a_command_that_names_a_file_in_another_case_wrote_it(disk: World) -> None:
+    """Of two commands that run at once."""
+    first, second = disk.agent("s1", tools=True), disk.agent("s2", tools=True)
+    calls = []
+    for agent, command in ((first, "fmt ReadMe.MD"), (second, "make")):
+        agent.prompt(command)
+        tool: Json = {"tool_name": "Bash", "tool_use_id": f"t-{agent.sid}"}
+        tool["tool_input"] = {"command": command}
+        agent.event("PreToolUse", **tool)
+        calls.append((agent, tool))
+    disk.write("README.md", "formatted\n")
+    for agent, tool in calls:
+        agent.event("PostToolUse", **tool, tool_response={})
+        agent.stop()
+    ids = disk.commit("README.md")
+    assert [sorted(disk.committed(one)) for one in ids] == [["s1"]]

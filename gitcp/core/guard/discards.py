@@ -12,7 +12,7 @@ from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypedDict
 
     class Discard(TypedDict):
@@ -37,8 +37,11 @@ _BREAKS = frozenset((";", "&", "|", "&&", "||", "(", ")", ";;"))
 _STASHES = ("list", "show", "pop", "apply", "drop", "create", "branch", "clear", "store")
 
 
-def find_discards(command: str, folder: str, root: str) -> list[Discard]:
-    """What a command run in folder may throw away of the worktree at root, both absolute."""
+def find_discards(
+    command: str, folder: str, root: str, fold: Callable[[str], str] = str
+) -> list[Discard]:
+    """What a command run in folder may throw away of the worktree at root, both absolute.  fold:
+    what the names have in common by which the disk knows one file."""
     if not any(hint in command for hint in _HINTS):
         return []
     discards: list[Discard] = []
@@ -54,7 +57,7 @@ def find_discards(command: str, folder: str, root: str) -> list[Discard]:
                 here = posixpath.join(here, words[2]) if words[1] == "-C" else here
                 words = ["git", *words[3:]]
             losses = [*([(ANY, EXACT, targets)] if targets else []), *_find_losses(words)]
-            discards += filter(None, (_resolve_loss(*loss, here, root) for loss in losses))
+            discards += filter(None, (_resolve_loss(*loss, here, root, fold) for loss in losses))
     except (ValueError, IndexError):
         pass  # a quotation that does not end, or a call that git refuses: what came before counts
     return discards
@@ -210,21 +213,34 @@ def _split_targets(call: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _resolve_loss(
-    reach: str, how: str, paths: Sequence[str], folder: str, root: str
+    reach: str,
+    how: str,
+    paths: Sequence[str],
+    folder: str,
+    root: str,
+    fold: Callable[[str], str],
 ) -> Discard | None:
     """A loss as the worktree at root has it; None where it lies outside."""
-    located = [_locate(path, folder, root) for path in paths or ["."]]
+    located = [_locate(posixpath.join(folder, path), root, fold) for path in paths or ["."]]
     places = [place for place in located if place is not None]
-    elsewhere = how == PATHSPEC and posixpath.relpath(folder, root).split("/")[0] == ".."
+    elsewhere = how == PATHSPEC and _relate(folder, root, fold).split("/")[0] == ".."
     if elsewhere or not places:
         return None
     return {"reach": reach, "paths": places if paths and "." not in places else [], "how": how}
 
 
-def _locate(path: str, folder: str, root: str) -> str | None:
+def _locate(path: str, root: str, fold: Callable[[str], str]) -> str | None:
     """A path from root, '.' where it is root or has it below; None where it lies outside."""
-    inside = posixpath.relpath(posixpath.join(folder, path), root)
+    inside = _relate(path, root, fold)
     parts = inside.split("/")
     if parts[0] != "..":
         return inside
     return "." if set(parts) == {".."} else None
+
+
+def _relate(path: str, root: str, fold: Callable[[str], str]) -> str:
+    """A path as seen from root, of which it may have another name."""
+    parts, top = posixpath.normpath(path).split("/"), root.split("/")
+    if list(map(fold, parts[: len(top)])) == list(map(fold, top)):
+        path = posixpath.join(root, *parts[len(top) :])
+    return posixpath.relpath(path, root)

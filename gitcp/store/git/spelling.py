@@ -17,8 +17,15 @@ _MOST = 64  # files below a directory whose spelling of it is asked for
 
 def find_relative(repo: Repo, path: str) -> str | None:
     """An absolute path, relative to the worktree's root, as git spells it; None when it lies
-    outside.  What is tracked is spelled as in the index, all else as in its directory; what is
-    nowhere stays as it is."""
+    outside.  What is tracked is spelled as in the index, all else as on the disk."""
+    spelled = find_on_disk(repo, path)
+    ignores_case = repo.config.get_flag("core.ignorecase")
+    return _find_tracked(repo, spelled) if spelled and ignores_case else spelled
+
+
+def find_on_disk(repo: Repo, path: str) -> str | None:
+    """An absolute path, relative to the worktree's root, as its directories spell it, in NFC; what
+    is nowhere stays as it is."""
     inside = _find_inside(repo.worktree, path)
     if inside is None:
         return None
@@ -27,8 +34,7 @@ def find_relative(repo: Repo, path: str) -> str | None:
     for name in inside.split("/"):
         folder = os.path.join(repo.worktree, spelled)
         spelled = os.path.join(spelled, _find_name(folder, name, ignores_case))
-    spelled = normalize("NFC", spelled)
-    return _find_tracked(repo, spelled) if ignores_case else spelled
+    return normalize("NFC", spelled)
 
 
 def _find_inside(top: str, path: str) -> str | None:
@@ -52,11 +58,12 @@ def _find_name(folder: str, name: str, ignores_case: bool) -> str:
         return name
     if name in names:
         return name
-    same = _fold(name, ignores_case)
-    return next((there for there in names if _fold(there, ignores_case) == same), name)
+    same = fold(name, ignores_case)
+    return next((there for there in names if fold(there, ignores_case) == same), name)
 
 
-def _fold(name: str, ignores_case: bool) -> str:
+def fold(name: str, ignores_case: bool = True) -> str:
+    """What the names of one file have in common."""
     return normalize("NFD", name).casefold() if ignores_case else normalize("NFD", name)
 
 

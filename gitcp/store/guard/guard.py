@@ -6,7 +6,6 @@ tool call goes on.
 
 from __future__ import annotations
 
-import os
 import time
 
 from gitcp import trace
@@ -104,8 +103,7 @@ def _discards(repo: Repo, event: Record, now: Look) -> list[Verdict]:
     command = str(tool.get("command") or "")
     if tool.get("kind") != "shell" or not command:
         return []
-    folder = os.path.realpath(event.get("cwd") or repo.worktree)
-    losses = late.discards.find_discards(command, folder, repo.worktree)
+    losses = late.first_look.find_losses(repo, command, event.get("cwd") or "")
     if not losses:
         return []
     lost = late.open_elsewhere.find_lost(repo, event["session_id"], losses)

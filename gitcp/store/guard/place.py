@@ -20,28 +20,28 @@ def by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[s
     """
     copies: dict[str, tuple[Repo, list[str]]] = {}
     for path in (place for named in paths for place in turn_log.led_to(named)):
-        repo = _owner(home, path)
-        inside = turn_log.relative(repo, path) if repo else None
+        repo, inside = _find_owner(home, path)
         if repo and inside:
             copies.setdefault(repo.worktree, (repo, []))[1].append(inside)
     return sorted(copies.values(), key=lambda item: item[0] is not home)
 
 
-def _owner(home: Repo, path: str) -> Repo | None:
+def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
+    """The working copy of a path, and the path relative to its root."""
     inside = turn_log.relative(home, path)
     folder = os.path.realpath(os.path.dirname(path))
     root = os.path.realpath(home.worktree)
     nearest = _marked(folder, root if inside else None)
     if nearest is None:
-        return None
+        return None, None
     if nearest == root or os.path.samefile(nearest, root):
-        return home
+        return home, inside
     try:
         outside = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
         repo = Repo.find(nearest, outside)
     except Error:
-        return home if inside else None
-    return repo if repo.top else None
+        return home, inside
+    return (repo, turn_log.relative(repo, path)) if repo.top else (None, None)
 
 
 def _marked(folder: str, stop: str | None) -> str | None:

@@ -78,7 +78,7 @@ def _open_call(
 ) -> None:
     call = event["tool"]
     unseen = _look_for_changes(objects, journal, event, at)
-    words = [*paths, *late.evidence.list_words(call.get("command") or "")]
+    words = [*paths, *_list_words(journal.repo, event, call.get("command") or "")]
     line = {**entries.build_opening(state, call, "shell", at), "names": words}
     if unseen:
         line["unseen"] = unseen
@@ -98,13 +98,14 @@ def _close_call(
     at: int,
 ) -> None:
     call = event["tool"]
-    _reopen_call(journal, state, call)
+    _reopen_call(journal, state, event)
     closing: JournalLine = {"close": call.get("id", ""), "session": state["session_id"], "at": at}
     if call.get("duration_ms") is not None:
         closing["since"] = (
             at - _compute_call_age(event) - int(call["duration_ms"]) * 1_000_000 - _SLACK
         )
-    output = [w for w in late.evidence.list_words(call.get("output") or "") if "/" in w or "." in w]
+    words = _list_words(journal.repo, event, call.get("output") or "")
+    output = [w for w in words if "/" in w or "." in w]
     if paths or output:
         closing["names"] = [*paths, *output]
     if call.get("background") or _has_left_running(call, state, journal):
@@ -113,6 +114,17 @@ def _close_call(
     journal.append([closing])
     journal.closing = str(call.get("id", ""))
     _look_for_changes(objects, journal, event, at)
+
+
+def _list_words(repo: Repo, event: dict[str, Any], text: str) -> list[str]:
+    """The words of a text that could name a path, and what the disk calls those that do."""
+    words = late.evidence.list_words(text)
+    if turn_log.has_many_names(repo):
+        folder = os.path.realpath(event.get("cwd") or repo.worktree)
+        paths = (os.path.join(folder, word) for word in words)
+        there = [late.spelling.find_on_disk(repo, p) for p in paths if os.path.lexists(p)]
+        words += filter(None, there)
+    return words
 
 
 def _look_for_changes(
@@ -126,15 +138,15 @@ def _look_for_changes(
     return late.first_look.look_at_losses(objects, journal, command, event.get("cwd") or "", at)
 
 
-def _reopen_call(journal: Journal, state: State, call: JournalLine) -> None:
+def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
     """The opening of a call whose start did not reach us: after its session's last event."""
-    session_id, call_id = state["session_id"], call.get("id", "")
+    session_id, call = state["session_id"], event["tool"]
     own = [line for line in journal.lines if line.get("session") == session_id]
     base = turn_log.baseline(journal.repo, session_id)
-    if base is None or any(line.get("open") == call_id for line in own):
+    if base is None or any(line.get("open") == call.get("id", "") for line in own):
         return
     after = max(int(base.get("at") or base["time_ns"]), *(int(line["at"]) for line in own), 0)
-    words = late.evidence.list_words(call.get("command") or "")
+    words = _list_words(journal.repo, event, call.get("command") or "")
     journal.append([{**entries.build_opening(state, call, "shell", after), "names": words}])
 
 

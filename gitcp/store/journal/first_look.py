@@ -8,8 +8,10 @@ import time
 from gitcp.core.guard import discards
 from gitcp.errors import Late
 from gitcp.record import decode_name
+from gitcp.start import late
 from gitcp.store.journal import look
 from gitcp.store.journal.known import Known
+from gitcp.store.session import turn_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def look_at_losses(
     very many, and where git did not tell, those that the command names; '.' for anything.
     """
     root = journal.repo.worktree
-    losses = discards.find_discards(command, os.path.realpath(cwd or root), root)
+    losses = find_losses(journal.repo, command, cwd)
     if not losses:
         return []
     until = time.monotonic() + int(journal.repo.config.get_option("gitcp.loss-budget")) / 1000
@@ -53,6 +55,17 @@ def look_at_losses(
     except Late:
         unseen |= wide
     return sorted(unseen if len(unseen) <= _MANY else places)
+
+
+def find_losses(repo: Repo, command: str, cwd: str) -> list[Discard]:
+    """What a command run in cwd may throw away, its paths as git spells them."""
+    root, folder = repo.worktree, os.path.realpath(cwd or repo.worktree)
+    if not turn_log.has_many_names(repo):
+        return discards.find_discards(command, folder, root)
+    losses = discards.find_discards(command, folder, root, late.spelling.fold)
+    for loss in losses:
+        loss["paths"] = [turn_log.relative(repo, path) or path for path in loss["paths"]]
+    return losses
 
 
 def _look_until(
@@ -87,16 +100,16 @@ def _read_answers(
     asked: Iterable[tuple[bool, Running]], losses: Collection[Discard], until: float
 ) -> set[str]:
     """The paths that git tells and losses cover; raise Late where it has not told all by then."""
-    lost, late = set[str](), []
+    lost, exceeded = set[str](), []
     for tracked, running in asked:
         try:
             limit = max(0.001, until - time.monotonic())
             out = running.finish(ok=range(-64, 256), limit=limit)[1]
         except Late as e:
-            late.append(e)  # the other one is ended, too
+            exceeded.append(e)  # the other one is ended, too
             continue
         paths = map(decode_name, out.split(b"\0")[:-1])
         lost |= {path for path in paths if any(discards.covers(x, path, tracked) for x in losses)}
-    if late:
-        raise late[0]
+    if exceeded:
+        raise exceeded[0]
     return lost

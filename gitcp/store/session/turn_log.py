@@ -122,7 +122,13 @@ def relative(repo: Repo, path: str) -> str | None:
         path = os.path.join(repo.worktree, path)
     folder, name = os.path.split(os.path.normpath(path))
     whole = os.path.join(os.path.realpath(folder), name)
-    if repo.config.get_flag("core.ignorecase") or repo.config.get_flag("core.precomposeunicode"):
+    if has_many_names(repo):
         return late.spelling.find_relative(repo, whole)
     root = os.path.realpath(repo.worktree)
     return os.path.relpath(whole, root) if whole.startswith(root + os.sep) else None
+
+
+def has_many_names(repo: Repo) -> bool:
+    """Whether the disk knows a file by names that differ from git's."""
+    flags = ("core.ignorecase", "core.precomposeunicode")
+    return any(map(repo.config.get_flag, flags))

@@ -58,6 +58,13 @@ def test_what_a_command_discards(command: str, reach: str, paths: list[str]) -> 
     assert (discard["reach"], discard["paths"]) == (reach, paths)
 
 
+def test_a_root_has_other_names_where_the_disk_ignores_case() -> None:
+    command = f"rm {ROOT.upper()}/a; rm b; git checkout ."
+    found = find_discards(command, f"{ROOT.upper()}/SUB", ROOT, str.casefold)
+    assert [loss["paths"] for loss in found] == [["a"], ["SUB/b"], ["SUB"]]
+    assert find_discards("git checkout .", ROOT.upper(), ROOT) == []
+
+
 @pytest.mark.parametrize(
     "command",
     [
