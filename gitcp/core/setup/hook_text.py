@@ -66,11 +66,6 @@ def parse_program(text: str) -> tuple[str, str] | None:
     return py, work.rpartition("/")[0] + "/entry.py"
 
 
-def is_long(text: str) -> bool:
-    """Whether one of our scripts does its work itself, as a former version wrote it."""
-    return is_ours(text) and "\nany() {" in text
-
-
 def is_upgraded(py: str, entry: str) -> bool:
     """Whether an interpreter, links followed, is of another version than the place of entry."""
     version, home = _VERSION.search(py), _LIBRARY.search(entry)

@@ -130,8 +130,13 @@ def look_at_age(case: Case) -> Iterator[Finding]:
     if not case.repo.has_git or jj.is_apart(case.repo) or read_state(case.repo) != ENABLED:
         return
     where = git_hooks.folder(case.repo)
+    records = _load_manifests(case.repo)[0]
     every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
-    old = [h for h, texts in every.items() if any(map(hook_text.is_long, texts.values()))]
+    old = [
+        hook
+        for hook, texts in every.items()
+        if any(git_hooks.is_former(hook, text, records) for text in texts.values())
+    ]
     if old:
         reason = f"{', '.join(old)} in '{where}' is what a former gitcp wrote"
         yield make_finding("old-hook", where, reason, remedy="gitcp enable")

@@ -158,6 +158,12 @@ def forgotten(folders: Iterable[str]) -> list[str]:
     ]
 
 
+def is_former(hook: str, text: str, records: Iterable[Manifest]) -> bool:
+    """Whether a hook is as a former gitcp wrote it: enable replaces it, for nobody edited it."""
+    whole = hook_text.is_whole(text) and not hook_text.is_untouched(hook, text)
+    return whole and any(record.wrote(encode_name(text)) for record in records)
+
+
 def _plan_one(
     beside: Beside, hook: str, record: Manifest, baked: tuple[str, str], force: bool
 ) -> Write | str | None:
