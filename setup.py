@@ -31,7 +31,7 @@ def data_files() -> list[tuple[str, list[str]]]:
         os.makedirs(os.path.dirname(paths[0]), exist_ok=True)
         for path in paths:
             with open(path, "w", encoding="utf-8") as f:
-                f.write(completion.script(shell))
+                f.write(completion.format_script(shell))
         files.append((os.path.dirname(place), paths))
     return files
 

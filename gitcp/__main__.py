@@ -26,11 +26,11 @@ def main() -> int:
         signals.signal(signals.SIGINT, signals.SIG_DFL)
     called = os.path.basename(sys.argv[0]).partition("-")[2]
     if called:
-        return _run(called)
-    return late.cli.guard(_chosen)
+        return _run_command(called)
+    return late.cli.guard(_run_chosen)
 
 
-def _chosen() -> int:
+def _run_chosen() -> int:
     """-C <dir> as git has it, then the command."""
     while sys.argv[1:2] == ["-C"]:
         if len(sys.argv) < 3:
@@ -41,55 +41,55 @@ def _chosen() -> int:
             raise Error(f"cannot change to '{sys.argv[2]}': {e.strerror}") from None
         del sys.argv[1:3]
     if len(sys.argv) == 1:
-        return _help([])
+        return _show_help([])
     name = sys.argv.pop(1)
     if name in ("-V", "--version", "version"):
         print("gitcp", VERSION)
         return OK
     if name in ("-h", "--help", "help"):
-        return _help(sys.argv[1:])
+        return _show_help(sys.argv[1:])
     sys.argv[0] = f"gitcp-{name}"  # what its usage line and its messages call it
-    return _run(name)
+    return _run_command(name)
 
 
-def _run(name: str) -> int:
+def _run_command(name: str) -> int:
     if name == "hook":
         return late.hook.main()
-    command = _command(name)
+    command = _find_command(name)
     return late.ending.guard(lambda: command(sys.argv[1:]))
 
 
-def _command(name: str) -> Callable[[Sequence[str]], int]:
+def _find_command(name: str) -> Callable[[Sequence[str]], int]:
     """What runs a command for people, or a stage as a program; UsageError for an unknown name."""
     if name not in commands.NAMES:
-        _unknown(name)
+        _refuse_unknown(name)
     if module := commands.module(name):
         run: Callable[[Sequence[str]], int] = import_module(module).run
         return run
     return lambda argv: stages.run(name, argv)
 
 
-def _unknown(name: str) -> NoReturn:
+def _refuse_unknown(name: str) -> NoReturn:
     """Raise UsageError that says what may have been meant."""
-    meant = late.cli.suggestion(name, commands.NAMES) or "; see 'gitcp help -a'"
+    meant = late.cli.suggest(name, commands.NAMES) or "; see 'gitcp help -a'"
     raise UsageError(f"'{name}' is not a gitcp command{meant}")
 
 
-def _help(words: list[str]) -> int:
+def _show_help(words: list[str]) -> int:
     """The everyday commands; all commands for -a; the page of a command for its name."""
     if not words or words[0] in ("-a", "--all"):
-        late.cli.say(listing() if words else overview())
+        late.cli.say(format_listing() if words else format_overview())
         return OK
     name = words[0].removeprefix("gitcp-")
     if name not in commands.NAMES:
-        _unknown(name)
+        _refuse_unknown(name)
     return late.foreground.show(f"gitcp-{name}")
 
 
 _USAGE = "usage: gitcp [-C <dir>] <command> [<args>]"
 
 
-def overview() -> str:
+def format_overview() -> str:
     """The usage line and the everyday commands, on one screen."""
     parts = [_USAGE]
     for purpose, names in commands.EVERYDAY.items():
@@ -99,7 +99,7 @@ def overview() -> str:
     return "\n".join(parts)
 
 
-def listing() -> str:
+def format_listing() -> str:
     """The usage line and every command with its summary, people's commands first."""
     parts = [_USAGE]
     for title, table in (("for people", commands.TOOLS), ("for pipes", commands.STAGES)):

@@ -56,7 +56,7 @@ class GitError(Error):
         self.complaint = stderr.decode(errors="replace").strip() or f"exit status {status}"
         lines = self.complaint.splitlines()
         why = "; ".join([line for line in lines if line.startswith("fatal: ")] or lines)
-        super().__init__(f"'{' '.join(_short(argv))}': {why.removeprefix('fatal: ')}")
+        super().__init__(f"'{' '.join(_strip_options(argv))}': {why.removeprefix('fatal: ')}")
 
     def plain(self) -> Error:
         """The first line of git's own words, without the command: for a person who named what
@@ -71,7 +71,7 @@ class Late(GitError):
         super().__init__(argv, -15, f"did not end {over}".encode())
 
 
-def _short(argv: tuple[str, ...]) -> tuple[str, ...]:
+def _strip_options(argv: tuple[str, ...]) -> tuple[str, ...]:
     """git's arguments without the options by which we seal it: those are for a trace."""
     at = 1
     while argv[at : at + 1] in (("-C",), ("-c",)):

@@ -20,7 +20,14 @@ from gitcp.errors import OK, USAGE, Error, UsageError, sentence
 from gitcp.process import deadline
 from gitcp.record import decode_lines
 from gitcp.repo import Repo
-from gitcp.stages.chain import begun, heard, in_force, keep_promise, table, words
+from gitcp.stages.chain import (
+    begin_pipeline,
+    collect_messages,
+    format_pipeline,
+    format_table,
+    keep_promise,
+    list_in_force,
+)
 from gitcp.start import late, stdlib
 
 TYPE_CHECKING = False
@@ -41,23 +48,23 @@ def main() -> int:
     """Run the hook named by the arguments; see gitcp-hook(1)."""
     argv = sys.argv[1:]
     if not argv or argv[0].startswith("-"):
-        return _listing(argv)
+        return _run_listing(argv)
     if os.environ.get("GITCP_ACTIVE") not in (None, "", "configured"):
         return OK  # our own git command made this hook run
     deadline.begin()
     try:
         repo.look_early()
         if argv[0] in pipelines.DEFAULT:
-            return _git(argv[0], argv[1:])
-        return _agent(argv)
+            return _run_git_hook(argv[0], argv[1:])
+        return _run_agent_hook(argv)
     except UsageError as e:
-        _print(f"error: {e}\n")
+        _print_message(f"error: {e}\n")
         return USAGE
     except (Error, OSError) as e:
-        _warn(f"{' '.join(argv[:2])}: {sentence(e)}")
+        _warn_person(f"{' '.join(argv[:2])}: {sentence(e)}")
     except Exception as e:  # a bug must not stop the person's commit or the agent's work either
         trace.note("bug", stdlib.traceback.format_exc().replace("\n", " | "))
-        _warn(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
+        _warn_person(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
     finally:
         git.abandon_pending()
         if trace.on():
@@ -65,15 +72,15 @@ def main() -> int:
     return OK
 
 
-def _warn(message: str) -> None:
-    _print(f"warning: {message}\n")
+def _warn_person(message: str) -> None:
+    _print_message(f"warning: {message}\n")
     try:
         late.hook_warnings.warn_here(message)  # kept for `gitcp status`
     except OSError:
         pass  # nothing can be opened any more
 
 
-def _git(event: str, args: Sequence[str]) -> int:
+def _run_git_hook(event: str, args: Sequence[str]) -> int:
     stdin = decode_lines(sys.stdin.buffer.read()) if event in pipelines.WITH_STDIN else []
     repo = Repo.find_here()
     if context.is_off(repo):
@@ -81,9 +88,11 @@ def _git(event: str, args: Sequence[str]) -> int:
     return run(repo, {"type": "event", "event": event, "args": list(args), "stdin": stdin})
 
 
-def _agent(argv: Sequence[str]) -> int:
+def _run_agent_hook(argv: Sequence[str]) -> int:
     records = argv == ["event"]
-    events = late.agent_hook.read_records(_warn) if records else late.agent_hook.read_call(argv)
+    events = (
+        late.agent_hook.read_records(_warn_person) if records else late.agent_hook.read_call(argv)
+    )
     return next((status for repo, event in events if (status := run(repo, event))), OK)
 
 
@@ -101,44 +110,44 @@ def run(repo: Repo, first: Record) -> int:
         late.settling.left_over(context.open_context(repo))
     messages: dict[str, list[str]] = {"person": [], "agent": []}
     wrong, refusal = list[str](), None
-    for pipeline in [p for p in in_force(repo, event) if isinstance(p, str) or not resting]:
+    for pipeline in [p for p in list_in_force(repo, event) if isinstance(p, str) or not resting]:
         try:
             with context.open_context(repo):
-                chained, why = begun(repo, event, pipeline, [first])
+                chained, why = begin_pipeline(repo, event, pipeline, [first])
                 records = list(chained)
             if why:
-                wrong.append(f"'{words(pipeline)}': {why}; the built-in pipeline ran")
+                wrong.append(f"'{format_pipeline(pipeline)}': {why}; the built-in pipeline ran")
         except Error as e:
-            wrong.append(f"'{words(pipeline)}': {e}")
+            wrong.append(f"'{format_pipeline(pipeline)}': {e}")
             continue
-        refusal, faults = heard(event, records, messages)
-        wrong += [f"'{words(pipeline)}': {fault}" for fault in faults]
+        refusal, faults = collect_messages(event, records, messages)
+        wrong += [f"'{format_pipeline(pipeline)}': {fault}" for fault in faults]
         if refusal is not None:
             break
-    _settle(repo, event, wrong)
+    _settle_warnings(repo, event, wrong)
     if refusal is not None:
         return _refuse(first, refusal)
     if any(messages.values()):
-        _say(first, *("\n\n".join(texts) for texts in messages.values()))
+        _tell(first, *("\n\n".join(texts) for texts in messages.values()))
     if event == "post-commit" and not resting:
         keep_promise(repo, first)
     return OK
 
 
-def _settle(repo: Repo, event: str, wrong: Sequence[str]) -> None:
+def _settle_warnings(repo: Repo, event: str, wrong: Sequence[str]) -> None:
     """Warn of what went wrong; of a hook that ran well, what it failed at before is over."""
     for message in wrong:
-        _warn(f"{event}: {message}")
+        _warn_person(f"{event}: {message}")
     if not wrong and os.path.exists(repo.join_shared("warnings")):
         late.hook_warnings.drop_warnings(repo, event, " ".join(sys.argv[1:3]))
 
 
-def _say(first: Record, message: str, more: str = "") -> None:
+def _tell(first: Record, message: str, more: str = "") -> None:
     """Tell the person; more: what the agent is told besides."""
     if "agent" in first:
         late.agent_hook.tell(first, message, more)
     else:
-        _print(f"{message}\n")
+        _print_message(f"{message}\n")
 
 
 def _refuse(first: Record, message: str) -> int:
@@ -146,24 +155,24 @@ def _refuse(first: Record, message: str) -> int:
     err, status = f"{message}\n", pipelines.VERDICT
     if "agent" in first:
         err, status = late.agent_hook.refuse(first, message)
-    _print(err)
+    _print_message(err)
     return status
 
 
-def _print(message: str) -> None:
+def _print_message(message: str) -> None:
     """Say something on standard error, in what a terminal can show."""
     print(notice.printable(message), file=sys.stderr, end="")
 
 
-def _listing(argv: Sequence[str]) -> int:
-    def body() -> int:
+def _run_listing(argv: Sequence[str]) -> int:
+    def show_table() -> int:
         args = late.cli.parse("hook", OPTIONS, argv)
         if args.sh:
             print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hooks.sh"))
             return OK
         if not args.list:
             args.error("no hook named")
-        print(*table(Repo.find_here()), sep="\n")
+        print(*format_table(Repo.find_here()), sep="\n")
         return OK
 
-    return late.cli.guard(body)
+    return late.cli.guard(show_table)

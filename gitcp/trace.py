@@ -44,7 +44,7 @@ def end() -> None:
     note("opens", f"{len(_OPENED)} {' '.join(_OPENED.values())}")
 
 
-def _watch(event: str, args: tuple[Any, ...]) -> None:
+def _count_opens(event: str, args: tuple[Any, ...]) -> None:
     if event in ("open", "os.listdir", "os.scandir") and not isinstance(args[0], int):
         path = os.fsdecode(args[0] or ".")
         if path != _FILE:
@@ -52,4 +52,4 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 
 if on():
-    sys.addaudithook(_watch)
+    sys.addaudithook(_count_opens)

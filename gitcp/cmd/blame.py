@@ -67,6 +67,6 @@ def _print(lines: Iterable[bytes]) -> None:
         from gitcp.cmd import show
         from gitcp.record import decode_name
 
-        show.put(cli.displayed(decode_name(line)) for line in lines)
+        show.put(cli.show_escaped(decode_name(line)) for line in lines)
     else:
         cli.write_bytes(lines)

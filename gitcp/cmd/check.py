@@ -35,12 +35,12 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         cli.write_records([record])
     else:
-        for line in _lines(record):
+        for line in _format_lines(record):
             print(cli.printable(line))
     return NO if record["reasons"] else OK
 
 
-def _lines(record: Record) -> Iterator[str]:
+def _format_lines(record: Record) -> Iterator[str]:
     commits, rules = (
         count_noun(record["commits"], "commit"),
         count_noun(len(record["rules"]), "rule"),

@@ -30,7 +30,7 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show what is settled, or delete it."""
     args = cli.parse("clean", OPTIONS, argv)
-    going, kept = cleaned(args.older_than, args.force, args.edits)
+    going, kept = clean_settled(args.older_than, args.force, args.edits)
     if args.json:
         records = [{**one, "deleted": args.force} for one in going]
         return cli.write_records([*records, *({**one, "deleted": False} for one in kept)])
@@ -39,7 +39,7 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def cleaned(older_than: int | None, force: bool, edits: bool = False) -> Cleaned:
+def clean_settled(older_than: int | None, force: bool, edits: bool = False) -> Cleaned:
     """What is settled, deleted with force, and what will be later on."""
     from gitcp.repo import Repo
     from gitcp.store.care import cleaning, orphans
@@ -58,7 +58,7 @@ def report(going: Sequence[Finding], waiting: Sequence[Finding], force: bool) ->
     if going:
         items = f"{len(going)} item{'s' if len(going) > 1 else ''}"
         yield f"Deleted {items}:" if force else f"Found {items.replace(' ', ' orphaned ')}:"
-        yield from _groups(going)
+        yield from _format_groups(going)
     else:
         yield "No orphaned items to clean up."
     if waiting:
@@ -70,7 +70,7 @@ def report(going: Sequence[Finding], waiting: Sequence[Finding], force: bool) ->
         yield "\ngit takes their objects with time, and 'git gc --prune=now' at once."
 
 
-def _groups(findings: Iterable[Finding]) -> Iterator[str]:
+def _format_groups(findings: Iterable[Finding]) -> Iterator[str]:
     from gitcp.core.decide.orphan_rules import KINDS
 
     of: dict[str, list[Finding]] = {}

@@ -28,22 +28,22 @@ def run(argv: Sequence[str]) -> int:
     """Write the completions of a shell; with --words the candidates, NO where there is none."""
     args = cli.parse("completion", OPTIONS, argv)
     if args.words:
-        offered = _candidates(args.word)
+        offered = _list_candidates(args.word)
         for word, about in offered.items():
             print("\t".join(map(printable, filter(None, (word, about)))))
         return OK if offered else NO
     if len(args.word) != 1 or args.word[0] not in completion.SHELLS:
         raise InputError(f"not one of {', '.join(completion.SHELLS)}: '{' '.join(args.word)}'")
-    sys.stdout.write(script(args.word[0]))
+    sys.stdout.write(format_script(args.word[0]))
     return OK
 
 
-def script(shell: str) -> str:
+def format_script(shell: str) -> str:
     """The completions for bash, zsh or fish."""
     return completion.format_script(shell, commands.NAMES)
 
 
-def rows(name: str) -> Rows:
+def list_rows(name: str) -> Rows:
     """What a command takes on its line."""
     from importlib import import_module
 
@@ -55,7 +55,7 @@ def rows(name: str) -> Rows:
     return stages.find_stage(name)[1]
 
 
-def _candidates(words: Sequence[str]) -> Candidates:
+def _list_candidates(words: Sequence[str]) -> Candidates:
     """What may stand for the last of the words, each with what it is."""
     command, *rest = completion.split_words(words) or [""]
     offered: Candidates
@@ -64,11 +64,11 @@ def _candidates(words: Sequence[str]) -> Candidates:
         offered = {name: commands.summary(name) for name in commands.NAMES}
         offered["help"] = "show a page of the manual"
     elif command in commands.NAMES:
-        offered, kind = completion.list_candidates(rows(command), rest)
+        offered, kind = completion.list_candidates(list_rows(command), rest)
         if command == "config" and kind == "key":
-            offered = _keys()
+            offered = _list_keys()
         elif kind:
-            offered = {**offered, **_values(kind, begun)}
+            offered = {**offered, **_list_values(kind, begun)}
         if begun.startswith("-"):
             offered["--help"] = "show a summary of the options and exit"
     else:
@@ -76,13 +76,13 @@ def _candidates(words: Sequence[str]) -> Candidates:
     return {word: about for word, about in offered.items() if word.startswith(begun)}
 
 
-def _keys() -> Candidates:
+def _list_keys() -> Candidates:
     from gitcp.core.config_table import KEYS
 
     return {name: key["meaning"] for name, key in KEYS.items()}
 
 
-def _values(kind: str, begun: str) -> Candidates:
+def _list_values(kind: str, begun: str) -> Candidates:
     from gitcp import agents
     from gitcp.repo import Repo
     from gitcp.store.search import candidates

@@ -32,12 +32,12 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         cli.write_records(records)
     else:
-        for line in _complaints(records) if args.check else _lines(records):
+        for line in _format_complaints(records) if args.check else _format_lines(records):
             cli.say(cli.printable(line))
     return NO if args.check and records else OK
 
 
-def _lines(records: Iterable[Record]) -> Iterator[str]:
+def _format_lines(records: Iterable[Record]) -> Iterator[str]:
     """Two lines a setting: the key with what holds and where that comes from, the meaning."""
     for one in records:
         about = [one["origin"] or ("default" if one["default"] else "not set")]
@@ -51,6 +51,6 @@ def _lines(records: Iterable[Record]) -> Iterator[str]:
             yield f"    {one['meaning']}"
 
 
-def _complaints(records: Iterable[Record]) -> Iterator[str]:
+def _format_complaints(records: Iterable[Record]) -> Iterator[str]:
     for one in records:
         yield f"{one['origin']}: '{one['key']} = {one['text']}': {one['complaint']}"

@@ -65,8 +65,8 @@ def _fix(repo: Repo, every: Iterable[tuple[Row, Finding]], quiet: bool) -> list[
     for row, one in every:
         mend = row.mend if one["fix"] else None
         if mend and row.choices and not quiet:
-            mend = row.choices.get(cli.chosen(f"{one['reason']}:", [*row.choices, "skip"]))
-        elif mend and not quiet and not cli.agreed(f"{one['reason']}: {one['remedy']}?"):
+            mend = row.choices.get(cli.ask_choice(f"{one['reason']}:", [*row.choices, "skip"]))
+        elif mend and not quiet and not cli.ask_consent(f"{one['reason']}: {one['remedy']}?"):
             mend = None
         if mend:
             with Case(repo, ctx=context.open_context(repo)) as case:

@@ -39,32 +39,34 @@ def run(argv: Sequence[str]) -> int:
     items = space.list_items(Repo.find(), brief=args.by == "kind")
     sums = space_sums.sum_items(items, args.by, time.time())
     if args.json:
-        return cli.write_records(records(sums, args.by))
-    for line in lines(sums, args.by, args.bytes):
+        return cli.write_records(list_records(sums, args.by))
+    for line in format_table(sums, args.by, args.bytes):
         print(line)
     return OK
 
 
-def records(sums: Sequence[Sum], by: str) -> Iterator[Record]:
+def list_records(sums: Sequence[Sum], by: str) -> Iterator[Record]:
     """A record of type usage for each sum."""
     for name, size, count in sums:
         yield {"type": "usage", _KEYS[by]: name, "bytes": size, "items": count}
 
 
-def lines(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
+def format_table(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     """The sums as a table with their total; exact: in bytes."""
     from gitcp.console import term
 
-    def sized(size: int) -> str:
+    def format_size(size: int) -> str:
         return str(size) if exact else space_sums.format_size(size)
 
-    rows = [(sized(size), f"{_name(name, by)}  ({count})") for name, size, count in sums]
-    rows.append((sized(sum(size for _, size, _ in sums)), "total"))
+    rows = [
+        (format_size(size), f"{_name_group(name, by)}  ({count})") for name, size, count in sums
+    ]
+    rows.append((format_size(sum(size for _, size, _ in sums)), "total"))
     width = max(len(size) for size, _ in rows)
     return [f"{size:>{width}}  {term.clean(name)}" for size, name in rows]
 
 
-def _name(name: str, by: str) -> str:
+def _name_group(name: str, by: str) -> str:
     if by == "kind":
         return space_sums.KINDS[name]
     if by == "session":

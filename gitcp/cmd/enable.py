@@ -63,20 +63,22 @@ def install_silently(args: Namespace, records: Iterable[Record]) -> Iterator[Rec
     from gitcp.store.setup import install
 
     yield from records
-    install.install(Repo.find_here(), _options(args))
+    install.install(Repo.find_here(), _read_options(args))
 
 
 STAGES = {"enable": (install_silently, *OPTIONS)}
 
 
-def _options(args: Namespace) -> Options:
+def _read_options(args: Namespace) -> Options:
     from gitcp.store.setup import adapters
     from gitcp.store.setup.install import Options
 
     known = [*_NAMES, *adapters.list_programs(os.environ.get("PATH", ""))]
     for name in args.agent or ():
         if name not in known:
-            args.error(f"argument --agent: {cli.unknown_value(name, list(dict.fromkeys(known)))}")
+            args.error(
+                f"argument --agent: {cli.describe_unknown(name, list(dict.fromkeys(known)))}"
+            )
     scope = "shared" if args.shared else "user" if args.user else "local"
     asked = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
     return Options(args.agent or (), *asked, skills=args.skills)
@@ -92,22 +94,22 @@ def run(argv: Sequence[str]) -> int:
     if args.list:
         return _list()
     if getattr(args, "global"):
-        return _everywhere(args)
+        return _enable_everywhere(args)
     if args.directory:
         raise UsageError("a directory goes with --global")
-    options = _options(args)
+    options = _read_options(args)
     if not args.dry_run:
-        repo = _usable(Repo.find(init=""))
-        options.destination = _destination(repo, args)
+        repo = _find_usable(Repo.find(init=""))
+        options.destination = _choose_destination(repo, args)
         writes, done, notes = install.install(repo, options)
-        _say(repo, [*_summary(writes, args.verbose), *done], notes)
+        _say(repo, [*_format_summary(writes, args.verbose), *done], notes)
         if writes and not args.worktree:
             print("'gitcp status' shows what is recorded from now on")
             if sys.stdout.isatty():
                 _tell_of_conversations(repo)
         return OK
     with tempfile.TemporaryDirectory() as aside:  # a look makes nothing here
-        repo = _usable(Repo.find(init=aside))
+        repo = _find_usable(Repo.find(init=aside))
         writes, notes = install.plan(repo, options, manifest.load(repo))
         _say(repo, [_would(write["note"]) for write in writes], notes)
     return OK
@@ -121,7 +123,7 @@ def _tell_of_conversations(repo: Repo) -> None:
         print(cli.printable(line))
 
 
-def _everywhere(args: Namespace) -> int:
+def _enable_everywhere(args: Namespace) -> int:
     """Set up what is to come and what is there; print what was done, and what is left out."""
     from gitcp.store.care.clients import find_switch
     from gitcp.store.setup import everywhere
@@ -158,7 +160,7 @@ def _list() -> int:
     return OK
 
 
-def _destination(repo: Repo, args: Namespace) -> str:
+def _choose_destination(repo: Repo, args: Namespace) -> str:
     """Where checkpoints are to be sent from now on, "" for as before: as the options say, or the
     person at the terminal, who is asked once.  Raises Error for what is neither a remote nor a
     URL."""
@@ -178,16 +180,16 @@ def _destination(repo: Repo, args: Namespace) -> str:
     choices += [(f"with the code, to '{usual}'", usual)] if usual and not settled else []
     choices += [(f"to '{proposed}', as '{file}' proposes", proposed)] if proposed else []
     print("Where are prompts and transcripts of commits sent, when you push?")
-    chosen = choices[picker.numbered([words for words, _ in choices], 0) or 0][1]
+    chosen = choices[picker.choose_numbered([words for words, _ in choices], 0) or 0][1]
     if proposed:
         takeover.answer(repo, proposed)
     if chosen == "?":
-        given = cli.answered("its URL: ", lower=False)
+        given = cli.ask_line("its URL: ", lower=False)
         return destination.checked(repo, given) if given else ""
     return chosen
 
 
-def _usable(repo: Repo) -> Repo:
+def _find_usable(repo: Repo) -> Repo:
     """The repository, where hooks can be written for it, and for the Python that runs this.
 
     Raises ImportError for a package that it does not have: most hooks do without, single would
@@ -211,7 +213,7 @@ def _would(note: str) -> str:
     return f"would {_TO_DO.get(verb, verb)} {rest}"
 
 
-def _summary(writes: Sequence[Write], verbose: bool) -> list[str]:
+def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
     """What was written in a few lines; verbose: a line each, with its path."""
     if verbose:
         return [write["note"] for write in writes]

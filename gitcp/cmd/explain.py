@@ -47,19 +47,19 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
 
     args = cli.parse("explain", OPTIONS, argv)
-    repo, name = Repo.find_here(), _name(args)
+    repo, name = Repo.find_here(), _find_name(args)
     if args.force and not args.generate:
         raise UsageError("--force is for --generate")
     if args.generate:
         _generate(repo, name, args)
     if name is None:
-        show.page(_list(repo), not args.no_pager)
+        show.page_lines(_list(repo), not args.no_pager)
         return OK
-    records = _records(repo, name, args.offline)
+    records = _read_records(repo, name, args.offline)
     if args.raw_transcript:
-        cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in show.transcripts(records))
+        cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in show.list_transcripts(records))
     else:
-        show.page(_lines(records, args), not args.no_pager)
+        show.page_lines(_draw_lines(records, args), not args.no_pager)
     return OK
 
 
@@ -71,7 +71,9 @@ def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
     if name is None:
         raise UsageError("--generate needs the name of a commit, a checkpoint or a session")
     ids = [
-        one["checkpoint_id"] for one in _records(repo, name, args.offline) if one.get("contents")
+        one["checkpoint_id"]
+        for one in _read_records(repo, name, args.offline)
+        if one.get("contents")
     ]
     if not ids:
         raise Error(f"no committed checkpoint is behind '{name}' here")
@@ -81,26 +83,26 @@ def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
                 print(f"summarized session {session_id} of {checkpoint_id}", file=sys.stderr)
 
 
-def _name(args: Namespace) -> str | None:
+def _find_name(args: Namespace) -> str | None:
     named = [n for n in (args.name, args.session, args.commit, args.checkpoint) if n is not None]
     if len(named) > 1:
         raise UsageError("cannot specify several of <name>, --session, --commit, --checkpoint")
     return str(named[0]) if named else None
 
 
-def _records(repo: Repo, name: str, offline: bool) -> Iterator[Record]:
+def _read_records(repo: Repo, name: str, offline: bool) -> Iterator[Record]:
     """What name stands for; of a session each of its checkpoints, the newest first."""
     from gitcp.cmd import show
 
-    for entry in show.gathered(repo, name, offline):
+    for entry in show.gather_records(repo, name, offline):
         if entry["type"] != "session":
             yield entry
             continue
         for one in reversed(entry["checkpoints"]):
-            yield from show.gathered(repo, one["checkpoint_id"] or one["oid"], offline)
+            yield from show.gather_records(repo, one["checkpoint_id"] or one["oid"], offline)
 
 
-def _lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
+def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
     from gitcp.cmd import show
     from gitcp.core.render import explain_lines
 
@@ -111,7 +113,7 @@ def _lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
             yield []
         known = "checkpoint_id" in entry
         draw = explain_lines.draw_committed if known else explain_lines.draw_temporary
-        yield from draw(entry, show.when, how)
+        yield from draw(entry, show.format_time, how)
 
 
 def _list(repo: Repo) -> Iterator[Line]:
@@ -135,4 +137,4 @@ def _list(repo: Repo) -> Iterator[Line]:
             one = {"time": point["time"], "oid": point["id"], "message": point["message"]}
             row["rows"] += [] if one in row["rows"] else [one]
     shown_rows = list(rows.values())[:_POINTS]
-    yield from explain_lines.draw_branch(branch or "(detached)", shown_rows, show.when)
+    yield from explain_lines.draw_branch(branch or "(detached)", shown_rows, show.format_time)

@@ -34,7 +34,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.facts import export
 
     options = args.repository, args.text, args.light
-    done = export.export(Repo.find(eager=True), args.o, args.revision, *options, _progress)
+    done = export.export(Repo.find(eager=True), args.o, args.revision, *options, _show_progress)
     notice.progress("")
     if args.json:
         cli.write_records([done])
@@ -48,6 +48,6 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def _progress(count: int) -> None:
+def _show_progress(count: int) -> None:
     if count % _EACH == 0:
         notice.progress(f"export-facts: {count} commits")

@@ -44,12 +44,12 @@ def show(columns: list[str], rows: list[tuple[Any, ...]], as_records: bool) -> N
     if as_records:
         cli.write_records({"type": "fact", **dict(zip(columns, row, strict=True))} for row in rows)
         return
-    for line in _table(columns, rows):
+    for line in _format_table(columns, rows):
         print(cli.printable(line))
 
 
-def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> Iterator[str]:
-    cells = [columns, *([_cell(value) for value in row] for row in rows)]
+def _format_table(columns: list[str], rows: list[tuple[Any, ...]]) -> Iterator[str]:
+    cells = [columns, *([_format_cell(value) for value in row] for row in rows)]
     widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
     right = [
         all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(widths))
@@ -59,5 +59,5 @@ def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> Iterator[str]:
         yield "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in parts).rstrip()
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     return "-" if value is None else str(value)

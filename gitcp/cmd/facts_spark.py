@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
             if args.json:
                 cli.write_records([record])
             else:
-                print(cli.printable(_line(record)))
+                print(cli.printable(_format_line(record)))
         for question in args.ask:
             facts.show(*fleet.ask(spark, directory, question), args.json)
     if failed:
@@ -59,7 +59,7 @@ def run(argv: Sequence[str]) -> int:
     return NO if failed else OK
 
 
-def _line(record: Record) -> str:
+def _format_line(record: Record) -> str:
     if record["state"] == "failed":
         return f"{record['repository']}: failed: {record['reason']}"
     new = count_noun(record["commits"], "new commit")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.cmd.push import checkpoints
+from gitcp.cmd.push import count_checkpoints
 from gitcp.console import cli
 from gitcp.console.options import JSON
 from gitcp.core.git import ids
@@ -33,18 +33,18 @@ def run(argv: Sequence[str]) -> int:
         return cli.write_records(refs)
     if args.list:
         for one in refs:
-            print(_line(one, before.get(one["ref"])))
+            print(_format_line(one, before.get(one["ref"])))
         return OK
     with Objects(repo) as objects:
         count = destination.count_changed(objects, sync.local(repo), before)
     if not refs:
         print("nothing to fetch: there are no checkpoints")
     else:
-        print(f"{checkpoints(count)} fetched" if count else "no new checkpoints")
+        print(f"{count_checkpoints(count)} fetched" if count else "no new checkpoints")
     return OK
 
 
-def _line(there: Record, here: str | None) -> str:
+def _format_line(there: Record, here: str | None) -> str:
     """A ref that the remote has: a checkpoint by its id, and whether it is here."""
     name = ids.parse_checkpoint_ref(there["ref"]) or there["ref"].removeprefix("refs/heads/")
     if here == there["oid"]:

@@ -36,9 +36,9 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.forget import sessions
 
     args, repo = cli.parse("forget", OPTIONS, argv), Repo.find()
-    choice = _choice(repo, args)
-    remote = _united(repo) if args.remote else ""
-    if not (args.yes or _agreed()):
+    choice = _read_choice(repo, args)
+    remote = _fetch_destination(repo) if args.remote else ""
+    if not (args.yes or _ask_consent()):
         return OK
     moved, counts = sessions.forget_chosen(repo, choice)
     words = ", ".join(count_noun(count, what) for what, count in counts.items() if count)
@@ -51,13 +51,13 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def _agreed() -> bool:
+def _ask_consent() -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError("this cannot be undone: give --yes")
-    return cli.answered("this cannot be undone: forget it? [y/N] ") in ("y", "yes")
+    return cli.ask_line("this cannot be undone: forget it? [y/N] ") in ("y", "yes")
 
 
-def _choice(repo: Repo, args: Namespace) -> Choice:
+def _read_choice(repo: Repo, args: Namespace) -> Choice:
     """What the options name.  Raises Error for what is neither a session nor a checkpoint."""
     from gitcp.store.forget.sessions import Choice
     from gitcp.store.git.objects import Objects
@@ -81,25 +81,25 @@ def _choice(repo: Repo, args: Namespace) -> Choice:
     return Choice(session=name) if kind == "session" else Choice(checkpoint=name)
 
 
-def _united(repo: Repo) -> str:
+def _fetch_destination(repo: Repo) -> str:
     """The destination, once what it has is here too.  Raises Error where there is none."""
-    from gitcp.stages.share import timeout
+    from gitcp.stages.share import choose_timeout
     from gitcp.store.git.objects import Objects
     from gitcp.store.share import sync
     from gitcp.store.v1 import destination
 
     name = destination.need(repo)
     with Objects(repo) as objects:
-        sync.fetch(repo, objects, name, timeout(repo))
+        sync.fetch(repo, objects, name, choose_timeout(repo))
     return name
 
 
 def _forget_there(repo: Repo, name: str) -> int:
     """Take out of the destination what was forgotten here; return how many refs that moved."""
-    from gitcp.stages.share import timeout
+    from gitcp.stages.share import choose_timeout
     from gitcp.store.share import sending, sync
 
-    count, left = sync.forget_there(repo, name, timeout(repo))
+    count, left = sync.forget_there(repo, name, choose_timeout(repo))
     if left:
         raise Error(f"'{name}' has more meanwhile: {' '.join(left)}; run this again")
     sending.note_success(repo, name)

@@ -67,7 +67,7 @@ def run(argv: Sequence[str]) -> int:
             show(plan, ctx.objects)
         if args.dry_run or not plan.links:
             return OK
-        if not (args.yes or args.json or cli.agreed("import them?")):
+        if not (args.yes or args.json or cli.ask_consent("import them?")):
             return OK
         step = imports.carry_out(ctx.repo, ctx.objects, plan)
     if not args.json:

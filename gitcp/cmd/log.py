@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     options = [*(find_commits.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
     repo = Repo.find_here()
     look_at_head(repo)
-    revisions, named = _sorted_out(repo, args.revision, bool(after))
+    revisions, named = _split_names(repo, args.revision, bool(after))
     given = [*named, *after[1:]]
     paths = [os.path.abspath(path) for path in given] if repo.top else given
     if args.graph:
@@ -61,11 +61,11 @@ def run(argv: Sequence[str]) -> int:
 
         drawn = lanes.read_graph(repo, *chosen)
         lines = lane_lines.draw_graph(list(commit_list.list_commits(repo, *chosen)), drawn)
-        if width := cli.columns():  # a line that wraps would break the lanes
+        if width := cli.read_width():  # a line that wraps would break the lanes
             lines = (lane_lines.fit_line(line, width) for line in lines)
-        show.page(lines, folded=False)
+        show.page_lines(lines, folded=False)
     else:
-        draw = show.drawing()
+        draw = show.choose_drawing()
         show.put(
             commit_list.map_commits(repo, lambda each: draw(log_lines.draw_log(each)), *chosen)
         )
@@ -79,7 +79,7 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     return before, list(argv[at:])
 
 
-def _sorted_out(repo: Repo, words: list[str], revisions_only: bool) -> tuple[list[str], list[str]]:
+def _split_names(repo: Repo, words: list[str], revisions_only: bool) -> tuple[list[str], list[str]]:
     """Revisions and paths among names, as git tells them apart; revisions_only: all are."""
     for at, name in enumerate(() if revisions_only else words):
         if os.path.lexists(name):

@@ -62,7 +62,7 @@ class Document:
     def records(self, text: str) -> list[Record | None]:
         """For each line of a text that grew out of the file the record of that line, None for one
         that the file does not have.  Raises Error where the file cannot be read."""
-        stamp = self._stamped()
+        stamp = self._read_stamp()
         if stamp != self._stamp:
             self._lines = self.repository.blame(self._path)
             self._stamp, self._text = stamp, None
@@ -76,7 +76,7 @@ class Document:
             self._text = text
         return self._records
 
-    def _stamped(self) -> list[tuple[int, int] | None]:
+    def _read_stamp(self) -> list[tuple[int, int] | None]:
         """What changes with the file, with HEAD, with the index and with the journal."""
         repo = self.repository.repo
         inside = ("HEAD", "logs/HEAD", "index", "gitcp/journal")
@@ -124,7 +124,7 @@ class Editor:
         known, which the editor's log tells."""
         from lsprotocol import types
 
-        path = self._path(uri)
+        path = self._find_path(uri)
         try:
             if path not in self._documents:
                 self._documents[path] = Document(path)
@@ -138,7 +138,7 @@ class Editor:
 
     def close(self, uri: str) -> None:
         """A file is no longer open."""
-        if document := self._documents.pop(self._path(uri), None):
+        if document := self._documents.pop(self._find_path(uri), None):
             document.repository.close()
 
     def hover(self, uri: str, number: int) -> str:
@@ -183,7 +183,7 @@ class Editor:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     @staticmethod
-    def _path(uri: str) -> str:
+    def _find_path(uri: str) -> str:
         from pygls.uris import to_fs_path
 
         return to_fs_path(uri) or ""
@@ -194,14 +194,14 @@ def answer(editor: Editor) -> None:
     from lsprotocol import types
 
     @editor.server.feature(types.TEXT_DOCUMENT_HOVER)
-    def hover(params: types.HoverParams) -> types.Hover | None:
+    def answer_hover(params: types.HoverParams) -> types.Hover | None:
         text = editor.hover(params.text_document.uri, params.position.line)
         # Plain text: what was said could name pictures and links in markup.
         plain = types.MarkupContent(types.MarkupKind.PlainText, text)
         return types.Hover(plain) if text else None
 
     @editor.server.feature(types.TEXT_DOCUMENT_CODE_LENS)
-    def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
+    def answer_lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
         uri = params.text_document.uri
         return [
             types.CodeLens(_start(number), types.Command(title, _SHOW, arguments=[uri, number]))
@@ -209,7 +209,7 @@ def answer(editor: Editor) -> None:
         ]
 
     @editor.server.feature(types.TEXT_DOCUMENT_DEFINITION)
-    def definition(params: types.DefinitionParams) -> types.Location | None:
+    def answer_definition(params: types.DefinitionParams) -> types.Location | None:
         uri = editor.turn(params.text_document.uri, params.position.line)
         return types.Location(uri, _start(0)) if uri else None
 

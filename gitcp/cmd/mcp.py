@@ -30,11 +30,11 @@ OPTIONS = ()
 def run(argv: Sequence[str]) -> int:
     """Answer on standard output what is asked on standard input, until that ends."""
     cli.parse("mcp", OPTIONS, argv)
-    server(os.getcwd()).run("stdio")
+    build_server(os.getcwd()).run("stdio")
     return OK
 
 
-def server(place: str) -> MCPServer:
+def build_server(place: str) -> MCPServer:
     """A server for the repository around a directory; each answer opens it anew."""
     try:
         from mcp.server import MCPServer
@@ -43,19 +43,19 @@ def server(place: str) -> MCPServer:
         raise Error(_MISSING) from None
     answers: MCPServer = MCPServer("gitcp", instructions=_WHEN, version=VERSION, log_level="ERROR")
     about = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for tool in _tools(place):
+    for tool in _list_tools(place):
         answers.tool(annotations=about, structured_output=False)(tool)
 
     @answers.resource("gitcp://checkpoint/{checkpoint_id}", mime_type="text/plain")
     async def checkpoint(checkpoint_id: str) -> str:
         """A committed checkpoint: its commits, prompts, files and conversation."""
-        return _answer(place, lambda repository: _texts(repository, checkpoint_id, True))
+        return _answer(place, lambda repository: _format_texts(repository, checkpoint_id, True))
 
     return answers
 
 
 # The server awaits each answer in its own thread: a repository belongs to one.
-def _tools(place: str) -> list[Callable[..., object]]:
+def _list_tools(place: str) -> list[Callable[..., object]]:
     async def search(query: str, limit: int = 5) -> str:
         """Find turns of recorded sessions by words of prompts, answers, tool calls, paths and
         commit messages. All words must be there; "a phrase", -without, agent:, author:, branch:,
@@ -66,17 +66,19 @@ def _tools(place: str) -> list[Callable[..., object]]:
         """Why lines of a file are there: session, prompt, what the agent said, the edit and the
         commit. file: from the top of the repository; last: the last of several lines; revision:
         instead of the worktree."""
-        return _answer(place, lambda repository: _why(repository, file, line, last, revision))
+        return _answer(
+            place, lambda repository: _format_why(repository, file, line, last, revision)
+        )
 
     async def session(name: str, conversation: bool = False) -> str:
         """A session, a checkpoint or a commit by the beginning of its id: prompts, files,
         commits, and with conversation what was said."""
-        return _answer(place, lambda repository: _texts(repository, name, conversation))
+        return _answer(place, lambda repository: _format_texts(repository, name, conversation))
 
     async def blame(file: str, revision: str = "") -> str:
         """Who wrote the lines of a file: commit, agent, session and prompt for each run of
         lines."""
-        return _answer(place, lambda repository: _blame(repository, file, revision))
+        return _answer(place, lambda repository: _format_blame(repository, file, revision))
 
     return [search, why, session, blame]
 
@@ -116,7 +118,9 @@ def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
         yield from (text.translate({1: "", 2: ""}) for text in spans.list_texts(lines))
 
 
-def _why(repository: Repository, file: str, line: int, last: int, revision: str) -> Iterator[str]:
+def _format_why(
+    repository: Repository, file: str, line: int, last: int, revision: str
+) -> Iterator[str]:
     from gitcp.core.render import spans, why_lines
 
     yield from spans.list_texts(
@@ -124,14 +128,14 @@ def _why(repository: Repository, file: str, line: int, last: int, revision: str)
     )
 
 
-def _texts(repository: Repository, name: str, talk: bool) -> Iterator[str]:
+def _format_texts(repository: Repository, name: str, talk: bool) -> Iterator[str]:
     from gitcp.cmd import show
     from gitcp.core.render import spans
 
-    yield from spans.list_texts(show.lines(repository.show(name), talk=talk))
+    yield from spans.list_texts(show.draw_records(repository.show(name), talk=talk))
 
 
-def _blame(repository: Repository, file: str, revision: str) -> Iterator[str]:
+def _format_blame(repository: Repository, file: str, revision: str) -> Iterator[str]:
     from gitcp.core.render import answer_text
 
     yield from answer_text.format_blame(repository.blame(file, revision))

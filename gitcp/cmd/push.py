@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitcp.console import cli
 from gitcp.console.options import JSON, value
 from gitcp.errors import OK
-from gitcp.stages.share import TIMEOUT, timeout
+from gitcp.stages.share import TIMEOUT, choose_timeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     name = args.to or args.remote or destination.need(repo)
     with Objects(repo) as objects:
         count = destination.count_lacking(repo, objects, name)
-        tips, merges = sync.push(repo, objects, name, timeout(repo, args.timeout))
+        tips, merges = sync.push(repo, objects, name, choose_timeout(repo, args.timeout))
         all_sent = committed_refs.sends_branch(repo)
         left = 0 if all_sent else destination.count_lacking(repo, objects, name)
     sending.note_success(repo, name)
@@ -53,11 +53,12 @@ def run(argv: Sequence[str]) -> int:
             {"type": "ref", "ref": ref, "oid": oid, "remote": name} for ref, oid in tips.items()
         )
     if left:
-        print(f"not sent: {checkpoints(left)} on the branch; 'gitcp convert-store' makes them refs")
+        unsent = count_checkpoints(left)
+        print(f"not sent: {unsent} on the branch; 'gitcp convert-store' makes them refs")
     if not tips and not left:
         print("nothing to push: there are no checkpoints")
     elif count > left:
-        print(f"sent {checkpoints(count - left)} to '{name}'")
+        print(f"sent {count_checkpoints(count - left)} to '{name}'")
     elif not left:
         print(f"'{name}' has every checkpoint")
     if merges:
@@ -65,6 +66,6 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def checkpoints(count: int) -> str:
+def count_checkpoints(count: int) -> str:
     """How many checkpoints there are, in words."""
     return f"{count} {'checkpoint' if count == 1 else 'checkpoints'}"

@@ -55,7 +55,7 @@ def run(argv: Sequence[str]) -> int:
     elif records:
         from gitcp.cmd import show
 
-        show.page(recap_lines.draw_recap(records))
+        show.page_lines(recap_lines.draw_recap(records))
     else:
         print(f"nothing was done since '{args.since}'", file=sys.stderr)
     return OK if records else NO

@@ -32,9 +32,9 @@ def run(argv: Sequence[str]) -> int:
 
     args = cli.parse("redo", OPTIONS, argv)
 
-    def step(repo: Repo, objects: Objects) -> Outcome:
+    def redo_step(repo: Repo, objects: Objects) -> Outcome:
         agree = undo.Agreement(repo, args)
-        mover = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run)
+        mover = steps.Mover(repo, objects, agree, undo.make_progress(), args.dry_run)
         return mover.redo_step(args.step, args.conflict)
 
-    return undo.moves(args, step, "redone")
+    return undo.run_step(args, redo_step, "redone")

@@ -63,14 +63,16 @@ def run(argv: Sequence[str]) -> int:
     on_demand.fetch_missing(repo, args.name, resume.DEPTH, offline=args.offline)
     with Objects(repo) as objects:
         commit, stored = resume.read_stored(repo, objects, args.name)
-        cwd = _place(repo, args, commit)
-        restored = [resume.plan_restoring(repo, one, cwd, args.force) for one in _newest(stored)]
+        cwd = _find_folder(repo, args, commit)
+        restored = [
+            resume.plan_restoring(repo, one, cwd, args.force) for one in _choose_newest(stored)
+        ]
         resume.write_restored(repo, objects, restored, args.name)
     _report(restored, args)
     return NO if any(one["what"] == resume.IMPOSSIBLE for one in restored) else OK
 
 
-def _newest(stored: Iterable[Stored]) -> list[Stored]:
+def _choose_newest(stored: Iterable[Stored]) -> list[Stored]:
     """Each session once, as its last checkpoint has it."""
     return list({one["session_id"]: one for one in stored}.values())
 
@@ -81,7 +83,7 @@ def _switch(repo: Repo, name: str) -> None:
     repo.git.run("switch", "--", name, filters=True)
 
 
-def _place(repo: Repo, args: Namespace, commit: str) -> str:
+def _find_folder(repo: Repo, args: Namespace, commit: str) -> str:
     if not args.worktree:
         return os.path.realpath(repo.worktree)
     if not commit:

@@ -79,7 +79,7 @@ def run(argv: Sequence[str]) -> int:
             return _make(repo, objects, args)
         if args.session or args.turn or args.tool:
             with snapshot.started(repo):
-                return _edits(repo, objects, args)
+                return _take_back_edits(repo, objects, args)
         if listed:
             if args.path:
                 raise UsageError("paths go with a point: name it by --to")
@@ -92,7 +92,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _go_to(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Go to the point that is named, or that the person chooses."""
-    point = _chosen(repo, objects, args)
+    point = _choose_point(repo, objects, args)
     return _go(repo, objects, args, point) if point else OK
 
 
@@ -106,7 +106,7 @@ def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
         raise UsageError("--into makes files alone: it goes with --to, --all, --force and paths")
     if args.to is None and not sys.stdin.isatty():
         raise UsageError("--into needs a point: name it by --to")
-    point = _chosen(repo, objects, args)
+    point = _choose_point(repo, objects, args)
     if point is None:
         return OK
     _check_complete(point, args)
@@ -137,10 +137,10 @@ def _show(repo: Repo, objects: Objects, listed: Sequence[Point]) -> None:
         print("no point to go back to")
         return
     changes = points.Preview(repo, objects)
-    show.page(rewind_lines.draw_points(listed, changes.count_verbs, _ago))
+    show.page_lines(rewind_lines.draw_points(listed, changes.count_verbs, _format_age))
 
 
-def _ago(seconds: float) -> str:
+def _format_age(seconds: float) -> str:
     import time
 
     from gitcp.console.term import ago
@@ -148,7 +148,7 @@ def _ago(seconds: float) -> str:
     return ago(time.time() - seconds)
 
 
-def _chosen(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
+def _choose_point(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
     from gitcp.store.back import points
 
     if args.to is None:
@@ -170,7 +170,7 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
     def draw_entry(number: int, width: int) -> Line:
         point = listed[number]
         return rewind_lines.draw_point(
-            point, names[point["id"]], preview.count_verbs(point), _ago, width
+            point, names[point["id"]], preview.count_verbs(point), _format_age, width
         )
 
     def draw_plan(number: int) -> Iterable[Line]:
@@ -182,7 +182,7 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
         return rewind_lines.draw_patch(preview.draw_diff(listed[number]))
 
     views = (("plan", draw_plan), ("diff", draw_diff))
-    chosen = picker.choose("go back to which point?", len(listed), draw_entry, views)
+    chosen = picker.choose_entry("go back to which point?", len(listed), draw_entry, views)
     return None if chosen is None else listed[chosen]
 
 
@@ -194,17 +194,17 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
     below = [present.name_in_worktree(repo, path) for path in args.path]
     wisher = planning.wish_nothing if args.transcript_only else moments.go_to_point(point, below)
     reason = f"to {point['id'][:10]}" + (f", {' '.join(below)}" if below else "")
-    talk = _conversation(repo, objects, args, point)
+    talk = _cut_conversation(repo, objects, args, point)
     step = undo_log.make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
-    outcome = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run).take_step(
+    outcome = steps.Mover(repo, objects, agree, undo.make_progress(), args.dry_run).take_step(
         wisher, step, talk
     )
     return undo.tell(repo, outcome, args, "rewound")
 
 
-def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
+def _take_back_edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Take back single edits, as a step of its own."""
     from gitcp.store.back import moments, present, steps
     from gitcp.store.back.present import KeptEdits
@@ -217,13 +217,13 @@ def _edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     wisher = moments.leave_out_edits(lines, below, args.conflict)
     step = undo_log.make_step("rewind", f"the edits of {what}")
     agree = undo.Agreement(repo, args)
-    outcome = steps.Mover(repo, objects, agree, undo.progress(), args.dry_run).take_step(
+    outcome = steps.Mover(repo, objects, agree, undo.make_progress(), args.dry_run).take_step(
         wisher, step
     )
     return undo.tell(repo, outcome, args, "taken back")
 
 
-def _conversation(
+def _cut_conversation(
     repo: Repo, objects: Objects, args: Namespace, point: Point
 ) -> Conversation | None:
     """The conversation that goes back with the files; of single paths none does."""

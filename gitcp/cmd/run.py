@@ -50,7 +50,7 @@ def run(argv: Sequence[str]) -> int:
     if not which(words[0]):
         raise Error(f"no such program: '{words[0]}'")
     _warn(repo)
-    common = _common(args, words[0])
+    common = _build_common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
     asked = args.prompt or _read_prompt(common["agent"], words)
     begin: list[Record] = [
@@ -95,19 +95,19 @@ def _warn(repo: Repo) -> None:
         print(f"warning: gitcp is disabled here: {wake}", file=sys.stderr)
 
 
-def _common(args: Namespace, program: str) -> dict[str, str]:
+def _build_common(args: Namespace, program: str) -> dict[str, str]:
     """What all events of the run say."""
     from gitcp.agents import other
     from gitcp.core.git import ids
 
-    session = _fresh(program) if args.session is None else ids.check_session_id(args.session)
+    session = _make_id(program) if args.session is None else ids.check_session_id(args.session)
     agent = other.check_name(
         os.path.basename(program) or program if args.agent is None else args.agent
     )
     return {"type": "event", "agent": agent, "session_id": session, "cwd": os.getcwd()}
 
 
-def _fresh(program: str) -> str:
+def _make_id(program: str) -> str:
     """A new session's id, which tells when it began and of what program."""
     import time
     from secrets import token_hex

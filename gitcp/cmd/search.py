@@ -46,12 +46,12 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.repo import Repo
 
     end = argv.index("--") if "--" in argv else len(argv)
-    negated = [word for word in argv[:end] if _negates(word)]
-    args = cli.parse("search", OPTIONS, [w for w in argv[:end] if not _negates(w)])
+    negated = [word for word in argv[:end] if _is_negated(word)]
+    args = cli.parse("search", OPTIONS, [w for w in argv[:end] if not _is_negated(w)])
     repo = Repo.find_here()
     query = parse_query(" ".join([*args.word, *negated]))
     options = {key: getattr(args, key) or () for key in _FILTERS}
-    paths = [_below(repo, path) for path in argv[end + 1 :]]
+    paths = [_name_path(repo, path) for path in argv[end + 1 :]]
     add_filters(query, {**options, "path": paths})
     if not (query["words"] or query["filters"]):
         raise UsageError("nothing to search for: give a word, a phrase or a filter")
@@ -60,12 +60,12 @@ def run(argv: Sequence[str]) -> int:
     return OK if hits else NO
 
 
-def _negates(word: str) -> bool:
+def _is_negated(word: str) -> bool:
     """Whether an argument is a word that must not be there, `-word`, and no option."""
     return len(word) > 2 and word[0] == "-" != word[1] and not _COUNT.fullmatch(word)
 
 
-def _below(repo: Repo, path: str) -> str:
+def _name_path(repo: Repo, path: str) -> str:
     """A path as it is named from the top of the worktree."""
     at = os.path.abspath(path)
     return os.path.relpath(at, repo.top) if repo.top else path
@@ -75,7 +75,7 @@ def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
     """The hits that are shown, and how many more there are."""
     from gitcp.store.search import ask
 
-    since, until = (_seconds(repo, key, getattr(args, key)) for key in ("since", "until"))
+    since, until = (_read_date(repo, key, getattr(args, key)) for key in ("since", "until"))
     return ask.search(
         repo,
         query,
@@ -84,11 +84,11 @@ def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
         since=since or 0.0,
         until=until or float("inf"),
         most=args.n,
-        progress=_progress(),
+        progress=_make_progress(),
     )
 
 
-def _seconds(repo: Repo, key: str, date: str | None) -> float | None:
+def _read_date(repo: Repo, key: str, date: str | None) -> float | None:
     """A date as git reads it, in seconds since 1970; None for none."""
     if date is None:
         return None
@@ -96,7 +96,7 @@ def _seconds(repo: Repo, key: str, date: str | None) -> float | None:
     return float(answer.rpartition(b"=")[2])
 
 
-def _progress() -> Callable[[int, int], None]:
+def _make_progress() -> Callable[[int, int], None]:
     """What shows how far the index has come, where somebody waits at a terminal."""
     from gitcp.console import progress
 
@@ -109,18 +109,18 @@ def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
     from gitcp.core.render import search_lines
 
     if args.json:
-        cli.write_records(map(_plain, hits))
+        cli.write_records(map(_strip_marks, hits))
     elif args.compact:
         for hit in hits:
             print(search_lines.format_compact(hit))
     elif hits:
         now = time.time()
-        show.page(search_lines.draw_hits(hits, left, lambda then: ago(now - then)))
+        show.page_lines(search_lines.draw_hits(hits, left, lambda then: ago(now - then)))
     else:
         print("no turn has all of these; '--exact' finds parts of words", file=sys.stderr)
 
 
-def _plain(hit: Hit) -> dict[str, Any]:
+def _strip_marks(hit: Hit) -> dict[str, Any]:
     """A hit as a record: the marks in its snippet are for eyes."""
     snippet = hit["snippet"].replace("\1", "").replace("\2", "")
     return {"type": "hit", **hit, "snippet": snippet}

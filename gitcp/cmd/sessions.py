@@ -40,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
         from gitcp.core.render import recap_lines
 
         now = time.time()
-        show.page(
+        show.page_lines(
             recap_lines.draw_sessions(records, lambda then: ago(now - then) if then else "never")
         )
     else:

@@ -48,15 +48,15 @@ def run(argv: Sequence[str]) -> int:
     with Objects(repo) as objects:
         records = trees.show(repo, objects, args.name, lazy=not args.json)
         if args.transcript:
-            cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in transcripts(records))
+            cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in list_transcripts(records))
         elif args.json:
-            cli.write_records(_plain(r, args.full) for r in records)
+            cli.write_records(_build_plain(r, args.full) for r in records)
         else:
-            page(lines(records, args.full, not args.no_transcript))
+            page_lines(draw_records(records, args.full, not args.no_transcript))
     return OK
 
 
-def gathered(repo: Repo, name: str, offline: bool = False) -> list[Record]:
+def gather_records(repo: Repo, name: str, offline: bool = False) -> list[Record]:
     """The records that a name stands for; transcripts in them are bytes."""
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import on_demand, subject
@@ -66,7 +66,7 @@ def gathered(repo: Repo, name: str, offline: bool = False) -> list[Record]:
         return subject.read_records(repo, objects, name)
 
 
-def transcripts(records: Iterable[Record]) -> Iterator[bytes]:
+def list_transcripts(records: Iterable[Record]) -> Iterator[bytes]:
     """Every transcript of the records, in their order; of a session's record, none."""
     for entry in records:
         for part in entry.get("contents", [entry]):
@@ -74,7 +74,7 @@ def transcripts(records: Iterable[Record]) -> Iterator[bytes]:
                 yield part["transcript"]
 
 
-def _plain(entry: Record, full: bool) -> Record:
+def _build_plain(entry: Record, full: bool) -> Record:
     """A record that JSON can carry: with the turns of the transcript that are its own, and that as
     a text when it is wanted in full."""
     from gitcp.record import decode_name
@@ -88,11 +88,13 @@ def _plain(entry: Record, full: bool) -> Record:
     if full and "transcript" in entry:
         plain["transcript"] = decode_name(entry["transcript"])
     if "contents" in entry:
-        plain["contents"] = [_plain(part, full) for part in entry["contents"]]
+        plain["contents"] = [_build_plain(part, full) for part in entry["contents"]]
     return plain
 
 
-def lines(records: Iterable[Record], full: bool = False, talk: bool = True) -> Iterator[Line]:
+def draw_records(
+    records: Iterable[Record], full: bool = False, talk: bool = True
+) -> Iterator[Line]:
     """The lines of the records, a line between them; talk: with what was said."""
     from gitcp.core.render import session_lines, show_lines
 
@@ -100,48 +102,48 @@ def lines(records: Iterable[Record], full: bool = False, talk: bool = True) -> I
         if n:
             yield []
         if entry["type"] == "session":
-            yield from session_lines.draw_session(entry, when, full)
+            yield from session_lines.draw_session(entry, format_time, full)
         elif entry["type"] == "point":
-            yield from session_lines.draw_point(entry, when)
+            yield from session_lines.draw_point(entry, format_time)
         else:
             known = "checkpoint_id" in entry
             draw = show_lines.draw_committed if known else session_lines.draw_temporary
-            yield from draw(entry, when, full, talk)
+            yield from draw(entry, format_time, full, talk)
 
 
-def when(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """A time as the person's clock shows it."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
-def visible(part: str) -> str:
+def escape_part(part: str) -> str:
     """A part of a line, what data has in it escaped: a line is a line, whatever a path holds."""
     return part if part.isprintable() else cli.printable(part).replace("\n", "\\n")
 
 
-def page(lines: Iterable[Line], paged: bool = True, folded: bool = True) -> None:
-    """Print lines as they come, as drawing() has them."""
-    put(drawing(folded)(lines), paged)
+def page_lines(lines: Iterable[Line], paged: bool = True, folded: bool = True) -> None:
+    """Print lines as they come, as choose_drawing() has them."""
+    put(choose_drawing(folded)(lines), paged)
 
 
-def drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[str]]:
+def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[str]]:
     """What makes text of lines: what data has in them escaped, and at a terminal folded to its
     width, and coloured as the person has told git to (color.ui)."""
     from gitcp.console.term import paint
     from gitcp.core.render import spans, wrapping
 
-    def ink(part: str, colour: str) -> str:
-        safe = visible(part)
+    def paint_part(part: str, colour: str) -> str:
+        safe = escape_part(part)
         return paint(safe, colour, True) if colour else safe
 
-    def rows(lines: Iterable[Line]) -> Iterator[Line]:
+    def fold_rows(lines: Iterable[Line]) -> Iterator[Line]:
         for line in lines:
             yield from wrapping.wrap_line(line, width) if width else (line,)
 
-    width = cli.columns() if folded else 0
-    if cli.colour(sys.stdout, _settings()("color.ui")):
-        return lambda lines: spans.paint_lines(rows(lines), ink)
-    return lambda lines: (f"{visible(text)}\n" for text in spans.list_texts(rows(lines)))
+    width = cli.read_width() if folded else 0
+    if cli.colour(sys.stdout, _read_settings()("color.ui")):
+        return lambda lines: spans.paint_lines(fold_rows(lines), paint_part)
+    return lambda lines: (f"{escape_part(text)}\n" for text in spans.list_texts(fold_rows(lines)))
 
 
 def put(texts: Iterable[str], paged: bool = True) -> None:
@@ -150,13 +152,13 @@ def put(texts: Iterable[str], paged: bool = True) -> None:
     from gitcp.console import shell
 
     if paged and sys.stdout.isatty():
-        command, settings = os.path.basename(sys.argv[0]).removeprefix("gitcp-"), _settings()
+        command, settings = os.path.basename(sys.argv[0]).removeprefix("gitcp-"), _read_settings()
         shell.page(texts, settings("core.pager"), settings(f"pager.{command}"))
     else:
         shell.write(texts)
 
 
-def _settings() -> Callable[[str], str]:
+def _read_settings() -> Callable[[str], str]:
     """What git's configuration says of a key; nothing where there is no repository."""
     from gitcp.errors import Error
     from gitcp.repo import Repo

@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
     paths = [os.path.normpath(os.path.join(below, path)) for path in paths]
     prices = _load_prices(repo) if args.cost else None
-    stats = _counted(repo, args.words, paths, args.survival, prices)
+    stats = _count_lines(repo, args.words, paths, args.survival, prices)
     if args.json:
         cli.write_records([stats])
     elif args.markdown:
@@ -59,7 +59,7 @@ def run(argv: Sequence[str]) -> int:
         from gitcp.cmd import show
         from gitcp.core.render import stats_lines
 
-        show.page(stats_lines.draw_stats(stats, cli.columns() or _WIDE))
+        show.page_lines(stats_lines.draw_stats(stats, cli.read_width() or _WIDE))
     return OK
 
 
@@ -74,7 +74,7 @@ def _load_prices(repo: Repo) -> Prices:
     return table
 
 
-def _counted(
+def _count_lines(
     repo: Repo, revisions: list[str], paths: list[str], lived: bool, prices: Prices | None
 ) -> Record:
     import gc

@@ -42,30 +42,30 @@ def run(argv: Sequence[str]) -> int:
     look_at_head(repo)
     guard_files.write_configured(repo)
     if args.watch:
-        return _watch(repo, args.verbose)
-    records = gathered(repo)
+        return _watch_status(repo, args.verbose)
+    records = gather_status(repo)
     if args.json:
         about, sessions, streams = records
         return cli.write_records([about, *sessions, *streams])
-    show.page(_lines(*records, args.verbose), paged=False)
+    show.page_lines(_draw_lines(*records, args.verbose), paged=False)
     return OK
 
 
-def _lines(
+def _draw_lines(
     about: Record, sessions: list[Record], streams: list[Record], verbose: bool
 ) -> Iterator[Line]:
     from gitcp.core.render import status_lines
 
-    return status_lines.draw_status(about, sessions, streams, _age, verbose)
+    return status_lines.draw_status(about, sessions, streams, _format_age, verbose)
 
 
-def _age(then: float) -> str:
+def _format_age(then: float) -> str:
     from gitcp.console.term import ago
 
     return ago(time.time() - then) if then else "never"
 
 
-def _watch(repo: Repo, verbose: bool) -> int:
+def _watch_status(repo: Repo, verbose: bool) -> int:
     """Show status with its lanes until somebody ends it: at a terminal in place, cut to what it
     can hold; else below one another."""
     from itertools import islice
@@ -79,25 +79,25 @@ def _watch(repo: Repo, verbose: bool) -> int:
     last: object = None
     terminal = sys.stdout.isatty()
     while True:
-        about, sessions, streams = gathered(repo)
+        about, sessions, streams = gather_status(repo)
         with Objects(repo) as objects:
             at_work = lanes.list_lanes(repo, objects, [one["session_id"] for one in sessions])
-        first, *rest = _lines(about, sessions, streams, verbose)
-        frame = [first, *lane_lines.draw_open_sessions(at_work, time.time(), _age), *rest]
+        first, *rest = _draw_lines(about, sessions, streams, verbose)
+        frame = [first, *lane_lines.draw_open_sessions(at_work, time.time(), _format_age), *rest]
         if terminal:
             width, height = get_terminal_size()
-            safe = ([(show.visible(part), ink) for part, ink in line] for line in frame)
+            safe = ([(show.escape_part(part), ink) for part, ink in line] for line in frame)
             frame = [lane_lines.fit_line(line, width) for line in islice(safe, height - 1)]
         now = frame if terminal else (about, sessions, streams, at_work)  # ages alone are no news
         if now != last:
             print(_CLEAR if terminal else "\n" if last else "", end="", flush=True)
-            show.page(frame, paged=False)
+            show.page_lines(frame, paged=False)
             sys.stdout.flush()
             last = now
         time.sleep(_EVERY)
 
 
-def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
+def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     """(a record of type status, the sessions that are at work or have open work, all streams)."""
     from gitcp.store.care import check
     from gitcp.store.git.objects import Objects
@@ -117,16 +117,16 @@ def gathered(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
         }
     places = {s["id"]: s["ref"] for s in reversed(streams)}
     sessions = [
-        {**session, **_besides(s, places)}
+        {**session, **_add_facts(s, places)}
         for session, s in zip(session_list.with_states(states, ()), states, strict=True)
-        if _of_interest(s)
+        if _is_of_interest(s)
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
-    about = _about(repo, states, left + len(states) - len(sessions), more)
+    about = _build_record(repo, states, left + len(states) - len(sessions), more)
     return {**about, **lost, "findings": check.list_findings(repo, states)}, sessions, streams
 
 
-def _besides(state: State, places: dict[str, str]) -> Record:
+def _add_facts(state: State, places: dict[str, str]) -> Record:
     """What status tells of a session besides: dead says that it is in a turn, and its agent's
     process has ended.  places: stream id -> the ref it is at now."""
     from gitcp.store.session import process
@@ -135,7 +135,7 @@ def _besides(state: State, places: dict[str, str]) -> Record:
     agent = state.get("agent_process")
     facts: Record = {
         "prompt": session_read.prompt(state),
-        "last": _last(state),
+        "last": _read_last(state),
         "stream": places.get(str(state["streams"][-1]["id"]), "") if state["streams"] else "",
     }
     if state["phase"] == "active" and process.gone(agent):
@@ -143,7 +143,7 @@ def _besides(state: State, places: dict[str, str]) -> Record:
     return facts
 
 
-def _of_interest(state: State) -> bool:
+def _is_of_interest(state: State) -> bool:
     """Whether a session is at work, or has work that no commit holds."""
     from gitcp.store.session import process
 
@@ -153,13 +153,13 @@ def _of_interest(state: State) -> bool:
     return phase != "ended" and process.alive(state.get("agent_process"))
 
 
-def _last(state: State) -> float:
+def _read_last(state: State) -> float:
     from gitcp.store.turn.session_read import instant
 
     return instant(state.get("last_interaction_time") or state.get("started_at"))
 
 
-def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:
+def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:
     from gitcp.store.care import installation
     from gitcp.store.git import refs
     from gitcp.store.guard import roster
@@ -178,19 +178,19 @@ def _about(repo: Repo, states: Sequence[State], settled: int, more: int) -> Reco
         "head": refs.read_head(repo) or "",
         "settled": settled,
         "more_streams": more,
-        **_destination(repo),
-        "claims": roster.listing(repo, _in_a_turn(repo, states)) if repo.top else [],
+        **_describe_destination(repo),
+        "claims": roster.listing(repo, _list_in_turn(repo, states)) if repo.top else [],
     }
 
 
-def _in_a_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
+def _list_in_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
     from gitcp.store.session import markers
 
     here = [s for s in states if s["phase"] == "active" and markers.is_home(repo, s)]
     return [marker for s in here if (marker := markers.find(repo, s["session_id"]))]
 
 
-def _destination(repo: Repo) -> Record:
+def _describe_destination(repo: Repo) -> Record:
     """Where checkpoints go, where there are any: destination, "" for nowhere; whether that is a
     remote or a URL that can be used; how many checkpoints it lacks; what names another."""
     from gitcp.store.git.objects import Objects

@@ -65,16 +65,16 @@ def run(argv: Sequence[str]) -> int:
 
     args = cli.parse("undo", OPTIONS, argv)
 
-    def step(repo: Repo, objects: Objects) -> Outcome:
+    def undo_steps(repo: Repo, objects: Objects) -> Outcome:
         agree = Agreement(repo, args)
-        return steps.Mover(repo, objects, agree, progress(), args.dry_run).undo_steps(
+        return steps.Mover(repo, objects, agree, make_progress(), args.dry_run).undo_steps(
             args.step, args.conflict
         )
 
-    return moves(args, step, "undone")
+    return run_step(args, undo_steps, "undone")
 
 
-def moves(args: Namespace, step: Callable[[Repo, Objects], Outcome], word: str) -> int:
+def run_step(args: Namespace, step: Callable[[Repo, Objects], Outcome], word: str) -> int:
     """Do a step, or list the log."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -102,7 +102,7 @@ def _list(repo: Repo, args: Namespace) -> int:
     if args.json:
         return cli.write_records({"type": "step", **step} for step in steps)
     now = time.time()
-    show.page(rewind_lines.draw_undo_log(steps, lambda then: ago(now - then)))
+    show.page_lines(rewind_lines.draw_undo_log(steps, lambda then: ago(now - then)))
     return OK
 
 
@@ -135,9 +135,9 @@ class Agreement:
         from gitcp.core.render.spans import count_noun
 
         if not self._args.json:
-            show.page(rewind_lines.draw_plan(prepared.plan), paged=False)
+            show.page_lines(rewind_lines.draw_plan(prepared.plan), paged=False)
             if self._args.patch:
-                self._diff(prepared)
+                self._show_diff(prepared)
         if self._args.dry_run:
             if self._args.json:
                 cli.write_records([{"type": "plan", **prepared.plan}])
@@ -148,9 +148,9 @@ class Agreement:
         if not self._terminal or not prepared.todo or not (lost or self._ask):
             return True
         about = f"{count_noun(len(lost), 'edit')} of yours would be lost; " if lost else ""
-        return cli.answered(f"{about}go back? [y/N] ") in ("y", "yes")
+        return cli.ask_line(f"{about}go back? [y/N] ") in ("y", "yes")
 
-    def _diff(self, prepared: Prepared) -> None:
+    def _show_diff(self, prepared: Prepared) -> None:
         from gitcp.console import shell
 
         trees = (prepared.present.tree, prepared.tree)
@@ -165,7 +165,7 @@ def _refuse(lost: Sequence[str]) -> NoReturn:
     raise Error(f"{what} of yours would be lost: {names}; {way}")
 
 
-def progress() -> Progress:
+def make_progress() -> Progress:
     """Tells how far it is on a terminal, where it takes longer than a second."""
     began = time.monotonic()
 

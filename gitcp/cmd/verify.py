@@ -33,14 +33,14 @@ def run(argv: Sequence[str]) -> int:
         if args.json:
             records.append(record)
             continue
-        for line in _lines(record):
+        for line in _format_lines(record):
             print(cli.printable(line))
     if args.json:
         cli.write_records(records)
     return _FAILED if failed else OK
 
 
-def _lines(record: Record) -> list[str]:
+def _format_lines(record: Record) -> list[str]:
     verdict = "fails" if record["failures"] else "holds"
     head = f"{record['commit'][:12]} {record['checkpoint_id']} {verdict}"
     signed = f"signature {record['signature']}" if "signature" in record else ""

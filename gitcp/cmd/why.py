@@ -40,5 +40,5 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.cmd import show
     from gitcp.core.render import why_lines
 
-    show.page(why_lines.draw_origins(records, args.full))
+    show.page_lines(why_lines.draw_origins(records, args.full))
     return OK

@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, name: str, rows: Rows = ()) -> None:
-        called = _called(name)
+        called = _find_called_name(name)
         summary = commands.summary(called)
         text = f"{summary[0].upper()}{summary[1:]}."
         super().__init__(prog=f"gitcp-{called}", description=text, allow_abbrev=False)
@@ -42,14 +42,14 @@ class Parser(argparse.ArgumentParser):
 
     def format_usage(self) -> str:
         """The usage, folded between options, as no two versions of argparse do."""
-        self.usage = self._written_usage()
+        self.usage = self._fold_usage()
         return super().format_usage()
 
     def format_help(self) -> str:
-        self.usage = self._written_usage()
+        self.usage = self._fold_usage()
         return super().format_help()
 
-    def _written_usage(self) -> str:
+    def _fold_usage(self) -> str:
         size = stdlib.shutil.get_terminal_size().columns - 2
         start = f"usage: {self.prog}"
         indent = " " * min(len(start) + 1, 8 if size < 60 else size)
@@ -68,36 +68,36 @@ class Parser(argparse.ArgumentParser):
         """As argparse has it; one argument too many is named, and what may have been meant."""
         parsed, more = self.parse_known_args(args, namespace)
         if more:
-            self.error(f"unknown argument: '{more[0]}'{self._meant(more[0])}")
+            self.error(f"unknown argument: '{more[0]}'{self._suggest_option(more[0])}")
         return parsed
 
-    def _meant(self, option: str) -> str:
+    def _suggest_option(self, option: str) -> str:
         known = [o for o in self._option_string_actions if o.startswith("--")]
-        return suggestion(option.partition("=")[0], known)
+        return suggest(option.partition("=")[0], known)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             names = [str(choice) for choice in action.choices]
-            raise argparse.ArgumentError(action, unknown_value(str(value), names))
+            raise argparse.ArgumentError(action, describe_unknown(str(value), names))
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().rstrip()}")
 
 
-def unknown_value(value: str, choices: Sequence[str]) -> str:
+def describe_unknown(value: str, choices: Sequence[str]) -> str:
     """What is said of a value that is none of those known."""
-    meant = suggestion(value, choices) or f"; it is one of {', '.join(choices)}"
+    meant = suggest(value, choices) or f"; it is one of {', '.join(choices)}"
     return f"unknown value '{value}'{meant}"
 
 
-def suggestion(word: str, choices: Sequence[str]) -> str:
+def suggest(word: str, choices: Sequence[str]) -> str:
     """'; did you mean …?' with up to three known words that word resembles or begins, else ''."""
     near = stdlib.difflib.get_close_matches(word, choices, 3, 0.6)
     near = near or [k for k in choices if k.startswith(word)][:3]
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
-def _called(name: str) -> str:
+def _find_called_name(name: str) -> str:
     """The command as a person named it: some have a name beside that of their stage."""
     called = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
     return called if commands.ALIASES.get(name) == called else name
@@ -112,11 +112,11 @@ def parse(name: str, rows: Rows, argv: Sequence[str]) -> argparse.Namespace:
 def write_bytes(parts: Iterable[bytes]) -> None:
     """Write data to standard output: to the byte, at a terminal what that can show of it."""
     if sys.stdout.isatty():
-        parts = (displayed(record.decode_name(part)).encode() for part in parts)
+        parts = (show_escaped(record.decode_name(part)).encode() for part in parts)
     sys.stdout.buffer.writelines(parts)
 
 
-def displayed(text: str) -> str:
+def show_escaped(text: str) -> str:
     """Text in what a terminal can show; the colours that git writes stay."""
     parts = stdlib.re.split(r"(\x1b\[[0-9;]*m)", text)
     return "".join(part if n % 2 else printable(part) for n, part in enumerate(parts))
@@ -128,7 +128,7 @@ def write_records(records: Iterable[Record]) -> int:
     return OK
 
 
-def columns() -> int:
+def read_width() -> int:
     """The width of the terminal that standard output is; 0 where it is none."""
     if not sys.stdout.isatty():
         return 0
@@ -137,7 +137,7 @@ def columns() -> int:
 
 def say(text: str) -> None:
     """Print lines of text, at a terminal folded between words."""
-    if width := columns():
+    if width := read_width():
         rows = (
             row for line in text.split("\n") for row in late.wrapping.wrap_line([(line, "")], width)
         )
@@ -145,7 +145,7 @@ def say(text: str) -> None:
     print(text)
 
 
-def agreed(question: str) -> bool:
+def ask_consent(question: str) -> bool:
     """Whether the person at the terminal says yes; where there is none, it was said already."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
@@ -153,7 +153,7 @@ def agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-def answered(question: str, *, lower: bool = True) -> str:
+def ask_line(question: str, *, lower: bool = True) -> str:
     """What the person types at the terminal, in small letters; '' where there is nothing more."""
     try:
         line = input(question).strip()
@@ -163,7 +163,7 @@ def answered(question: str, *, lower: bool = True) -> str:
         return ""
 
 
-def chosen(question: str, words: Sequence[str]) -> str:
+def ask_choice(question: str, words: Sequence[str]) -> str:
     """Which of words the person at the terminal takes, by its beginning: the first for a mere
     Enter, and where there is no terminal; the last for whatever is none of them."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

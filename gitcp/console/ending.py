@@ -41,7 +41,7 @@ def guard(body: Callable[[], int]) -> int:
     if before == signal.SIG_DFL:  # until here there was nothing to clean up
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return _status_of(body)
+        return _run_body(body)
     except KeyboardInterrupt:
         pass  # with it goes what its frames hold: a child that is in the middle of its answer
     finally:
@@ -52,15 +52,15 @@ def guard(body: Callable[[], int]) -> int:
     return 128 + signal.SIGINT  # where the signal is blocked
 
 
-def _status_of(body: Callable[[], int]) -> int:
+def _run_body(body: Callable[[], int]) -> int:
     """The status of body; its mistakes are told."""
     _open_streams()
     allow_fetch()
     try:
-        status = _flushed(body())
+        status = _flush_output(body())
         return NO if status == OK and notice.incomplete() else status
     except Error as e:
-        words = _refused(e) if isinstance(e, NoRepository) else str(e)
+        words = _explain_refusal(e) if isinstance(e, NoRepository) else str(e)
         print("error:" if e.status == USAGE else "fatal:", printable(words), file=sys.stderr)
         return e.status
     except OSError as e:
@@ -68,7 +68,7 @@ def _status_of(body: Callable[[], int]) -> int:
             sys.excepthook(*sys.exc_info())
             return BUG
         print("fatal:", printable(sentence(e)), file=sys.stderr)
-        _abandon()
+        _drop_output()
         return FATAL
     except ImportError as e:
         if (e.name or "").partition(".")[0] not in PACKAGES:
@@ -81,7 +81,7 @@ def _status_of(body: Callable[[], int]) -> int:
         return BUG
 
 
-def _refused(e: NoRepository) -> str:
+def _explain_refusal(e: NoRepository) -> str:
     """What is to be said where git sees no repository: git's own words where it refuses one."""
     try:
         Git(e.at).run("rev-parse", "--git-dir")
@@ -101,13 +101,13 @@ def _open_streams() -> None:
             setattr(sys, name, os.fdopen(fd, "w" if fd else "r"))
 
 
-def _flushed(status: int) -> int:
+def _flush_output(status: int) -> int:
     """The status, once everything said has arrived: at exit it would be too late to tell."""
     sys.stdout.flush()
     return status
 
 
-def _abandon() -> None:
+def _drop_output() -> None:
     """Drop what stdout could not take, which Python would try again at its exit."""
     try:
         sys.stdout.flush()

@@ -45,7 +45,7 @@ def run(words: Sequence[str], env: Mapping[str, str]) -> int:
 
 def show(name: str) -> int:
     """Open the page of a program with man; raise Error when there is no man or no page."""
-    path = _path(name)
+    path = _find_page(name)
     if path is None:
         raise Error(f"the manual page of '{name}' is not installed: try '{name} -h'")
     if which("man") is None:
@@ -56,7 +56,7 @@ def show(name: str) -> int:
     return OK
 
 
-def _path(name: str) -> str | None:
+def _find_page(name: str) -> str | None:
     """Of a checkout: beside the package; else where the installer put share/man."""
     top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     user = os.path.expanduser("~/.local")

@@ -58,10 +58,10 @@ def printable(message: str) -> str:
     no UTF-8 as the bytes they are."""
     if message.isprintable():
         return message
-    return "".join(c if c.isprintable() or c in _PLAIN else _escaped(c) for c in message)
+    return "".join(c if c.isprintable() or c in _PLAIN else _escape_character(c) for c in message)
 
 
-def _escaped(c: str) -> str:
+def _escape_character(c: str) -> str:
     code = ord(c) - 0xDC00 if "\udc80" <= c <= "\udcff" else ord(c)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 

@@ -57,13 +57,13 @@ def is_needed(row: Row | list[Row]) -> bool:
 def usage(row: Row | list[Row]) -> list[str]:
     """A row as a usage line has it, in the words between which that may be folded."""
     if not isinstance(row, list):
-        return [_form(row) if is_needed(row) else f"[{_form(row)}]"]
-    parts = [_form(one) for one in row]
+        return [_format_form(row) if is_needed(row) else f"[{_format_form(row)}]"]
+    parts = [_format_form(one) for one in row]
     parts[0], parts[-1] = f"[{parts[0]}", f"{parts[-1]}]"
     return [parts[0], *(f"| {one}" for one in parts[1:])]
 
 
-def _form(row: Row) -> str:
+def _format_form(row: Row) -> str:
     """An option with the name of its value; an argument, as often as it may be there."""
     names, more = row
     value, often = str(more.get("metavar", "")), more.get("nargs")
@@ -76,15 +76,15 @@ def _form(row: Row) -> str:
 def defaults(rows: Rows) -> dict[str, Any]:
     """The arguments of an empty command line, as argparse has them."""
     flat = [one for row in rows for one in (row if isinstance(row, list) else [row])]
-    return {_attribute(*row): row[1].get("default", _nothing(row[1])) for row in flat}
+    return {_name_attribute(*row): row[1].get("default", _get_empty(row[1])) for row in flat}
 
 
-def _attribute(spellings: tuple[str, ...], more: dict[str, Any]) -> str:
+def _name_attribute(spellings: tuple[str, ...], more: dict[str, Any]) -> str:
     longest = next((name for name in spellings if name.startswith("--")), spellings[0])
     return str(more.get("dest", longest.lstrip("-").replace("-", "_")))
 
 
-def _nothing(more: dict[str, Any]) -> object:
+def _get_empty(more: dict[str, Any]) -> object:
     if more.get("nargs") == "*":
         return []
     return False if more.get("action") == "store_true" else None

@@ -40,27 +40,27 @@ q            leave
 ?            this help""".splitlines()
 
 
-def choose(question: str, count: int, entry: Entry, views: Sequence[View]) -> int | None:
+def choose_entry(question: str, count: int, entry: Entry, views: Sequence[View]) -> int | None:
     """The number of the chosen of count entries, from 0; None when the person wants none.
 
     views: what is shown below the list of the marked entry, the first of them at first.
     """
     if os.environ.get("TERM", "dumb") != "dumb" and sys.stdout.isatty():
         try:
-            return _draw(Choice(question, count, entry, views))
+            return _run_screen(Choice(question, count, entry, views))
         except ImportError:
             pass
-    width = shutil.get_terminal_size().columns - len(_number(count))
-    return numbered([_text(entry(number, width)) for number in range(count)])
+    width = shutil.get_terminal_size().columns - len(_format_number(count))
+    return choose_numbered([_join_text(entry(number, width)) for number in range(count)])
 
 
-def numbered(entries: Sequence[str], default: int | None = None) -> int | None:
+def choose_numbered(entries: Sequence[str], default: int | None = None) -> int | None:
     """The number of the entry that the person types; a mere Enter is the default."""
     for number, entry in enumerate(entries, 1):
-        print(f"{_number(number)}{entry}")
+        print(f"{_format_number(number)}{entry}")
     while True:
         empty = "none" if default is None else default + 1
-        answer = cli.answered(f"which one? (number, empty for {empty}) ")
+        answer = cli.ask_line(f"which one? (number, empty for {empty}) ")
         if not answer:
             return default
         if answer.isdecimal() and 1 <= int(answer) <= len(entries):
@@ -68,11 +68,11 @@ def numbered(entries: Sequence[str], default: int | None = None) -> int | None:
         print(f"not a number from 1 to {len(entries)}: '{answer}'")
 
 
-def _number(number: int) -> str:
+def _format_number(number: int) -> str:
     return f"{number:3}  "
 
 
-def _text(line: Line) -> str:
+def _join_text(line: Line) -> str:
     return "".join(cli.printable(text) for text, _ in line)
 
 
@@ -81,7 +81,7 @@ class Choice:
 
     def __init__(self, question: str, count: int, entry: Entry, views: Sequence[View]) -> None:
         self._question, self._entry, self._views = question, entry, views
-        self._texts = [_text(entry(number, _WIDEST)).casefold() for number in range(count)]
+        self._texts = [_join_text(entry(number, _WIDEST)).casefold() for number in range(count)]
         self._matching = list(range(count))
         self._at = self._view = self._scroll = self._rows = 0
         self._filter, self._typing, self._help = "", False, False
@@ -112,21 +112,21 @@ class Choice:
         if not self._typing and key in "/?":
             self._typing, self._help = key == "/", key == "?" and not self._help
         else:
-            self._put(self._filter + key)
+            self._set_filter(self._filter + key)
         return False
 
     def erase(self) -> None:
         """Take back the last character of the filter."""
-        self._put(self._filter[:-1])
+        self._set_filter(self._filter[:-1])
 
     def escape(self) -> bool:
         """Show all entries again; whether they are shown already, and the person leaves."""
         if not (self._typing or self._help):
             return True
-        self._put("")
+        self._set_filter("")
         return False
 
-    def _put(self, text: str) -> None:
+    def _set_filter(self, text: str) -> None:
         self._filter, self._typing, self._help = text, bool(text), False
         words, marked = text.casefold().split(), self.marked
         self._matching = [n for n, has in enumerate(self._texts) if all(w in has for w in words)]
@@ -157,7 +157,7 @@ class Choice:
         line = self._entry(self._matching[place], columns - 2)
         if place != self._at:
             return [("  ", ""), *line]
-        text = f"> {_text(line)}"
+        text = f"> {_join_text(line)}"
         return [(text + " " * (columns - spans.count_cells(text)), "reverse")]
 
     def _list_below(self, columns: int) -> list[Line]:
@@ -169,26 +169,26 @@ class Choice:
         return [part for row in rows for part in wrapping.wrap_line(row, columns)]
 
 
-def _move(choice: Choice, step: int, event: Any) -> None:
+def _move_mark(choice: Choice, step: int, event: Any) -> None:
     choice.move(step)
 
 
-def _draw(choice: Choice) -> int | None:
+def _run_screen(choice: Choice) -> int | None:
     from prompt_toolkit.application import Application
     from prompt_toolkit.layout import Layout, Window
     from prompt_toolkit.layout.controls import FormattedTextControl
 
-    def screen() -> StyleAndTextTuples:
+    def draw_screen() -> StyleAndTextTuples:
         size = app.output.get_size()
         lines = choice.draw(size.columns, size.rows)
         parts = [part for line in lines for part in (*line, ("\n", ""))][:-1]
         return [
-            (_style(colour), text if text == "\n" else cli.printable(text))
+            (_choose_style(colour), text if text == "\n" else cli.printable(text))
             for text, colour in parts
         ]
 
     app: Application[int | None] = Application(
-        layout=Layout(Window(FormattedTextControl(screen, show_cursor=False))),
+        layout=Layout(Window(FormattedTextControl(draw_screen, show_cursor=False))),
         key_bindings=_bind_keys(choice),
         full_screen=True,
     )
@@ -196,7 +196,7 @@ def _draw(choice: Choice) -> int | None:
     return app.run()
 
 
-def _style(colour: str) -> str:
+def _choose_style(colour: str) -> str:
     plain = {"": "", "bold": "bold", "reverse": "reverse", "dim": "ansibrightblack"}
     return plain.get(colour, f"ansi{colour}")
 
@@ -207,7 +207,7 @@ def _bind_keys(choice: Choice) -> Any:
     keys = KeyBindings()
     moves = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "home": -sys.maxsize, "end": sys.maxsize}
     for name, step in moves.items():
-        keys.add(name)(partial(_move, choice, step))
+        keys.add(name)(partial(_move_mark, choice, step))
     keys.add("pageup")(lambda event: choice.turn(-1))
     keys.add("pagedown")(lambda event: choice.turn(1))
     keys.add("tab")(lambda event: choice.look_next())

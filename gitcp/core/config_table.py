@@ -271,13 +271,13 @@ def value(key: str, texts: list[str]) -> Any:
 def _read(about: Key, text: str) -> Any:
     word = text.lower()
     if about["kind"] in ("size", "number"):
-        return _number(word)
+        return _parse_number(word)
     if about["kind"] == "flag" and word not in about.get("values", ()):
         return word in YES
     return word if about["kind"] in ("word", "flag") else text
 
 
-def _number(word: str) -> int | None:
+def _parse_number(word: str) -> int | None:
     unit = _UNITS.get(word[-1:], 1)
     digits = word if unit == 1 else word[:-1]
     fits = digits.isascii() and digits.isdecimal() and len(digits) < 20
@@ -288,19 +288,19 @@ def complaint(about: Key, text: str) -> str:
     """Why a text is no value of a key: what it must be; '' for one that is."""
     kind, word, values = about["kind"], text.lower(), about.get("values", ())
     if kind == "word":
-        return "" if word in values else f"must be {_either(values)}"
+        return "" if word in values else f"must be {_format_choices(values)}"
     if kind == "flag":
         fits = word in (*YES, *_NO, *values)
-        return "" if fits else f"must be {_either(('true', 'false', *values))}"
+        return "" if fits else f"must be {_format_choices(('true', 'false', *values))}"
     if kind in ("size", "number"):
-        return _off_range(about, _number(word))
+        return _check_range(about, _parse_number(word))
     if kind == "trailer":
         fits = text.replace("-", "").isalnum() and text.isascii() and text[0] != "-"
         return "" if fits else "must be the name of a trailer, letters, digits and dashes"
     if kind == "persons":
         fits = all(name in PERSONS or name.startswith("name:") for name in words(text))
         return "" if fits else f"must be of {', '.join(PERSONS)} and name:<file>"
-    return _bad_pattern(text) if kind == "pattern" else ""
+    return _check_pattern(text) if kind == "pattern" else ""
 
 
 def words(text: str) -> list[str]:
@@ -308,7 +308,7 @@ def words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _off_range(about: Key, number: int | None) -> str:
+def _check_range(about: Key, number: int | None) -> str:
     what = "a size such as 10m" if about["kind"] == "size" else "a number"
     least, most = about.get("least", 0), about.get("most", _MOST)
     if number is None:
@@ -318,7 +318,7 @@ def _off_range(about: Key, number: int | None) -> str:
     return f"must be at most {most}" if number > most else ""
 
 
-def _bad_pattern(text: str) -> str:
+def _check_pattern(text: str) -> str:
     try:
         stdlib.re.compile(text.encode("utf-8", "surrogateescape"))
     except (stdlib.re.error, RecursionError, OverflowError) as e:
@@ -326,5 +326,5 @@ def _bad_pattern(text: str) -> str:
     return ""
 
 
-def _either(words: tuple[str, ...]) -> str:
+def _format_choices(words: tuple[str, ...]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"

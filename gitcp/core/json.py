@@ -37,12 +37,12 @@ try:
     _scan: Any = json_parts.make_scanner(_Options)
     _ascii, _plain = json_parts.encode_basestring_ascii, json_parts.encode_basestring
 
-    def _encoder(colon: str, comma: str) -> Any:
+    def _make_encoder(colon: str, comma: str) -> Any:
         return json_parts.make_encoder(
             None, _refuse, _ascii, None, colon, comma, False, False, True
         )
 
-    _spaced, _dense = _encoder(": ", ", "), _encoder(":", ",")
+    _spaced, _dense = _make_encoder(": ", ", "), _make_encoder(":", ",")
 except (AttributeError, TypeError):  # another Python keeps its C code elsewhere
     _scan = None
 
@@ -76,18 +76,18 @@ def dumps(
             value, indent=indent, separators=separators, ensure_ascii=ensure_ascii
         )
     if indent:
-        return _indented(value, "\n", " " * indent, _ascii if ensure_ascii else _plain)
+        return _format_indented(value, "\n", " " * indent, _ascii if ensure_ascii else _plain)
     if isinstance(value, str):
         return str(_ascii(value))
     return "".join((_dense if separators else _spaced)(value, 0))
 
 
-def _indented(value: Any, line: str, step: str, quote: Callable[[str], str]) -> str:
+def _format_indented(value: Any, line: str, step: str, quote: Callable[[str], str]) -> str:
     inner = line + step
     if isinstance(value, dict) and value:
-        items = [f"{quote(k)}: {_indented(v, inner, step, quote)}" for k, v in value.items()]
+        items = [f"{quote(k)}: {_format_indented(v, inner, step, quote)}" for k, v in value.items()]
         return "{" + inner + ("," + inner).join(items) + line + "}"
     if isinstance(value, (list, tuple)) and value:
-        items = [_indented(one, inner, step, quote) for one in value]
+        items = [_format_indented(one, inner, step, quote) for one in value]
         return "[" + inner + ("," + inner).join(items) + line + "]"
     return quote(value) if isinstance(value, str) else dumps(value)

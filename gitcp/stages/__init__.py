@@ -40,12 +40,12 @@ def find_stage(name: str) -> tuple[Function, Rows]:
     return function, rows
 
 
-def bind(name: str, argv: Sequence[str]) -> Stage:
+def bind_stage(name: str, argv: Sequence[str]) -> Stage:
     """The stage of a pipeline with its arguments; argparse is brought in only for some.
     UsageError for arguments that cannot be."""
     function, rows = find_stage(name)
     args: Any = Bare()
-    if argv or (rows and _needs_one(rows)):
+    if argv or (rows and _needs_argument(rows)):
         from gitcp.console import cli
 
         args = cli.parse(name, rows, argv)
@@ -56,7 +56,7 @@ def bind(name: str, argv: Sequence[str]) -> Stage:
     return lambda records: function(args, records)
 
 
-def _needs_one(rows: Rows) -> bool:
+def _needs_argument(rows: Rows) -> bool:
     from gitcp.console import options
 
     return any(map(options.is_needed, rows))

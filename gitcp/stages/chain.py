@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp import pipelines
 from gitcp.errors import Error
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     Pipeline = Stages | str
 
 
-def in_force(repo: Repo, event: str) -> list[Pipeline]:
+def list_in_force(repo: Repo, event: str) -> list[Pipeline]:
     """The pipelines of an event: the configured ones, where `default` is the built-in one.
 
     What is configured is still text: one that cannot be parsed must not stop the others.
     """
-    built_in = _built_in(repo, event)
+    built_in = _get_built_in(repo, event)
     values = repo.config.get_all(f"gitcp.{event}.pipeline")
     if not values:
         return [built_in] if built_in else []
@@ -30,7 +30,7 @@ def in_force(repo: Repo, event: str) -> list[Pipeline]:
     return [(built_in or []) if v == "default" else v for v in configured if v]
 
 
-def begun(
+def begin_pipeline(
     repo: Repo, event: str, pipeline: Pipeline, records: list[Record]
 ) -> tuple[Iterable[Record], str]:
     """(what comes out of a pipeline that takes these records, what is wrong with it): in the place
@@ -38,28 +38,28 @@ def begun(
     try:
         if isinstance(pipeline, str):
             pipeline = pipelines.parse_pipeline(pipeline)
-        return connect(pipeline, records, repo.top), ""
+        return connect_stages(pipeline, records, repo.top), ""
     except Error as e:
-        if not (built_in := _built_in(repo, event)):
+        if not (built_in := _get_built_in(repo, event)):
             raise
-        return connect(built_in, records, repo.top), str(e)
+        return connect_stages(built_in, records, repo.top), str(e)
 
 
-def _built_in(repo: Repo, event: str) -> Stages | None:
+def _get_built_in(repo: Repo, event: str) -> Stages | None:
     stages = pipelines.DEFAULT.get(event)
     if stages and repo.config.get_option("gitcp.guard") == "off":
         return [stage for stage in stages if stage[0] not in pipelines.GUARD]
     return stages
 
 
-def words(pipeline: Pipeline) -> str:
+def format_pipeline(pipeline: Pipeline) -> str:
     """A pipeline as it would be configured."""
     if isinstance(pipeline, str):
         return pipeline
     return " | ".join(" ".join(stage) for stage in pipeline)
 
 
-def connect(
+def connect_stages(
     stages: Iterable[Sequence[str]], records: Iterable[Record], top: str | None
 ) -> Iterable[Record]:
     """Chain the stages in this process; a stage `!cmd args` is a process of its own, in the
@@ -68,13 +68,13 @@ def connect(
         if name.startswith("!"):
             from gitcp.console import shell
 
-            records = shell.filter([name[1:], *argv], _handed_over(records), top)
+            records = shell.filter([name[1:], *argv], _hand_over(records), top)
         else:
-            records = bind(name, argv)(records)
+            records = bind_stage(name, argv)(records)
     return records
 
 
-def heard(
+def collect_messages(
     event: str, records: Iterable[Record], messages: dict[str, list[str]]
 ) -> tuple[str | None, list[str]]:
     """What came out of a pipeline: (its refusal, where that is a gate's to make; what is wrong
@@ -93,7 +93,7 @@ def heard(
     return refusal, faults
 
 
-def _handed_over(records: Iterable[Record]) -> Iterable[Record]:
+def _hand_over(records: Iterable[Record]) -> Iterable[Record]:
     """The records for a foreign program: when it runs, all is written and nothing locked."""
     from gitcp import context
 
@@ -109,10 +109,10 @@ def keep_promise(repo: Repo, first: Record) -> None:
 
     with context.open_context(repo) as ctx:
         if commit_memory.unkept(ctx):
-            list(connect(pipelines.DEFAULT["post-commit"], [first], repo.top))
+            list(connect_stages(pipelines.DEFAULT["post-commit"], [first], repo.top))
 
 
-def listed(repo: Repo) -> list[str]:
+def list_events(repo: Repo) -> list[str]:
     """Every event that has a pipeline: the built-in ones, then others that are configured."""
     configured = [
         key.split(".", 1)[1].rpartition(".")[0]
@@ -122,19 +122,20 @@ def listed(repo: Repo) -> list[str]:
     return [*pipelines.DEFAULT, *sorted(more)]
 
 
-def table(repo: Repo) -> Iterator[str]:
+def format_table(repo: Repo) -> Iterator[str]:
     """A line for each pipeline in force: its event, where it comes from, its stages, and why
     one cannot run."""
-    for event in listed(repo):
+    for event in list_events(repo):
         values = repo.config.get_all(f"gitcp.{event}.pipeline")
-        for pipeline in in_force(repo, event):
+        for pipeline in list_in_force(repo, event):
             source = "configured" if isinstance(pipeline, str) else "built in"
-            yield f"{event:20} {source:11} {words(pipeline)}{_unable(repo, pipeline)}"
+            stages = format_pipeline(pipeline) + _explain_unable(repo, pipeline)
+            yield f"{event:20} {source:11} {stages}"
         if values and not any(values):
             yield f"{event:20} {'configured':11} (nothing)"
 
 
-def _unable(repo: Repo, pipeline: Pipeline) -> str:
+def _explain_unable(repo: Repo, pipeline: Pipeline) -> str:
     """Why a configured pipeline cannot run; '' for nothing that could be seen."""
     if not isinstance(pipeline, str):
         return ""

@@ -39,25 +39,25 @@ def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
     if args.transcript:
         from gitcp.console import cli
 
-        cli.write_bytes(temporary["transcript"] for temporary in _temporaries(args))
-        for _checkpoint, sessions in _read(args):
+        cli.write_bytes(temporary["transcript"] for temporary in _take_temporary(args))
+        for _checkpoint, sessions in _read_stored(args):
             cli.write_bytes(content["transcript"] for content in sessions)
         return
     from gitcp.store.v1 import committed_list
 
-    for temporary in _temporaries(args):
+    for temporary in _take_temporary(args):
         size = len(temporary["transcript"])
         yield {
             **{k: v for k, v in temporary.items() if k != "transcript"},
             "transcript_bytes": size,
         }
-    for checkpoint, sessions in _read(args):
+    for checkpoint, sessions in _read_stored(args):
         yield committed_list.record(checkpoint) | {"summary": checkpoint["summary"]}
         for content in sessions:
-            yield _record(checkpoint["checkpoint_id"], content)
+            yield _build_record(checkpoint["checkpoint_id"], content)
 
 
-def _temporaries(args: Namespace) -> Iterator[Record]:
+def _take_temporary(args: Namespace) -> Iterator[Record]:
     """The temporary checkpoints among what is asked for, which is taken out of it."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -72,7 +72,7 @@ def _temporaries(args: Namespace) -> Iterator[Record]:
                 yield subject.read_temporary(repo, objects, oid)
 
 
-def _record(checkpoint_id: str, content: Content) -> Record:
+def _build_record(checkpoint_id: str, content: Content) -> Record:
     return {
         "type": "session",
         "checkpoint_id": checkpoint_id,
@@ -88,16 +88,16 @@ def _record(checkpoint_id: str, content: Content) -> Record:
     }
 
 
-def _read(args: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
+def _read_stored(args: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1 import committed_read
 
     repo = Repo.find()
     with Objects(repo) as objects:
-        ids = _resolved(repo, objects, args.id)
+        ids = _resolve_ids(repo, objects, args.id)
         if args.commit:
-            ids += _of_commit(repo, objects, args.commit)
+            ids += _list_linked(repo, objects, args.commit)
         for checkpoint_id in dict.fromkeys(ids):
             checkpoint = committed_read.read(repo, objects, checkpoint_id)
             which: list[int | str] = [s["index"] for s in checkpoint["sessions"]]
@@ -106,7 +106,7 @@ def _read(args: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
             yield checkpoint, [committed_read.session(objects, checkpoint, w) for w in which]
 
 
-def _resolved(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str]:
+def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str]:
     """The ids that begin so.  Of several, one that is unknown does not keep back the others."""
     from gitcp.console import notice
     from gitcp.store.v1 import committed_list
@@ -122,7 +122,7 @@ def _resolved(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str
     return ids
 
 
-def _of_commit(repo: Repo, objects: Objects, spec: str) -> list[str]:
+def _list_linked(repo: Repo, objects: Objects, spec: str) -> list[str]:
     from gitcp.store.git.commit import need_commit
     from gitcp.store.v1.find_commits import list_ids
 
@@ -160,7 +160,7 @@ def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Reco
         items = []
         for record in given:
             cid = ids.check_checkpoint_id(record.get("checkpoint_id", fresh))
-            items.append((cid, _data(repo, objects, record, cid)))
+            items.append((cid, _build_data(repo, objects, record, cid)))
         tips = committed_write.write(repo, objects, items, subject=subject)
     stored = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
     for ref, oid in tips.items():
@@ -169,7 +169,7 @@ def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Reco
         yield {"type": "commit", "oid": oid, "ref": ref, "checkpoint_ids": held}
 
 
-def _data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> SessionData:
+def _build_data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> SessionData:
     """A session record as the store takes it; all of it is redacted here."""
     from gitcp.store.v1 import redaction
     from gitcp.store.v1.transcript import store_given
@@ -180,20 +180,22 @@ def _data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> S
     if not isinstance(metadata, dict):
         raise InputError("'metadata' is not an object")
     metadata = {**{key: record[key] for key in _METADATA if key in record}, **metadata}
-    metadata = _checked(repo, metadata, record["session_id"], checkpoint_id)
+    metadata = _check_metadata(repo, metadata, record["session_id"], checkpoint_id)
     data: SessionData = {"session_id": record["session_id"], "metadata": metadata}
     prompts = record.get("prompts")
     if prompts is not None:
         if not isinstance(prompts, list) or not all(isinstance(p, str) for p in prompts):
             raise InputError("'prompts' is not a list of texts")
         data["prompts"] = [redaction.text(repo, p, record["session_id"]) for p in prompts]
-    transcript = _transcript(repo, record)
+    transcript = _read_transcript(repo, record)
     if transcript is not None:
         data["transcript"] = store_given(objects, transcript)
     return data
 
 
-def _checked(repo: Repo, metadata: Record, session_id: str, checkpoint_id: str) -> dict[str, Any]:
+def _check_metadata(
+    repo: Repo, metadata: Record, session_id: str, checkpoint_id: str
+) -> dict[str, Any]:
     """Metadata, redacted; InputError where it is not of the types that readers rely on."""
     import json
 
@@ -209,7 +211,7 @@ def _checked(repo: Repo, metadata: Record, session_id: str, checkpoint_id: str) 
     return clean
 
 
-def _transcript(repo: Repo, record: Record) -> bytes | None:
+def _read_transcript(repo: Repo, record: Record) -> bytes | None:
     """The transcript a record has, or names as a file; redacted."""
     from gitcp.core.transcript import chunks
     from gitcp.record import encode_name

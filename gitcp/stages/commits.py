@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def match_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """prepare-commit-msg and post-commit events become match records; of a commit that is named,
     what would link to it."""
-    return _ask(args.commit) if args.commit else _matches(records)
+    return _judge_commit(args.commit) if args.commit else _match_events(records)
 
 
-def _matches(records: Iterable[Record]) -> Iterator[Record]:
+def _match_events(records: Iterable[Record]) -> Iterator[Record]:
     from gitcp import context
     from gitcp.store.link import commit_hooks
 
@@ -40,7 +40,7 @@ def _matches(records: Iterable[Record]) -> Iterator[Record]:
         yield {"type": "match", **match}
 
 
-def _ask(commit: str) -> Iterator[Record]:
+def _judge_commit(commit: str) -> Iterator[Record]:
     """What would link to a commit, decided anew; nothing is written."""
     from gitcp import context
     from gitcp.store.git import commit_changes
@@ -83,13 +83,13 @@ def _write_ids(match: Record) -> None:
         comment = trailers.choose_comment_char(before, repo.config.get("core.commentchar", "#"))
     _keep_template(repo, before if source == "template" else None)
     by_note = repo.config.get_option("gitcp.link") == "note"
-    text, ids = _as_it_is_to_stay(match, before, comment, by_note)
-    if ids and source == "message" and match["sessions"] and not _agreed(repo, match):
+    text, ids = _clean_message(match, before, comment, by_note)
+    if ids and source == "message" and match["sessions"] and not _ask_consent(repo, match):
         ids = []
     if ids and by_note:
-        text, commented = _disclosed(repo, match, text, [], comment), True
+        text, commented = _add_disclosure(repo, match, text, [], comment), True
     else:
-        text, commented = _with_ids(repo, match, text, ids, comment)
+        text, commented = _add_ids(repo, match, text, ids, comment)
     if text != before:
         from gitcp.process import files
 
@@ -97,7 +97,7 @@ def _write_ids(match: Record) -> None:
     commit_memory.tell(repo, commented)
 
 
-def _as_it_is_to_stay(
+def _clean_message(
     match: Record, text: bytes, comment: bytes, by_note: bool
 ) -> tuple[bytes, list[str]]:
     """The message without lines that stand in the wrong place, or are not this commit's; the
@@ -120,7 +120,7 @@ def _as_it_is_to_stay(
     return text, [one for one in dict.fromkeys(ids) if one not in carried]
 
 
-def _with_ids(
+def _add_ids(
     repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes
 ) -> tuple[bytes, bool]:
     """The message with its ids, as a rule in the last trailer block; whether they are not.
@@ -132,17 +132,17 @@ def _with_ids(
     from gitcp.store.link import commit_arguments
 
     strips = bool(ids) and commit_arguments.cleanup(repo) not in ("verbatim", "whitespace")
-    about = _reason(repo, match) if strips else []
+    about = _explain_line(repo, match) if strips else []
     empty = "template" in match["args"][1:2] or trailers.is_unwritten(text, comment=comment)
     if not (ids and empty) or commit_arguments.checks_message(repo):
-        return _disclosed(repo, match, text, ids, comment, about), False
+        return _add_disclosure(repo, match, text, ids, comment, about), False
     if comment and strips:
         about = [f"{trailers.KEY}: {one} (in a note)" for one in ids] + about[1:]
         text = b"".join(trailers.add_comments(trailers.split(text), comment, about))
     return text, True
 
 
-def _disclosed(
+def _add_disclosure(
     repo: Repo,
     match: Record,
     text: bytes,
@@ -175,21 +175,21 @@ def _keep_template(repo: Repo, text: bytes | None) -> None:
         private.write_private(repo, path, text)
 
 
-def _reason(repo: Repo, match: Record) -> list[str]:
+def _explain_line(repo: Repo, match: Record) -> list[str]:
     """What the editor shows the person about the line."""
     lines = ["Remove the line Entire-Checkpoint if this commit is not the work of:"]
-    for marker in _markers(repo, match):
+    for marker in _list_markers(repo, match):
         lines.append(f"  {marker['agent_type'] or 'an agent'}: {marker['prompt'][:60]}")
     return lines
 
 
-def _markers(repo: Repo, match: Record) -> list[Marker]:
+def _list_markers(repo: Repo, match: Record) -> list[Marker]:
     from gitcp.store.session import markers
 
     return [m for name in sorted(match["sessions"]) if (m := markers.find(repo, name))]
 
 
-def _agreed(repo: Repo, match: Record) -> bool:
+def _ask_consent(repo: Repo, match: Record) -> bool:
     """gitcp.link=ask: ask the person, where there is one; yes is the default."""
     if repo.config.get_option("gitcp.link") != "ask":
         return True
@@ -197,7 +197,7 @@ def _agreed(repo: Repo, match: Record) -> bool:
         return True  # the agent commits by itself
     try:
         with open("/dev/tty", "r+b", buffering=0) as tty:
-            for marker in _markers(repo, match):
+            for marker in _list_markers(repo, match):
                 tty.write(f"Last prompt: {marker['prompt'][:80]}\n".encode())
             tty.write(b"Link this commit to the session? [Y/n] ")
             return tty.readline().strip().lower() not in (b"n", b"no")
@@ -215,11 +215,11 @@ def check_message(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
     for record in records:
         if record.get("event") == "commit-msg" and record["args"]:
-            _check(Repo.find_here(), record["args"][0])
+            _check_file(Repo.find_here(), record["args"][0])
         yield record
 
 
-def _check(repo: Repo, path: str) -> None:
+def _check_file(repo: Repo, path: str) -> None:
     from gitcp.core.message import trailers
     from gitcp.process import files
     from gitcp.store.git import private
@@ -232,7 +232,7 @@ def _check(repo: Repo, path: str) -> None:
     way = commit_arguments.cleanup(repo)
     if way in _KEPT or (way != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # What looks like a comment stays, it is text; what is below the cut is not.
-        text, template = _above(text, comment), _above(template, comment)
+        text, template = _cut_message(text, comment), _cut_message(template, comment)
         comment = b""
     key = repo.config.get_option("gitcp.disclose") or ""
     if trailers.has_only_trailers(text, comment=comment, template=template, disclosing=key):
@@ -240,14 +240,14 @@ def _check(repo: Repo, path: str) -> None:
         files.replace_file(path, emptied, durable=False)
 
 
-def _above(text: bytes, comment: bytes) -> bytes:
+def _cut_message(text: bytes, comment: bytes) -> bytes:
     from gitcp.core.message import trailers
 
     lines = trailers.split(text)
     return b"".join(lines[: trailers.find_cut(lines, comment)])
 
 
-def condense(args: object, records: Iterable[Record]) -> Iterator[Record]:
+def condense_matches(args: object, records: Iterable[Record]) -> Iterator[Record]:
     """A match record of post-commit is condensed onto v1, or dismissed, and passed on."""
     for record in records:
         if record.get("type") == "match" and record.get("commit") and "old" in record:
@@ -260,7 +260,7 @@ def _condense_commit(match: Record) -> None:
     from gitcp.store.git import reflog
 
     if match["id"] or match["dismissed"]:
-        _settle(match)
+        _settle_match(match)
     with context.here() as ctx:  # what it copies from another commit is kept up alike
         for checkpoint_id in match.get("inherited", ()):
             from gitcp.store.git import notes
@@ -283,7 +283,7 @@ def _condense_commit(match: Record) -> None:
             ai_notes.keep(ctx.repo, [match["commit"]])
 
 
-def _settle(match: Record) -> None:
+def _settle_match(match: Record) -> None:
     from gitcp import context
     from gitcp.store.git.commit import need_commit
     from gitcp.store.link import commit_sessions
@@ -328,11 +328,11 @@ def carry_forward(args: object, records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
         yield record
         if record.get("type") == "match" and record.get("commit") and "old" in record:
-            for ref, new, old in _moves(record):
+            for ref, new, old in _move_streams(record):
                 yield {"type": "ref", "ref": ref, "oid": new, "old_oid": old}
 
 
-def _moves(match: Record) -> list[Edit]:
+def _move_streams(match: Record) -> list[Edit]:
     from gitcp import context
     from gitcp.store.git import commit_changes
     from gitcp.store.git.commit import need_commit
@@ -358,6 +358,6 @@ STAGES = {
     "match-commit": (match_commit, value("commit", "<commit>", "a commit that is made", nargs="?")),
     "write-trailer": (write_trailer,),
     "check-message": (check_message,),
-    "condense": (condense,),
+    "condense": (condense_matches,),
     "carry-forward": (carry_forward,),
 }

@@ -19,12 +19,12 @@ def check_claim(args: object, records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
         of_session = record.get("type") == "event" and record.get("session_id")
         if of_session and not record.get("refused"):
-            yield from _checked(record)
+            yield from _check_event(record)
         else:
             yield record
 
 
-def _checked(event: Record) -> Iterator[Record]:
+def _check_event(event: Record) -> Iterator[Record]:
     try:
         refused, message = _judge_start(event)
     except Exception as e:  # its own failure must not stop the agent's work
@@ -70,23 +70,23 @@ def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record
         records = roster.release(Repo.find_here(), args.session)
     for record in records:
         if record.get("type") == "event" and record.get("session_id"):
-            yield from _released(record)
+            yield from _release_event(record)
         else:
             yield record
 
 
-def _released(event: Record) -> Iterator[Record]:
-    messages = _guarded(_judge_end, event)
+def _release_event(event: Record) -> Iterator[Record]:
+    messages = _run_guarded(_judge_end, event)
     try:
         yield event
         if not event.get("poisoned"):
-            _guarded(_record, event)
+            _run_guarded(_record_edits, event)
     finally:
-        _guarded(_let_go, event)
+        _run_guarded(_let_go, event)
     yield from messages or ()
 
 
-def _guarded(work: Callable[[Record], list[Record]], event: Record) -> list[Record] | None:
+def _run_guarded(work: Callable[[Record], list[Record]], event: Record) -> list[Record] | None:
     try:
         return work(event)
     except Exception as e:  # its own failure must not stop the agent's work
@@ -112,7 +112,7 @@ def _judge_end(event: Record) -> list[Record]:
     )
 
 
-def _record(event: Record) -> list[Record]:
+def _record_edits(event: Record) -> list[Record]:
     """What the stages after this one put into the journal goes onto the session's ref; not
     where the original it began on has become somebody else's."""
     if event["event"] != "tool-end":

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 
-def relink(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def relink_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """In a hook each post-rewrite event is obeyed; by itself it looks for all that is lost."""
-    return _obeyed(records) if args.hook else _wanted(args)
+    return _obey_events(records) if args.hook else _find_wanted(args)
 
 
-def _obeyed(records: Iterable[Record]) -> Iterator[Record]:
+def _obey_events(records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
         yield record
         if record.get("event") == "post-rewrite" and record["args"]:
-            yield from _rewritten(record)
+            yield from _relink_rewritten(record)
 
 
-def _rewritten(event: Record) -> Iterator[Record]:
+def _relink_rewritten(event: Record) -> Iterator[Record]:
     from gitcp import context
     from gitcp.store.lines import ai_notes
     from gitcp.store.link import finalize
@@ -72,17 +72,17 @@ def _follow_lines(
         carried.follow(ctx.repo, ctx.objects, commits, replaced, amended)
 
 
-def _wanted(options: Namespace) -> Iterator[Record]:
+def _find_wanted(options: Namespace) -> Iterator[Record]:
     if options.onto:
         if not options.range:
             raise UsageError("--onto: the head of the branch that was merged is missing")
-        links = _onto(options.onto, options.range, options.dry_run)
+        links = _relink_merge(options.onto, options.range, options.dry_run)
     else:
-        links = _all(options.range, options.dry_run)
-    return links if options.dry_run else _noted(links)
+        links = _relink_all(options.range, options.dry_run)
+    return links if options.dry_run else _pass_noted(links)
 
 
-def _noted(links: Iterable[Record]) -> Iterator[Record]:
+def _pass_noted(links: Iterable[Record]) -> Iterator[Record]:
     """The links, and where the person wants them the notes of Git AI on their commits."""
     from gitcp.repo import Repo
     from gitcp.store.lines import ai_notes
@@ -94,7 +94,7 @@ def _noted(links: Iterable[Record]) -> Iterator[Record]:
     ai_notes.keep(Repo.find_here(), commits)
 
 
-def _all(among: str, dry_run: bool) -> Iterator[Record]:
+def _relink_all(among: str, dry_run: bool) -> Iterator[Record]:
     from gitcp import context
     from gitcp.store.link import unhooked
     from gitcp.store.match import sources
@@ -105,14 +105,14 @@ def _all(among: str, dry_run: bool) -> Iterator[Record]:
         case = Case(ctx.repo, ctx.objects, among=among, dry_run=dry_run)
         links = reconcile.reconcile(case, sources.LOST if among else sources.RELINK)
         if not dry_run:
-            _follow(ctx, [link for link in links if link["how"] != "amend"])
+            _follow_links(ctx, [link for link in links if link["how"] != "amend"])
         yield from ({"type": "match", **link} for link in links)
         if ctx.repo.top:
             for link in unhooked.link_range(ctx, among, dry_run):
                 yield {"type": "match", **link}
 
 
-def _onto(target: str, head: str, dry_run: bool) -> Iterator[Record]:
+def _relink_merge(target: str, head: str, dry_run: bool) -> Iterator[Record]:
     from gitcp import context
     from gitcp.store.match import sources
     from gitcp.store.match.case import Case
@@ -122,11 +122,11 @@ def _onto(target: str, head: str, dry_run: bool) -> Iterator[Record]:
         case = Case(ctx.repo, ctx.objects, onto=(target, head), dry_run=dry_run)
         links = reconcile.reconcile(case, sources.ONTO)
         if not dry_run:
-            _follow(ctx, links)
+            _follow_links(ctx, links)
         yield from ({"type": "match", **link} for link in links)
 
 
-def _follow(ctx: Context, links: Sequence[Pair]) -> None:
+def _follow_links(ctx: Context, links: Sequence[Pair]) -> None:
     """Let the checkpoints of links know the lines of the commits they go to."""
     from gitcp.store.lines import carried
 
@@ -135,7 +135,7 @@ def _follow(ctx: Context, links: Sequence[Pair]) -> None:
 
 STAGES = {
     "relink": (
-        relink,
+        relink_commits,
         flag("--dry-run", "write nothing"),
         flag("--hook", "take post-rewrite events from the pipe"),
         value("--onto", "<commit>", "give this merge of a forge the ids of a branch"),

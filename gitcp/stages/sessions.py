@@ -40,12 +40,12 @@ def update_session(args: object, records: Iterable[Record]) -> Iterator[Record]:
     """Each event record is taken into its session's state and passed on."""
     for record in records:
         if record.get("type") == "event" and record.get("session_id"):
-            yield from _updated(record)
+            yield from _update_state(record)
         else:
             yield record
 
 
-def _updated(event: Record) -> Iterator[Record]:
+def _update_state(event: Record) -> Iterator[Record]:
     from gitcp import context
 
     handler = _HANDLERS.get(event["event"])
@@ -59,35 +59,35 @@ def _updated(event: Record) -> Iterator[Record]:
     yield from messages or ()
 
 
-def _turn_start(ctx: Context, event: Record) -> list[Record]:
+def _handle_turn_start(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.session import tidings
     from gitcp.store.turn import events, greeting
 
     repo, began = ctx.repo, time.time_ns()
-    state = ctx.state(event["session_id"]) or _new(ctx, event)
+    state = ctx.state(event["session_id"]) or _make_state(ctx, event)
     if events.repeated(state, event):
         return []  # personal and shared settings both name us: the same prompt again
     try:
         events.refuse_elsewhere(repo, state)
     except events.SessionIDConflictError as e:
-        return _refused(event, str(e))
+        return _build_refusal(event, str(e))
     warning = greeting.refusal(repo, ctx.objects, state, event, ctx.head)
     if warning:
         ctx.keep(state)  # only that it was told: nothing of the session begins
-        return _refused(event, warning)
-    lines = [events.home(repo, state), _begin(ctx, state, event, began)]
+        return _build_refusal(event, warning)
+    lines = [events.home(repo, state), _begin_turn(ctx, state, event, began)]
     ctx.keep(state)
     news = tidings.take(repo, state["session_id"])
     messages = [{"type": "say", "message": message} for message in lines if message]
     return messages + ([{"type": "say", "message": news, "to": "agent"}] if news else [])
 
 
-def _refused(event: Record, message: str) -> list[Record]:
+def _build_refusal(event: Record, message: str) -> list[Record]:
     event["refused"] = True  # nothing of it happens, here or in another stage
     return [{"type": "refuse", "message": message}]
 
 
-def _new(ctx: Context, event: Record) -> State:
+def _make_state(ctx: Context, event: Record) -> State:
     from gitcp.agents import get_agent_type
     from gitcp.store.session import state as states
 
@@ -95,7 +95,7 @@ def _new(ctx: Context, event: Record) -> State:
     return states.new(ctx.repo, event["session_id"], agent_type, ctx.head)
 
 
-def _begin(ctx: Context, state: State, event: Record, began: int) -> str:
+def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     """The turn begins, or goes on, from one look at the worktree; what to say, '' for nothing."""
     from gitcp.store.journal import turn_look
     from gitcp.store.relink import catch_up
@@ -139,7 +139,7 @@ def _put_refs_in_place(ctx: Context) -> str:
     return ""
 
 
-def _tool(ctx: Context, event: Record) -> list[Record]:
+def _handle_tool(ctx: Context, event: Record) -> list[Record]:
     # Each hook of a tool call is waited for: what it does not need is not imported.
     from gitcp.store.journal import calls
 
@@ -184,7 +184,7 @@ def _turn_end(ctx: Context, event: Record) -> list[Record]:
     return []
 
 
-def _session_end(ctx: Context, event: Record) -> list[Record]:
+def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.relink import catch_up
     from gitcp.store.turn import events
 
@@ -205,7 +205,7 @@ def _limit_edits(ctx: Context) -> None:
     edits.enforce_ceiling(ctx.repo)
 
 
-def _session_start(ctx: Context, event: Record) -> list[Record]:
+def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.lines import recording
     from gitcp.store.relink import catch_up
     from gitcp.store.session import state as states
@@ -236,19 +236,19 @@ _STARTS = ("session-start", "turn-start")
 
 
 _HANDLERS = {
-    "session-start": _session_start,
-    "turn-start": _turn_start,
-    "tool-start": _tool,
-    "tool-end": _tool,
-    "subagent-start": _tool,
-    "subagent-end": _tool,
-    "todo": _tool,
+    "session-start": _handle_session_start,
+    "turn-start": _handle_turn_start,
+    "tool-start": _handle_tool,
+    "tool-end": _handle_tool,
+    "subagent-start": _handle_tool,
+    "subagent-end": _handle_tool,
+    "todo": _handle_tool,
     "turn-end": _turn_end,
-    "session-end": _session_end,
+    "session-end": _handle_session_end,
 }
 
 
-def finalize(args: object, records: Iterable[Record]) -> Iterator[Record]:
+def finalize_turns(args: object, records: Iterable[Record]) -> Iterator[Record]:
     """An event's session gets its turn's committed checkpoints finalized."""
     from gitcp import context
 
@@ -256,12 +256,16 @@ def finalize(args: object, records: Iterable[Record]) -> Iterator[Record]:
         yield record
         if record.get("type") == "event" and record.get("session_id"):
             with context.here() as ctx:
-                done = [one for name in _whose(ctx, record) for one in _completed(ctx, name)]
+                done = [
+                    one
+                    for name in _match_transcript(ctx, record)
+                    for one in _complete_session(ctx, name)
+                ]
                 done += _settle(ctx, record) if record["event"] in _STARTS else []
             yield from done
 
 
-def _whose(ctx: Context, event: Record) -> Iterator[str]:
+def _match_transcript(ctx: Context, event: Record) -> Iterator[str]:
     yield event["session_id"]
     if event["event"] not in _STARTS or event.get("refused"):
         return
@@ -320,7 +324,7 @@ def look_at_head(repo: Repo) -> None:
             print(f"gitcp: {message}", file=sys.stderr)
 
 
-def _completed(ctx: Context, session_id: str) -> list[Record]:
+def _complete_session(ctx: Context, session_id: str) -> list[Record]:
     from gitcp.store.session import state as states
 
     state = ctx.state(session_id, rebuild=False)
@@ -360,7 +364,7 @@ STAGES = {
         value("event", "<event>", "the client's own name of it, such as Stop"),
     ),
     "update-session": (update_session,),
-    "finalize": (finalize,),
+    "finalize": (finalize_turns,),
     "list-sessions": (
         list_sessions,
         value("--session", "<id>", "only this one; the beginning is enough"),

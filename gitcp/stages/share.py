@@ -22,12 +22,12 @@ TIMEOUT = value("--timeout", "<n>", _SECONDS, type=number)
 def push_checkpoints(args: object, records: Iterable[Record]) -> Iterator[Record]:
     """A pre-push event sends the store to where the person pushes, if it may."""
     for record in records:
-        outcome = list(_event(record)) if record.get("event") == "pre-push" else []
+        outcome = list(_push_event(record)) if record.get("event") == "pre-push" else []
         yield record
         yield from outcome
 
 
-def _event(event: Record) -> Iterator[Record]:
+def _push_event(event: Record) -> Iterator[Record]:
     """Judge what git is about to push; then send, besides, what of the store that push leaves
     out."""
     from gitcp.repo import Repo
@@ -54,7 +54,7 @@ def _event(event: Record) -> Iterator[Record]:
         yield {"type": "say", "message": line}
     if there or destination.is_address(repo, name):
         leave = frozenset(ref for _, _, ref in theirs) if there else frozenset()
-        sending.send(repo, name, timeout(repo), leave)
+        sending.send(repo, name, choose_timeout(repo), leave)
 
 
 def _is_dry(repo: Repo) -> bool | None:
@@ -73,7 +73,7 @@ def _is_dry(repo: Repo) -> bool | None:
     return False
 
 
-def timeout(repo: Repo, seconds: int | None = None) -> float:
+def choose_timeout(repo: Repo, seconds: int | None = None) -> float:
     """How many seconds a conversation with a remote may take."""
     return int(repo.config.get_option("gitcp.push-timeout")) if seconds is None else seconds
 
@@ -88,7 +88,7 @@ def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     repo = Repo.find()
     name = args.remote or destination.effective(repo) or destination.usual(repo)
     name = name or destination.need(repo)  # which says that there is none
-    seconds = timeout(repo, args.timeout)
+    seconds = choose_timeout(repo, args.timeout)
     if args.list:
         tips = sync.list_there(repo, name, seconds)
     else:

@@ -38,12 +38,12 @@ def match_stream(args: object, records: Iterable[Record]) -> Iterator[Record]:
     """Each turn-start event gets its verdict, kept in the session's state and passed on."""
     for record in records:
         is_turn = record.get("type") == "event" and "dirty" in record
-        matched = list(_decide(record)) if is_turn else []
+        matched = list(_decide_stream(record)) if is_turn else []
         yield record
         yield from matched
 
 
-def _decide(event: Record) -> Iterator[Record]:
+def _decide_stream(event: Record) -> Iterator[Record]:
     from gitcp import context
     from gitcp.store.stream import stream_verdict
 
@@ -53,14 +53,14 @@ def _decide(event: Record) -> Iterator[Record]:
         if state is None:
             return
         verdict = stream_verdict.decide(ctx.repo, ctx.objects, state, event["head"], dirty)
-        stashed = _stashed(ctx, verdict)
+        stashed = _describe_left(ctx, verdict)
         ctx.keep(state)
     if stashed:
         yield {"type": "say", "message": stashed}
     yield {"type": "match", "session_id": event["session_id"], **verdict}
 
 
-def _stashed(ctx: Context, verdict: Verdict) -> str:
+def _describe_left(ctx: Context, verdict: Verdict) -> str:
     """What to say of the stream that the turn leaves, in overlap mode or suffix mode."""
     if verdict["verdict"] not in ("reset", "new"):
         return ""
@@ -111,18 +111,18 @@ def _write(event: Record) -> Iterator[Record]:
         if event["event"] != "compact":
             events.keep_verdict(state)
         if event["event"] == "turn-end":
-            yield from _unread(ctx.repo, state)
+            yield from _describe_unread(ctx.repo, state)
         known = set(state.get("over_limit", ()))
-        if event["event"] in ("turn-end", "subagent-end") and _commits(ctx.repo):
+        if event["event"] in ("turn-end", "subagent-end") and _makes_commits(ctx.repo):
             from gitcp.store.auto import save
 
             yield from save.save(ctx, event)
             state = ctx.state(event["session_id"], rebuild=False) or state
-            yield from _over_limit(state, known)
+            yield from _describe_over_limit(state, known)
             return
         oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
         ctx.keep(state)
-    yield from _over_limit(state, known)
+    yield from _describe_over_limit(state, known)
     if oid:
         yield {
             "type": "checkpoint",
@@ -132,7 +132,7 @@ def _write(event: Record) -> Iterator[Record]:
         }
 
 
-def _unread(repo: Repo, state: State) -> Iterator[Record]:
+def _describe_unread(repo: Repo, state: State) -> Iterator[Record]:
     """What to say of a session whose transcript cannot be read."""
     from gitcp.store.v1 import transcript
 
@@ -143,7 +143,7 @@ def _unread(repo: Repo, state: State) -> Iterator[Record]:
         yield {"type": "say", "message": f"gitcp: {why}"}
 
 
-def _over_limit(state: State, sessions: set[str]) -> Iterator[Record]:
+def _describe_over_limit(state: State, sessions: set[str]) -> Iterator[Record]:
     """What to say of files that are too large and were not there at the last turn's end."""
     new = {p: why for p, why in state.get("over_limit", {}).items() if p not in sessions}
     if new:
@@ -152,7 +152,7 @@ def _over_limit(state: State, sessions: set[str]) -> Iterator[Record]:
         yield {"type": "say", "message": omission.format_omission(new)}
 
 
-def _commits(repo: Repo) -> bool:
+def _makes_commits(repo: Repo) -> bool:
     """Whether the strategy makes a real commit of a turn; asked without importing it."""
     if repo.config.get_option("gitcp.strategy") == "manual-commit":
         return False
@@ -171,16 +171,16 @@ def read_stream(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     if args.worktree is not None and args.base is None:
         args.error("--worktree needs --base")
     if args.stream is not None or args.base is not None:
-        yield from _history(args, args.stream)
+        yield from _read_history(args, args.stream)
         return
     for record in records:
         if record.get("type") == "stream" and isinstance(record.get("ref"), str):
-            yield from _history(args, record["ref"])
+            yield from _read_history(args, record["ref"])
         else:
             yield record
 
 
-def _history(args: Namespace, name: str | None) -> Iterator[Record]:
+def _read_history(args: Namespace, name: str | None) -> Iterator[Record]:
     """The checkpoints of the stream of that name, None for the live one of a commit."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
@@ -188,7 +188,7 @@ def _history(args: Namespace, name: str | None) -> Iterator[Record]:
 
     repo = Repo.find_here()
     with Objects(repo) as objects:
-        name = _live(repo, objects, args) if name is None else name
+        name = _find_live(repo, objects, args) if name is None else name
         tip = stream_list.find(repo, objects, name)
         for checkpoint in stream_list.chains(repo, [tip])[tip["ref"]]:
             yield {
@@ -197,7 +197,7 @@ def _history(args: Namespace, name: str | None) -> Iterator[Record]:
             }
 
 
-def _live(repo: Repo, objects: Objects, args: Namespace) -> str:
+def _find_live(repo: Repo, objects: Objects, args: Namespace) -> str:
     from gitcp.core.git import ids
     from gitcp.store.git.commit import need_commit
     from gitcp.store.stream import shadow_refs

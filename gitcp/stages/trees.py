@@ -117,14 +117,14 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
         raise InputError("no records to build a tree from")
     if against.get("ends") and not ended:
         raise InputError("the records are cut short: one of type 'end' is missing")
-    _there(repo, edits)
+    _check_objects(repo, edits)
     with Objects(repo) as objects:
-        commit, tree = _base(objects, args.base, against)
+        commit, tree = _find_base(objects, args.base, against)
         oid = snapshot.tree(objects, tree, edits)
     yield {"type": "tree", "oid": oid, "base": commit, "omitted": omitted}
 
 
-def _there(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
+def _check_objects(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
     """Raise InputError where a tree would name an object that is not there, or is no blob."""
     from gitcp.core.git.porcelain import COMMIT
     from gitcp.errors import InputError
@@ -139,7 +139,9 @@ def _there(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
             raise InputError(f"no blob '{oid}' for '{paths[oid]}': {what}")
 
 
-def _base(objects: Objects, base: str | None, against: Record) -> tuple[str | None, str | None]:
+def _find_base(
+    objects: Objects, base: str | None, against: Record
+) -> tuple[str | None, str | None]:
     """(commit, tree) to apply the changes to; either may be missing."""
     from gitcp.errors import Error, Moved
 
@@ -182,17 +184,17 @@ def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
 
 
 def update_ref(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """_moved() of the ref that is named; what it must be is looked up when the pipe starts."""
+    """_move_ref() of the ref that is named; what it must be is looked up when the pipe starts."""
     from gitcp.errors import UsageError
     from gitcp.repo import Repo
 
     if not args.ref.startswith("refs/"):
         raise UsageError(f"not the full name of a ref: '{args.ref}'")
     repo = Repo.find()
-    return _moved(repo, records, args.ref, _old(repo, args.ref, args.old))
+    return _move_ref(repo, records, args.ref, _read_old(repo, args.ref, args.old))
 
 
-def _moved(repo: Repo, records: Iterable[Record], ref: str, old: str | None) -> Iterator[Record]:
+def _move_ref(repo: Repo, records: Iterable[Record], ref: str, old: str | None) -> Iterator[Record]:
     """A record of type ref for each commit that ref was moved to; other records pass.
 
     old: the oid it must be at, None for not there.  Raises Moved when it is elsewhere.
@@ -213,7 +215,7 @@ def _moved(repo: Repo, records: Iterable[Record], ref: str, old: str | None) -> 
         old = oid
 
 
-def _old(repo: Repo, ref: str, spelled: str | None) -> str | None:
+def _read_old(repo: Repo, ref: str, spelled: str | None) -> str | None:
     from gitcp.errors import Error
     from gitcp.store.git import refs
 

@@ -30,14 +30,14 @@ def list_refs(args: Namespace, _: object) -> Iterator[Record]:
         yield {"type": "ref", "ref": ref, "oid": oid, "time": int(time or 0)}
 
 
-def expire_refs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def pass_expired(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """orphan_rules.list_expired over the records of type ref; the others are not ours to judge."""
     chosen = [r for r in records if r.get("type") == "ref"]
     before = int(time.time()) - args.older_than * _DAY if args.older_than else sys.maxsize
-    yield from orphan_rules.list_expired(map(_checked, chosen), args.keep, before)  # type: ignore[misc]
+    yield from orphan_rules.list_expired(map(_check_record, chosen), args.keep, before)  # type: ignore[misc]
 
 
-def _checked(record: Record) -> orphan_rules.Ref:
+def _check_record(record: Record) -> orphan_rules.Ref:
     from gitcp.errors import InputError
 
     if not isinstance(record.get("ref"), str) or not isinstance(record.get("time"), int):
@@ -55,12 +55,12 @@ def delete_refs(args: object, records: Iterable[Record]) -> Iterator[Record]:
     from gitcp.store.git import refs
 
     doomed = [r for r in records if r.get("type") == "ref"]
-    edits = [(ref, None, oid) for ref, oid in map(_deletion, doomed)]
+    edits = [(ref, None, oid) for ref, oid in map(_build_deletion, doomed)]
     refs.update_refs(Repo.find(), edits, "gitcp: delete")
     yield from doomed
 
 
-def _deletion(record: Record) -> tuple[str, str]:
+def _build_deletion(record: Record) -> tuple[str, str]:
     """The ref that a record names, and the oid it shows."""
     from gitcp.errors import Error, InputError
 
@@ -103,7 +103,7 @@ STAGES = {
         ),
     ),
     "expire-refs": (
-        expire_refs,
+        pass_expired,
         value(
             "--keep",
             "<n>",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gitcp.errors import Error, InputError, UsageError
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 from tests.support.checkpoints import V1, blob, git, tree, unbundle
 from tests.support.paths import BIN
 
@@ -35,18 +35,18 @@ def shell(line: str) -> tuple[int, bytes, str]:
 
 def write(*records: dict[str, Any]) -> list[dict[str, Any]]:
     given = [{"type": "session", "checkpoint_id": A, "session_id": "s", **r} for r in records]
-    return list(bind("write-committed", [])(given))
+    return list(bind_stage("write-committed", [])(given))
 
 
 def test_a_listing_can_be_narrowed_to_a_session(four: Path) -> None:
-    assert len(list(bind("list-checkpoints", [])(()))) == 5
-    [found] = bind("list-checkpoints", ["--session=000000d2"])(())
+    assert len(list(bind_stage("list-checkpoints", [])(()))) == 5
+    [found] = bind_stage("list-checkpoints", ["--session=000000d2"])(())
     assert found["checkpoint_id"] == "d59fd7b6fd9a"
     assert found["files_touched"] == ["left.txt", "right.txt", "single.txt"]
 
 
 def test_a_checkpoint_is_read_with_its_sessions(four: Path) -> None:
-    first, *sessions = bind("read-checkpoint", ["d59"])(())
+    first, *sessions = bind_stage("read-checkpoint", ["d59"])(())
     assert (first["type"], first["checkpoint_id"]) == ("checkpoint", "d59fd7b6fd9a")
     assert first["summary"]["checkpoints_count"] == 3
     assert [s["index"] for s in sessions] == [0, 1, 2]
@@ -56,16 +56,16 @@ def test_a_checkpoint_is_read_with_its_sessions(four: Path) -> None:
 
 @pytest.mark.parametrize("which", ["2", "000000d2-1111-4222-8333-444444444444"])
 def test_one_session_is_read_by_number_or_id(four: Path, which: str) -> None:
-    _, found = bind("read-checkpoint", ["d59", "--session", which])(())
+    _, found = bind_stage("read-checkpoint", ["d59", "--session", which])(())
     assert found["prompts"] == ["Right"]
 
 
 def test_the_checkpoints_of_a_commit_are_read_and_the_commit_found_again(four: Path) -> None:
     commit = git("rev-parse", "refs/heads/main")
-    checkpoint, *_ = bind("read-checkpoint", ["--commit=refs/heads/main"])(())
-    assert [c["oid"] for c in bind("find-commits", [])([checkpoint])] == [commit]
+    checkpoint, *_ = bind_stage("read-checkpoint", ["--commit=refs/heads/main"])(())
+    assert [c["oid"] for c in bind_stage("find-commits", [])([checkpoint])] == [commit]
     with pytest.raises(Error, match="no checkpoint belongs to 'refs/heads/main~2'"):
-        list(bind("read-checkpoint", ["-c", "refs/heads/main~2"])(()))
+        list(bind_stage("read-checkpoint", ["-c", "refs/heads/main~2"])(()))
 
 
 def test_the_transcript_is_written_byte_for_byte(four: Path) -> None:
@@ -100,8 +100,8 @@ def test_what_cannot_be_done_is_one_line(four: Path, line: str, status: int, say
 
 def test_reading_needs_something_to_read(repo: Path) -> None:
     with pytest.raises(UsageError, match="needs the id of a checkpoint, or --commit"):
-        list(bind("read-checkpoint", [])(()))
-    assert list(bind("list-checkpoints", [])(())) == []
+        list(bind_stage("read-checkpoint", [])(()))
+    assert list(bind_stage("list-checkpoints", [])(())) == []
 
 
 def test_a_line_of_its_own_counts_for_reading_wherever_it_stands(repo: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_line_of_its_own_counts_for_reading_wherever_it_stands(repo: Path) -> 
     git("commit", "-q", "--allow-empty", "-m", "y", "-m", f"Entire-Checkpoint: {A}")
     git("tag", "kept")
     git("reset", "-q", "--hard", "HEAD~3")
-    commits = {c["oid"] for c in bind("find-commits", ["a1b2"])(())}
+    commits = {c["oid"] for c in bind_stage("find-commits", ["a1b2"])(())}
     assert commits == {git("rev-parse", "kept"), git("rev-parse", "buried")}
 
 
@@ -126,7 +126,7 @@ def test_records_become_one_checkpoint_commit(repo: Path, tmp_path: Path) -> Non
         {"session_id": "t", "checkpoint_id": B},
     )
     assert (made["oid"], made["checkpoint_ids"]) == (git("rev-parse", V1), [A, B])
-    checkpoint, first, second = bind("read-checkpoint", [A])(())
+    checkpoint, first, second = bind_stage("read-checkpoint", [A])(())
     assert checkpoint["files_touched"] == ["b"]
     assert first["prompts"] == ["use REDACTED"]
     assert second["metadata"]["odd"] == 1
@@ -135,7 +135,7 @@ def test_records_become_one_checkpoint_commit(repo: Path, tmp_path: Path) -> Non
 
 def test_records_without_an_id_share_a_new_one(repo: Path) -> None:
     records = [{"type": "session", "session_id": s} for s in ("s", "t")]
-    [made] = bind("write-committed", ["-m", "a subject\nof two lines"])(records)
+    [made] = bind_stage("write-committed", ["-m", "a subject\nof two lines"])(records)
     assert re.fullmatch("[0-9a-f]{12}", *made["checkpoint_ids"])
     assert git("log", "-1", "--format=%s", V1) == "a subject of two lines"
 
@@ -160,7 +160,7 @@ def test_a_record_that_is_not_right_writes_nothing(
 
 
 def test_without_session_records_nothing_is_written(repo: Path) -> None:
-    assert list(bind("write-committed", [])([{"type": "change", "path": "x"}])) == []
+    assert list(bind_stage("write-committed", [])([{"type": "change", "path": "x"}])) == []
 
 
 def test_a_merge_has_both_and_moves_no_ref(repo: Path) -> None:
@@ -168,9 +168,9 @@ def test_a_merge_has_both_and_moves_no_ref(repo: Path) -> None:
     git("update-ref", "-d", V1)
     git("update-ref", "refs/heads/two", write({"checkpoint_id": B})[0]["oid"])
     before = git("for-each-ref")
-    [made] = bind("merge-checkpoints", ["one", "two"])(())
+    [made] = bind_stage("merge-checkpoints", ["one", "two"])(())
     assert git("for-each-ref") == before
     assert {p[:13] for p in tree(made["oid"])} == {"a1/b2c3d4e5f6", "a1/ffffffffff"}
     assert made["parents"] == [git("rev-parse", "one"), git("rev-parse", "two")]
-    [again] = bind("merge-checkpoints", [made["oid"], "one"])(())
+    [again] = bind_stage("merge-checkpoints", [made["oid"], "one"])(())
     assert again["oid"] == made["oid"]

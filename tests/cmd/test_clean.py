@@ -12,7 +12,7 @@ import pytest
 
 from gitcp.cmd import clean
 from gitcp.errors import UsageError
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 from tests.support.checkpoints import git, unbundle
 from tests.support.paths import TOP
 
@@ -68,19 +68,19 @@ def test_records_tell_what_was_deleted(
 
 
 def test_list_orphans_is_a_source_of_findings(orphaned: Path) -> None:
-    found = list(bind("list-orphans", [])(()))
+    found = list(bind_stage("list-orphans", [])(()))
     assert [(r["type"], r["kind"], r["settled"]) for r in found] == [
         ("finding", "orphan-stream", False),
         ("finding", "leftover", True),
     ]
     assert found[0]["oid"] == git("rev-parse", STREAM)
-    assert all(r["settled"] for r in bind("list-orphans", ["--older-than=0"])(()))
+    assert all(r["settled"] for r in bind_stage("list-orphans", ["--older-than=0"])(()))
 
 
 @pytest.mark.parametrize("value", ["-1", "x", "1.5", ""])
 def test_an_age_is_a_number_of_days(value: str) -> None:
     with pytest.raises(UsageError, match="--older-than"):
-        bind("list-orphans", [f"--older-than={value}"])
+        bind_stage("list-orphans", [f"--older-than={value}"])
 
 
 def test_the_number_of_git_processes_does_not_grow(tmp_path: Path) -> None:

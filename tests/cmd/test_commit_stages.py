@@ -13,7 +13,7 @@ import pytest
 
 from gitcp import record
 from gitcp.errors import Error, UsageError
-from gitcp.stages import bind, run
+from gitcp.stages import bind_stage, run
 from tests.support.checkpoints import git
 
 Json = dict[str, Any]
@@ -31,22 +31,22 @@ def through(stage: Stage, *records: Json) -> list[Json]:
     "passing", [{"type": "blob"}, {"type": "new"}, {"type": "event", "event": "x"}]
 )
 def test_what_is_not_for_a_stage_passes_through(stage: str, passing: Json, repo: Path) -> None:
-    assert through(bind(stage, []), passing) == [passing]
+    assert through(bind_stage(stage, []), passing) == [passing]
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_takes_no_unknown_option(stage: str) -> None:
     with pytest.raises(UsageError, match="--nonsense"):
-        bind(stage, ["--nonsense"])
+        bind_stage(stage, ["--nonsense"])
 
 
 def test_a_commit_without_sessions_matches_none(repo: Path) -> None:
-    assert list(bind("match-commit", ["HEAD"])(())) == []
+    assert list(bind_stage("match-commit", ["HEAD"])(())) == []
 
 
 def test_an_unknown_commit_is_an_error(repo: Path) -> None:
     with pytest.raises(Error, match="nonsense"):
-        list(bind("match-commit", ["nonsense"])(()))
+        list(bind_stage("match-commit", ["nonsense"])(()))
 
 
 def test_a_commit_by_nobody_changes_nothing(repo: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_commit_by_nobody_changes_nothing(repo: Path) -> None:
     event = {"type": "event", "event": "post-commit", "args": [], "stdin": []}
     records: Iterable[Json] = [event]
     for stage in ("match-commit", "condense", "carry-forward"):
-        records = list(bind(stage, [])(iter(records)))
+        records = list(bind_stage(stage, [])(iter(records)))
     [told] = records
     assert (told["type"], told["commit"], told["id"]) == ("match", git("rev-parse", "HEAD"), "")
     assert git("for-each-ref") == before
@@ -64,7 +64,7 @@ def test_prepare_names_no_id_where_no_session_is(repo: Path) -> None:
     (repo / "README.md").write_text("changed\n")
     git("add", ".")
     event = {"type": "event", "event": "prepare-commit-msg", "args": ["m", "message"]}
-    [told] = through(bind("match-commit", []), event)
+    [told] = through(bind_stage("match-commit", []), event)
     assert (told["ids"], told["sessions"], told["args"]) == ([], {}, ["m", "message"])
 
 
@@ -96,7 +96,7 @@ def test_the_line_is_written_into_the_file(
     monkeypatch.setenv("GIT_EDITOR", ":")
     Path("m").write_text(text)
     told = {"type": "match", "args": ["m"], "ids": ids, "gather": gather, "sessions": {}}
-    assert through(bind("write-trailer", []), told) == [told]
+    assert through(bind_stage("write-trailer", []), told) == [told]
     assert Path("m").read_text() == want
 
 
@@ -111,13 +111,15 @@ def test_the_line_is_written_into_the_file(
 )
 def test_a_message_of_nothing_but_the_line_is_emptied(repo: Path, text: str, want: str) -> None:
     Path("m").write_text(text)
-    through(bind("check-message", []), {"type": "event", "event": "commit-msg", "args": ["m"]})
+    through(
+        bind_stage("check-message", []), {"type": "event", "event": "commit-msg", "args": ["m"]}
+    )
     assert Path("m").read_text().strip() == want.strip()
 
 
 def test_an_unknown_session_has_nothing_to_finalize(repo: Path) -> None:
     event = {"type": "event", "event": "turn-end", "session_id": "nobody"}
-    assert through(bind("finalize", []), event) == [event]
+    assert through(bind_stage("finalize", []), event) == [event]
 
 
 def test_nothing_is_lost_where_nothing_was_linked(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitcp.errors import Error
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 from gitcp.store.turn import session_read
 from tests.support.checkpoints import DATA, git, unbundle
 from tests.support.story import ALPHA, BETA, GAMMA, Story, contents
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def listed(*argv: str) -> list[Json]:
-    return list(bind("list-sessions", argv)(()))
+    return list(bind_stage("list-sessions", argv)(()))
 
 
 def only(*argv: str) -> Json:

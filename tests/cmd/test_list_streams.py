@@ -11,7 +11,7 @@ import pytest
 
 from gitcp import record
 from gitcp.errors import Error
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 from tests.support.checkpoints import git, unbundle
 from tests.support.story import ALPHA, BETA, GAMMA, Story
 from tests.support.warm import run
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def listed(*argv: str) -> list[Json]:
-    return list(bind("list-streams", argv)(()))
+    return list(bind_stage("list-streams", argv)(()))
 
 
 def list_kind(kind: str, *argv: str) -> list[Json]:
@@ -111,7 +111,7 @@ def test_streams_of_the_original_program_are_listed_and_read(tmp_path: Path, rep
 
 
 def test_the_checkpoints_of_a_stream_come_newest_first_with_prompt_and_files(story: Story) -> None:
-    found = list(bind("read-stream", [story.world.branch()])(()))
+    found = list(bind_stage("read-stream", [story.world.branch()])(()))
     assert [r["message"] for r in found] == [
         "Make it \x1b[31mred",
         "carry forward: uncommitted session files",
@@ -126,15 +126,15 @@ def test_the_checkpoints_of_a_stream_come_newest_first_with_prompt_and_files(sto
 
 @pytest.mark.parametrize("start", ["", "refs/heads/", "heads/"])
 def test_a_stream_is_found_by_ref_full_or_short_and_by_id(story: Story, start: str) -> None:
-    by_ref = list(bind("read-stream", [start + story.world.branch()])(()))
-    assert list(bind("read-stream", [by_ref[0]["stream"]])(())) == by_ref
-    assert list(bind("read-stream", [by_ref[0]["stream"][:6]])(())) == by_ref
+    by_ref = list(bind_stage("read-stream", [start + story.world.branch()])(()))
+    assert list(bind_stage("read-stream", [by_ref[0]["stream"]])(())) == by_ref
+    assert list(bind_stage("read-stream", [by_ref[0]["stream"][:6]])(())) == by_ref
 
 
 @pytest.mark.parametrize("name", ["main", "nothing", "", "HEAD:README.md", "a\nb"])
 def test_what_is_no_stream_is_an_error_naming_it(story: Story, name: str) -> None:
     with pytest.raises(Error, match="no such stream"):
-        list(bind("read-stream", [name])(()))
+        list(bind_stage("read-stream", [name])(()))
 
 
 def test_outside_a_repository_there_is_one_clear_line(

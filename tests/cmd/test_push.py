@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.errors import Error
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 from tests.support.checkpoints import V1, git
 from tests.support.paths import BIN
 
@@ -22,7 +22,7 @@ def bare(repo: Path, tmp_path: Path) -> Path:
     git("clone", "-q", "--bare", str(repo), str(path))
     git("remote", "add", "origin", str(path))
     git("config", "gitcp.remote", "origin")
-    list(bind("write-committed", [])([{"type": "session", "session_id": "s"}]))
+    list(bind_stage("write-committed", [])([{"type": "session", "session_id": "s"}]))
     return path
 
 
@@ -47,7 +47,7 @@ def test_a_fetch_says_how_many_checkpoints_are_new_here(bare: Path, tmp_path: Pa
     git("update-ref", "-d", V1)
     assert run("gitcp-fetch") == (0, "1 checkpoint fetched\n", "")
     assert run("gitcp-fetch") == (0, "no new checkpoints\n", "")
-    assert list(bind("fetch-checkpoints", [])(())) == [{"type": "ref", "ref": V1, "oid": oid}]
+    assert list(bind_stage("fetch-checkpoints", [])(())) == [{"type": "ref", "ref": V1, "oid": oid}]
 
 
 def test_the_hook_sends_to_the_destination_alone(bare: Path, tmp_path: Path) -> None:
@@ -55,21 +55,21 @@ def test_the_hook_sends_to_the_destination_alone(bare: Path, tmp_path: Path) -> 
     git("init", "-q", "--bare", str(other))
     for args in ([str(other), str(other)], ["origin", str(bare)]):
         event = {**EVENT, "args": args}
-        assert list(bind("push-checkpoints", [])([event])) == [event]
+        assert list(bind_stage("push-checkpoints", [])([event])) == [event]
     assert git("for-each-ref", cwd=other) == ""
     assert git("for-each-ref", "--format=%(refname)", V1, cwd=bare) == V1
 
 
 def test_the_hook_obeys_the_configuration(bare: Path) -> None:
     git("config", "gitcp.push", "false")
-    list(bind("push-checkpoints", [])([EVENT]))
+    list(bind_stage("push-checkpoints", [])([EVENT]))
     assert git("for-each-ref", V1, cwd=bare) == ""
     assert run("gitcp-push")[0] == 0  # asked for by hand it is done
 
 
 def test_events_that_are_no_push_pass_by(bare: Path) -> None:
     event = {"type": "event", "event": "post-commit", "args": ["origin"]}
-    assert list(bind("push-checkpoints", [])([event])) == [event]
+    assert list(bind_stage("push-checkpoints", [])([event])) == [event]
     assert git("for-each-ref", V1, cwd=bare) == ""
 
 
@@ -80,7 +80,7 @@ def test_a_remote_that_is_gone_is_an_error_of_one_line(bare: Path) -> None:
     assert err.startswith("fatal: 'origin': ")
     assert err.count("\n") == 1
     with pytest.raises(Error, match="'origin': "):
-        list(bind("push-checkpoints", [])([EVENT]))
+        list(bind_stage("push-checkpoints", [])([EVENT]))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitcp.errors import InputError
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 from tests.support.recording import SCENARIOS, calls
 from tests.support.warm import run
 
@@ -24,7 +24,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
 
     def event(agent: str, name: str, data: bytes) -> dict[str, Any]:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-        return dict(*bind("read-event", [agent, name])(()))
+        return dict(*bind_stage("read-event", [agent, name])(()))
 
     return event
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 from tests.support.broken import break_git
 from tests.support.paths import BIN
 from tests.support.snapshots import footprint, git, listing, oracle, sh
@@ -34,7 +34,7 @@ def head(what: str = "") -> str:
 
 
 def changes() -> list[Record]:
-    return list(bind("list-changes", [])(()))
+    return list(bind_stage("list-changes", [])(()))
 
 
 @pytest.mark.parametrize("start", [".", "src"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitcp.errors import Error, InputError, Moved, UsageError
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 from tests.support.snapshots import git, listing, sh
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ def head(what: str = "") -> str:
 
 
 def changes() -> list[Record]:
-    return list(bind("list-changes", [])(()))
+    return list(bind_stage("list-changes", [])(()))
 
 
 def tree(*records: Record, argv: tuple[str, ...] = ()) -> Record:
-    (found,) = bind("write-tree", argv)(records)
+    (found,) = bind_stage("write-tree", argv)(records)
     return found
 
 
@@ -35,7 +35,7 @@ def test_no_tree_is_made_of_nothing_or_of_what_says_nothing_of_files(
     repo: Path, records: list[Record]
 ) -> None:
     with pytest.raises(InputError, match="no records to build a tree from"):
-        list(bind("write-tree", [])(records))
+        list(bind_stage("write-tree", [])(records))
 
 
 def test_a_change_says_what_was_and_what_is(repo: Path) -> None:
@@ -67,7 +67,7 @@ def test_what_an_old_index_makes_look_changed_is_not_listed(repo: Path) -> None:
 
 def test_a_blob_is_stored_and_named(repo: Path) -> None:
     sh("echo 2 >>README.md")
-    _, blob, _ = bind("write-blobs", [])(changes())
+    _, blob, _ = bind_stage("write-blobs", [])(changes())
     assert (blob["type"], blob["status"], blob["path"]) == ("blob", "M", "README.md")
     assert git("cat-file", "blob", blob["oid"]) == Path("README.md").read_bytes()
 
@@ -75,24 +75,24 @@ def test_a_blob_is_stored_and_named(repo: Path) -> None:
 def test_other_records_pass_through_every_stage_but_the_source(repo: Path) -> None:
     alien = {"type": "alien", "path": "x", "oid": None}
     for stage in (
-        bind("write-blobs", []),
-        bind("write-commit", ["-m", "x"]),
-        bind("update-ref", ["refs/heads/x"]),
+        bind_stage("write-blobs", []),
+        bind_stage("write-commit", ["-m", "x"]),
+        bind_stage("update-ref", ["refs/heads/x"]),
     ):
         assert list(stage([alien, {"no": "type"}])) == [alien, {"no": "type"}]
-    assert alien in bind("write-tree", [])([alien])
+    assert alien in bind_stage("write-tree", [])([alien])
 
 
 def test_a_change_that_is_undone_meanwhile_is_dropped(repo: Path) -> None:
     sh("cp README.md kept; echo 2 >>README.md; echo 1 >new")
     records = changes()
     sh("mv kept README.md; rm new src/app.py")
-    assert list(bind("write-blobs", [])(records)) == [records[0], records[-1]]
+    assert list(bind_stage("write-blobs", [])(records)) == [records[0], records[-1]]
 
 
 def test_a_file_staged_over_the_cap_reaches_the_tree(repo: Path) -> None:
     sh("git config gitcp.max-file-size 4; echo much more >new; git add new")
-    records = list(bind("write-blobs", [])(changes()))
+    records = list(bind_stage("write-blobs", [])(changes()))
     assert "new" in listing(tree(*records)["oid"])
 
 
@@ -110,7 +110,7 @@ def test_a_directory_can_be_removed_as_a_whole(repo: Path) -> None:
 
 def test_a_head_that_moved_under_the_pipe_is_noticed(repo: Path) -> None:
     sh("echo 2 >>README.md")
-    records, old = list(bind("write-blobs", [])(changes())), head()
+    records, old = list(bind_stage("write-blobs", [])(changes())), head()
     sh("git commit -qam moved")
     with pytest.raises(Moved, match=f"'HEAD' has moved: expected {old}, found {head()}"):
         tree(*records, argv=("--base=HEAD",))
@@ -122,7 +122,7 @@ def test_a_head_that_moved_under_the_pipe_is_noticed(repo: Path) -> None:
 )
 def test_a_hostile_path_is_refused(path: object, repo: Path) -> None:
     record = {"type": "change", "path": path, "mode": "100644", "oid": OID}
-    for stage in (bind("write-blobs", []), bind("write-tree", [])):
+    for stage in (bind_stage("write-blobs", []), bind_stage("write-tree", [])):
         with pytest.raises(InputError, match="'path'"):
             list(stage([record]))
 
@@ -150,7 +150,7 @@ def test_a_base_that_is_none_is_an_error(repo: Path) -> None:
 
 def test_parents_are_those_named(repo: Path) -> None:
     record = {"type": "tree", "oid": head("^{tree}"), "base": head()}
-    (made,) = bind("write-commit", ["-m", "x\n\nbody", "-p", "HEAD~", "-p", "main"])([record])
+    (made,) = bind_stage("write-commit", ["-m", "x\n\nbody", "-p", "HEAD~", "-p", "main"])([record])
     assert made["parents"] == [head("~"), head()]
     assert git("log", "--format=%B", "-1", made["oid"]) == b"x\n\nbody\n\n"
 
@@ -158,14 +158,14 @@ def test_parents_are_those_named(repo: Path) -> None:
 @pytest.mark.parametrize("oid", [OID, None, "HEAD"])
 def test_a_tree_that_is_none_is_refused(oid: object, repo: Path) -> None:
     with pytest.raises(Error):
-        list(bind("write-commit", ["-m", "x"])([{"type": "tree", "oid": oid, "base": None}]))
+        list(bind_stage("write-commit", ["-m", "x"])([{"type": "tree", "oid": oid, "base": None}]))
 
 
 def test_a_ref_that_somebody_moved_stays_and_both_values_are_named(repo: Path) -> None:
     old, new = head("~"), head()
     sh("git branch snap HEAD~")
     records = iter([{"type": "commit", "oid": old}])
-    moved = bind("update-ref", ["refs/heads/snap"])(records)  # here the pipe starts
+    moved = bind_stage("update-ref", ["refs/heads/snap"])(records)  # here the pipe starts
     sh("git branch -f snap HEAD")
     expected = f"'refs/heads/snap' has moved: expected {old}, found {new}"
     with pytest.raises(Moved, match=expected):
@@ -178,7 +178,10 @@ def test_a_ref_that_somebody_moved_stays_and_both_values_are_named(repo: Path) -
 )
 def test_the_old_value_can_be_given(old: str, right: bool, repo: Path) -> None:
     sh("git branch snap HEAD~")
-    stage, record = bind("update-ref", ["refs/heads/snap", old]), {"type": "commit", "oid": head()}
+    stage, record = (
+        bind_stage("update-ref", ["refs/heads/snap", old]),
+        {"type": "commit", "oid": head()},
+    )
     if right:
         assert list(stage([record])) == [
             {"type": "ref", "ref": "refs/heads/snap", "oid": head(), "old": head("~")}
@@ -191,19 +194,19 @@ def test_the_old_value_can_be_given(old: str, right: bool, repo: Path) -> None:
 @pytest.mark.parametrize("ref", ["snap", "HEAD", "heads/snap", "-d"])
 def test_a_ref_that_is_not_a_full_name_is_misuse(ref: str, repo: Path) -> None:
     with pytest.raises(UsageError):
-        bind("update-ref", [ref])(())
+        bind_stage("update-ref", [ref])(())
 
 
 def test_a_list_that_is_cut_short_makes_no_tree(repo: Path) -> None:
     sh("echo 2 >>README.md; echo 1 >new")
-    records = list(bind("write-blobs", [])(changes()))
+    records = list(bind_stage("write-blobs", [])(changes()))
     with pytest.raises(InputError, match="the records are cut short"):
         tree(*records[:-1])
 
 
 def test_a_list_that_was_filtered_makes_a_tree_of_the_rest(repo: Path) -> None:
     sh("echo 2 >>README.md; echo 1 >new")
-    records = [r for r in bind("write-blobs", [])(changes()) if r.get("path") != "new"]
+    records = [r for r in bind_stage("write-blobs", [])(changes()) if r.get("path") != "new"]
     assert "new" not in listing(tree(*records)["oid"])
 
 

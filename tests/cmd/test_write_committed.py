@@ -10,7 +10,7 @@ import pytest
 
 from gitcp.errors import InputError
 from gitcp.repo import Repo
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 from gitcp.store.care import check
 from tests.support.checkpoints import V1, git
 
@@ -19,7 +19,7 @@ SESSION = {"type": "session", "session_id": "s1"}
 
 
 def written(*records: dict[str, Any], args: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    return list(bind("write-committed", args)(records))
+    return list(bind_stage("write-committed", args)(records))
 
 
 def test_the_example_of_the_page_holds_every_promise(repo: Path) -> None:

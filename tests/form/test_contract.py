@@ -69,7 +69,7 @@ def test_every_module_of_cmd_is_a_command_and_every_file_of_stages_has_its_own()
 def test_page_and_help_have_the_same_options() -> None:
     offenders = []
     for name in NAMES:
-        lines = cli.Parser(name, completion.rows(name)).format_help().splitlines()
+        lines = cli.Parser(name, completion.list_rows(name)).format_help().splitlines()
         items = re.findall(r"^\.It (.*Fl.*)", page(f"gitcp-{name}"), re.M)
         written = options([re.sub(r"\bFl (-?)", r"-\1", item) for item in items])
         if differ := written ^ options([line for line in lines if line.startswith("  -")]):

@@ -38,8 +38,8 @@ def test_every_command_tells_its_usage_where_there_is_no_repository(tmp_path: Pa
 
 
 def test_the_lists_of_commands_fit_a_terminal() -> None:
-    assert max(map(len, main.listing().splitlines())) <= 80
-    everyday = main.overview().splitlines()
+    assert max(map(len, main.format_listing().splitlines())) <= 80
+    everyday = main.format_overview().splitlines()
     assert max(map(len, everyday)) <= 80
     assert len(everyday) <= 24
 

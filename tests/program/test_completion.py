@@ -115,7 +115,7 @@ def test_a_shell_offers_the_candidates(
 def test_fish_offers_the_candidates(tmp_path: Path) -> None:
     if shutil.which("fish") is None:
         pytest.skip("fish is not installed")
-    (tmp_path / "script").write_text(completion.script("fish"))
+    (tmp_path / "script").write_text(completion.format_script("fish"))
     env = {**os.environ, "PATH": SEARCH_PATH, "HOME": str(tmp_path)}
     asked = f"source {tmp_path}/script; complete -C 'gitcp-log --js'; complete -C 'gitcp statu'"
     found = subprocess.check_output(

@@ -114,7 +114,7 @@ def test_the_sdist_has_all_that_is_tracked(built: Path) -> None:
 def test_completions_are_what_the_shell_reads(shell: str, check: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    text = completion.script(shell)
+    text = completion.format_script(shell)
     (tmp_path / "script").write_text(text)
     done = subprocess.run([shell, check, tmp_path / "script"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -17,7 +17,7 @@ import pytest
 from gitcp.errors import Error, GitError
 from gitcp.process import files
 from gitcp.process.running import Running
-from gitcp.stages import bind
+from gitcp.stages import bind_stage
 from gitcp.start import cpython
 from tests.support.broken import Store
 from tests.support.harness import Agent, World
@@ -181,6 +181,6 @@ def test_a_message_stays_whole_where_nothing_can_be_written(
     message.write_text("what I wrote\n")
     match = {"args": [str(message), "message"], "ids": ["0123456789ab"], "gather": False}
     with _no_room(), pytest.raises(Error, match="File too large"):
-        list(bind("write-trailer", [])([{"type": "match", **match, "sessions": {}}]))
+        list(bind_stage("write-trailer", [])([{"type": "match", **match, "sessions": {}}]))
     assert message.read_text() == "what I wrote\n"
     assert [name for name in os.listdir(repo / ".git") if "EDITMSG" in name] == [message.name]
