@@ -26,13 +26,8 @@ SHORTEST = 8  # characters of a session id
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
 
 
-def join_lines(lines: Iterable[Line], ink: Ink) -> str:
-    """The text of lines; ink(text, colour) escapes what a terminal obeys, and paints."""
-    return "".join(paint_lines(lines, ink))
-
-
 def paint_lines(lines: Iterable[Line], ink: Ink) -> Iterator[str]:
-    """The lines that join_lines() joins, one by one: the first of many is there at once."""
+    """The text of each line; ink(text, colour) escapes what a terminal obeys, and paints."""
     for line in lines:
         yield "".join([ink(text, colour) for text, colour in line]) + "\n"
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-COMMAND = "claude --print --output-format json --model sonnet --setting-sources ''"
 _SECONDS = 300
 
 

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 def drawn(lines: Any) -> str:
     """Lines without colour, as they would be escaped."""
-    return spans.join_lines(lines, lambda text, colour: text)
+    return "".join(spans.paint_lines(lines, lambda text, colour: text))
 
 
 def ago(then: float) -> str:
@@ -22,7 +22,8 @@ def ago(then: float) -> str:
 
 def test_every_text_goes_through_the_ink_with_its_colour() -> None:
     lines: list[spans.Line] = [[("a", ""), ("b", "red")], []]
-    assert spans.join_lines(lines, lambda text, colour: f"<{colour}|{text}>") == "<|a><red|b>\n\n"
+    painted = spans.paint_lines(lines, lambda text, colour: f"<{colour}|{text}>")
+    assert list(painted) == ["<|a><red|b>\n", "\n"]
 
 
 @pytest.mark.parametrize(
