@@ -225,10 +225,20 @@ def list_split(case: Case) -> Iterator[Answer]:
         yield from _searched(search, case.targets(case.rewrite.added))
 
 
+def _is_amended(was: Commit, now: Commit) -> bool:
+    return was["parents"] == now["parents"] and was["author"] == now["author"]
+
+
 def list_killed(case: Case) -> Iterator[Answer]:
     """Commits that were amended and whose last hook was killed.  A line that the person took out
-    stays out."""
-    everywhere, entries = commit_memory.read_refused(case.repo), reflog.list_head_moves(case.repo)
+    stays out.  Where nothing is logged, a commit of the same parents and the same author, with his
+    time, stands in for the one that was looked at."""
+    everywhere = commit_memory.read_refused(case.repo)
+    entries = reflog.list_head_moves(case.repo)
+    if not entries and case.since not in ("", case.head):
+        was, now = (read_commit(case.objects, oid) for oid in (case.since, case.head))
+        if was and now and _is_amended(was, now):
+            entries = [("", case.since, b""), (case.since, case.head, b"commit (amend)")]
     seen = [at for at, (_, new, _) in enumerate(entries) if new == case.since]
     for old, new, reason in entries[seen[-1] + 1 if seen else 0 :]:
         after = read_commit(case.objects, new) if reason.startswith(b"commit (amend)") else None
