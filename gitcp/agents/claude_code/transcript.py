@@ -82,13 +82,10 @@ class _Reader:
         self.spent = scan["usage"]
 
     def read_line(self, line: bytes) -> None:
-        user, assistant, *texts = _SPACED if b'": ' in line[:32] else _COMPACT
+        user, assistant, text, first = _SPACED if b'": ' in line[:32] else _COMPACT
         if user in line:
-            if (
-                b'"tool_result"' not in line
-                or self.is_awaited(line)
-                or any(t in line for t in texts)
-            ):
+            worded = b'"tool_result"' not in line or text in line or first in line
+            if worded or (self.pending and self.is_awaited(line)):
                 self.take_user(line)
         elif assistant in line:
             self.take_assistant(line)

@@ -197,9 +197,9 @@ def count_tokens(state: State, stored: Stored | None) -> Usage | None:
     if stored is None or not stored.scan:
         return None
     client = find_client(state.get("agent_type", ""))
-    if "tokens_at_condensation" not in state:
-        _begin(state, stored, client)
     total = _with_subagents(state, stored.scan, client)
+    if total and "tokens_at_condensation" not in state:
+        _begin(state, stored, client)
     copied = state.get("tokens_before")
     return tokens.subtract(total, copied) if total and copied else total
 
