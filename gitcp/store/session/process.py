@@ -29,6 +29,7 @@ _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})
 _LIMIT = 5.0  # seconds for ps to answer in
 _FRESH = 1.0  # seconds that an answer is good for
 _LINES: dict[int, list[tuple[int, str]]] = memory.table("processes above")
+_COMMANDS: dict[int, bytes] = memory.table("commands")  # of processes above this one
 _ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.table("ps")
 
 
@@ -153,7 +154,9 @@ def git_arguments(config: Config, command: str) -> list[str] | None:
     for; None when they cannot be seen.  Those from ps have lost what parts an option from the
     text of a message: None where the two could be confused."""
     for pid in ancestors()[:6]:
-        words = _read(pid, "cmdline").decode("utf-8", "surrogateescape").split("\0")[:-1]
+        if pid not in _COMMANDS:
+            _COMMANDS[pid] = _read(pid, "cmdline")
+        words = _COMMANDS[pid].decode("utf-8", "surrogateescape").split("\0")[:-1]
         if not words or os.path.basename(words[0]) != "git":
             continue
         if command not in words:
