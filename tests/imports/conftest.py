@@ -47,24 +47,47 @@ class Coder(Agent):
 
     def shell(self, path: str, text: str, diffed: bool) -> None:
         """Write a file anew by a command with its text; diffed: the client says what changed."""
+        self._run(path, f"cat > {path} <<'END'\n{text}END\n", text, diffed, diffed)
+
+    def replace(self, path: str, old: str, new: str) -> None:
+        """Put a text in the place of another by a command, its first place in each line.  The hooks
+        are told what changed, the transcript is not."""
+        lines = (self.cwd / path).read_text().split("\n")
+        text = "\n".join(line.replace(old, new, 1) for line in lines)
+        self._run(path, f"sed -i 's/{old}/{new}/' {path}", text, True, False)
+
+    def _run(self, path: str, command: str, text: str, hooks: bool, diffed: bool) -> None:
+        """Have a command write a file; hooks, diffed: whether those and the transcript are told
+        what changed."""
         self._calls += 1
         file, call = self.cwd / path, f"toolu_{self.sid}_{self._calls}"
         before = file.read_text() if file.exists() else None
-        arguments = {"command": f"cat > {path} <<'END'\n{text}END\n"}
-        tool: Json = {"tool_name": "Bash", "tool_input": arguments, "tool_use_id": call}
+        tool: Json = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": call}
         self.event("PreToolUse", **tool)
-        self.answer([{"type": "tool_use", "id": call, "name": "Bash", "input": arguments}])
+        use = {"type": "tool_use", "id": call, "name": "Bash", "input": tool["tool_input"]}
+        self.answer([use])
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         result: Json = {"stdout": "", "stderr": "", "interrupted": False}
-        if diffed:
-            lines = list(difflib.ndiff((before or "").splitlines(), text.splitlines()))
-            hunk = {"lines": [line[:1] + line[2:] for line in lines if line[:1] != "?"]}
-            changed = {"filePath": str(file), "hunks": [hunk], "created": before is None}
-            result["bashEditDiff"] = {"files": [changed] if before != text else []}
-        self.event("PostToolUse", **tool, tool_response=result)
+        lines = list(difflib.ndiff((before or "").splitlines(), text.splitlines()))
+        hunk = {"lines": [line[:1] + line[2:] for line in lines if line[:1] != "?"]}
+        changed = {"filePath": str(file), "hunks": [hunk], "created": before is None}
+        seen = {**result, "bashEditDiff": {"files": [changed] if before != text else []}}
+        self.event("PostToolUse", **tool, tool_response=seen if hooks else result)
         block = {"type": "tool_result", "tool_use_id": call, "content": ""}
-        self.say({"type": "user", "toolUseResult": result, "message": {"content": [block]}})
+        told = seen if diffed else result
+        self.say({"type": "user", "toolUseResult": told, "message": {"content": [block]}})
+
+    def look(self, path: str) -> None:
+        """Read a whole file, with the tool for that."""
+        self._calls += 1
+        file, call = self.cwd / path, f"toolu_{self.sid}_{self._calls}"
+        if file.exists():
+            given = {"file_path": str(file)}
+            self.answer([{"type": "tool_use", "id": call, "name": "Read", "input": given}])
+            block = {"type": "tool_result", "tool_use_id": call, "content": "as it stands"}
+            message = {"content": [block]}
+            self.say({"type": "user", "toolUseResult": show(file), "message": message})
 
     def _use(self, name: str, path: str, arguments: Json, after: str) -> None:
         self._calls += 1
@@ -81,6 +104,14 @@ class Coder(Agent):
         self.event("PostToolUse", **tool, tool_response=result)
         block = {"type": "tool_result", "tool_use_id": call, "content": "done"}
         self.say({"type": "user", "toolUseResult": result, "message": {"content": [block]}})
+
+
+def show(file: Path) -> Json:
+    """What Claude Code says of a file that it read whole."""
+    text = file.read_text()
+    count = len(text.split("\n"))
+    about = {"filePath": str(file), "content": text, "numLines": count, "totalLines": count}
+    return {"type": "text", "file": {**about, "startLine": 1}}
 
 
 @pytest.fixture
@@ -120,16 +151,22 @@ class Yesterday:
 
     def shell(self, command: str, result: Json | None = None) -> None:
         """A call of Bash, carried out; result: what the client says of it."""
-        subprocess.run(["sh", "-c", command], cwd=self.repo, check=True)
-        self._call("Bash", {"command": command}, result or {})
+        argv = ["sh", "-c", command]
+        done = subprocess.run(argv, cwd=self.repo, check=True, stdout=subprocess.PIPE, text=True)
+        self._call("Bash", {"command": command}, result or {}, done.stdout.rstrip("\n"))
 
-    def _call(self, name: str, arguments: Json, result: Json) -> None:
+    def look(self, path: str) -> None:
+        """A call of Read, of a whole file."""
+        file = self.repo / path
+        self._call("Read", {"file_path": str(file)}, show(file), "as it stands")
+
+    def _call(self, name: str, arguments: Json, result: Json, text: str = "done") -> None:
         call = f"toolu_{len(self._lines)}"
         use = {"type": "tool_use", "id": call, "name": name, "input": arguments}
         usage = {"input_tokens": 5, "output_tokens": 7}
         message = {"id": f"msg_{call}", "usage": usage, "content": [use]}
         self._say({"type": "assistant", "message": message})
-        block = {"type": "tool_result", "tool_use_id": call, "content": "done"}
+        block = {"type": "tool_result", "tool_use_id": call, "content": text}
         self._say({"type": "user", "toolUseResult": result, "message": {"content": [block]}})
 
     def say(self, sid: str = "yesterday") -> Path:

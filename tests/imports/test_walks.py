@@ -72,7 +72,15 @@ class Walk:
         agent, text = self.random.choice(self.agents), self._text(path)
         lines = [line for line in text.split("\n") if line and text.count(line) == 1]
         if self.random.random() < 0.2:
+            agent.look(path)
             agent.shell(path, self.changed(text).rstrip("\n") + "\n", self.random.random() < 0.7)
+        elif lines and self.random.random() < 0.2:
+            agent.look(path)
+            if self.random.random() < 0.4:
+                self._person(path)
+            word = self.random.choice(self.random.choice(lines).split() or ["import"])
+            agent.replace(path, word.strip("()/"), self.random.choice(WORDS) + "_new")
+            agent.look(path)
         elif lines and self.random.random() < 0.6:
             old = self.random.choice(lines)
             agent.edit(
@@ -135,5 +143,4 @@ def test_an_import_says_nothing_that_was_not_recorded(
     told = Told(there)
     kept = coded.git("rev-list", "HEAD").split()
     print(f"walk {seed}: {told.recall(true, kept)}")
-    assert told.links <= true.links
-    assert told.lines <= true.lines
+    assert not told.contradicted(true)

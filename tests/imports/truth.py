@@ -28,6 +28,8 @@ class Told:
         self._repo = repo
         self.links: set[Link] = set()
         self.lines: set[Line] = set()
+        self._of: dict[Link, set[Line]] = {}  # the lines of each link
+        self._said: set[tuple[str, str, int]] = set()  # path, blob, line, whose is told
         self.metadata: list[dict[str, Any]] = []
         if not git(repo, "for-each-ref", V1):
             return
@@ -47,6 +49,18 @@ class Told:
         links = {link for link in true.links if not commits or link[0] in commits}
         lines = f"lines {len(self.lines)} of {len(true.lines)}"
         return f"links {len(self.links)} of {len(links)}, {lines}"
+
+    def contradicted(self, true: Told) -> set[Link | Line]:
+        """What this tells and the truth tells otherwise.  That has no word on lines of a session
+        that it did not link, where it linked another."""
+        lines = {line for line in self.lines - true.lines if line[1:4] in true._said}
+        linked = {commit for commit, _ in true.links}
+        links = {
+            link
+            for link in self.links - true.links
+            if link[0] not in linked or not self._of.get(link) or self._of[link] & lines
+        }
+        return lines | links
 
     def _linked(self) -> list[Link]:
         if not git(self._repo, "for-each-ref", "refs/notes/gitcp"):
@@ -71,9 +85,13 @@ class Told:
             for entry in entries:
                 for first, last, who, *_ in entry["ranges"]:
                     number = turns.get(who, {}).get("number", 0)
-                    if who not in ("person", "unknown"):
-                        for line in range(first, last + 1):
-                            self.lines.add((session, path, entry["oid"], line, number))
+                    for line in range(first, last + 1):
+                        if who != "unknown":
+                            self._said.add((path, entry["oid"], line))
+                        if who not in ("unknown", "person"):
+                            told = session, path, entry["oid"], line, number
+                            self.lines.add(told)
+                            self._of.setdefault((commit, session), set()).add(told)
 
 
 def clone(repo: Path, at: Path) -> Path:

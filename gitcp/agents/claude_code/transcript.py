@@ -43,6 +43,9 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             answer["original"] = result["originalFile"]
         elif result.get("type") == "create":
             answer["created"] = True
+        file = result.get("file")
+        if isinstance(file, dict) and file.get("numLines") == file.get("totalLines"):
+            answer["seen"] = file.get("content")
         if isinstance(diff := result.get("bashEditDiff"), dict):
             answer["by_command"] = [_read_diff(file) for file in _list_objects(diff.get("files"))]
     for block in _list_blocks(entry) if entry.get("type") == "user" else ():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
 
+SHOWS_FILES = True  # what a tool that reads gives back is what the file holds
 WRITES = ("Create", "Edit")
 _path = facts.make_path_reader("file_path")
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Scan
 
+SHOWS_FILES = True  # what a tool that reads gives back is what the file holds
 WRITES = ("write_file", "replace", "edit", "edit_file", "save_file")
 _CONTEXT = ("<session_context>", "<state_snapshot>")  # said by the client in the person's place
 _HEAD = 300

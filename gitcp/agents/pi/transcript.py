@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
 
+SHOWS_FILES = True  # what a tool that reads gives back is what the file holds
 WRITES = ("write", "edit")
 _path = facts.make_path_reader("path")
 

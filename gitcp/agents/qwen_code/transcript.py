@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan, Usage
     from gitcp.core.transcript.facts import Fact
 
+SHOWS_FILES = True  # what a tool that reads gives back is what the file holds
 WRITES = ("write_file", "edit", "replace")
 _path = facts.make_path_reader("file_path", "path")
 

@@ -12,6 +12,7 @@ from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.exchange import payload
 from gitcp.agents.reading import items
+from gitcp.agents.reading.sightings import Sightings
 from gitcp.core.transcript import apply_patch, commands, transcript_scan
 from gitcp.core.transcript.facts import find_model, list_objects
 from gitcp.core.transcript.tool_ends import parse_time
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 _CWD = ("cwd", "directory")
 _IDS = ("sessionId", "session_id")
 _SHELLS = dict.fromkeys(("exec_command", "shell"), "shell")  # as transcripts alone name them
+_PARTS = "offset limit start_line end_line line_range view_range range".split()  # of a file
+_ABSENT = ("does not exist", "No such file", "ENOENT", "not found")
 _STAMP = b'"timestamp"'
 _HEAD = 40  # entries within which a transcript says whose it is
 
@@ -139,6 +142,9 @@ class Reading:
         self._done: set[str] = set()
         self._asked: set[str] = set()
         self._commands: dict[str, tuple[str, int]] = {}  # its words, and when it began
+        self._files = Sightings()
+        # call -> the file that it shows, and whether its text is what that holds
+        self._looks: dict[str, tuple[str, bool]] = {}
         self._at = 0
         self.turns: list[Turn] = []
 
@@ -165,6 +171,8 @@ class Reading:
                 self.turns.append({"prompt": item["text"], "at": self._at, "model": ""})
             elif item["kind"] == "call":
                 self._take_call(item)
+            elif item["kind"] == "result":
+                yield from self._take_result(item)
         model = find_model(entry)
         if model and self.turns:
             self.turns[-1]["model"] = model
@@ -198,10 +206,42 @@ class Reading:
         if kinds.get(name) in ("write", "shell") and key and key not in self._done:
             if kinds[name] == "shell":
                 self._commands[key] = _join_command(given), self._at
+                self._files.note_run(key, len(self.turns), self._at, _join_command(given))
             edits = [
                 self._make_edit(key, path, tells) for path, tells in self._list_changes(name, given)
             ]
             self._waiting[key] = edits
+        path = self._find_shown(kinds.get(name), given)
+        if path and key not in self._done:
+            plain = kinds[name] == "shell" or getattr(self._reader, "SHOWS_FILES", False)
+            self._looks[key] = os.path.normpath(os.path.join(self._cwd, path)), plain
+
+    def _find_shown(self, kind: str | None, arguments: dict[str, Any]) -> str:
+        """The file that a call shows whole; ''."""
+        if kind == "shell":
+            return commands.find_shown(_join_command(arguments))
+        if kind != "read" or any(arguments.get(key) is not None for key in _PARTS):
+            return ""
+        return _find_text([arguments], self._list_path_keys())
+
+    def _take_result(self, item: items.Item) -> Iterator[Edit]:
+        """The edits of commands that what a call gave back shows."""
+        text, (path, plain) = item["text"], self._looks.get(item["id"], ("", False))
+        self._files.note_text(text)
+        if path and item["failed"] and any(words in text for words in _ABSENT):
+            self._files.note_content(path, "", len(self.turns))
+        elif plain and not item["failed"]:
+            del self._looks[item["id"]]
+            if text.startswith(("Chunk ID:", "Exit code:")):
+                text = text.partition("\nOutput:\n")[2]
+            yield from self._match_look(path, text if text.endswith("\n") else f"{text}\n")
+
+    def _match_look(self, path: str, content: str) -> Iterator[Edit]:
+        """The edits of commands that a file shows which holds this now."""
+        if change := self._files.find_made(path, content, len(self.turns)):
+            run, tells = change
+            edit = self._make_edit(run["call"], path, tells)
+            yield {**edit, "turn": run["turn"], "at": run["at"]}
 
     def _list_changes(
         self, name: str, arguments: dict[str, Any]
@@ -245,6 +285,8 @@ class Reading:
         if call in self._done:
             return
         self._done.add(call)
+        if isinstance(answer.get("seen"), str) and call in self._looks:
+            yield from self._match_look(self._looks[call][0], answer["seen"])
         if answer.get("failed") or answer.get("by_person"):
             return
         if "by_command" in answer:
@@ -260,6 +302,13 @@ class Reading:
         }
         for edit in waiting:
             tells = {**edit["tells"], **(more if len(waiting) == 1 else {})}
+            path, turn = edit["path"], len(self.turns)
+            if isinstance(tells.get("original"), str):
+                yield from self._match_look(path, tells["original"])
+            elif "content" in tells and not tells.get("created"):
+                before = self._files.find_before(path, tells["content"], turn, call)
+                tells |= {} if before is None else {"original": before}
+            self._files.note_edit(path, tells, turn)
             yield {**edit, "at": at, "tells": tells}
 
 

@@ -15,13 +15,16 @@ from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     Change = tuple[str, dict[str, Any]]  # a path; what the client tells of it
 
 _HERE = r"<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2"
 _ELSE = ("if", "for", "while", "until", "case", "function", "then", "do", "{", "}")
+_HARMLESS = ("add", "commit", "status", "diff", "log")
+_SILENT = "cd mkdir touch chmod rm mv cp".split()
+_SILENT_CALLS = (["sed", "-i"], ["git", "add"])
 _MARK = "\0here%d\0"
 
 
@@ -88,7 +91,7 @@ def keep_own(changes: Iterable[Change], command: str) -> Iterator[Change]:
     """Of what a client says that a command changed: where it added words of its own, and the
     content of other files it made, whose lines may be anybody's.  What git brings is its commits'.
     """
-    for path, tells in () if _may_bring_lines(command) else changes:
+    for path, tells in () if may_bring_lines(command) else changes:
         edits = tells.get("edits", ())
         before = {line for old, *_ in edits for line in old.split("\n")}
         lines = [line for _, new, _ in edits for line in new.split("\n") if line not in before]
@@ -99,10 +102,26 @@ def keep_own(changes: Iterable[Change], command: str) -> Iterator[Change]:
             yield path, {"content": tells["content"]}
 
 
-def _may_bring_lines(command: str) -> bool:
+def may_bring_lines(command: str) -> bool:
     """Whether a command may bring in what commits, stashes or other clones have."""
     try:
         calls = [call for call in discards.split_calls(command) if call[:1] in (["git"], ["jj"])]
     except ValueError:
         return True
-    return any(call[1:2] not in (["add"], ["commit"], ["status"], ["diff"]) for call in calls)
+    return any("".join(call[1:2]) not in _HARMLESS for call in calls)
+
+
+def find_shown(command: str) -> str:
+    """The path of a file that a command shows whole, and nothing else; ''."""
+    try:
+        *first, last = discards.split_calls(command)
+    except ValueError:
+        return ""
+    if last[:1] != ["cat"] or len(last) != 2 or not all(map(_is_silent, first)):
+        return ""
+    folder = "".join(f"{call[1]}/" for call in first if call[0] == "cd" and len(call) == 2)
+    return "" if "$" in folder + last[1] or last[1] in _ELSE else folder + last[1]
+
+
+def _is_silent(call: Sequence[str]) -> bool:
+    return call[0] in _SILENT or ">" in call or ">>" in call or call[:2] in _SILENT_CALLS

@@ -71,13 +71,17 @@ class Calls:
             self._version(name if name and kind in _FILES else "")
             for kind, name in ((old_mode, old), (mode, new))
         )
-        if self._lines is None or parent is None or now is None:
+        if parent is None or now is None:
+            return None
+        if self._lines is None:
+            fresh = set(now.lines) - set(parent.lines)
+            self._note_taken("", oid, set(filter(line_evidence.is_telling, fresh)))
             return None
         _, who, before, after, sure = self._steps[self._done - 1]
         single = who if sure and (before, after) == (old or "", new or "") else None
 
         def taken(session: str, line: bytes) -> bool:
-            had = self._taken.get(session, ())
+            had = [*self._taken.get(session, ()), *self._taken.get("", ())]
             return any(line in lines and self._is_ancestor(one, oid) for one, lines in had)
 
         credit = attribution.credit_path(self._lines.copy(), [parent], now)
@@ -91,8 +95,15 @@ class Calls:
         if whole and old != new and in_time(whole) and not taken(whole, mark):
             took.setdefault(whole, set()).add(mark)
         for session, lines in took.items():
-            self._taken.setdefault(session, []).append((oid, lines))
+            self._note_taken(session, oid, lines)
+        anybodys = {now.lines[line - 1] for line, who in credit["added"] if not who[0]}
+        self._note_taken("", oid, set(filter(line_evidence.is_telling, anybodys)))
         return credit, {session: self._turns[session] for session in took}
+
+    def _note_taken(self, session: str, oid: str, lines: set[bytes]) -> None:
+        """Note what a commit took of a session, or, of '', of what no call explains."""
+        if lines:
+            self._taken.setdefault(session, []).append((oid, lines))
 
     def _advance(self, time: int) -> None:
         """Take the steps that were made up to a time, and no others."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.transcript import commands
+from gitcp.core.transcript import commands, own_words
 
 HERE = "<<'EOF'\ndef f():\n    return '$x > y'\nEOF\n"
 TEXT = "def f():\n    return '$x > y'\n"
@@ -59,3 +59,43 @@ def test_of_what_a_command_changed_only_its_own_words_are_its_own(
 ) -> None:
     expected = [("a", own)] if own else []
     assert list(commands.keep_own([("a", change)], command)) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "command", "own"),
+    [
+        ("a\nold\nb\n", "a\nnew line\nb\n", "sed -i 's/old/new line/' f", "a\nnew line\nb\n"),
+        ("x = foo(1)\n", "x = bar(1)\n", "sed -i s/foo/bar/ f", "x = bar(1)\n"),
+        ("parse()\n", "purse()\n", "sed -i s/parse/purse/ f", "purse()\n"),
+        ("parse()\n", "purse()\n", "sed -i s/a/u/ f", "parse()\n"),
+        ("one\n", "one\ntwo\n", "echo two >> f", "one\ntwo\n"),
+        ("one\n", "one\ntwo\nmine\n", "echo two >> f", "one\n"),
+        ("one\nend\n", "mine\none\nend\ntwo\n", "echo two >> f", "one\nend\ntwo\n"),
+        ("", "a = 1\nb = 2\n", "printf 'a = 1\\nb = 2\\n' > f", "a = 1\nb = 2\n"),
+        ("one\ntwo\n", "one\n", "sed -i 2d f", "one\ntwo\n"),
+        ("one\n", "two\n", "python3 make.py f", "one\n"),
+        ("one\n", "twofold\n", "echo fold > f", "one\n"),
+    ],
+)
+def test_of_what_a_file_became_only_a_commands_own_words_are_taken(
+    before: str, after: str, command: str, own: str
+) -> None:
+    assert own_words.take_own(before, after, command) == own
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("cat a.py", "a.py"),
+        ("cd src && sed -i 's/a/b/' a.py && cat a.py", "src/a.py"),
+        ("echo one > a; cat a", "a"),
+        ("python3 make.py; cat a", ""),
+        ("cat a b", ""),
+        ("cat a | head", ""),
+        ("cat -n a", ""),
+        ("cat 'a", ""),
+        ("ls", ""),
+    ],
+)
+def test_a_command_shows_a_file_where_it_prints_nothing_else(command: str, path: str) -> None:
+    assert commands.find_shown(command) == path

@@ -1,0 +1,114 @@
+"""What a conversation was shown of files, and what its commands made of them since.
+
+A command seldom says what a file holds after it.  The next look at the file shows that, and the
+last one before it what it held: the lines in which they differ are the command's as far as they are
+its own words, and the conversation was not shown them from elsewhere meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+
+from gitcp.core.transcript import commands, own_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, TypedDict
+
+    class Run(TypedDict):
+        """A command: its call, in which turn and when it began, in ns since 1970."""
+
+        call: str
+        turn: int
+        at: int
+        words: str
+        moment: int
+
+
+_LEAST = 4  # characters by which a line is known again
+_LARGEST = 200_000  # characters of a content that is kept in mind
+_MANY = 100  # contents, commands and texts that are
+
+
+class Sightings:
+    """The files of one conversation as far as it has been read."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, int, int]] = {}  # path -> content, turn, moment
+        self._runs: deque[Run] = deque(maxlen=_MANY)
+        self._texts: deque[tuple[int, str]] = deque(maxlen=_MANY)
+        self._moment = 0
+
+    def note_text(self, text: str) -> None:
+        """Note a text that the conversation was shown."""
+        self._moment += 1
+        self._texts.append((self._moment, text))
+
+    def note_run(self, call: str, turn: int, at: int, words: str) -> None:
+        """Note a command that began."""
+        self._moment += 1
+        moment = self._moment
+        if commands.may_bring_lines(words):
+            self._known.clear()
+        self._runs.append({"call": call, "turn": turn, "at": at, "words": words, "moment": moment})
+
+    def note_content(self, path: str, content: str | None, turn: int) -> None:
+        """Note what a file holds now; None where nobody knows."""
+        self._moment += 1
+        self._known.pop(path, None)
+        if content is not None and len(content) <= _LARGEST:
+            self._known[path] = content, turn, self._moment
+            if len(self._known) > _MANY:
+                self._known.pop(next(iter(self._known)))
+
+    def note_edit(self, path: str, tells: dict[str, Any], turn: int) -> None:
+        """Note what a call made of a file, as far as what it tells says that."""
+        before = tells.get("original", self._known.get(path, (None,))[0])
+        after = tells.get("content")
+        if after is None and before is not None and "edits" in tells:
+            after = before
+            for old, new, everywhere in tells["edits"]:
+                if not old or old not in after:
+                    after = None
+                    break
+                after = after.replace(old, new, -1 if everywhere else 1)
+        self.note_content(path, after, turn)
+
+    def find_before(self, path: str, content: str, turn: int, call: str) -> str | None:
+        """What a file held before a call wrote this content; None where it is not known, or where
+        some lines of it may come from elsewhere."""
+        before, since, moment = self._known.get(path, ("", 0, 0))
+        runs = [run for run in self._runs if run["call"] != call]
+        if not moment or since != turn or self._list_runs(runs, path, moment):
+            return None
+        began = (run["moment"] for run in self._runs if run["call"] == call)
+        until = min(began, default=self._moment + 1)
+        return before if self._has_own_lines(before, content, moment, until) else None
+
+    def find_made(self, path: str, content: str, turn: int) -> tuple[Run, dict[str, Any]] | None:
+        """(the first of the commands, what a client would tell of them) that made, in this turn and
+        in words of their own, something of what a file is now seen to hold."""
+        before, since, moment = self._known.get(path, ("", 0, 0))
+        runs = self._list_runs(self._runs, path, moment)
+        self.note_content(path, content, turn)
+        if not moment or since != turn or not runs:
+            return None
+        after = own_words.take_own(before, content, "\n".join(run["words"] for run in runs))
+        if after == before or not self._has_own_lines(before, after, moment, runs[0]["moment"]):
+            return None
+        return runs[0], {"original": before, "content": after}
+
+    def _list_runs(self, runs: Iterable[Run], path: str, moment: int) -> list[Run]:
+        name = os.path.basename(path)
+        return [run for run in runs if run["moment"] > moment and name in run["words"]]
+
+    def _has_own_lines(self, before: str, after: str, since: int, until: int) -> bool:
+        """Whether no text that was shown between two moments has a line that came."""
+        if len(self._texts) == _MANY and self._texts[0][0] > since:
+            return False
+        had = set(before.split("\n"))
+        came = {line.strip() for line in after.split("\n") if line not in had}
+        texts = [text for moment, text in self._texts if since < moment < until]
+        return not any(len(line) >= _LEAST and line in text for line in came for text in texts)
