@@ -56,6 +56,7 @@ class Teller:
         """Until the start of a call is known, as a tool does that lets itself be refused one."""
         journal = self.world.path / ".git/gitcp/journal"
         while not journal.exists() or f'"open":"{call}"' not in journal.read_text():
+            assert self.stream is None or self.stream.poll() is None, "it ended"
             time.sleep(0.01)
 
     def end(self) -> None:

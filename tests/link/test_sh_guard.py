@@ -323,7 +323,7 @@ def test_the_hook_that_stood_there_runs_once_in_every_shell_where_gitcp_is_gone(
     assert (done.returncode, done.stderr, place.called()) == (7, b"", ["argument"])
 
 
-@pytest.mark.parametrize(("via", "shell"), product(WAYS, SHELLS))
+@pytest.mark.parametrize(("via", "shell"), [*product(WAYS, SHELLS)])
 def test_a_hook_that_the_other_calls_again_runs_once_in_every_shell(
     place: Place, via: str, shell: str
 ) -> None:
