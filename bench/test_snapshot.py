@@ -53,20 +53,20 @@ class Work:
     def list_changes(self) -> None:
         repo = Repo.find(str(self.path))
         with Objects(repo) as objects:
-            blobs.confirm(objects, snapshot.scan(repo))
+            blobs.confirm_changes(objects, snapshot.scan_worktree(repo))
 
     def whole_snapshot(self) -> None:
         repo = Repo.find(str(self.path))
         with Objects(repo) as objects:
-            scan = snapshot.scan(repo)
-            resolved = partial(blobs.resolve, objects, scan, write=True)
+            scan = snapshot.scan_worktree(repo)
+            resolved = partial(blobs.resolve_changes, objects, scan, write=True)
             self.commit(repo, objects, scan.head, lambda head: resolved(head=head))
 
     def known_paths(self) -> None:
         repo = Repo.find(str(self.path))
         paths = [str(repos.file(self.path, n).relative_to(self.path)) for n in (1, 77, 150)]
         with Objects(repo) as objects:
-            found = blobs.at(repo, objects, [*paths, "notes/new.txt"], write=True)
+            found = blobs.read_paths(repo, objects, [*paths, "notes/new.txt"], write=True)
             self.commit(repo, objects, "HEAD", lambda _: found)
 
     def commit(
@@ -78,7 +78,7 @@ class Work:
         found = entries(Lookup(objects, tip_tree[0] if tip_tree else None))
         head_tree = objects.read(f"{head}^{{tree}}")
         assert head_tree is not None
-        tree = snapshot.tree(objects, head_tree[0], found)
+        tree = snapshot.write_tree(objects, head_tree[0], found)
         new = write_commit(objects, repo, tree, [tip[0]] if tip else [], "snap")
         refs.update_refs(repo, [(SNAP, new, tip[0] if tip else None)], "bench")
 
@@ -92,7 +92,7 @@ class Work:
         repos.git(self.path, *repos.WHO, "stash", "create")
 
     def seed(self) -> None:
-        index.seed(Repo.find(str(self.path)), force=True)
+        index.seed_index(Repo.find(str(self.path)), force=True)
 
 
 ROWS = "git_status list_changes whole_snapshot known_paths copied_index stash_create seed".split()

@@ -69,7 +69,7 @@ class Repository:
         """Each session that has a state, or with stored a checkpoint in the permanent store; the
         one that started last first."""
         with self._asking() as (repo, objects):
-            return session_list.every(repo, objects, stored)
+            return session_list.list_sessions(repo, objects, stored)
 
     def show(self, name: str) -> list[Record]:
         """What a name stands for: the checkpoints of a commit, a checkpoint, a session or a point,
@@ -111,11 +111,11 @@ class Repository:
         self, words: str, paths: tuple[str, ...] = (), most: int = 10, **options: Any
     ) -> tuple[list[Record], int]:
         """The turns that a query finds (gitcp-search(1)), the best first, at most so many; and how
-        many more there are.  options: as store.search.ask.search() has them."""
+        many more there are.  options: as store.search.ask.find_hits() has them."""
         query = parse_query(words)
         add_filters(query, {"path": paths})
         with self._asking() as (repo, _):
-            return ask.search(repo, query, most=most, **options)
+            return ask.find_hits(repo, query, most=most, **options)
 
     def snapshot(self) -> Record:
         """The worktree as it stands, stored: tree and head, their oids; left_out: path -> why it

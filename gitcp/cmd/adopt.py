@@ -33,7 +33,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("adopt", OPTIONS, argv)
     with context.here() as ctx:
         there = context.open_context(Repo.find(args.directory)) if args.directory else ctx
-        record = adopt.adopt(ctx, there, args.session)
+        record = adopt.adopt_session(ctx, there, args.session)
     if args.json:
         cli.write_records([record])
         return OK

@@ -90,6 +90,6 @@ def _list_values(kind: str, begun: str) -> Candidates:
     if kind == "agent":
         return {name: agents.get_client(name).AGENT_TYPE for name in agents.list_names()}
     try:
-        return candidates.find(Repo.find(), kind, begun)
+        return candidates.find_candidates(Repo.find(), kind, begun)
     except Error:
         return {}  # no repository: nothing is known

@@ -20,12 +20,12 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.v1 import committed_refs, conversion
 
     args, repo = cli.parse("convert-store", OPTIONS, argv), Repo.find()
-    moved = conversion.convert(repo)
+    moved = conversion.convert_store(repo)
     if args.json:
         return cli.write_records(
             {"type": "ref", "ref": ref, "oid": oid} for ref, oid in moved.items()
         )
-    count = len(committed_refs.tips(repo))
+    count = len(committed_refs.list_tips(repo))
     print(f"{len(moved)} of {count} checkpoints moved; each has a ref of its own")
     if refs.read_ref(repo, committed_refs.REF):
         name = committed_refs.REF.removeprefix("refs/heads/")

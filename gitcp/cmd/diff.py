@@ -33,7 +33,7 @@ def run(argv: Sequence[str]) -> int:
     parser = cli.Parser("diff", OPTIONS)
     parser.epilog = "Other options are those of git-diff(1); paths follow after --."
     args, options = parser.parse_known_args(list(argv[:at]))
-    with scratch.bind_scratch(Repo.find()) as repo:
+    with scratch.open_scratch(Repo.find()) as repo:
         with Objects(repo) as objects:
             pair = [trees.find_tree(repo, objects, name) for name in (args.old, args.new)]
         return shell.git(repo.git, ["diff", *options, *pair, "--", *argv[at + 1 :]])

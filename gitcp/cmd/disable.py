@@ -86,7 +86,7 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
             _tell_forgotten(folders)
     if not dry_run:
         install.end_recording(repo)
-        upkeep.release(repo)
+        upkeep.release_packs(repo)
         guard_files.clear_configured(repo)
         guard_files.clear_watched(repo)
 

@@ -168,13 +168,13 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
     from gitcp.store.v1 import destination
 
     if args.checkpoints:
-        return destination.checked(repo, args.checkpoints)
+        return destination.check_destination(repo, args.checkpoints)
     proposed, file = takeover.unanswered(repo)
-    settled = bool(destination.read(repo) or destination.inherited(repo))
+    settled = bool(destination.read_destination(repo) or destination.find_inherited_remote(repo))
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.worktree
     if not asks or (settled and not proposed):
         return ""
-    usual = destination.usual(repo)
+    usual = destination.find_usual_remote(repo)
     choices = [("as now", "")] if settled else [("only here", destination.NONE)]
     choices += [("in another repository", "?")]
     choices += [(f"with the code, to '{usual}'", usual)] if usual and not settled else []
@@ -185,7 +185,7 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
         takeover.answer(repo, proposed)
     if chosen == "?":
         given = cli.ask_line("its URL: ", lower=False)
-        return destination.checked(repo, given) if given else ""
+        return destination.check_destination(repo, given) if given else ""
     return chosen
 
 

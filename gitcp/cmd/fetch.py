@@ -27,7 +27,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.v1 import destination
 
     args, repo = cli.parse("fetch", OPTIONS, argv), Repo.find()
-    before = sync.local(repo)
+    before = sync.list_local(repo)
     refs = list(fetch_checkpoints(args, ()))
     if args.json:
         return cli.write_records(refs)
@@ -36,7 +36,7 @@ def run(argv: Sequence[str]) -> int:
             print(_format_line(one, before.get(one["ref"])))
         return OK
     with Objects(repo) as objects:
-        count = destination.count_changed(objects, sync.local(repo), before)
+        count = destination.count_changed(objects, sync.list_local(repo), before)
     if not refs:
         print("nothing to fetch: there are no checkpoints")
     else:

@@ -88,9 +88,9 @@ def _fetch_destination(repo: Repo) -> str:
     from gitcp.store.share import sync
     from gitcp.store.v1 import destination
 
-    name = destination.need(repo)
+    name = destination.need_destination(repo)
     with Objects(repo) as objects:
-        sync.fetch(repo, objects, name, choose_timeout(repo))
+        sync.fetch_store(repo, objects, name, choose_timeout(repo))
     return name
 
 

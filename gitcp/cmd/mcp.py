@@ -97,7 +97,7 @@ def _answer(place: str, ask: Callable[[Repository], Iterable[str]]) -> str:
         with Repository(place) as repository:
             lines = [line for text in ask(repository) for line in text.split("\n")]
             lines += [f"(not read: {lack})" for lack in repository.lacks]
-            safe = notice.printable(redaction.text(repository.repo, "\n".join(lines)))
+            safe = notice.printable(redaction.redact_text(repository.repo, "\n".join(lines)))
     except Error as e:
         raise ToolError(notice.printable(str(e))) from None
     return quote_lines(safe.split("\n"), secrets.token_hex(8))

@@ -65,7 +65,7 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         raise Error(_MISSING) from None
     title = f"{os.path.basename(repo.top or repo.common)}: {name or 'newest commits'}"
     links = gather.read_forge(repo)
-    page = Page(title, lambda text: redaction.text(repo, text), links, with_prompts)
+    page = Page(title, lambda text: redaction.redact_text(repo, text), links, with_prompts)
     with Prefetched(repo) as objects:
         records = gather.list_commits(repo, objects, name)
         if not records:

@@ -38,15 +38,15 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.v1 import committed_refs, destination
 
     args, repo = cli.parse("push", OPTIONS, argv), Repo.find()
-    name = args.to or args.remote or destination.need(repo)
+    name = args.to or args.remote or destination.need_destination(repo)
     with Objects(repo) as objects:
         count = destination.count_lacking(repo, objects, name)
-        tips, merges = sync.push(repo, objects, name, choose_timeout(repo, args.timeout))
-        all_sent = committed_refs.sends_branch(repo)
+        tips, merges = sync.push_store(repo, objects, name, choose_timeout(repo, args.timeout))
+        all_sent = committed_refs.is_branch_sent(repo)
         left = 0 if all_sent else destination.count_lacking(repo, objects, name)
     sending.note_success(repo, name)
     if args.to:
-        destination.write(repo, name)
+        destination.write_destination(repo, name)
         sending.forget_words(repo)
     if args.json:
         return cli.write_records(

@@ -50,7 +50,7 @@ def run(argv: Sequence[str]) -> int:
         from gitcp.store.show import summary
         from gitcp.store.v1 import redaction
 
-        asked = redaction.text(repos[0], recap_lines.format_request(records))
+        asked = redaction.redact_text(repos[0], recap_lines.format_request(records))
         print(cli.printable(summary.write_prose(repos[0], asked)))
     elif records:
         from gitcp.cmd import show

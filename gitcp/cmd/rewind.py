@@ -72,7 +72,7 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("rewind", OPTIONS, argv)
     listed = args.list or (args.to is None and not sys.stdin.isatty())
     look = listed or args.dry_run or args.into is not None
-    with scratch.bind_scratch(Repo.find_here(), look) as repo, Objects(repo) as objects:
+    with scratch.open_scratch(Repo.find_here(), look) as repo, Objects(repo) as objects:
         _ = repo.worktree
         undo.finish(repo, objects)
         if args.into is not None:

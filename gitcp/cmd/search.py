@@ -76,7 +76,7 @@ def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
     from gitcp.store.search import ask
 
     since, until = (_read_date(repo, key, getattr(args, key)) for key in ("since", "until"))
-    return ask.search(
+    return ask.find_hits(
         repo,
         query,
         exact=args.exact,

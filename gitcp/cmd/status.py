@@ -107,7 +107,7 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     from gitcp.store.stream import stash_notice, stream_list
     from gitcp.store.turn import session_list, session_read
 
-    states, left = session_read.recent(repo, _RECENT, _MOST)
+    states, left = session_read.list_recent(repo, _RECENT, _MOST)
     with Objects(repo) as objects:
         glance = Case(repo, objects, lately=True, dry_run=True)
         streams, more = stream_list.newest(repo, objects, states, _MOST)
@@ -118,7 +118,7 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     places = {s["id"]: s["ref"] for s in reversed(streams)}
     sessions = [
         {**session, **_add_facts(s, places)}
-        for session, s in zip(session_list.with_states(states, ()), states, strict=True)
+        for session, s in zip(session_list.build_records(states, ()), states, strict=True)
         if _is_of_interest(s)
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
@@ -134,7 +134,7 @@ def _add_facts(state: State, places: dict[str, str]) -> Record:
 
     agent = state.get("agent_process")
     facts: Record = {
-        "prompt": session_read.prompt(state),
+        "prompt": session_read.get_last_prompt(state),
         "last": _read_last(state),
         "stream": places.get(str(state["streams"][-1]["id"]), "") if state["streams"] else "",
     }
@@ -154,9 +154,9 @@ def _is_of_interest(state: State) -> bool:
 
 
 def _read_last(state: State) -> float:
-    from gitcp.store.turn.session_read import instant
+    from gitcp.store.turn.session_read import parse_time
 
-    return instant(state.get("last_interaction_time") or state.get("started_at"))
+    return parse_time(state.get("last_interaction_time") or state.get("started_at"))
 
 
 def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:
@@ -196,14 +196,14 @@ def _describe_destination(repo: Repo) -> Record:
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1 import committed_refs, destination
 
-    if not committed_refs.stored_here(repo):
+    if not committed_refs.has_checkpoints(repo):
         return {"unpushed": 0}
-    name, configured = destination.effective(repo), destination.read(repo)
+    name, configured = destination.find_destination(repo), destination.read_destination(repo)
     with Objects(repo) as objects:
         lacking = destination.count_lacking(repo, objects, name) if name else 0
     return {
-        "destination": destination.label(name or configured),
+        "destination": destination.hide_password(name or configured),
         "reachable": bool(name),
         "unpushed": lacking,
-        "remote": destination.usual(repo),
+        "remote": destination.find_usual_remote(repo),
     }

@@ -82,7 +82,7 @@ def run_step(args: Namespace, step: Callable[[Repo, Objects], Outcome], word: st
     from gitcp.store.snapshot import snapshot
 
     look = args.list or args.dry_run
-    with scratch.bind_scratch(Repo.find_here(), look) as repo, Objects(repo) as objects:
+    with scratch.open_scratch(Repo.find_here(), look) as repo, Objects(repo) as objects:
         _ = repo.worktree
         finish(repo, objects)
         if args.list:

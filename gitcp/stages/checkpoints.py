@@ -26,7 +26,7 @@ def list_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     from gitcp.repo import Repo
     from gitcp.store.v1 import committed_list
 
-    for record in committed_list.retold(Repo.find(), committed_list.record):
+    for record in committed_list.map_checkpoints(Repo.find(), committed_list.build_record):
         if not args.session or any(s.startswith(args.session) for s in record["sessions"]):
             yield record
 
@@ -52,7 +52,7 @@ def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
             "transcript_bytes": size,
         }
     for checkpoint, sessions in _read_stored(args):
-        yield committed_list.record(checkpoint) | {"summary": checkpoint["summary"]}
+        yield committed_list.build_record(checkpoint) | {"summary": checkpoint["summary"]}
         for content in sessions:
             yield _build_record(checkpoint["checkpoint_id"], content)
 
@@ -99,11 +99,11 @@ def _read_stored(args: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
         if args.commit:
             ids += _list_linked(repo, objects, args.commit)
         for checkpoint_id in dict.fromkeys(ids):
-            checkpoint = committed_read.read(repo, objects, checkpoint_id)
+            checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
             which: list[int | str] = [s["index"] for s in checkpoint["sessions"]]
             if args.session is not None:
                 which = [int(args.session) if args.session.isdecimal() else args.session]
-            yield checkpoint, [committed_read.session(objects, checkpoint, w) for w in which]
+            yield checkpoint, [committed_read.read_session(objects, checkpoint, w) for w in which]
 
 
 def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str]:
@@ -114,7 +114,7 @@ def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[
     ids = []
     for prefix in prefixes:
         try:
-            ids.append(committed_list.resolve(repo, objects, prefix))
+            ids.append(committed_list.resolve_id(repo, objects, prefix))
         except Error as e:
             if len(prefixes) == 1:
                 raise
@@ -155,13 +155,13 @@ def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Reco
         return
     repo, fresh = Repo.find(), os.urandom(6).hex()
     words = " ".join((args.message or "").split())
-    subject = redaction.text(repo, words) if words else None
+    subject = redaction.redact_text(repo, words) if words else None
     with Objects(repo) as objects:
         items = []
         for record in given:
             cid = ids.check_checkpoint_id(record.get("checkpoint_id", fresh))
             items.append((cid, _build_data(repo, objects, record, cid)))
-        tips = committed_write.write(repo, objects, items, subject=subject)
+        tips = committed_write.write_sessions(repo, objects, items, subject=subject)
     stored = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
     for ref, oid in tips.items():
         own = ids.parse_checkpoint_ref(ref)
@@ -186,7 +186,7 @@ def _build_data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str
     if prompts is not None:
         if not isinstance(prompts, list) or not all(isinstance(p, str) for p in prompts):
             raise InputError("'prompts' is not a list of texts")
-        data["prompts"] = [redaction.text(repo, p, record["session_id"]) for p in prompts]
+        data["prompts"] = [redaction.redact_text(repo, p, record["session_id"]) for p in prompts]
     transcript = _read_transcript(repo, record)
     if transcript is not None:
         data["transcript"] = store_given(objects, transcript)
@@ -202,7 +202,9 @@ def _check_metadata(
     from gitcp.core.v1 import schema
     from gitcp.store.v1 import redaction
 
-    redacted = redaction.redactor(repo, session_id).redact_document(json.dumps(metadata).encode())
+    redacted = redaction.get_redactor(repo, session_id).redact_document(
+        json.dumps(metadata).encode()
+    )
     clean: dict[str, Any] = json.loads(redacted)
     needed = {"checkpoint_id": checkpoint_id, "session_id": session_id, **_DEFAULT}
     for what, variation in schema.check_session({**needed, **clean}, checkpoint_id):
@@ -231,7 +233,7 @@ def _read_transcript(repo: Repo, record: Record) -> bytes | None:
             raise InputError(f"cannot read '{path}': {e.strerror}") from None
     else:
         return None
-    redactor = redaction.redactor(repo, record["session_id"])
+    redactor = redaction.get_redactor(repo, record["session_id"])
     if chunks.is_document(data.partition(b"\n")[0], path):
         return redactor.redact_document(data)
     return redactor.redact_jsonl(data)
@@ -247,7 +249,7 @@ def find_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
     with Objects(repo) as objects:
         # A whole id may be one whose checkpoint is gone: its commits are still found.
         wanted = [
-            p if ids.is_checkpoint_id(p) else committed_list.resolve(repo, objects, p)
+            p if ids.is_checkpoint_id(p) else committed_list.resolve_id(repo, objects, p)
             for p in args.id
         ]
         for record in () if args.id else records:
@@ -255,9 +257,9 @@ def find_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
                 if not ids.is_checkpoint_id(record["checkpoint_id"]):
                     raise InputError(f"not a checkpoint id: '{record['checkpoint_id']}'")
                 wanted.append(record["checkpoint_id"])
-        for checkpoint_id, oids in find_commits.commits(repo, objects, wanted).items():
+        for checkpoint_id, oids in find_commits.find_carriers(repo, objects, wanted).items():
             if not oids and checkpoint_id in args.id:
-                committed_list.resolve(repo, objects, checkpoint_id)  # raises what is not known
+                committed_list.resolve_id(repo, objects, checkpoint_id)  # raises what is not known
             for oid in oids:
                 yield {"type": "commit", "oid": oid, "checkpoint_id": checkpoint_id}
 
@@ -272,8 +274,8 @@ def merge_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     repo = Repo.find()
     with Objects(repo) as objects:
         a, b = (need_commit(objects, spec)["oid"] for spec in (args.ours, args.theirs))
-        joined = notes.lines if args.notes else None
-        merged = need_commit(objects, histories.merged(repo, objects, a, b, joined))
+        joined = notes.unite_lines if args.notes else None
+        merged = need_commit(objects, histories.merge_histories(repo, objects, a, b, joined))
         yield {"type": "commit", **{key: merged[key] for key in ("oid", "tree", "parents")}}
 
 

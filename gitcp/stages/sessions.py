@@ -65,17 +65,17 @@ def _handle_turn_start(ctx: Context, event: Record) -> list[Record]:
 
     repo, began = ctx.repo, time.time_ns()
     state = ctx.state(event["session_id"]) or _make_state(ctx, event)
-    if events.repeated(state, event):
+    if events.is_repeated(state, event):
         return []  # personal and shared settings both name us: the same prompt again
     try:
         events.refuse_elsewhere(repo, state)
     except events.SessionIDConflictError as e:
         return _build_refusal(event, str(e))
-    warning = greeting.refusal(repo, ctx.objects, state, event, ctx.head)
+    warning = greeting.find_refusal(repo, ctx.objects, state, event, ctx.head)
     if warning:
         ctx.keep(state)  # only that it was told: nothing of the session begins
         return _build_refusal(event, warning)
-    lines = [events.home(repo, state), _begin_turn(ctx, state, event, began)]
+    lines = [events.move_home(repo, state), _begin_turn(ctx, state, event, began)]
     ctx.keep(state)
     news = tidings.take(repo, state["session_id"])
     messages = [{"type": "say", "message": message} for message in lines if message]
@@ -104,19 +104,19 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     from gitcp.store.turn import events
 
     repo, objects = ctx.repo, ctx.objects
-    index.seed_again(repo)
+    index.seed_stale(repo)
     message = _put_refs_in_place(ctx)
     look = turn_look.Look(repo)
-    scan = snapshot.scan(repo)
+    scan = snapshot.scan_worktree(repo)
     look.end_scan()
     head = scan.head or shadow_refs.zeros(repo)
     catch_up.leftovers(repo, objects, state, event, head)
-    dirty = blobs.resolve(objects, scan, write=False)
+    dirty = blobs.resolve_changes(objects, scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""
     look.take(objects, head, dirty, telling=telling)
     turn_look.begin_turn(repo, state, look.at)
     if event.get("notification") and state.get("turn_id"):
-        events.go_on(repo, state, event)
+        events.continue_turn(repo, state, event)
     else:
         events.begin_turn(repo, state, event, head, dirty, began, look.at)
         event["dirty"], event["head"] = list(dirty.items()), head
@@ -132,7 +132,7 @@ def _put_refs_in_place(ctx: Context) -> str:
     if ctx.repo.jj_root:
         from gitcp.store.v1 import committed_write
 
-        if committed_write.restore(ctx.repo, ctx.objects):
+        if committed_write.restore_branch(ctx.repo, ctx.objects):
             from gitcp.store.v1 import conversion
 
             return conversion.leave_branch(ctx.repo)
@@ -157,7 +157,7 @@ def _handle_tool(ctx: Context, event: Record) -> list[Record]:
     if state.get("phase") != "active":
         from gitcp.store.turn import events
 
-        events.go_on(repo, state, event)
+        events.continue_turn(repo, state, event)
         changed = True
     if not state.get("tool_events"):
         state["tool_events"] = changed = True
@@ -171,7 +171,7 @@ def _note_task(ctx: Context, state: State, event: Record) -> bool:
         return False
     from gitcp.store.turn import tasks
 
-    return tasks.note(ctx.repo, state, event)
+    return tasks.note_start(ctx.repo, state, event)
 
 
 def _turn_end(ctx: Context, event: Record) -> list[Record]:
@@ -191,7 +191,7 @@ def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
     state = ctx.state(event["session_id"])
     if state:
         catch_up.last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
-        events.end(ctx.repo, state, event)
+        events.end_session(ctx.repo, state, event)
         ctx.keep(state)
     _limit_edits(ctx)
     return []
@@ -214,15 +214,15 @@ def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.turn import events, greeting
 
     repo, session_id = ctx.repo, event["session_id"]
-    index.seed(repo)
+    index.seed_index(repo)
     moved = _put_refs_in_place(ctx)
     known = os.path.exists(states.path(repo, session_id))
     state = ctx.state(session_id) if known else None
     if state:
         catch_up.leftovers(repo, ctx.objects, state, event, ctx.head)
-        events.start(repo, state, event)
+        events.start_session(repo, state, event)
         ctx.keep(state)
-    greeted = greeting.message(repo, ctx.objects, session_id, ctx.head)
+    greeted = greeting.format_greeting(repo, ctx.objects, session_id, ctx.head)
     _limit_edits(ctx)
     complaints = notices.at_start(repo)
     if complaints:
@@ -346,13 +346,13 @@ def list_sessions(args: Namespace, _: object) -> list[Record]:
 
     repo = Repo.find_here()
     with Objects(repo) as objects:
-        sessions = session_list.every(repo, objects, stored=not args.states)
+        sessions = session_list.list_sessions(repo, objects, stored=not args.states)
     if args.stored:
         sessions = [r for r in sessions if any(c["checkpoint_id"] for c in r["checkpoints"])]
     if args.worktree:
         sessions = [r for r in sessions if "phase" in r and markers.is_home(repo, r)]
     if args.session is not None:
-        wanted = session_read.pick(args.session, [r["session_id"] for r in sessions])
+        wanted = session_read.pick_id(args.session, [r["session_id"] for r in sessions])
         sessions = [r for r in sessions if r["session_id"] == wanted]
     return sessions
 

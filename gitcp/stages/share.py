@@ -34,11 +34,11 @@ def _push_event(event: Record) -> Iterator[Record]:
     from gitcp.store.share import push_check, sending
     from gitcp.store.v1 import destination
 
-    repo, theirs = Repo.find_here(), push_check.updates(event.get("stdin") or ())
+    repo, theirs = Repo.find_here(), push_check.parse_updates(event.get("stdin") or ())
     remote, url = [*(event.get("args") or ()), "", ""][:2]
-    name = destination.effective(repo)
+    name = destination.find_destination(repo)
     there = bool(name) and destination.is_target(repo, name, remote, url)
-    verdict = push_check.judge(repo, theirs, remote, there)
+    verdict = push_check.judge_push(repo, theirs, remote, there)
     if verdict:
         yield verdict
         if verdict["type"] == "refuse":
@@ -50,11 +50,11 @@ def _push_event(event: Record) -> Iterator[Record]:
         yield {"type": "say", "message": _UNSEEN}
     if dry is not False:
         return
-    if line := sending.announce(repo, name):
+    if line := sending.announce_destination(repo, name):
         yield {"type": "say", "message": line}
     if there or destination.is_address(repo, name):
         leave = frozenset(ref for _, _, ref in theirs) if there else frozenset()
-        sending.send(repo, name, choose_timeout(repo), leave)
+        sending.send_store(repo, name, choose_timeout(repo), leave)
 
 
 def _is_dry(repo: Repo) -> bool | None:
@@ -86,14 +86,14 @@ def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     from gitcp.store.v1 import destination
 
     repo = Repo.find()
-    name = args.remote or destination.effective(repo) or destination.usual(repo)
-    name = name or destination.need(repo)  # which says that there is none
+    name = args.remote or destination.find_destination(repo) or destination.find_usual_remote(repo)
+    name = name or destination.need_destination(repo)  # which says that there is none
     seconds = choose_timeout(repo, args.timeout)
     if args.list:
         tips = sync.list_there(repo, name, seconds)
     else:
         with Objects(repo) as objects:
-            tips = sync.fetch(repo, objects, name, seconds)
+            tips = sync.fetch_store(repo, objects, name, seconds)
     for ref, oid in tips.items():
         yield {"type": "ref", "ref": ref, "oid": oid}
 

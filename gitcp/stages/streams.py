@@ -25,12 +25,12 @@ def list_streams(args: Namespace, _: object) -> list[Record]:
 
     repo = Repo.find_here()
     with Objects(repo) as objects:
-        opened, _ = session_read.recent(repo, 0)  # only such a state names a stream
+        opened, _ = session_read.list_recent(repo, 0)  # only such a state names a stream
         streams = stream_list.listing(repo, objects, opened)
     if args.session is None:
         return streams
     names = [name for stream in streams for name in stream["sessions"]]
-    wanted = session_read.pick(args.session, names)
+    wanted = session_read.pick_id(args.session, names)
     return [stream for stream in streams if wanted in stream["sessions"]]
 
 
@@ -136,7 +136,7 @@ def _describe_unread(repo: Repo, state: State) -> Iterator[Record]:
     """What to say of a session whose transcript cannot be read."""
     from gitcp.store.v1 import transcript
 
-    if why := transcript.unreadable(repo, state.get("transcript_path")):
+    if why := transcript.explain_unreadable(repo, state.get("transcript_path")):
         from gitcp.console import notice
 
         notice.mute(why)
@@ -221,7 +221,7 @@ def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Rec
         more["metadata"] = {name: e[1] for name, e in list_files(objects, own[1])} if own else {}
     if args.transcript:
         files = look.read_folder(shadow_refs.METADATA + checkpoint["session_id"])
-        more["transcript"] = decode_name(b"\n".join(committed_read.pieces(objects, files)))
+        more["transcript"] = decode_name(b"\n".join(committed_read.read_pieces(objects, files)))
     return more
 
 

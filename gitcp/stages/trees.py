@@ -27,9 +27,9 @@ def list_changes(args: Namespace, _: object) -> Iterator[Record]:
     from gitcp.store.snapshot import blobs, snapshot
 
     repo = Repo.find()
-    scan = snapshot.scan(repo)
+    scan = snapshot.scan_worktree(repo)
     with Objects(repo) as objects:
-        blobs.confirm(objects, scan)
+        blobs.confirm_changes(objects, scan)
         tree = objects.read(f"{scan.head}^{{tree}}") if scan.head else None
     head = tree[0] if tree else repo.empty_tree
     yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
@@ -65,7 +65,9 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
         if r.get("type") == "change" and r.get("mode") != GONE
     }
     with Objects(repo) as objects:
-        entries, omitted = blobs.looked(repo, objects, asked, write=True, capped=False)
+        entries, omitted = blobs.read_paths_and_omitted(
+            repo, objects, asked, write=True, capped=False
+        )
     reasons = {item["path"]: item["reason"] for item in omitted}
     for record in records:
         path = record.get("path")
@@ -120,7 +122,7 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     _check_objects(repo, edits)
     with Objects(repo) as objects:
         commit, tree = _find_base(objects, args.base, against)
-        oid = snapshot.tree(objects, tree, edits)
+        oid = snapshot.write_tree(objects, tree, edits)
     yield {"type": "tree", "oid": oid, "base": commit, "omitted": omitted}
 
 

@@ -41,13 +41,15 @@ def linked(
     with Objects(at) as objects:
         kept = keep(at, objects, session, transcript) if transcript else None
         data = checkpoints.session(session, kept, **metadata)
-        tip = read_commit(objects, committed_write.write(at, objects, [(checkpoint, data)])[V1])
+        tip = read_commit(
+            objects, committed_write.write_sessions(at, objects, [(checkpoint, data)])[V1]
+        )
         assert tip
         notes.add_link(at, objects, git("rev-parse", "HEAD"), checkpoint)
         if ranges is None:
             return
         directory = f"{checkpoint[:2]}/{checkpoint[2:]}"
-        sessions = committed_read.read(at, objects, checkpoint)["sessions"]
+        sessions = committed_read.read_checkpoint(at, objects, checkpoint)["sessions"]
         index = next(s["directory"] for s in sessions if s["session_id"] == session)
         path = f"{directory}/{index}/lines.json"
         tree = edit_tree(objects, tip["tree"], {path: ("100644", objects.write("blob", lines))})

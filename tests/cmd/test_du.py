@@ -74,7 +74,7 @@ def test_a_shared_piece_counts_once_and_for_the_permanent_store(
         for n in range(3):
             data = session("s-one")
             data["transcript"] = store_given(objects, said)
-            committed_write.write(here, objects, [(f"{n:012x}", data)])
+            committed_write.write_sessions(here, objects, [(f"{n:012x}", data)])
     once = sums(here)["transcripts"]
     assert 50_000 < once < 110_000
     held = {".entire/metadata/s-one/full.jsonl": said.removesuffix(b"\n"), "x": noise(3000)}
@@ -151,7 +151,7 @@ def test_what_is_missing_is_left_out(repo: Path) -> None:
     with Objects(here) as objects:
         data = session("s-one")
         data["transcript"] = given = store_given(objects, noise(1000))
-        committed_write.write(here, objects, [("0123456789ab", data)])
+        committed_write.write_sessions(here, objects, [("0123456789ab", data)])
     loosened(Path(here.common))
     before, (oid,) = sums(here), given.chunks
     forget(Path(here.common), oid)

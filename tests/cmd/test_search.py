@@ -284,9 +284,9 @@ def test_a_first_index_that_is_cut_short_goes_on_where_it_was(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ask.search(repo, words, progress=interrupt)
+        ask.find_hits(repo, words, progress=interrupt)
     seen: list[tuple[int, int]] = []
-    hits, _ = ask.search(repo, words, progress=lambda *where: seen.append(where))
+    hits, _ = ask.find_hits(repo, words, progress=lambda *where: seen.append(where))
     assert [hit["prompt"] for hit in hits] == ["Parse the header of a request"]
     assert seen == [(1, 2), (2, 2)]  # of two checkpoints and a stream one had been read
 

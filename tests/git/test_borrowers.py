@@ -10,7 +10,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.pack import packs
-from gitcp.store.snapshot.index import sweep
+from gitcp.store.snapshot.index import sweep_leftovers
 from tests.support.checkpoints import git
 from tests.support.harness import Agent, World
 
@@ -112,7 +112,7 @@ def test_packs_are_kept_no_more_once_a_repository_borrows(world: World, tmp_path
     git("init", "-q", str(tmp_path / "lender"))
     alternates = world.path / ".git/objects/info/alternates"
     alternates.write_text(f"{tmp_path}/lender/.git/objects\n")
-    sweep(Repo.find(str(world.path)))
+    sweep_leftovers(Repo.find(str(world.path)))
     assert not kept_packs(world)
     before = len(list((world.path / ".git/objects/pack").glob("*.pack")))
     world.agent("session-b").turn("write", {"b.py": "b\n"})

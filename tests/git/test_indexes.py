@@ -38,7 +38,7 @@ def test_the_file_has_each_pack_once(oids: list[str]) -> None:
 
 def test_a_pack_that_is_gone_or_left_to_git_has_nothing(oids: list[str]) -> None:
     at = packs.Packs(Repo.find())
-    first, second = (PACKS / at.where(oid) for oid in oids[:2])
+    first, second = (PACKS / at.find_pack(oid) for oid in oids[:2])
     first.with_suffix(".keep").unlink()
     for end in (".keep", ".pack", ".idx"):
         second.with_suffix(end).unlink()

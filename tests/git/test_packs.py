@@ -15,7 +15,7 @@ import pytest
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.pack import kept, packs, upkeep
-from gitcp.store.snapshot.index import sweep
+from gitcp.store.snapshot.index import sweep_leftovers
 from tests.support.checkpoints import git
 from tests.support.harness import World
 
@@ -95,7 +95,7 @@ def test_a_large_file_that_shrinks_while_it_is_read_spoils_nothing(objects: Obje
     before = objects.write("blob", b"before")
     Path("large").write_bytes(os.urandom(2 << 20))
     with open("large", "rb", buffering=0) as f:
-        assert objects.packs.stream(f, 3 << 20) is None
+        assert objects.packs.add_stream(f, 3 << 20) is None
     after = objects.write("blob", b"after")
     objects.packs.flush()
     assert_readable(before, after)
@@ -141,14 +141,14 @@ def test_what_git_begins_to_count_on_while_packs_are_joined_stays(
     objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     oids = [oid for n in range(LATER - 1) for oid in write(objects, f"{n}")]
-    place = kept.place
+    place = kept.place_pack
 
     def counted_on(repo: Repo, name: str, path: str) -> None:
         if path.endswith("-joined"):
             git("multi-pack-index", "write")
         place(repo, name, path)
 
-    monkeypatch.setattr(kept, "place", counted_on)
+    monkeypatch.setattr(kept, "place_pack", counted_on)
     oids += write(objects, "last")
     assert len(list(PACKS.glob("*.pack"))) == LATER + 1
     git("multi-pack-index", "verify")
@@ -201,10 +201,10 @@ def test_a_damaged_pack_is_left_where_it_is(objects: Objects) -> None:
 def test_after_two_weeks_git_prunes_and_packs_as_it_does(objects: Objects) -> None:
     write(objects, "of nobody")
     age(13)
-    sweep(objects._repo)
+    sweep_leftovers(objects._repo)
     assert list(PACKS.glob("*.keep"))
     age(15)
-    sweep(objects._repo)
+    sweep_leftovers(objects._repo)
     git("gc", "-q")
     assert not list(PACKS.glob("*.keep"))
     assert loose() == 0, "nothing is unpacked to be kept another two weeks"
@@ -216,16 +216,16 @@ def test_what_is_asked_for_again_is_kept_longer(objects: Objects) -> None:
     oids = write(objects, "asked for")
     age(15)
     assert objects.packs.has(oids[0])
-    sweep(objects._repo)
+    sweep_leftovers(objects._repo)
     git("gc", "-q", "--prune=now")
     assert_readable(*oids)
 
 
 def test_what_is_uninstalled_leaves_all_packs_to_git(objects: Objects) -> None:
     write(objects, "one")
-    upkeep.release(objects._repo, younger=3600)
+    upkeep.release_packs(objects._repo, younger=3600)
     assert list(PACKS.glob("*.keep")), "it may be on its way to a ref"
-    upkeep.release(objects._repo)
+    upkeep.release_packs(objects._repo)
     git("gc", "-q", "--prune=now")
     assert not list(PACKS.glob("*.keep"))
 
@@ -237,10 +237,10 @@ def test_a_pack_that_a_kill_left_half_moved_goes(objects: Objects, left: tuple[s
         if path.suffix not in left:
             path.unlink()
     age(0.5)
-    sweep(objects._repo)
+    sweep_leftovers(objects._repo)
     assert {path.suffix for path in PACKS.iterdir()} == set(left), "it may still be moved"
     age(2)
-    sweep(objects._repo)
+    sweep_leftovers(objects._repo)
     assert not list(PACKS.iterdir())
 
 
@@ -250,7 +250,7 @@ def test_packs_that_others_keep_are_theirs(objects: Objects) -> None:
         path.chmod(0o644)
         path.write_text("fetch-pack 1 on here\n")
     age(100)
-    sweep(objects._repo)
+    sweep_leftovers(objects._repo)
     oids += [oid for n in range(LATER) for oid in write(objects, f"{n}")]
     assert len([p for p in PACKS.glob("*.keep") if p.read_bytes() != kept.KEEP]) == 1
     assert_readable(*oids)
@@ -265,7 +265,7 @@ def test_a_disk_that_is_full_loses_nothing_that_was_written(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as m:
-        m.setattr(kept, "place", full)
+        m.setattr(kept, "place_pack", full)
         with pytest.raises(OSError, match="space"):
             objects._repo.git.run("version")
     objects._repo.git.run("version")

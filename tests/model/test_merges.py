@@ -55,8 +55,8 @@ def written(objects: Objects, tree: str, writes: Writes) -> str:
         ours = {"created_at": created, "files_touched": [f"f{lines}"]}
         metadata = {**ours, **dict(unknown[:: 1 if lines % 2 else -1])}
         tasks = {f"tasks/{sid}/x": ("100644", objects.write("blob", b"%d" % minute))}
-        checkpoint.put(sid, metadata, files, tasks)
-        tree = edit_tree(objects, tree, {at: (TREE, checkpoint.write())})
+        checkpoint.put_session(sid, metadata, files, tasks)
+        tree = edit_tree(objects, tree, {at: (TREE, checkpoint.write_tree())})
     return tree
 
 
@@ -75,7 +75,7 @@ def test_any_order_of_merges_gives_the_same_tree(
 
         def merged(ours: str, *others: str) -> str:
             for other in others:
-                ours = Union(objects).stores(ours, other)
+                ours = Union(objects).unite_stores(ours, other)
             return ours
 
         trees = {merged(*order) for order in permutations((a, b, c))}
@@ -88,7 +88,7 @@ def test_any_order_of_merges_gives_the_same_tree(
             want = {w[1] for w in everything if w[0] == cid}
             found = find_entry(objects, tree, f"{cid[:2]}/{cid[2:]}")
             assert found
-            sessions = Checkpoint(objects, cid, found[1]).session_ids()
+            sessions = Checkpoint(objects, cid, found[1]).list_session_ids()
             assert sorted(sessions) == sorted(want)
 
 
@@ -111,7 +111,7 @@ def test_any_order_of_merges_gives_the_same_notes(
                 notes[commit * 40] = ("100644", objects.write("blob", text.encode()))
             trees.append(edit_tree(objects, None, notes))
         a, b, c = trees
-        join = partial(note_trees.unite, joined=note_trees.lines)
+        join = partial(note_trees.unite_notes, joined=note_trees.unite_lines)
         every = {join(objects, join(objects, x, y), z) for x, y, z in permutations((a, b, c))}
         every.add(join(objects, a, join(objects, b, c)))
         assert len(every) == 1

@@ -209,16 +209,16 @@ class Worktree(RuleBasedStateMachine):
     def known_paths_are_as_in_the_tree(self, ours: Listing, head: Listing) -> None:
         repo = Repo.find()
         with Objects(repo) as objects:
-            found = blobs.at(repo, objects, ours, write=False)
+            found = blobs.read_paths(repo, objects, ours, write=False)
             assert found == ours
             gone = set(head) - set(ours)
-            assert not any(blobs.at(repo, objects, gone, write=False).values())
+            assert not any(blobs.read_paths(repo, objects, gone, write=False).values())
 
     def what_is_listed_as_changed_differs_from_head(self, ours: Listing, head: Listing) -> None:
         repo = Repo.find()
         with Objects(repo) as objects:
-            scan = snapshot.scan(repo)
-            blobs.confirm(objects, scan)
+            scan = snapshot.scan_worktree(repo)
+            blobs.confirm_changes(objects, scan)
         differ = {path for path in {*head, *ours} if head.get(path) != ours.get(path)}
         # git compares sizes before line ends: it, too, lists too much then.
         assert differ <= set(scan.changes)

@@ -116,7 +116,7 @@ def lived(world: World) -> None:
     destination.set_searched(repo, "rules", {"refs/heads/entire/checkpoints/v1": world.head})
     cache = StatCache(repo)
     cache._settled = sys.maxsize
-    cache.put("README.md", (world.path / "README.md").stat(), "", world.head)
+    cache.put_oid("README.md", (world.path / "README.md").stat(), "", world.head)
     cache.save(complete=False)
     two = world.agent("s-two", tools=True)
     two.prompt("write too")

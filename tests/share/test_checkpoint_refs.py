@@ -223,7 +223,7 @@ def test_a_push_that_is_cut_short_goes_on_where_it_was(
     bare = own.share()
     many(own, 450)
     sent: list[int] = []
-    push = Remote.push
+    push = Remote.push_refs
 
     def counted(remote: Remote, tips: dict[str, str]) -> list[str]:
         if len(sent) == 2:
@@ -232,13 +232,13 @@ def test_a_push_that_is_cut_short_goes_on_where_it_was(
         sent.append(len(tips))
         return push(remote, tips)
 
-    monkeypatch.setattr(Remote, "push", counted)
+    monkeypatch.setattr(Remote, "push_refs", counted)
     repo = Repo.find(str(own.path))
     with Objects(repo) as objects:
         with pytest.raises(Cut):
-            sync.push(repo, objects, "origin", 60, again=False)
+            sync.push_store(repo, objects, "origin", 60, again=False)
         assert len(tips(own, bare)) == 400
-        sync.push(repo, objects, "origin", 60, again=False)
+        sync.push_store(repo, objects, "origin", 60, again=False)
     assert sent == [200, 200, 0, 50]
     assert tips(own, bare) == tips(own)
 

@@ -190,7 +190,7 @@ def test_the_same_paths_without_a_scan_are_filtered_too(repo: Path) -> None:
     sh("echo low >n.up; printf 'a\\r\\n' >crlf; git config core.autocrlf true")
     repo_ = Repo.find()
     with Objects(repo_) as objects:
-        found = blobs.at(repo_, objects, ["n.up", "crlf"], write=True)
+        found = blobs.read_paths(repo_, objects, ["n.up", "crlf"], write=True)
     want = oracle(repo.parent / "i")
     assert found == {"n.up": want["n.up"], "crlf": want["crlf"]}
 
@@ -204,9 +204,9 @@ def test_hashing_without_storing_gives_the_same_names(repo: Path) -> None:
     from gitcp.store.snapshot import snapshot
 
     with Objects(repo_) as objects:
-        dry = blobs.resolve(objects, snapshot.scan(repo_), write=False)
+        dry = blobs.resolve_changes(objects, snapshot.scan_worktree(repo_), write=False)
         assert sorted(Path(".git/objects").rglob("*")) == objects_before
-        assert blobs.resolve(objects, snapshot.scan(repo_), write=True) == dry
+        assert blobs.resolve_changes(objects, snapshot.scan_worktree(repo_), write=True) == dry
 
 
 def test_a_filter_that_hangs_is_waited_for_once_and_all_else_is_recorded(world: World) -> None:

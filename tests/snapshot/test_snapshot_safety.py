@@ -135,11 +135,11 @@ def test_while_it_is_read(case: str, repo: Path) -> None:
     sh(first)
     repo_ = Repo.find()
     with Meddling(repo_, then) as objects:
-        scan = snapshot.scan(repo_)
-        entries = blobs.resolve(objects, scan, write=True)
+        scan = snapshot.scan_worktree(repo_)
+        entries = blobs.resolve_changes(objects, scan, write=True)
         head = objects.read("HEAD^{tree}")
         assert head is not None
-        tree = snapshot.tree(objects, head[0], entries)
+        tree = snapshot.write_tree(objects, head[0], entries)
     found = listing(tree)
     missing = {"README.md"} if case.startswith("a tracked") else set()
     assert set(found) == {*listing("HEAD"), *left.split()} - missing
@@ -173,7 +173,7 @@ def stored(write: bool = True, is_known: bool = False) -> int:
     repo = Repo.find()
     with Counting(repo) as objects:
         tip = Lookup(objects, git("rev-parse", "tip^{tree}").decode().strip()) if is_known else None
-        blobs.resolve(objects, snapshot.scan(repo), write=write, head=tip)
+        blobs.resolve_changes(objects, snapshot.scan_worktree(repo), write=write, head=tip)
         return objects.read_files
 
 

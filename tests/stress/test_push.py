@@ -32,10 +32,10 @@ with Objects(repo) as objects:
         cid = "%02x%010x" % (n, clone)
         metadata = {"strategy": "manual-commit", "files_touched": ["f"]}
         session = {"session_id": f"s{clone}", "metadata": metadata}
-        committed_write.write(repo, objects, [(cid, session)])
+        committed_write.write_sessions(repo, objects, [(cid, session)])
         # All clones extend this one: the same index is taken again and again.
-        committed_write.write(repo, objects, [("ff" * 6, {"session_id": f"s{clone}-{n}"})])
-        sync.push(repo, objects, "origin", 300)
+        committed_write.write_sessions(repo, objects, [("ff" * 6, {"session_id": f"s{clone}-{n}"})])
+        sync.push_store(repo, objects, "origin", 300)
 """
 
 
@@ -64,7 +64,7 @@ def test_a_growing_session_costs_close_to_its_size(repo: Path, tmp_path: Path) -
             for _ in range(200 if LONG else 100):
                 f.write(b'{"x":"%s"}\n' % os.urandom(500).hex().encode())
             f.flush()
-            committed_write.write(
+            committed_write.write_sessions(
                 r, objects, [(f"{n:012x}", session("s", keep(r, objects, "s", live)))]
             )
     git("gc", "-q", "--prune=now")

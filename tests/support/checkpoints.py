@@ -67,7 +67,7 @@ def keep(
 ) -> transcript.Stored:
     """transcript.stored, where there is something to store."""
     about = (session_id, str(path), Plain(), None)
-    found = transcript.stored(repo, objects, *about, complete=complete, check=check)
+    found = transcript.store_transcript(repo, objects, *about, complete=complete, check=check)
     assert found is not None
     objects.packs.flush()
     return found

@@ -40,17 +40,17 @@ def git(*args: str, env: dict[str, str] | None = None) -> bytes:
 
 
 def seed() -> None:
-    index.seed(Repo.find(), force=True)
+    index.seed_index(Repo.find(), force=True)
 
 
 def take() -> tuple[str, Scan]:
     """(tree, scan) of the current worktree, stored."""
     repo = Repo.find()
     with Objects(repo) as objects:
-        scan = snapshot.scan(repo)
-        entries = blobs.resolve(objects, scan, write=True)
+        scan = snapshot.scan_worktree(repo)
+        entries = blobs.resolve_changes(objects, scan, write=True)
         found = objects.read(f"{scan.head}^{{tree}}") if scan.head else None
-        tree = snapshot.tree(objects, found[0] if found else None, entries)
+        tree = snapshot.write_tree(objects, found[0] if found else None, entries)
     return tree, scan
 
 

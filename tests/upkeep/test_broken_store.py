@@ -21,7 +21,7 @@ def stored(repo: Path) -> Path:
     here = Repo.find(str(repo))
     with Objects(here) as objects:
         for cid in (A, B):
-            committed_write.write(here, objects, [(cid, session("s"))])
+            committed_write.write_sessions(here, objects, [(cid, session("s"))])
     return repo
 
 
@@ -67,7 +67,7 @@ def test_a_remote_s_branch_has_what_is_lost_here(stored: Path, tmp_path: Path) -
     before = tree()
     here = Repo.find(str(stored))
     with Objects(here) as objects:
-        committed_write.write(here, objects, [("cc0000000000", session("s"))])
+        committed_write.write_sessions(here, objects, [("cc0000000000", session("s"))])
     git("fetch", "-q", "origin", f"{V1}:refs/remotes/origin/entire/checkpoints/v1")
     lose(stored, f"{V1}:cc/0000000000")
     mended(stored)

@@ -158,7 +158,7 @@ def test_what_another_ref_of_the_stream_has_stays_unsettled(place: Place) -> Non
     place.age(copy, -2)
     assert [(one["subject"], one["alone"]) for one in archives(place.find())] == [(archive, {})]
     place.clean()
-    assert list(session_read.read(place.repo, "s-away")["streams"][0]["files"]) == ["b.txt"]
+    assert list(session_read.read_state(place.repo, "s-away")["streams"][0]["files"]) == ["b.txt"]
     assert list(refs.list_refs(place.repo, ARCHIVE)) == [copy]
 
 
@@ -360,7 +360,7 @@ def test_what_a_client_exported_goes_when_its_session_is_settled(place: Place) -
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("what was said")
         place.age(f"gitcp/exports/opencode/{sid}.jsonl", 0.05)
-    index.sweep(place.repo)
+    index.sweep_leftovers(place.repo)
     assert [p.name for p in path.parent.iterdir()] == ["s-live.jsonl"]
 
 

@@ -16,7 +16,7 @@ from gitcp.store.care.case import BLIND, Row
 from gitcp.store.care.table import STORED as ROWS
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.repair import leftovers
-from gitcp.store.v1.transcript import content_hash
+from gitcp.store.v1.transcript import hash_content
 from tests.support.broken import MENDED, STORED, Store
 from tests.support.checkpoints import git, unbundle
 from tests.support.copies import plant
@@ -114,7 +114,7 @@ def test_a_file_that_is_young_again_is_put_back(store: Store) -> None:
     store.old("gitcp/tmp/1-2")
     path = store.git_dir / "gitcp/tmp/1-2"
     os.utime(path)
-    assert leftovers.remove(store.repo, str(path), 3600) == ""
+    assert leftovers.remove_leftover(store.repo, str(path), 3600) == ""
     assert path.exists()
 
 
@@ -124,7 +124,7 @@ def test_the_hash_of_a_transcript_goes_on_only_from_its_own_beginning(repo: Path
         one, two, three, other = (objects.write("blob", b"%d" % n) for n in range(4))
         for oids in ([one, two], [one, two, three], [one], [other, two], [other, two, three]):
             whole = b"\n".join(objects.need(oid, "blob") for oid in oids)
-            assert hashes.compute_digest(objects, "s", oids) == content_hash(whole)
+            assert hashes.compute_digest(objects, "s", oids) == hash_content(whole)
 
 
 @pytest.mark.parametrize("name", ["0/full.jsonl", "0/prompt.txt", "0/tasks/t/agent-1.jsonl"])
@@ -186,5 +186,5 @@ def test_the_hash_of_a_large_piece_is_checked_like_that_of_a_small_one(store: St
     line = b'{"type":"user","message":{"role":"user","content":"%s"}}\n' % (b"x" * 100_000)
     store.put("0/full.jsonl", line)
     assert [f["kind"] for f in store.check()] == ["bad-hash"]
-    store.put("0/content_hash.txt", content_hash(line).encode())
+    store.put("0/content_hash.txt", hash_content(line).encode())
     assert store.check() == []

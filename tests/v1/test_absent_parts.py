@@ -65,7 +65,7 @@ def store(here: Repo) -> None:
                     objects, b'{"of":"%s %s"}\n' % (cid.encode(), name.encode())
                 )
                 items.append((cid, data))
-            committed_write.write(here, objects, items)
+            committed_write.write_sessions(here, objects, items)
         git("commit", "-q", "--allow-empty", "-m", f"x\n\nEntire-Checkpoint: {cid}")
 
 
@@ -219,7 +219,7 @@ def test_what_a_partial_clone_left_with_its_remote_is_no_loss(
 ) -> None:
     here = Repo.find()
     with Objects(here) as objects:
-        committed_write.write(here, objects, [("4a4b00000000", session("s-own"))])
+        committed_write.write_sessions(here, objects, [("4a4b00000000", session("s-own"))])
     _, records, _ = run("check-store", "--json")
     assert [record for record in records if record["severity"] == "error"] == []
     assert "?" in git("rev-list", "--objects", "--missing=print", V1)
@@ -240,8 +240,8 @@ def test_a_search_before_a_push_fetches_nothing_that_a_partial_clone_left_out(
     monkeypatch.setattr("gitcp.git._AT_HOME", {"GIT_NO_LAZY_FETCH": "1"})
     here = Repo.find()
     with Objects(here) as objects:
-        committed_write.write(here, objects, [("4a4b00000000", session("s-own"))])
-        sync.push(here, objects, "origin", 30)
+        committed_write.write_sessions(here, objects, [("4a4b00000000", session("s-own"))])
+        sync.push_store(here, objects, "origin", 30)
     assert git("rev-parse", V1, cwd=stored.worktree) == git("rev-parse", V1)
 
 
@@ -264,7 +264,7 @@ def test_a_log_reads_metadata_alone_where_one_prompt_made_the_whole_commit(repo:
         data["metadata"]["files"] = {
             path: {"turn_id": "t1", "prompt": "do it"} for path in ("a", "b")
         }
-        committed_write.write(here, objects, [(SECOND, data)])
+        committed_write.write_sessions(here, objects, [(SECOND, data)])
     git("commit", "-q", "--allow-empty", "-m", f"x\n\nEntire-Checkpoint: {SECOND}")
     before = run("log", "--json", "-1")
     (checkpoint,) = json.loads(json.dumps(before[1]))[0]["checkpoints"]

@@ -59,14 +59,14 @@ def theirs(here: Repo, files: dict[str, bytes], more: TREES | None = None) -> No
 
 def write(here: Repo, cid: str = CID, sid: str = "mine") -> None:
     with Objects(here) as objects:
-        committed_write.write(here, objects, [(cid, session(sid))])
+        committed_write.write_sessions(here, objects, [(cid, session(sid))])
 
 
 def push(here: Repo) -> set[str]:
     """Push; the sessions that the remote's checkpoint CID has then."""
     with Objects(here) as objects:
-        sync.push(here, objects, "origin", 60)
-        sessions = committed_read.session_ids(here, objects, CID)
+        sync.push_store(here, objects, "origin", 60)
+        sessions = committed_read.list_session_ids(here, objects, CID)
     return set(sessions)
 
 
@@ -92,7 +92,7 @@ def test_what_lies_beside_the_checkpoints_is_not_merged_in(here: Repo, tmp_path:
 def test_nor_is_it_pushed_on_where_ours_only_follows(here: Repo) -> None:
     theirs(here, STRAYS)
     with Objects(here) as objects:
-        sync.fetch(here, objects, "origin", 60)
+        sync.fetch_store(here, objects, "origin", 60)
     assert {path[:13] for path in tree()} == {AT}
 
 
@@ -154,10 +154,10 @@ def test_a_tree_that_pretends_to_endless_files_ends(here: Repo, at: str) -> None
             edit_tree(objects, tip["tree"], {f"{AT}/{at}": bomb(objects, leaf)})
             for leaf in ("one", "two")
         )
-        united = trees.Union(objects).stores(one, two)
+        united = trees.Union(objects).unite_stores(one, two)
         commit = write_commit(objects, here, united, [tip["oid"]], "Checkpoint: x")
         refs.update_refs(here, [(V1, commit, tip["oid"])], "test")
-        assert "mine" in committed_read.session_ids(here, objects, CID)
+        assert "mine" in committed_read.list_session_ids(here, objects, CID)
     for name, *given in (["read-checkpoint", CID], ["show", CID], ["list-checkpoints"], ["fsck"]):
         argv = [sys.executable, str(TOP / "bin" / f"gitcp-{name}"), *given]
         done = subprocess.run(argv, capture_output=True, text=True)
@@ -190,14 +190,14 @@ def test_what_is_no_note_is_left_out_and_endless_notes_end(repo: Path) -> None:
         mine = edit_tree(objects, None, {"1" * 40: note})
         strange = {"README": note, "2" * 40: note, "ab/cd": note, "n": bomb(objects, "x")}
         hostile = edit_tree(objects, None, strange)
-        united = note_trees.unite(objects, mine, hostile, joined=note_trees.lines)
+        united = note_trees.unite_notes(objects, mine, hostile, joined=note_trees.unite_lines)
     assert set(tree(united)) == {f"{n}{n}/{n * 38}" for n in "12"}
 
 
 def test_at_a_terminal_records_hold_nothing_it_would_obey(here: Repo) -> None:
     branch = "a\u202eb\x9bc\x7f\U000e0001 é 👩\u200d💻"
     with Objects(here) as objects:
-        committed_write.write(here, objects, [(CID, session("s", branch=branch))])
+        committed_write.write_sessions(here, objects, [(CID, session("s", branch=branch))])
     argv = [sys.executable, str(TOP / "bin" / "gitcp-list-checkpoints")]
     master, slave = os.openpty()
     subprocess.run(argv, stdout=slave, check=True)

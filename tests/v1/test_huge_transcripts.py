@@ -26,8 +26,8 @@ from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import redaction, transcript
 repo = Repo.find()
 with Objects(repo) as objects:
-    stored = transcript.stored(
-        repo, objects, "s", sys.argv[1], redaction.redactor(repo), None, complete=True
+    stored = transcript.store_transcript(
+        repo, objects, "s", sys.argv[1], redaction.get_redactor(repo), None, complete=True
     )
     print(len(stored.content_hash), stored.size)
 [peak] = [row.split()[1] for row in open("/proc/self/status") if row.startswith("VmHWM")]
@@ -107,7 +107,7 @@ def test_a_path_that_is_no_transcript_is_ignored_with_a_line(
     here, path = Repo.find(), tmp_path / "t.jsonl"
     STRANGE[what](path)
     with Objects(here) as objects:
-        assert transcript.stored(here, objects, "s", str(path), Plain(), None) is None
+        assert transcript.store_transcript(here, objects, "s", str(path), Plain(), None) is None
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "is ignored" in said
 
@@ -145,20 +145,20 @@ def test_what_a_turn_wrote_is_looked_for_in_bounded_memory(tmp_path: Path, hole:
     path = tmp_path / "t.jsonl"
     path.write_bytes(line(1) + line(2))
     start = len(line(1))
-    assert transcript_copy.live(str(path), start) == line(2)
+    assert transcript_copy.read_live(str(path), start) == line(2)
     with path.open("ab") as f:
         f.truncate(f.tell() + hole)
         f.seek(0, os.SEEK_END)
         f.write((b"x" * (100 << 20) if not hole else b"") + b"\n" + line(3))
-    data = transcript_copy.live(str(path), start)
+    data = transcript_copy.read_live(str(path), start)
     assert data.endswith(line(3)) and len(data) < stretches.DOCUMENT
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "t")
-    assert transcript_copy.live(str(tmp_path / "t")) == b""
+    assert transcript_copy.read_live(str(tmp_path / "t")) == b""
 
 
 def test_a_name_that_can_be_no_path_is_a_file_that_is_not_there() -> None:
     with pytest.raises(FileNotFoundError):
-        transcript_copy.live("a\0b")
+        transcript_copy.read_live("a\0b")

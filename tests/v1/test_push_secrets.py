@@ -51,7 +51,7 @@ def store_all(repo: Repo, files: dict[str, str]) -> None:
 
 def push(repo: Repo, remote: str = "origin", seconds: float = 30) -> None:
     with Objects(repo) as objects:
-        sync.push(repo, objects, remote, seconds)
+        sync.push_store(repo, objects, remote, seconds)
 
 
 def sent(tmp_path: Path, name: str = "bare.git") -> bool:
@@ -192,7 +192,7 @@ def test_the_time_of_the_remote_begins_after_the_search(
     def refuse(*_: object) -> None:
         monkeypatch.setattr(time, "monotonic", lambda: now + 60)
 
-    monkeypatch.setattr(push_check, "refuse", refuse)
+    monkeypatch.setattr(push_check, "refuse_secrets", refuse)
     store(here, "aa/0000000000/0/prompt.txt", "hello\n")
     push(here, seconds=20)
     assert sent(tmp_path)

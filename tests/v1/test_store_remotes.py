@@ -66,7 +66,7 @@ def test_a_remote_that_does_not_answer_is_left_in_time(bare: Path, tmp_path: Pat
         Objects(r) as objects,
         pytest.raises(Error, match=r"'origin' did not answer in 0\.2 seconds"),
     ):
-        sync.push(r, objects, "origin", 0.2)
+        sync.push_store(r, objects, "origin", 0.2)
 
 
 def test_the_marker_stays_while_the_destination_lacks_something(bare: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ NOTES = "refs/notes/gitcp"
 
 def fetch(repo: Repo) -> None:
     with Objects(repo) as objects:
-        sync.fetch(repo, objects, "origin", 30)
+        sync.fetch_store(repo, objects, "origin", 30)
 
 
 def ids(at: Path | str | None) -> set[str]:
@@ -99,7 +99,7 @@ def test_notes_of_both_sides_stay_and_lead_to_the_commits(bare: Path) -> None:
     fetch(a)
     with Objects(a) as objects:
         assert notes.parse_note(notes.read_note(objects, head) or b"") == [A, B]
-        assert find_commits.commits(a, objects, [A, B]) == {A: [head], B: [head]}
+        assert find_commits.find_carriers(a, objects, [A, B]) == {A: [head], B: [head]}
     shown = git("log", "-1", "--format=%N", "--notes=gitcp", cwd=a.top)
     assert shown == f"Entire-Checkpoint: {A}\nEntire-Checkpoint: {B}"
 

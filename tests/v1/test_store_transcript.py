@@ -39,10 +39,10 @@ def test_a_growing_transcript_is_redacted_and_stored_once(repo: Path, tmp_path: 
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 1500, 20))
     with Objects(r) as objects:
-        first = transcript.stored(r, objects, "s", str(live), red, None)
+        first = transcript.store_transcript(r, objects, "s", str(live), red, None)
         live.write_bytes(live.read_bytes() + lines(1500, 1520, 20))
     with Objects(r) as objects:
-        second = transcript.stored(r, objects, "s", str(live), red, None)
+        second = transcript.store_transcript(r, objects, "s", str(live), red, None)
     assert first and second
     assert len(first.chunks) > 3
     assert second.chunks[: len(first.chunks) - 1] == first.chunks[:-1]
@@ -56,7 +56,7 @@ def test_nothing_new_is_not_read_again(repo: Path, tmp_path: Path) -> None:
     live.write_bytes(lines(0, 9))
     with Objects(r) as objects:
         for _ in range(3):
-            assert transcript.stored(r, objects, "s", str(live), red, None)
+            assert transcript.store_transcript(r, objects, "s", str(live), red, None)
     assert len(red.given) == 1
 
 
@@ -67,7 +67,7 @@ def test_an_unfinished_line_waits_until_it_is_whole(repo: Path, tmp_path: Path) 
         assert joined(keep(r, objects, "s", live)) == lines(0, 3)
         as_it_is = keep(r, objects, "s", live, complete=True)
         assert joined(as_it_is) == lines(0, 3) + b'{"half": "REDACTED'
-        assert as_it_is.content_hash == transcript.content_hash(joined(as_it_is))
+        assert as_it_is.content_hash == transcript.hash_content(joined(as_it_is))
         live.write_bytes(lines(0, 3) + b'{"half": "hunter2"}\n' + lines(4, 5))
         finished = joined(keep(r, objects, "s", live))
     assert finished == lines(0, 3) + b'{"half": "REDACTED"}\n' + lines(4, 5)
@@ -100,10 +100,10 @@ def test_a_copy_of_the_same_transcript_is_the_same_transcript(repo: Path, tmp_pa
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 5))
     with Objects(r) as objects:
-        assert transcript.stored(r, objects, "s", str(live), red, None)
+        assert transcript.store_transcript(r, objects, "s", str(live), red, None)
         moved = tmp_path / "resumed.jsonl"
         moved.write_bytes(lines(0, 5) + lines(5, 6))
-        found = transcript.stored(r, objects, "s", str(moved), red, None)
+        found = transcript.store_transcript(r, objects, "s", str(moved), red, None)
     assert found and joined(found) == lines(0, 6)
     assert red.given == [len(lines(0, 5)), len(lines(5, 6))]
 
@@ -154,7 +154,7 @@ def test_chunks_that_a_prune_took_are_written_again(repo: Path, tmp_path: Path) 
     git("prune", "--expire=now")
     with Objects(r) as objects:
         assert joined(keep(r, objects, "s", live)) == live.read_bytes()
-        committed_write.write(
+        committed_write.write_sessions(
             r, objects, [("a1b2c3d4e5f6", session("s", keep(r, objects, "s", live)))]
         )
     git("gc", "-q", "--prune=now")
@@ -167,7 +167,7 @@ def test_chunks_that_a_prune_took_are_written_again(repo: Path, tmp_path: Path) 
 def test_without_a_transcript_there_is_nothing(repo: Path, path: str | None) -> None:
     r = Repo.find()
     with Objects(r) as objects:
-        assert transcript.stored(r, objects, "s", path, Plain(), None) is None
+        assert transcript.store_transcript(r, objects, "s", path, Plain(), None) is None
 
 
 def test_a_transcript_that_is_gone_is_still_stored(repo: Path, tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_scan_goes_on_from_where_the_last_one_ended(repo: Path, tmp_path: Path
 
     def scan() -> tuple[int, list[str]]:
         with Objects(r) as objects:
-            found = transcript.stored(r, objects, "s", str(live), Plain(), claude.scan)
+            found = transcript.store_transcript(r, objects, "s", str(live), Plain(), claude.scan)
         assert found
         return found.items, found.scan["prompts"]
 

@@ -34,7 +34,7 @@ def test_a_checkpoint_has_the_layout_of_the_original(repo: Path, live: Path) -> 
         data = session("s1", stored, files_touched=["b", "a"], created_at="2026-01-01T00:00:00Z")
         data["ephemeral_branch"] = "entire/1234567-e3b0c4"
         data["tasks"] = {"toolu_1/checkpoint.json": b"{}"}
-        tip = committed_write.write(r, objects, [(A, data)])[V1]
+        tip = committed_write.write_sessions(r, objects, [(A, data)])[V1]
     assert git("rev-parse", V1) == tip
     at = "a1/b2c3d4e5f6"
     assert sorted(tree()) == [
@@ -66,7 +66,9 @@ def test_a_checkpoint_has_the_layout_of_the_original(repo: Path, live: Path) -> 
 def test_no_secret_reaches_the_object_database(repo: Path, live: Path) -> None:
     r = Repo.find()
     with Objects(r) as objects:
-        committed_write.write(r, objects, [(A, session("s1", keep(r, objects, "s1", live)))])
+        committed_write.write_sessions(
+            r, objects, [(A, session("s1", keep(r, objects, "s1", live)))]
+        )
     every = git("cat-file", "--batch-all-objects", "--batch")
     assert "REDACTED" in every
     assert "hunter2" not in every
@@ -76,7 +78,7 @@ def test_several_sessions_and_checkpoints_are_one_commit(repo: Path) -> None:
     r = Repo.find()
     with Objects(r) as objects:
         items = [(A, session("s1")), (A, session("s2")), (B, session("s2"))]
-        committed_write.write(r, objects, items)
+        committed_write.write_sessions(r, objects, items)
     assert git("rev-list", "--count", V1) == "1"
     message = git("log", "-1", "--format=%B", V1)
     assert message.startswith(f"Checkpoint: {A}\n\nCheckpoint: {B}\n\n")
@@ -92,8 +94,8 @@ def test_the_same_session_keeps_its_index_and_a_new_one_takes_the_next(repo: Pat
     r = Repo.find()
     with Objects(r) as objects:
         for sid in ("s1", "s2", "s1", "s3", "s2"):
-            committed_write.write(r, objects, [(A, session(sid, turn_id=sid * 2))])
-        found = committed_read.read(r, objects, A)
+            committed_write.write_sessions(r, objects, [(A, session(sid, turn_id=sid * 2))])
+        found = committed_read.read_checkpoint(r, objects, A)
     assert [(s["directory"], s["session_id"]) for s in found["sessions"]] == [
         ("0", "s1"),
         ("1", "s2"),
@@ -104,15 +106,21 @@ def test_the_same_session_keeps_its_index_and_a_new_one_takes_the_next(repo: Pat
 def test_finalizing_replaces_the_transcript_and_keeps_the_rest(repo: Path, live: Path) -> None:
     r = Repo.find()
     with Objects(r) as objects:
-        committed_write.write(r, objects, [(A, session("s1", keep(r, objects, "s1", live)))])
-        before = committed_read.session(objects, committed_read.read(r, objects, A), 0)
+        committed_write.write_sessions(
+            r, objects, [(A, session("s1", keep(r, objects, "s1", live)))]
+        )
+        before = committed_read.read_session(
+            objects, committed_read.read_checkpoint(r, objects, A), 0
+        )
         live.write_bytes(live.read_bytes() + line(99))
         stored = keep(r, objects, "s1", live)
         subject = f"Finalize transcript for Checkpoint: {A}"
-        committed_write.write(
+        committed_write.write_sessions(
             r, objects, [(A, {"session_id": "s1", "transcript": stored})], subject=subject
         )
-        after = committed_read.session(objects, committed_read.read(r, objects, A), 0)
+        after = committed_read.read_session(
+            objects, committed_read.read_checkpoint(r, objects, A), 0
+        )
     assert after["transcript"] == before["transcript"] + line(99)
     assert after["hash"] == "match"
     assert after["prompts"] == before["prompts"]
@@ -123,15 +131,17 @@ def test_finalizing_replaces_the_transcript_and_keeps_the_rest(repo: Path, live:
 def test_a_write_that_changes_nothing_makes_no_commit(repo: Path) -> None:
     r = Repo.find()
     with Objects(r) as objects:
-        tips = {committed_write.write(r, objects, [(A, session("s1"))])[V1] for _ in range(3)}
+        tips = {
+            committed_write.write_sessions(r, objects, [(A, session("s1"))])[V1] for _ in range(3)
+        }
     assert len(tips) == 1
 
 
 def test_unknown_keys_survive_writing_into_a_checkpoint_of_the_original(tmp_path: Path) -> None:
     r = unbundle("v1-sample", tmp_path / "r")
     with Objects(r) as objects:
-        committed_write.write(r, objects, [("bde5096363d6", session("new"))])
-        found = committed_read.read(r, objects, "bde5096363d6")
+        committed_write.write_sessions(r, objects, [("bde5096363d6", session("new"))])
+        found = committed_read.read_checkpoint(r, objects, "bde5096363d6")
     assert found["summary"]["migration_source_commit"].startswith("363954ea")
     assert any("agents" in s["metadata"] for s in found["sessions"])
     # The original reads by array index: a gap is closed as soon as we write.
@@ -143,12 +153,12 @@ def test_unknown_keys_survive_writing_into_a_checkpoint_of_the_original(tmp_path
 def test_closing_a_gap_leaves_no_directory_behind(tmp_path: Path) -> None:
     r = unbundle("v1-sample", tmp_path / "r")
     with Objects(r) as objects:
-        before = committed_read.read(r, objects, "ec38b74f08e3")["sessions"]
+        before = committed_read.read_checkpoint(r, objects, "ec38b74f08e3")["sessions"]
         last = before[-1]["session_id"]
-        committed_write.write(
+        committed_write.write_sessions(
             r, objects, [("ec38b74f08e3", {"session_id": last, "metadata": {"x": 1}})]
         )
-        after = committed_read.read(r, objects, "ec38b74f08e3")["sessions"]
+        after = committed_read.read_checkpoint(r, objects, "ec38b74f08e3")["sessions"]
     assert [s["directory"] for s in before] == ["0", "2", "3"]
     assert [s["directory"] for s in after] == ["0", "1", "2"]
     assert [s["session_id"] for s in after] == [s["session_id"] for s in before]
@@ -158,7 +168,7 @@ def test_all_other_checkpoints_stay_as_they_are(tmp_path: Path) -> None:
     r = unbundle("v1-sample", tmp_path / "r")
     before = tree(cwd=r.top)
     with Objects(r) as objects:
-        committed_write.write(r, objects, [(A, session("s1"))])
+        committed_write.write_sessions(r, objects, [(A, session("s1"))])
     after = tree(cwd=r.top)
     assert {p: o for p, o in after.items() if not p.startswith("a1/")} == before
 
@@ -166,7 +176,7 @@ def test_all_other_checkpoints_stay_as_they_are(tmp_path: Path) -> None:
 def test_the_branch_goes_on_from_a_remotes(tmp_path: Path) -> None:
     r = unbundle("v1-four", tmp_path / "r", "refs/heads/*:refs/remotes/origin/*")
     with Objects(r) as objects:
-        committed_write.write(r, objects, [(A, session("s1"))])
+        committed_write.write_sessions(r, objects, [(A, session("s1"))])
     remote = git("rev-parse", "refs/remotes/origin/entire/checkpoints/v1", cwd=r.top)
     assert git("rev-parse", f"{V1}^", cwd=r.top) == remote
 
@@ -177,7 +187,7 @@ def test_the_markers_stand_before_the_branch_moves(repo: Path) -> None:
     if os.access(repo / ".git/refs/heads", os.W_OK):
         git("update-ref", "refs/heads/entire", "HEAD")  # a branch in the way does it for root
     with Objects(r) as objects, pytest.raises(Error):
-        committed_write.write(r, objects, [(A, session("s1"))])
+        committed_write.write_sessions(r, objects, [(A, session("s1"))])
     assert (repo / ".git/gitcp/unpushed").exists()
     assert (repo / ".git/gitcp/linked").exists()
 
@@ -195,7 +205,9 @@ def test_the_markers_stand_before_the_branch_moves(repo: Path) -> None:
 def test_names_that_are_not_safe_write_nothing(repo: Path, cid: str, sid: str, task: str) -> None:
     r = Repo.find()
     with Objects(r) as objects, pytest.raises(Error):
-        committed_write.write(r, objects, [(cid, {"session_id": sid, "tasks": {task: b""}})])
+        committed_write.write_sessions(
+            r, objects, [(cid, {"session_id": sid, "tasks": {task: b""}})]
+        )
     assert git("for-each-ref", "refs/heads/entire") == ""
 
 
@@ -203,9 +215,11 @@ def test_a_sha256_repository_holds_checkpoints(tmp_path: Path, live: Path) -> No
     git("init", "-q", "--object-format=sha256", str(tmp_path / "r"))
     r = Repo.find(str(tmp_path / "r"))
     with Objects(r) as objects:
-        committed_write.write(r, objects, [(A, session("s1", keep(r, objects, "s1", live)))])
-        committed_write.write(r, objects, [(A, session("s2"))])
-        assert len(committed_read.read(r, objects, A)["sessions"]) == 2
+        committed_write.write_sessions(
+            r, objects, [(A, session("s1", keep(r, objects, "s1", live)))]
+        )
+        committed_write.write_sessions(r, objects, [(A, session("s2"))])
+        assert len(committed_read.read_checkpoint(r, objects, A)["sessions"]) == 2
     assert git("fsck", "--strict", "--no-dangling", cwd=r.top) == ""
 
 
@@ -216,7 +230,7 @@ def test_writers_at_the_same_time_lose_nothing(repo: Path) -> None:
         "with Objects(r) as o:\n"
         "    for n in range(5):\n"
         "        cid = '%012x' % (int(sys.argv[1]) * 16 + n)\n"
-        "        committed_write.write(r, o, [(cid, {'session_id': 's' + sys.argv[1]})])\n"
+        "        committed_write.write_sessions(r, o, [(cid, {'session_id': 's' + sys.argv[1]})])\n"
     )
     env = {**os.environ, "PYTHONPATH": str(TOP)}
     argv = [sys.executable, "-c", code]

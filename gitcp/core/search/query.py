@@ -38,8 +38,8 @@ def parse_query(text: str) -> Query:
             query["without"].append(word[1:])
         elif given := (phrase or word).strip():
             query["without" if minus else "words"].append(given)
-    query["words"] = [word for word in query["words"] if tokens(word)]
-    query["without"] = [word for word in query["without"] if tokens(word)]
+    query["words"] = [word for word in query["words"] if split_tokens(word)]
+    query["without"] = [word for word in query["without"] if split_tokens(word)]
     return query
 
 
@@ -50,26 +50,30 @@ def add_filters(query: Query, more: Mapping[str, Sequence[str]]) -> None:
             query["filters"].setdefault(key, []).extend(values)
 
 
-def tokens(text: str) -> list[str]:
+def split_tokens(text: str) -> list[str]:
     """The runs of letters, digits and underscores of a text, in lower case."""
     return _TOKEN.findall(text.lower())
 
 
-def phrase(text: str) -> str:
+def quote_phrase(text: str) -> str:
     """A text as a phrase of SQLite's FTS5: its own quotes doubled."""
     doubled = text.replace('"', '""')
     return f'"{doubled}"'
 
 
-def expression(words: Sequence[str], without: Sequence[str]) -> str:
+def build_expression(words: Sequence[str], without: Sequence[str]) -> str:
     """The FTS5 expression for turns that have all words and none of the others.
 
     words may be '' where filters alone choose: then it is ''.
     """
-    wanted = " AND ".join(map(phrase, words))
-    return f"({wanted}) NOT ({' OR '.join(map(phrase, without))})" if wanted and without else wanted
+    wanted = " AND ".join(map(quote_phrase, words))
+    return (
+        f"({wanted}) NOT ({' OR '.join(map(quote_phrase, without))})"
+        if wanted and without
+        else wanted
+    )
 
 
-def near(words: Sequence[str]) -> str:
+def build_near(words: Sequence[str]) -> str:
     """The FTS5 expression for turns that have all words within ten of each other; '' for one."""
-    return f"NEAR({' '.join(map(phrase, words))}, 10)" if len(words) > 1 else ""
+    return f"NEAR({' '.join(map(quote_phrase, words))}, 10)" if len(words) > 1 else ""

@@ -41,13 +41,13 @@ def cut_turns(transcript: bytes, start: int = 0) -> Iterator[Turn]:
     for item in list_items(transcript):
         if item["kind"] == "prompt":
             if draft.begun:
-                yield draft.turn()
+                yield draft.build_turn()
             number += 1
             draft = _Draft(number, item["text"])
         if item["line"] >= start:
-            draft.take(item)
+            draft.add_item(item)
     if draft.begun:
-        yield draft.turn()
+        yield draft.build_turn()
 
 
 class _Draft:
@@ -61,7 +61,7 @@ class _Draft:
         self._files: dict[str, None] = {}
         self._words: set[str] = set()
 
-    def take(self, item: Item) -> None:
+    def add_item(self, item: Item) -> None:
         """Add what one item says."""
         self.begun = True
         if not self._time and item["time"]:
@@ -73,9 +73,9 @@ class _Draft:
             self._calls.append(line)
             self._files.update(dict.fromkeys(paths))
         elif item["kind"] == "result":
-            self._words.update(query.tokens(item["text"][:_OUTPUT]))
+            self._words.update(query.split_tokens(item["text"][:_OUTPUT]))
 
-    def turn(self) -> Turn:
+    def build_turn(self) -> Turn:
         """The turn, as far as it has come."""
         return {
             "number": self._number,
@@ -96,13 +96,13 @@ def describe_call(name: str, arguments: object) -> tuple[str, list[str]]:
     if not isinstance(arguments, dict):
         return name, []
     paths = [value for key in _PATHS if isinstance(value := arguments.get(key), str)]
-    texts = [_text(arguments[key]) for key in _COMMANDS if arguments.get(key)]
+    texts = [_format_value(arguments[key]) for key in _COMMANDS if arguments.get(key)]
     for text in texts:
         paths += apply_patch.list_paths(text)
     return " ".join([name, *paths, *texts])[:_CALL], paths
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, str):
         return value
     return " ".join(map(str, value)) if isinstance(value, list) else json.dumps(value)

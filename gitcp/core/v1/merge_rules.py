@@ -46,7 +46,7 @@ _KEPT = ("cli_version", "checkpoint_id", "session_id", "strategy", "created_at",
 
 def merge_directories(a: Directory, b: Directory, size: Size, pick: Pick) -> Directory:
     """Everything that a or b has.  The caller renews the root by summarize()."""
-    mine, theirs = _key_sessions(a["sessions"]), _key_sessions(b["sessions"])
+    mine, theirs = _index_sessions(a["sessions"]), _index_sessions(b["sessions"])
     sessions = [
         _merge_sessions(mine[key], theirs[key], size, pick)
         if key in mine and key in theirs
@@ -60,7 +60,7 @@ def merge_directories(a: Directory, b: Directory, size: Size, pick: Pick) -> Dir
     return {"root": root, "sessions": sorted(sessions, key=_compute_order), "files": files}
 
 
-def _key_sessions(sessions: list[Session]) -> dict[tuple[str, int, str], Session]:
+def _index_sessions(sessions: list[Session]) -> dict[tuple[str, int, str], Session]:
     """Sessions by (id, its how-manieth directory); one without an id by what it holds."""
     keyed: dict[tuple[str, int, str], Session] = {}
     counts: dict[str, int] = {}

@@ -74,7 +74,7 @@ def _is_too_deep(data: bytes) -> bool:
     return False
 
 
-def modernise(record: Metadata) -> Metadata:
+def upgrade_metadata(record: Metadata) -> Metadata:
     """A session's metadata under its present keys, of the types a reader may rely on."""
     metadata = dict(record)
     if "checkpoints_count" not in metadata and isinstance(metadata.get("steps_count"), int):
@@ -135,7 +135,7 @@ def _add_deltas(old: Metadata, new: Metadata) -> Metadata | None:
 
 def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Session]) -> Metadata:
     """The summary over sessions, directory number = index; keys only old has are kept."""
-    known = [modernise(m) if m else {} for m, _ in sessions]
+    known = [upgrade_metadata(m) if m else {} for m, _ in sessions]
     metadata = dict(old or {})
     metadata["checkpoint_id"] = checkpoint_id
     for key in ("cli_version", "strategy", "branch"):

@@ -152,7 +152,7 @@ def settle(repo: Repo, objects: Objects, about: Intent) -> bool:
 
 def stand(repo: Repo, objects: Objects, about: Intent) -> Entries:
     """How the files of a commit stand in the worktree, before hooks look at it."""
-    return blobs.at(repo, objects, sorted(about["entries"]), write=False)
+    return blobs.read_paths(repo, objects, sorted(about["entries"]), write=False)
 
 
 def note(repo: Repo, objects: Objects, before: Entries) -> None:
@@ -161,7 +161,7 @@ def note(repo: Repo, objects: Objects, before: Entries) -> None:
     Without it the next look takes the change for the person's, and a session's file that a hook
     has formatted would not be committed any more.
     """
-    now = blobs.at(repo, objects, sorted(before), write=True)
+    now = blobs.read_paths(repo, objects, sorted(before), write=True)
     if all(now.get(path) == entry for path, entry in before.items()):
         return
     with Journal(repo) as journal:
@@ -187,7 +187,7 @@ def still(
     repo: Repo, objects: Objects, files: Mapping[str, Entry | None]
 ) -> dict[str, Entry | None]:
     """Those of the files that stand in the worktree as given."""
-    now = blobs.at(repo, objects, sorted(files), write=False)
+    now = blobs.read_paths(repo, objects, sorted(files), write=False)
     return {path: entry for path, entry in files.items() if path in now and now[path] == entry}
 
 

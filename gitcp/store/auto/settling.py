@@ -63,7 +63,9 @@ def store(ctx: Context, about: Intent) -> None:
     commit, state = need_commit(objects, about["commit"]), ctx.state(about["session_id"])
     if state is None:
         return
-    if about["session_id"] not in committed_read.session_ids(repo, objects, about["checkpoint_id"]):
+    if about["session_id"] not in committed_read.list_session_ids(
+        repo, objects, about["checkpoint_id"]
+    ):
         _condense(ctx, state, commit, about)
     _settled(repo, state, about)
     ctx.keep(state)

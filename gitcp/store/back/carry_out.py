@@ -127,7 +127,10 @@ def _do_step(
 def _list_differing(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
     paths = {a["path"] for a in prepared.todo}
     paths -= find_other_names(repo, paths)
-    there, after = blobs.at(repo, objects, paths, write=False), Lookup(objects, prepared.tree)
+    there, after = (
+        blobs.read_paths(repo, objects, paths, write=False),
+        Lookup(objects, prepared.tree),
+    )
     differing = []
     for path in sorted(paths):
         entry = after(path)
@@ -197,7 +200,7 @@ def _is_logged(repo: Repo, commit: str) -> bool:
 def _list_open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], list[str]]:
     """(the actions that are still to do, the paths that are neither before nor after)."""
     actions = [_restore_pairs(a) for a in list_effective(left["actions"])]
-    there = blobs.at(repo, objects, [a["path"] for a in actions], write=True)
+    there = blobs.read_paths(repo, objects, [a["path"] for a in actions], write=True)
     todo, foreign = [], []
     for action in actions:
         now = there.get(action["path"])

@@ -102,7 +102,7 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
 def _place_at_end(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
     """Where a temporary checkpoint's conversation ends; None where it has none."""
     files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"] or ".entire/none")
-    stored = b"\n".join(committed_read.pieces(objects, files))
+    stored = b"\n".join(committed_read.read_pieces(objects, files))
     if not stored:
         return None
     inside = point["is_task_checkpoint"]  # the turn went on after it
@@ -133,7 +133,7 @@ def make_effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
     return {
         "file": path,
         "old": effects.keep_bytes(repo, content(path)),
-        "new": effects.keep_bytes(repo, pictures.put_back(repo, data)),
+        "new": effects.keep_bytes(repo, pictures.restore_pictures(repo, data)),
     }
 
 
@@ -210,9 +210,9 @@ def _refuse_open(state: State, agent: Client, session_id: str) -> None:
 
 def read_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterator[Stored]:
     for checkpoint_id in ids:
-        checkpoint = committed_read.read(repo, objects, checkpoint_id)
+        checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
         for entry in checkpoint["sessions"]:
-            session = committed_read.session(objects, checkpoint, entry["index"])
+            session = committed_read.read_session(objects, checkpoint, entry["index"])
             yield {
                 "session_id": session["session_id"],
                 "agent": str(session["metadata"].get("agent") or _AGENT),
@@ -232,7 +232,7 @@ def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
     files = Lookup(objects, tree).read_folder(shadow_refs.METADATA + session_id)
     copy = files.get("state.json")
     state = summary.parse_json(objects.need(copy[1], "blob")) or {} if copy else {}
-    transcript = b"\n".join(committed_read.pieces(objects, files))
+    transcript = b"\n".join(committed_read.read_pieces(objects, files))
     agent = str(state.get("agent_type") or _AGENT)
     return {"session_id": session_id, "agent": agent, "transcript": transcript}
 
@@ -243,7 +243,7 @@ def read_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
         return _read_tree(objects, newest["tree"], session_id)
     with_it = [
         c["checkpoint_id"]
-        for c in committed_list.listing(repo, brief=True)
+        for c in committed_list.list_checkpoints(repo, brief=True)
         if any(s["session_id"] == session_id for s in c["sessions"])
     ]
     stored = [s for s in read_checkpoints(repo, objects, with_it) if s["session_id"] == session_id]

@@ -80,7 +80,7 @@ def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> l
     the sessions that this concerns."""
     if not paths:
         return []
-    there = blobs.at(repo, objects, paths, write=True)
+    there = blobs.read_paths(repo, objects, paths, write=True)
     head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
     notes = []
     for session_id in states.list_ids(repo):

@@ -81,7 +81,7 @@ def _has_come_back(line: JournalLine, since: Iterable[JournalLine]) -> bool:
 
 def _pick_id(kind: str, name: str, ids: Iterable[str]) -> str:
     try:
-        return session_read.pick(name, ids)
+        return session_read.pick_id(name, ids)
     except Error as e:
         message = str(e).replace("no such session", f"the journal knows no {kind}")
         raise Error(message.replace("session id", f"{kind} id")) from None

@@ -90,7 +90,7 @@ class Owners:
             return maker
         if self._known is None:
             self._known = {}
-            for state in session_read.every(self._present.repo):
+            for state in session_read.list_states(self._present.repo):
                 self._known |= _map_written(state)
             self._older = self._walk_history()
         while path not in self._known and self._older is not None:

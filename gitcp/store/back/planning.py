@@ -109,13 +109,13 @@ class _Disk:
 
     def _plan_action(self, action: Action) -> Action:
         path = action["path"]
-        if self._work.repositories(path) and not action["was"]:
+        if self._work.list_repositories(path) and not action["was"]:
             return {**action, "verb": plan.KEEP, "reason": "in a repository of its own"}
         if action["now"] is None:
             return action
         self._check_above(path)
         if action["was"] is None:
-            there = self._work.look(path)
+            there = self._work.look_at(path)
             if there and stat.S_ISDIR(there.st_mode):
                 self._check_below(path)
             elif there and path not in self._renamed:
@@ -132,7 +132,7 @@ class _Disk:
         for n in range(len(parts)):
             folder = "/".join(parts[: n + 1])
             try:
-                is_folder = stat.S_ISDIR(os.lstat(self._work.full(folder)).st_mode)
+                is_folder = stat.S_ISDIR(os.lstat(self._work.join_full(folder)).st_mode)
             except (FileNotFoundError, NotADirectoryError):
                 return
             if not is_folder:
@@ -144,7 +144,7 @@ class _Disk:
 
     def _check_below(self, path: str) -> None:
         """A directory may give way to a file when the plan removes all that is in it."""
-        for folder, folders, files in os.walk(self._work.full(path)):
+        for folder, folders, files in os.walk(self._work.join_full(path)):
             links = [n for n in folders if os.path.islink(os.path.join(folder, n))]
             for name in [*files, *links]:
                 inside = decode_name(os.path.relpath(os.path.join(folder, name), self._work.top))
@@ -200,8 +200,8 @@ def gather_facts(present: Present, base: str | None = None) -> Facts:
         "left_out": dict(present.left_out),
         "hidden": {
             path
-            for path in snapshot.sparse(present.repo)
-            if not os.path.lexists(present.worktree.full(path))
+            for path in snapshot.list_sparse(present.repo)
+            if not os.path.lexists(present.worktree.join_full(path))
         },
     }
 

@@ -247,7 +247,7 @@ def _map_prompts(repo: Repo) -> dict[str, str]:
     """turn id -> what was asked, of the sessions that have a state."""
     return {
         turn: str(one.get("prompt") or "")
-        for state in session_read.every(repo)
+        for state in session_read.list_states(repo)
         for turn, one in (state.get("turns") or {}).items()
         if isinstance(one, dict)
     }

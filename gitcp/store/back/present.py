@@ -36,13 +36,13 @@ class Present:
     def __init__(self, repo: Repo, objects: Objects, dry: bool = False) -> None:
         self.repo, self.objects = repo, objects
         self._seen = None if dry else turn_look.Look(repo)
-        scan = snapshot.scan(repo)
+        scan = snapshot.scan_worktree(repo)
         if self._seen:
             self._seen.end_scan()
         self.worktree, self.head = scan.worktree, scan.head
         self.head_tree = find_tree(objects, scan.head)
-        self.entries = blobs.resolve(objects, scan, write=True)
-        self.tree = snapshot.tree(objects, self.head_tree, self.entries)
+        self.entries = blobs.resolve_changes(objects, scan, write=True)
+        self.tree = snapshot.write_tree(objects, self.head_tree, self.entries)
         self.left_out = {item["path"]: item["reason"] for item in scan.omitted}
         self.look = Lookup(objects, self.tree)
 
@@ -73,7 +73,7 @@ class Present:
         """Whether these paths have the content that the scan found; they are read again."""
         wanted = set(paths)
         wanted -= find_other_names(self.repo, wanted)
-        now = blobs.at(self.repo, self.objects, wanted, write=False)
+        now = blobs.read_paths(self.repo, self.objects, wanted, write=False)
         return all(now[path] == self.get_file(path) for path in wanted if path in now)
 
     def get_file(self, path: str) -> Entry | None:
@@ -139,7 +139,9 @@ def read_signatures(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:
     behind a link."""
     now, wanted = Worktree(repo), list(paths)
     unlisted = find_other_names(repo, wanted)
-    return {path: None if path in unlisted else _build_signature(now.look(path)) for path in wanted}
+    return {
+        path: None if path in unlisted else _build_signature(now.look_at(path)) for path in wanted
+    }
 
 
 def find_other_names(repo: Repo, paths: Iterable[str]) -> set[str]:

@@ -43,8 +43,8 @@ def keep_raw(
         mode = stat.S_IMODE(sign[0])
         usual = (0o777 if was[0] == EXECUTABLE else 0o666) & ~mask
         oid = None
-        if filters.way(path):
-            with open(present.worktree.full(path), "rb") as f:
+        if filters.name_conversion(path):
+            with open(present.worktree.join_full(path), "rb") as f:
                 oid = present.objects.write("blob", f.read())
         if oid or mode != usual:
             kept[path] = (None if mode == usual else mode, oid)

@@ -59,7 +59,7 @@ def read_stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stor
         commit, ids = _find_carrying(repo, objects, key)
         return commit, list(conversation.read_checkpoints(repo, objects, ids))
     if kind == "checkpoint":
-        commits = find_commits.commits(repo, objects, [key])[key]
+        commits = find_commits.find_carriers(repo, objects, [key])[key]
         return (commits or [""])[0], list(conversation.read_checkpoints(repo, objects, [key]))
     if kind == "temporary":
         return "", [conversation.read_temporary(objects, key)]
@@ -73,7 +73,7 @@ def _find_carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[st
         if commit is None:
             break
         ids = find_commits.list_ids(repo, objects, commit["oid"])
-        here = [i for i in ids if committed_refs.find(repo, objects, i)]
+        here = [i for i in ids if committed_refs.find_checkpoint(repo, objects, i)]
         if here:
             return commit["oid"], here
         if ids:

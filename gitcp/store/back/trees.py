@@ -43,7 +43,7 @@ def find_tree(repo: Repo, objects: Objects, name: str) -> str:
         return read_tree(repo, objects, point)
     kind, key = lookup.resolve_name(repo, objects, name)
     if kind == "checkpoint":
-        commits = find_commits.commits(repo, objects, [key])[key]
+        commits = find_commits.find_carriers(repo, objects, [key])[key]
         if not commits:
             raise Error(f"no commit here carries checkpoint '{key}'")
         key = commits[0]

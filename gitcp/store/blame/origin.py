@@ -116,11 +116,11 @@ def _talk(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[str
 def _stored(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[str, bytes]]:
     """The transcript of a session and those of its subagents, as a checkpoint has them."""
     try:
-        checkpoint = committed_read.read(repo, objects, author["checkpoint_id"])
-        content = committed_read.session(objects, checkpoint, author["session_id"])
+        checkpoint = committed_read.read_checkpoint(repo, objects, author["checkpoint_id"])
+        content = committed_read.read_session(objects, checkpoint, author["session_id"])
     except Error:
         return b"", {}
-    return content["transcript"], committed_read.task_transcripts(objects, checkpoint)
+    return content["transcript"], committed_read.read_task_transcripts(objects, checkpoint)
 
 
 def _resume(author: Author) -> str:
@@ -155,7 +155,7 @@ def _task(objects: Objects, state: State, agent_id: str) -> tuple[str, bytes]:
     """The call that started a subagent, with what the session's streams keep of it; of one that
     is at work still there is nothing."""
     for tip in shadow_refs.read_all(objects, [stream["ref"] for stream in state["streams"]]):
-        for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
+        for path, oid in tasks.list_stored(objects, tip, state["session_id"]).items():
             if path.endswith(f"/agent-{agent_id}.jsonl"):
                 return path.partition("/")[0], objects.need(oid, "blob")
     return tasks.find_task(state, agent_id) or "", b""

@@ -67,12 +67,12 @@ class Case:
     @cached_property
     def states(self) -> list[State]:
         """The states of sessions."""
-        return session_read.every(self.repo) if self._states is None else self._states
+        return session_read.list_states(self.repo) if self._states is None else self._states
 
     @cached_property
     def sources(self) -> list[str]:
         """The refs that committed checkpoints and links are read from."""
-        return committed_refs.sources(self.repo)
+        return committed_refs.list_sources(self.repo)
 
     def __enter__(self) -> Case:
         return self

@@ -48,8 +48,8 @@ def delete_settled(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[
         if one["kind"] == "lost-stream" and _let_go(repo, one):
             done.append(one)
     if doomed:
-        upkeep.release(repo, younger=_ON_ITS_WAY)  # what is deleted is git's to prune
-        dropping.unpin(repo, [one["oid"] for one in done if "ref" in one])
+        upkeep.release_packs(repo, younger=_ON_ITS_WAY)  # what is deleted is git's to prune
+        dropping.unpin_tips(repo, [one["oid"] for one in done if "ref" in one])
     there = set(states.list_ids(repo)) | set(markers.list_ids(repo))
     for one in doomed:
         if one["kind"] in _FILES and _delete_file(repo, one, there):
@@ -146,7 +146,7 @@ def _is_unchanged(state: State, finding: Finding) -> bool:
 def _delete_file(repo: Repo, finding: Finding, there: set[str]) -> bool:
     path = finding["subject"]
     if finding["kind"] == "leftover":
-        return bool(leftovers.remove(repo, path, leftovers.SCRATCH_AGE))
+        return bool(leftovers.remove_leftover(repo, path, leftovers.SCRATCH_AGE))
     name = os.path.basename(path)
     if finding["kind"] == "session-lock":
         if name.partition("-")[2] in there:

@@ -16,7 +16,7 @@ from gitcp.store.git.prefetch import split_windows
 from gitcp.store.git.spread import spread_batches
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1 import committed_list
-from gitcp.store.v1.committed_tree import numbers
+from gitcp.store.v1.committed_tree import list_numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _list_checkpoints(
         if not ids.parse_checkpoint_ref(ref):
             yield make_finding("stray", ref, "no name of a checkpoint")
     with notice.Collected():  # a ref that cannot be read has a finding of its own
-        yield from committed_list.trees(repo, objects, place, "")
+        yield from committed_list.list_trees(repo, objects, place, "")
 
 
 def _list_on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
@@ -100,7 +100,7 @@ def _list_on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] |
 def _check_checkpoints(
     objects: Prefetched, hashes: Hashes, window: list[tuple[str, str]]
 ) -> Iterator[Finding]:
-    trees = committed_list.prepare(objects, [tree for _, tree in window], summary.HASH)
+    trees = committed_list.prepare_trees(objects, [tree for _, tree in window], summary.HASH)
     files = (file for tree in trees.values() for file in tree.items())
     objects.fetch_small(oid for name, (_, oid) in files if chunks.parse_number(name) is not None)
     for checkpoint_id, tree in window:
@@ -119,7 +119,7 @@ def _check_checkpoint(
     trees: Mapping[str, Tree],
 ) -> Iterator[Finding]:
     entries = _get_tree(objects, tree, trees)
-    folders = {name: _get_tree(objects, entries[name][1], trees) for name in numbers(entries)}
+    folders = {name: _get_tree(objects, entries[name][1], trees) for name in list_numbers(entries)}
     root = _read_json(objects, entries)
     parsed = {name: _read_json(objects, files) for name, files in folders.items()}
     old = not any((one or {}).get("cli_version") for one in (root, *parsed.values()))

@@ -49,20 +49,20 @@ def enforce_ceiling(repo: Repo) -> None:
                     gone += [there[ref] for ref in mine]
         except Busy:
             continue
-    dropping.unpin(repo, gone)
+    dropping.unpin_tips(repo, gone)
 
 
 def is_settled(repo: Repo, session_id: str) -> bool:
     """Whether no work of a session is open: it has none, or has no state any more."""
     if session_id in states.list_ids(repo):
-        return orphan_rules.is_settled(session_read.read(repo, session_id))
+        return orphan_rules.is_settled(session_read.read_state(repo, session_id))
     return session_id not in markers.list_ids(repo)
 
 
 def get_last_seen(state: State) -> float:
     """When a session last did something, in seconds since 1970; 0 where it does not say."""
     keys = ("last_interaction_time", "ended_at", "started_at")
-    return max(session_read.instant(state.get(key)) for key in keys)
+    return max(session_read.parse_time(state.get(key)) for key in keys)
 
 
 def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
@@ -71,7 +71,7 @@ def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
     there = set(states.list_ids(repo))
     for session_id in filter(None, sessions):
         if is_settled(repo, session_id):
-            state = session_read.read(repo, session_id) if session_id in there else None
+            state = session_read.read_state(repo, session_id) if session_id in there else None
             runs = bool(state and alive(state.get("agent_process")))
             order.append((runs, get_last_seen(state) if state else 0.0, session_id))
     return [session_id for _, _, session_id in sorted(order)]
@@ -79,7 +79,7 @@ def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
 
 def _count_pinned(repo: Repo) -> int:
     """Bytes of the packs of ours, which have the edits until git takes them over."""
-    folder, total = kept.folder(repo), 0
+    folder, total = kept.locate_folder(repo), 0
     for name in kept.list_packs(repo):
         try:
             total += os.stat(os.path.join(folder, f"{name}.pack")).st_size

@@ -34,7 +34,7 @@ _WINDOW = 500  # links that are looked at together
 def look_at_linked(case: Case) -> Iterator[Finding]:
     """Every trailer of a commit on any branch, then every note."""
     survey = case.survey
-    every = [ref for ref in committed_refs.everywhere(case.repo) if "entire" in ref]
+    every = [ref for ref in committed_refs.list_places(case.repo) if "entire" in ref]
     stored = committed.read_trees(case.repo, case.objects, every)  # id -> tree
     try:
         commits = commit_list.list_bare_commits(survey.repo, (), find_commits.CARRYING)
@@ -92,9 +92,11 @@ def _list_empty(
     commits = [commit for oid, _ in links if (commit := read_commit(objects, oid))]
     with notice.Collected():  # what cannot be read has a finding of its own
         changed = commit_changes.read_many_changes(repo, objects, commits)
-        trees = committed_list.prepare(objects, [stored[name] for _, name in links], brief=True)
+        trees = committed_list.prepare_trees(
+            objects, [stored[name] for _, name in links], brief=True
+        )
         for oid, name in links:
-            checkpoint = committed_read.load(
+            checkpoint = committed_read.load_checkpoint(
                 objects, name, "", stored[name], trees, True, parse_json
             )
             if oid not in changed or checkpoint["lacks"]:

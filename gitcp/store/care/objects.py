@@ -11,7 +11,7 @@ from gitcp.errors import GitError
 from gitcp.record import decode_lines, decode_name, encode_lines
 from gitcp.store.git import partial
 from gitcp.store.journal import edits_ref
-from gitcp.store.repair.missing import WALK, lacking
+from gitcp.store.repair.missing import WALK, list_lacking
 from gitcp.store.repair.streams import is_stream
 from gitcp.store.v1 import committed_refs, redaction
 
@@ -44,7 +44,7 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
     if missing is None or missing or survey.list_missing():
         lame = {}
         for ref in sorted(names, key=_rank_ref):
-            if (code := _choose_code(ref)) and (gone := lacking(case.repo, ref)):
+            if (code := _choose_code(ref)) and (gone := list_lacking(case.repo, ref)):
                 lame[ref] = code
                 yield make_finding(code, ref, f"{len(gone)} objects that it needs are missing")
         survey.objects.forget()
@@ -111,9 +111,9 @@ def _find_secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]
     lines = survey.repo.git.stream_records(*_BLOBS, sep=b"\n", stdin=stdin) if stdin else ()
     pairs = (decode_name(line).partition(" ") for line in lines)
     stored = {oid: path for oid, _, path in pairs if _TRANSCRIPTS.fullmatch(path)}
-    if not stored or not redaction.readable(survey.repo):
+    if not stored or not redaction.can_read_rules(survey.repo):
         return
-    redactor = redaction.redactor(survey.repo)
+    redactor = redaction.get_redactor(survey.repo)
     for oid, path in progress.each("searching for secrets", list(stored.items())):
         data = survey.objects.need(oid, "blob")
         kind = "jsonl" if ".jsonl" in path else "text"

@@ -57,7 +57,7 @@ def look_at_sessions(case: Case) -> Iterator[Finding]:
 
 def _check_session(repo: Repo, state: State) -> Iterator[Finding]:
     name = state["session_id"]
-    if why := transcript.unreadable(repo, state.get("transcript_path")):
+    if why := transcript.explain_unreadable(repo, state.get("transcript_path")):
         reason = f"nothing new is stored of what session '{name}' says: {why}"
         yield make_finding("unread-transcript", name, reason, remedy="let its owner read it")
     active = state.get("phase") == "active"
@@ -82,7 +82,7 @@ def _explain_left(state: State) -> str:
         return ""
     if process.gone(agent):
         return "in a turn, and its agent is gone"
-    last = session_read.instant(state.get("last_interaction_time"))
+    last = session_read.parse_time(state.get("last_interaction_time"))
     return "in a turn without an event for an hour" if last < time.time() - STUCK else ""
 
 
@@ -190,7 +190,7 @@ def _store_session(ctx: Context, session_id: str) -> str:
             **session_metadata.note_spent(state, stored),
         },
     }
-    committed_write.write(ctx.repo, ctx.objects, [(checkpoint_id, data)])
+    committed_write.write_sessions(ctx.repo, ctx.objects, [(checkpoint_id, data)])
     state["last_checkpoint_id"] = checkpoint_id
     ctx.keep(state)
     return checkpoint_id

@@ -17,7 +17,7 @@ from gitcp.store.pack import dropping
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
-from gitcp.store.turn.session_read import instant
+from gitcp.store.turn.session_read import parse_time
 from gitcp.store.v1 import committed_list, committed_refs
 from gitcp.store.v1.committed_write import MEMORY
 
@@ -57,7 +57,7 @@ def list_items(repo: Repo, brief: bool = False) -> Iterator[Item]:
     not counted.  Memory for what commits and checkpoints are called and for what is in packs of
     ours, not for all objects.
     """
-    pinned = dict(dropping.objects(repo))
+    pinned = dict(dropping.list_objects(repo))
 
     def list_owned() -> Iterator[tuple[str, Owner]]:
         for oid, owner in _list_objects(repo, brief):
@@ -86,7 +86,7 @@ def _list_objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
     refs = dict(decode_name(line).split(" ") for line in lines)
     there = _read_sizes(repo, list(refs.values()))
     refs = {ref: oid for ref, oid in refs.items() if oid in there and ref != MEMORY}
-    sources = [ref for ref in committed_refs.sources(repo) if ref in refs]
+    sources = [ref for ref in committed_refs.list_sources(repo) if ref in refs]
     sources += [ref for ref in refs if parse_checkpoint_ref(ref)]
     ours = [ref for ref in refs if ref.startswith(OURS) or ref in sources]
     if not ours:
@@ -173,11 +173,11 @@ def _choose_owner(at: Owner, path: str, places: Place) -> Owner:
 
 def _map_places(repo: Repo) -> Place:
     places: Place = {}
-    for checkpoint in committed_list.listing(repo, brief=True):
+    for checkpoint in committed_list.list_checkpoints(repo, brief=True):
         cid = checkpoint["checkpoint_id"]
         for entry in checkpoint["sessions"]:
             at = f"{cid[:2]}/{cid[2:]}/{entry['directory']}".rstrip("/")
-            places[at] = entry["session_id"], instant(entry["metadata"].get("created_at"))
+            places[at] = entry["session_id"], parse_time(entry["metadata"].get("created_at"))
     return places
 
 

@@ -168,7 +168,7 @@ def _list_keys(state: State) -> set[str]:
 
 
 def _read_state(repo: Repo, name: str) -> State:
-    state = session_read.read(repo, name)
+    state = session_read.read_state(repo, name)
     if state["session_id"] == name:
         return state
     other = f"it is the state of '{state['session_id'][:60]}'"

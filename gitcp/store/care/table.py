@@ -56,7 +56,7 @@ def _draw_graph(mend: Repair) -> Mend:
 
 
 def _remove(age: int) -> Mend:
-    return lambda case, item: leftovers.remove(case.repo, item["subject"], age)
+    return lambda case, item: leftovers.remove_leftover(case.repo, item["subject"], age)
 
 
 def _keep_promise(case: Case, item: Finding) -> str:
@@ -80,7 +80,7 @@ def _mend_either(mend: Repair) -> Repair:
 
 
 _STATE = ("repair", _mend_subject(session_repair.mend_state))
-_STREAM = ("repair", _draw_graph(_mend_either(streams.mend)))
+_STREAM = ("repair", _draw_graph(_mend_either(streams.mend_stream)))
 _EDITS = ("repair", _mend_subject(_mend_either(ref_repair.mend_edits)))
 _STORE = ("repair", _draw_graph(ref_repair.mend_store))
 _JOURNAL = ("repair", _mend_subject(session_repair.mend_journal))

@@ -62,7 +62,7 @@ def export(
 
 def repository(repo: Repo) -> str:
     """The name of a repository by the address of the usual remote; without one its directory."""
-    remote = destination.usual(repo)
+    remote = destination.find_usual_remote(repo)
     url = repo.config.get(f"remote.{remote}.url") if remote else ""
     return rows.derive_repository_name(url or repo.top or repo.common)
 

@@ -68,7 +68,7 @@ class Choice:
 
     def _is_before(self, time: object) -> bool:
         """Whether a time is before the chosen one; a time that is not known is not."""
-        return not self._before or 0 < session_read.instant(time) < self._before
+        return not self._before or 0 < session_read.parse_time(time) < self._before
 
 
 def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int]]:
@@ -100,9 +100,9 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int
 def _forget_stored(repo: Repo, choice: Choice) -> tuple[list[Edit], int]:
     def move_store() -> tuple[list[Edit], int]:
         with Objects(repo) as objects:
-            edits, count = forgetting.edits(repo, objects, choice.has)
+            edits, count = forgetting.write_forgetting(repo, objects, choice.has)
         if edits:
-            committed_write.move_all(repo, edits, "gitcp: forget")
+            committed_write.move_refs(repo, edits, "gitcp: forget")
         return edits, count
 
     return refs.retry_moved(repo, "v1", move_store)
@@ -155,13 +155,13 @@ def _forget_files(
         for folder in _COPIES:
             for name in files.list_names(os.path.join(top, folder)):
                 if orphan_rules.list_possible_owners(name) & owners:
-                    pictures.forget(repo, files.peek(os.path.join(top, folder, name)))
+                    pictures.forget_pictures(repo, files.peek(os.path.join(top, folder, name)))
                     private.remove_private(repo, os.path.join(top, folder, name))
         journal.leave_out(repo, os.path.dirname(top), lambda line: _is_of(line, owners))
     if owners:
         shutil.rmtree(repo.join_shared("kept"), ignore_errors=True)
     expired.forget(repo, owners)
-    database.remove(repo)
+    database.remove_database(repo)
 
 
 def _drop_streams(state: State, streams: Collection[str]) -> bool:
@@ -186,9 +186,9 @@ def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence
     dropping.forget_logs(repo, ids)
     every = (states.peek(repo, name) for name in states.list_ids(repo))
     if any(state and state.get("phase") == "active" for state in every):
-        dropping.unpin(repo, [*old, *tracking.values()])
+        dropping.unpin_tips(repo, [*old, *tracking.values()])
     else:
-        dropping.destroy(repo, _find_used(repo, survey))
+        dropping.destroy_unneeded(repo, _find_used(repo, survey))
 
 
 def _find_used(repo: Repo, survey: Survey) -> list[str]:

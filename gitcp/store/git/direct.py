@@ -60,7 +60,7 @@ def _is_oid(repo: Repo, name: str) -> bool:
 
 def _read_file(repo: Repo, oid: str) -> Object:
     ours = packs.get_packs(repo)
-    if packed := ours.read(oid):
+    if packed := ours.read_object(oid):
         return oid, *packed
     loose = os.path.join(os.path.dirname(ours.folder), oid[:2], oid[2:])
     head, _, content = (

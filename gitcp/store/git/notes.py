@@ -52,7 +52,7 @@ def edit_note(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
 def edit_notes(repo: Repo, objects: Objects, edits: Mapping[str, Edit]) -> None:
     """edit_note() of the notes on many commits at once."""
 
-    def attempt() -> None:
+    def attempt_move() -> None:
         tip = read_commit(objects, REF)
         tree = tip["tree"] if tip else None
         changed: dict[str, Entry | None] = {}
@@ -70,7 +70,7 @@ def edit_notes(repo: Repo, objects: Objects, edits: Mapping[str, Edit]) -> None:
         refs.set_markers(repo)
         refs.update_refs(repo, [(REF, oid, tip["oid"] if tip else None)], "gitcp: note")
 
-    refs.retry_moved(repo, "notes", attempt)
+    refs.retry_moved(repo, "notes", attempt_move)
 
 
 def read_note(objects: Objects, commit: str) -> bytes | None:

@@ -176,15 +176,15 @@ class Objects:
     def hash_object(self, kind: str, data: bytes) -> str:
         """The name data has as an object of that kind; nothing is written."""
         if self._hasher is None:
-            self._hasher = late.kept.hasher(self._repo.algo)
+            self._hasher = late.kept.find_hasher(self._repo.algo)
         return str(self._hasher(b"%s %d\0%s" % (kind.encode(), len(data), data)).hexdigest())
 
     def write(self, kind: str, data: bytes) -> str:
         """Store an object; return its name.  git has it when it is started next, or at the
         latest when the context is left."""
         oid = self.hash_object(kind, data)
-        if (len(data) < _SMALL and self.packs.few()) or not self.packs.has(oid):
-            self.packs.add(kind, oid, data)
+        if (len(data) < _SMALL and self.packs.has_few()) or not self.packs.has(oid):
+            self.packs.add_object(kind, oid, data)
         if oid not in self._near:
             self._remember((oid, kind, data))
         return oid
@@ -202,6 +202,6 @@ class Objects:
                     data = f.read(size + 1)[: size or None]
                     if len(data) >= size:
                         return self.write("blob", data)
-                elif oid := self.packs.stream(f, size):
+                elif oid := self.packs.add_stream(f, size):
                     return oid
         raise Error(f"'{decode_name(path)}' changes while it is read")

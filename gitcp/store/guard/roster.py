@@ -35,7 +35,7 @@ def release(repo: Repo, prefix: str) -> list[Record]:
     """Remove the claims of the one session whose id begins so; the records of what it held.
     Raises Error where none or several have claims here."""
     held = claims.listing(repo)
-    session_id = session_read.pick(prefix, [claim["session_id"] for claim in held])
+    session_id = session_read.pick_id(prefix, [claim["session_id"] for claim in held])
     claims.release(repo, lambda claim: claim["session_id"] == session_id)
     mine = (claim for claim in held if claim["session_id"] == session_id)
     return [record for claim in mine for record in _records(repo, claim)]
@@ -66,7 +66,7 @@ def _idle(repo: Repo, marker: Marker) -> Record:
         "tool_use_id": "",
         "tool": "",
         "path": None,
-        "created": session_read.instant(state.get("last_interaction_time")),
+        "created": session_read.parse_time(state.get("last_interaction_time")),
         "process": marker.get("agent_process"),
         "worktree_path": repo.worktree,
     }

@@ -110,7 +110,7 @@ class Planner:
             checkpoint_id = import_id(name)
             if name in linked or not session.path:
                 continue
-            if committed_refs.find(self._repo, self._contents, checkpoint_id) is None:
+            if committed_refs.find_checkpoint(self._repo, self._contents, checkpoint_id) is None:
                 yield self.by_hand("", name)
 
     def by_hand(self, oid: str, name: str) -> Link:
@@ -131,9 +131,9 @@ class Planner:
     def _there(self, oid: str) -> Collection[str]:
         """The sessions that an import has linked a commit to before."""
         mine = import_id(oid)
-        if mine not in find_commits.linked(self._contents, oid):
+        if mine not in find_commits.list_linked(self._contents, oid):
             return ()
-        return committed_read.session_ids(self._repo, self._contents, mine)
+        return committed_read.list_session_ids(self._repo, self._contents, mine)
 
     def _coarse(self, commit: Commit) -> list[Part]:
         """The session that, within a day before a commit, wrote most of its files, as its whole
@@ -224,7 +224,7 @@ class Planner:
 
     def _is_recorded(self, oid: str) -> bool:
         """Whether somebody has linked a commit, or refused to have it linked by an import."""
-        message, note = find_commits.texts(self._contents, oid)
+        message, note = find_commits.read_texts(self._contents, oid)
         mine = import_id(oid)
         return bool(set(links.list_links(message, note)) - {mine}) or mine in links.list_removed(
             note

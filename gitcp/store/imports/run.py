@@ -110,7 +110,7 @@ def list_known(repo: Repo) -> tuple[set[str], set[str]]:
     """(the sessions that gitcp has recorded as they went, for what it did not link then has no
     link; those that an import has stored)."""
     recorded, imported = set(states.list_ids(repo)), set[str]()
-    for checkpoint in committed_list.listing(repo, brief=True):
+    for checkpoint in committed_list.list_checkpoints(repo, brief=True):
         for entry in checkpoint["sessions"]:
             is_import = entry["metadata"].get("kind") == write.KIND
             (imported if is_import else recorded).add(entry["session_id"])

@@ -51,18 +51,20 @@ class _Kept:
         name = session.session_id
         scan, redactor = session.client.scan, redaction.Lazy(repo, name)
         about = (name, session.path or None, redactor, scan)
-        stored = transcript.stored(repo, objects, *about, complete=True)
+        stored = transcript.store_transcript(repo, objects, *about, complete=True)
         self.given = transcript.Given(stored.chunks, stored.content_hash) if stored else None
         known = stored.scan if stored and stored.scan else None
         self.prompts = list(known["prompts"]) if known else []
         self.whole: Usage | None = known["usage"] if known else None
         self.spent = _spent(session, times, self.whole)
-        prompts = [redaction.text(repo, turn["prompt"], name)[:_PROMPT] for turn in session.turns]
+        prompts = [
+            redaction.redact_text(repo, turn["prompt"], name)[:_PROMPT] for turn in session.turns
+        ]
         self.turns = {
             session.turn_id(number): {"number": number, "prompt": prompt, "model": turn["model"]}
             for number, (turn, prompt) in enumerate(zip(session.turns, prompts, strict=True), 1)
         }
-        transcript_copy.remove(repo, name, "")
+        transcript_copy.remove_copy(repo, name, "")
 
 
 def _spent(session: Session, times: Sequence[int], total: Usage | None) -> dict[int, Usage | None]:
@@ -108,10 +110,10 @@ def carry_out(
             for part in link["parts"]
         ]
         ids = list(dict.fromkeys(cid for cid, _ in items))
-        old = {cid: committed_write.tree_here(repo, objects, cid) for cid in ids}
-        committed_write.write(repo, objects, items, subject=f"Import: {reason}")
+        old = {cid: committed_write.find_tree_here(repo, objects, cid) for cid in ids}
+        committed_write.write_sessions(repo, objects, items, subject=f"Import: {reason}")
         for cid in ids:
-            new = committed_write.tree_here(repo, objects, cid)
+            new = committed_write.find_tree_here(repo, objects, cid)
             if new != old[cid]:
                 effects.append({"checkpoint": cid, "old": old[cid], "new": new})
     effects += _link(repo, objects, wanted)

@@ -95,7 +95,7 @@ class Glance:
     def stat(self, path: str) -> os.stat_result | None:
         """lstat of a path; None where nothing stands, or behind a symbolic link."""
         try:
-            return self.work.look(path)
+            return self.work.look_at(path)
         except OSError:
             return None
 
@@ -104,12 +104,17 @@ class Glance:
         st = self.stat(path)
         if st is None:
             return None
-        mode = self.work.mode(st, None)
+        mode = self.work.choose_mode(st, None)
         plain = stat.S_ISREG(st.st_mode) and mode in (FILE, EXECUTABLE) and st.st_size <= _PLAIN
-        if not plain or self._sparse or self._filters.way(path) or self.work.repositories(path):
+        if (
+            not plain
+            or self._sparse
+            or self._filters.name_conversion(path)
+            or self.work.list_repositories(path)
+        ):
             return self._ask_entry(path, write)
         try:
-            with open(self.work.full(path), "rb") as f:
+            with open(self.work.join_full(path), "rb") as f:
                 data = f.read()
         except OSError:
             return None
@@ -117,7 +122,7 @@ class Glance:
         return str(mode), store("blob", data)
 
     def _ask_entry(self, path: str, write: bool) -> Version:
-        return late.blobs.at(self._repo, self._objects, [path], write=write).get(path)
+        return late.blobs.read_paths(self._repo, self._objects, [path], write=write).get(path)
 
     def list_ignored(self, paths: list[str]) -> set[str]:
         """Those of the paths that git ignores: what is tracked is not.
@@ -125,5 +130,5 @@ class Glance:
         git reads the index, which is as long as the repository is large, for those alone that a
         pattern names.
         """
-        named = self.work.ignored(paths, "--no-index", ok=_REFUSED)
-        return self.work.ignored(sorted(named), ok=_REFUSED)
+        named = self.work.list_ignored(paths, "--no-index", ok=_REFUSED)
+        return self.work.list_ignored(sorted(named), ok=_REFUSED)

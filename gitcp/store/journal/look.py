@@ -81,7 +81,7 @@ def look_at_paths(
     fresh = [path for path in dict.fromkeys(wanted) if _may_differ(journal.repo, before, path)]
     if not fresh:
         return
-    there = late.blobs.at(journal.repo, objects, fresh, write=write)
+    there = late.blobs.read_paths(journal.repo, objects, fresh, write=write)
     take_entries(objects, journal, before, there, at)
 
 
@@ -108,7 +108,7 @@ def _store_contents(repo: Repo, objects: Objects, changed: Changed) -> Changed:
     wanted = [p for p, (_, now) in changed.items() if now and not objects.packs.has(now[1])]
     if not wanted:
         return changed
-    there = late.blobs.at(repo, objects, wanted, write=True)
+    there = late.blobs.read_paths(repo, objects, wanted, write=True)
     changes = {**changed, **{p: (changed[p][0], now) for p, now in there.items()}}
     return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
 
@@ -232,9 +232,9 @@ def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
     if not last or int(last.get("cost", 0)) > read_budget(repo) * 1000:
         return False
     before = measure_children()
-    scan = late.snapshot.scan(repo)
+    scan = late.snapshot.scan_worktree(repo)
     cost = measure_children() - before
-    dirty = late.blobs.resolve(objects, scan, write=False)
+    dirty = late.blobs.resolve_changes(objects, scan, write=False)
     take_scan(objects, journal, scan.head or "0" * len(repo.empty_tree), dirty, at, cost)
     return True
 

@@ -197,7 +197,7 @@ def list_transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int)
     """The paths, as the agent named them, that a turn's transcript says were written, from that
     byte on."""
     try:
-        data = transcript_copy.live(base.get("transcript") or "", offset)
+        data = transcript_copy.read_live(base.get("transcript") or "", offset)
         scan = find_client(agent_type).scan(data) if data else None
     except (OSError, ValueError):
         return []

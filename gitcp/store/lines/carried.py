@@ -49,7 +49,7 @@ def follow(
         evidence = Evidence(repo, objects, worktree=False)
         for oid in commits:
             commit, olds = read_commit(objects, oid), (replaced or {}).get(oid, ())
-            ids = find_commits.linked(objects, oid) if commit else []
+            ids = find_commits.list_linked(objects, oid) if commit else []
             if commit is None or not ids:
                 continue
             changes = commit_changes.read_changes(objects, commit)[1]
@@ -138,7 +138,7 @@ def _all_told(
         other = read_commit(objects, old)
         if other is None or len(other["parents"]) > 1:
             return False
-        carried.update(find_commits.linked(objects, old))
+        carried.update(find_commits.list_linked(objects, old))
         for path, (*_, oid) in commit_changes.read_changes(objects, other)[1].items():
             if oid and not (changes[path][3] if path in changes else before(path)):
                 return False
@@ -157,7 +157,7 @@ def _typed(
 def _write(repo: Repo, database: Objects, items: Sequence[tuple[str, SessionData]]) -> None:
     if items:
         subject = f"Follow lines of Checkpoint: {items[0][0]}"
-        committed_write.write(repo, database, items, subject=subject)
+        committed_write.write_sessions(repo, database, items, subject=subject)
 
 
 def _standing(

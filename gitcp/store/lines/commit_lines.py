@@ -69,8 +69,8 @@ def _taken(
         edits = [n for n, line in enumerate(lines) if entries.get_author(line) == who]
         after = lines[edits[0] :] if edits else ()
         commits = [line["commit"] for line in after if "commit" in line]
-        for one in (one for oid in commits for one in late.find_commits.linked(objects, oid)):
-            if who[0] in late.committed_read.session_ids(repo, objects, one):
+        for one in (one for oid in commits for one in late.find_commits.list_linked(objects, oid)):
+            if who[0] in late.committed_read.list_session_ids(repo, objects, one):
                 places[who] = one
                 break
     return places

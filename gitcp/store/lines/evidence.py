@@ -366,7 +366,7 @@ class Evidence:
 
     def _ids(self, commit: str) -> list[str]:
         if commit not in self._named:
-            texts = find_commits.texts(self._objects, commit, self._notes)
+            texts = find_commits.read_texts(self._objects, commit, self._notes)
             self._named[commit] = find_commits.find_ids(*texts, self.recorded.places)
         return self._named[commit]
 

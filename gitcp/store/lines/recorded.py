@@ -38,9 +38,9 @@ class Recorded:
     def prefetch(self, ids: Iterable[str]) -> None:
         """Read these now, by a few questions to git however many they are."""
         wanted = [one for one in dict.fromkeys(ids) if one not in self._known]
-        self._objects.fetch(self.places.shards(wanted))
+        self._objects.fetch(self.places.list_unread_shards(wanted))
         trees = [place[1] for one in wanted if (place := self._place(one))]
-        self._trees |= committed_list.prepare(self._objects, trees, summary.LINES, brief=True)
+        self._trees |= committed_list.prepare_trees(self._objects, trees, summary.LINES, brief=True)
 
     def records(self, checkpoint_id: str) -> list[Record]:
         """What each session of a checkpoint recorded; [] where it is not here or unreadable."""
@@ -59,9 +59,9 @@ class Recorded:
         if not (place := self._place(checkpoint_id)):
             return {}
         about = self._objects, checkpoint_id, *place, self._trees
-        sessions = committed_read.load(*about, brief=True, parse=parse_json)["sessions"]
+        sessions = committed_read.load_checkpoint(*about, brief=True, parse=parse_json)["sessions"]
         parts = {
-            s["session_id"]: committed_read.pieces(self._objects, s["files"]) for s in sessions
+            s["session_id"]: committed_read.read_pieces(self._objects, s["files"]) for s in sessions
         }
         return {session: data for session, each in parts.items() if (data := b"\n".join(each))}
 
@@ -75,7 +75,7 @@ class Recorded:
     def _place(self, checkpoint_id: str) -> tuple[str, str] | None:
         if checkpoint_id not in self._places:
             try:
-                self._places[checkpoint_id] = self.places.find(checkpoint_id)
+                self._places[checkpoint_id] = self.places.find_checkpoint(checkpoint_id)
             except Error:  # what is not readable is not known
                 self._places[checkpoint_id] = None
         return self._places[checkpoint_id]
@@ -90,7 +90,9 @@ class Recorded:
                 "lines": self._lines(entry["files"]),
                 "time": str(entry["metadata"].get("created_at") or ""),
             }
-            for entry in committed_read.load(*about, brief=True, parse=parse_json)["sessions"]
+            for entry in committed_read.load_checkpoint(*about, brief=True, parse=parse_json)[
+                "sessions"
+            ]
         ]
 
     def _lines(self, files: Tree) -> dict[str, Any] | None:
@@ -135,8 +137,10 @@ def _proven(repo: Repo, objects: Prefetched, commit: str, record: Record) -> Rec
     if not contents:
         return record
     try:
-        checkpoint = committed_read.read(repo, objects, record["checkpoint_id"])
-        transcript = committed_read.session(objects, checkpoint, record["session_id"])["transcript"]
+        checkpoint = committed_read.read_checkpoint(repo, objects, record["checkpoint_id"])
+        transcript = committed_read.read_session(objects, checkpoint, record["session_id"])[
+            "transcript"
+        ]
     except Error:
         return record
     if len(transcript) > _LARGEST:

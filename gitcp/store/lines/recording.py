@@ -56,7 +56,7 @@ def end(repo: Repo, noticed: bool = False) -> None:
 
 def share(repo: Repo, objects: Objects) -> None:
     """Let the note have this clone's lines, where there are checkpoints that it can go with."""
-    if not committed_refs.sources(repo):
+    if not committed_refs.list_sources(repo):
         return
     known = dict.fromkeys(_read(repo).splitlines())
 
@@ -81,7 +81,7 @@ def periods(repo: Repo, reader: notes.Reader) -> Periods:
 
 def _writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
     known: dict[str, int] = {}
-    for ref in committed_refs.sources(repo)[:1]:
+    for ref in committed_refs.list_sources(repo)[:1]:
         start = f"--glob={ref}/*" if ref == CHECKPOINTS else ref
         for row in repo.git.read_records("log", "--format=%at %ae", start, sep=b"\n"):
             seconds, _, mail = decode_name(row).partition(" ")

@@ -16,7 +16,7 @@ from gitcp.store.match import sources
 from gitcp.store.match.case import Case, Target
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
-from gitcp.store.snapshot.through_git import quarantine
+from gitcp.store.snapshot.through_git import open_quarantine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
     """A file of the worktree as git would store it, which is how git blames it, and objects has
     at hand then; None where nothing stands that can be read."""
     try:
-        entry = blobs.at(repo, objects, [path], write=False)[path]
+        entry = blobs.read_paths(repo, objects, [path], write=False)[path]
         with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
             data = file.read()
         data = _converted(repo, objects, path, entry[1], data) if entry else b""
@@ -54,7 +54,7 @@ def _converted(repo: Repo, objects: Prefetched, path: str, oid: str, data: bytes
     if stored := objects.read(oid):
         return stored[2]
     # Nothing is kept: who only asks changes nothing.
-    with quarantine(repo, objects, keep=False) as env:
+    with open_quarantine(repo, objects, keep=False) as env:
         ask = ("hash-object", "-w", f"--path={path}", "--stdin")
         _, out = repo.git.run(*ask, stdin=data, env=env, filters=True)
         return repo.git.run("cat-file", "blob", out.strip(), env=env)[1]

@@ -202,4 +202,4 @@ def _obey(
 
 
 def _has_stored(repo: Repo, objects: Objects, ids: list[str]) -> bool:
-    return any(late.committed_read.session_ids(repo, objects, one) for one in ids)
+    return any(late.committed_read.list_session_ids(repo, objects, one) for one in ids)

@@ -66,7 +66,7 @@ def condense_sessions(
             items, storeds = [*items, (checkpoint_id, data)], [*storeds, (state, stored)]
     raise_if_none(failed, items)
     items += _other_shares(repo, objects, checkpoint_id, credit, items)
-    committed_write.write(repo, objects, items)
+    committed_write.write_sessions(repo, objects, items)
     open_edits.settle_commit(repo, objects, commit, changes, {s["session_id"] for s, _ in storeds})
     for (state, stored), (_, data) in zip(storeds, items, strict=False):
         with Apart(state["session_id"], failed):
@@ -141,7 +141,7 @@ def _other_shares(
     items: list[tuple[str, SessionData]],
 ) -> list[tuple[str, SessionData]]:
     """The checkpoint's other sessions, where it is extended: their shares are others now."""
-    stored = committed_read.session_ids(repo, objects, checkpoint_id)
+    stored = committed_read.list_session_ids(repo, objects, checkpoint_id)
     session_ids = set(filter(None, stored)) - {data["session_id"] for _, data in items}
     return [
         (
@@ -174,7 +174,7 @@ def take_over(repo: Repo, objects: Objects, state: State, checkpoint_id: str, he
     """Move a state on to a checkpoint that v1 has of it: killed before it was saved."""
     if state.get("last_checkpoint_id") == checkpoint_id:
         return
-    entries = committed_read.read(repo, objects, checkpoint_id)["sessions"]
+    entries = committed_read.read_checkpoint(repo, objects, checkpoint_id)["sessions"]
     metadata = next(e["metadata"] for e in entries if e["session_id"] == state["session_id"])
     if isinstance(metadata.get("token_usage"), dict):
         state["token_usage"] = state["tokens_at_condensation"] = metadata["token_usage"]
@@ -193,7 +193,7 @@ def _moved_on(
     head: str,
 ) -> None:
     """The state goes on from a checkpoint on v1, which has this metadata of it."""
-    tasks.forget(repo, state, list_strings(metadata.get("tasks")))
+    tasks.forget_tasks(repo, state, list_strings(metadata.get("tasks")))
     if markers.is_home(repo, state):
         state["base_commit"] = state["attribution_base_commit"] = head
     state["last_checkpoint_id"] = checkpoint_id

@@ -24,10 +24,10 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
     """
     pending = state.get("pending_finalize") or {"ids": [], "size": -1}
     ids = list(dict.fromkeys([*pending["ids"], *state.get("turn_checkpoint_ids", ())]))
-    if not ids or not redaction.readable(repo):
+    if not ids or not redaction.can_read_rules(repo):
         return []
     stored = transcript.store_session(repo, objects, state, complete=True)
-    task_files = tasks.ended_apart(repo, objects, state)
+    task_files = tasks.list_all_ended_files(repo, objects, state)
     fresh = bool(state.pop("turn_checkpoint_ids", None))
     size = stored.size if stored else pending["size"]
     if not task_files and (stored is None or (not fresh and size == pending["size"])):
@@ -45,8 +45,8 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
         spent["tasks"] = done
     metadata = {**data["metadata"], **spent}
     items.append((ids[-1], {**data, "metadata": metadata, "tasks": task_files}))
-    late.committed_write.write(repo, objects, items, subject=subject)
-    tasks.forget(repo, state, done)
+    late.committed_write.write_sessions(repo, objects, items, subject=subject)
+    tasks.forget_tasks(repo, state, done)
     state.pop("pending_finalize", None)
     live = stored.live if stored else []
     if fresh:

@@ -113,7 +113,7 @@ def task_files(
     def written(agent_id: str) -> set[str]:
         return entries.list_written_paths(credit.lines, agent_id)
 
-    return there | tasks.ended(repo, objects, state, written, changes)
+    return there | tasks.list_ended_files(repo, objects, state, written, changes)
 
 
 def _kept_tasks(repo: Repo, objects: Objects, parent: str, state: State) -> dict[str, bytes]:
@@ -122,7 +122,7 @@ def _kept_tasks(repo: Repo, objects: Objects, parent: str, state: State) -> dict
     for stream in state["streams"]:
         tip = branches.find_live(repo, objects, parent, stream["id"], stream["ref"])
         try:
-            for path, oid in tasks.stored(objects, tip, state["session_id"]).items():
+            for path, oid in tasks.list_stored(objects, tip, state["session_id"]).items():
                 blobs[path] = objects.need(oid, "blob")
         except Error as e:
             notice.lack(f"tasks of session '{state['session_id']}' are left out: {e}")
@@ -209,7 +209,7 @@ def _with_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
     for name in scan["subagents"] if path else ():
         try:
             theirs = locate_subagent_transcript(client.NAME, path or "", name)
-            usages += [client.scan(transcript_copy.live(theirs))["usage"]] if theirs else []
+            usages += [client.scan(transcript_copy.read_live(theirs))["usage"]] if theirs else []
         except (OSError, InputError):
             continue  # it is gone, or its name can be none
     return tokens.add_subagents(scan["usage"], usages)
@@ -223,7 +223,7 @@ def _begin(state: State, stored: Stored, client: Any) -> None:
         state["tokens_before"] = before
     start = state.get("checkpoint_transcript_start", 0)
     if start:
-        scan = client.scan(b"".join(islice(stored.lines(), start)))
+        scan = client.scan(b"".join(islice(stored.list_lines(), start)))
         condensed = tokens.subtract(_with_subagents(state, scan, client), before)
         state["tokens_at_condensation"] = condensed
 
@@ -236,7 +236,7 @@ def _older(stored: Stored, state: State, client: Any) -> bytes:
     newest = late.tool_ends.parse_time(str(stored.scan["last_timestamp"]))
     if began is None or newest is None or newest < began - _SLACK:
         return b""
-    for line in stored.lines():
+    for line in stored.list_lines():
         at = late.tool_ends.parse_time(str(client.scan(line)["last_timestamp"]))
         if at is not None and at < began:
             lines.append(line)

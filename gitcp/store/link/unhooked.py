@@ -72,8 +72,8 @@ def link_one(
     reflog tells that it was made here.  With olds, or unlogged, only evidence counts."""
     session_id, own = state["session_id"], [markers.marker(state)]
     parent, changes = commit_changes.read_changes(objects, commit)
-    ids = find_commits.linked(objects, commit["oid"])
-    stored = {name: committed_read.session_ids(repo, objects, name) for name in ids}
+    ids = find_commits.list_linked(objects, commit["oid"])
+    stored = {name: committed_read.list_session_ids(repo, objects, name) for name in ids}
     mine = [name for name in ids if session_id in stored[name]]
     promised = [name for name in ids if not stored[name]]
     if mine and not (promised or olds or _beyond(repo, objects, changes, parent, own, mine)):
@@ -211,8 +211,10 @@ def list_resting(repo: Repo) -> Iterator[Marker]:
 def _link_in(repo: Repo, objects: Objects, state: State, commit: Commit, dry_run: bool) -> str:
     """The checkpoint that a session has now, or would have, in a commit; '' for none, or one
     that it had before."""
-    ids = find_commits.linked(objects, commit["oid"])
-    if any(state["session_id"] in committed_read.session_ids(repo, objects, one) for one in ids):
+    ids = find_commits.list_linked(objects, commit["oid"])
+    if any(
+        state["session_id"] in committed_read.list_session_ids(repo, objects, one) for one in ids
+    ):
         return ""
     return link_one(repo, objects, state, commit, dry_run=dry_run)
 
@@ -235,5 +237,5 @@ def _unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[Commi
 
 
 def _stored(repo: Repo, objects: Objects, commit: Commit) -> bool:
-    ids = find_commits.linked(objects, commit["oid"])
-    return any(committed_read.session_ids(repo, objects, one) for one in ids)
+    ids = find_commits.list_linked(objects, commit["oid"])
+    return any(committed_read.list_session_ids(repo, objects, one) for one in ids)

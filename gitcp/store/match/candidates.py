@@ -41,10 +41,12 @@ def read_edits(
 ) -> list[Recorded]:
     """The edits of a stored checkpoint, as a commit that carries its id has them; [] without
     such a checkpoint.  Where it names no file of the commit, all that the commit changed."""
-    if committed_refs.find(repo, objects, checkpoint_id) is None:
+    if committed_refs.find_checkpoint(repo, objects, checkpoint_id) is None:
         return []
     changed = commit_changes.read_changes(objects, commit)[1] if commit else {}
-    record = edits_in(objects, committed_read.read(repo, objects, checkpoint_id), changed)
+    record = edits_in(
+        objects, committed_read.read_checkpoint(repo, objects, checkpoint_id), changed
+    )
     if changed.keys().isdisjoint(entry["path"] for entry in record):
         record += [_entry(path, change) for path, change in changed.items()]
     return record
@@ -189,7 +191,7 @@ def is_gone(objects: Objects, parent: str) -> Callable[[str], bool]:
 def select_linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
     """Those of some commits that are there and are linked to a checkpoint."""
     commits = (commit for oid in oids if (commit := read_commit(objects, oid)))
-    return [commit for commit in commits if find_commits.linked(objects, commit["oid"])]
+    return [commit for commit in commits if find_commits.list_linked(objects, commit["oid"])]
 
 
 class Search:
@@ -258,6 +260,6 @@ class Search:
         if oid not in self._edits:
             self._edits[oid] = {
                 one: read_edits(self._repo, self._objects, one, commit)
-                for one in find_commits.linked(self._objects, oid)
+                for one in find_commits.list_linked(self._objects, oid)
             }
         return self._edits[oid]

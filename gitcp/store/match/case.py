@@ -53,7 +53,7 @@ class Target:
 
     def ids(self) -> Collection[str]:
         """The ids that it has."""
-        return late.find_commits.linked(self._objects, self.oid) if self.oid else ()
+        return late.find_commits.list_linked(self._objects, self.oid) if self.oid else ()
 
 
 class Case:

@@ -109,7 +109,7 @@ def unkept(ctx: Context) -> bool:
     commit = read_commit(ctx.objects, ctx.head)
     if commit is None or verdict["id"] not in trailers.read(encode_name(commit["message"])):
         return False
-    return late.committed_refs.find(ctx.repo, ctx.objects, verdict["id"]) is None
+    return late.committed_refs.find_checkpoint(ctx.repo, ctx.objects, verdict["id"]) is None
 
 
 def forget(repo: Repo) -> None:

@@ -84,7 +84,7 @@ class _Pending:
         open_ = [e for e in record if (self._after(e["path"]) or ("", None))[1] != e["oid"]]
         fresh = [e["path"] for e in open_ if e["path"] not in self._now]
         if fresh:
-            self._now |= late.blobs.at(self._repo, self._objects, sorted(fresh), write=True)
+            self._now |= late.blobs.read_paths(self._repo, self._objects, sorted(fresh), write=True)
         steps = [(path, self._after(path), self._now.get(path)) for path in _paths(open_)]
         if _brings(self._objects, open_, steps):
             return True
@@ -121,7 +121,7 @@ def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
     commit = need_commit(objects, oid)
     paths = commit_changes.read_changes(objects, commit)[1]
     stash = [e for e in reflog.Stash(repo, objects).list_entries() if any(map(e.changes, paths))]
-    for one in late.find_commits.linked(objects, oid) if stash else ():
+    for one in late.find_commits.list_linked(objects, oid) if stash else ():
         record = late.candidates.read_edits(repo, objects, one, commit)
         if any(_brings(objects, record, entry.list_steps(_paths(record))) for entry in stash):
             add(repo, [oid])
@@ -184,5 +184,7 @@ def _not_replaced(
     repo: Repo, objects: Objects, lost: list[str], head: str, tips: Iterable[str]
 ) -> list[str]:
     fresh = list_commits(repo, f"--max-count={_MOST}", head, *(f"^{oid}" for oid in tips))
-    there = {one for oid in fresh for one in late.find_commits.linked(objects, oid)}
-    return [oid for oid in lost if not there.issuperset(late.find_commits.linked(objects, oid))]
+    there = {one for oid in fresh for one in late.find_commits.list_linked(objects, oid)}
+    return [
+        oid for oid in lost if not there.issuperset(late.find_commits.list_linked(objects, oid))
+    ]

@@ -39,12 +39,12 @@ def find_lost(
     among: a revision range to look in, default all branches.  lately: a glance at the commits that
     only HEAD's recent past has, where else all that is stored is read."""
     if not lately:
-        stored = [one["checkpoint_id"] for one in committed_list.listing(repo, brief=True)]
+        stored = [one["checkpoint_id"] for one in committed_list.list_checkpoints(repo, brief=True)]
         return _pair(repo, objects, stored, among, _MOST)
     if not os.path.exists(repo.join_shared("linked")):
         return []
     gone = _list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")
-    stored = [one for one in gone if committed_refs.find(repo, objects, one)]
+    stored = [one for one in gone if committed_refs.find_checkpoint(repo, objects, one)]
     return _pair(repo, objects, stored, among, _RECENT)
 
 
@@ -55,7 +55,10 @@ def _pair(
     commit on a branch."""
     if not stored:
         return []
-    carried, refused = find_commits.commits(repo, objects, stored), commit_memory.read_refused(repo)
+    carried, refused = (
+        find_commits.find_carriers(repo, objects, stored),
+        commit_memory.read_refused(repo),
+    )
     lost = [one for one in carried if one not in refused and not _on_a_branch(repo, carried[one])]
     free = _list_commits(repo, among, most) if lost else []
     linked = {oid for oids in carried.values() for oid in oids}
@@ -88,7 +91,7 @@ def _choose(objects: Objects, record: list[Recorded], changed: dict[str, Changes
 
 
 def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:
-    # find_commits.commits() sees tags and notes too; a noted commit may be one that was rewritten.
+    # find_carriers() sees tags and notes too; a noted commit may be one that was rewritten.
     for oid in commits:
         args = ("for-each-ref", "--count=1", f"--contains={oid}", "refs/heads", "refs/remotes")
         if repo.git.read_records(*args, sep=b"\n"):

@@ -122,7 +122,7 @@ def _linked(objects: Objects, sources: Mapping[str, Sequence[str]], new: str) ->
         if old in seen:
             continue
         seen.add(old)
-        if find_commits.linked(objects, old):
+        if find_commits.list_linked(objects, old):
             linked.append(old)
         else:
             waiting += sources.get(old, ())

@@ -64,7 +64,7 @@ def _answer(
 ) -> Answer:
     """Of the ids that git names those that follow to a commit, without what a person took off
     those that it was made of."""
-    refused = late.find_commits.refused(case.objects, olds) if olds else {}
+    refused = late.find_commits.list_refused(case.objects, olds) if olds else {}
     well = [one for one in dict.fromkeys(ids) if one not in refused]
     left = {one: refused.get(one) for one in [*source_ids, *refused] if one not in well}
     has, how = target.ids(), case.rewrite.command if case.rewrite else ""
@@ -78,7 +78,7 @@ def _searched(search: Search, news: Iterable[Target]) -> Iterator[Answer]:
 
 
 def _linked(case: Case, oid: str) -> list[str]:
-    return late.find_commits.linked(case.objects, oid)
+    return late.find_commits.list_linked(case.objects, oid)
 
 
 def _keep(case: Case, old: str, ids: Sequence[str], target: Target) -> list[str]:
@@ -131,8 +131,8 @@ def list_picked_before(case: Case) -> Iterator[Answer]:
     renamed what the others changed."""
     if _exists(case, "MERGE_MSG") and not _exists(case, "MERGE_HEAD"):
         repo, objects = case.repo, case.objects
-        same = late.find_commits.beside(repo, objects, paths=case.target.read()[1])
-        every = [*same, *late.find_commits.beside(repo, objects)]
+        same = late.find_commits.list_beside_head(repo, objects, paths=case.target.read()[1])
+        every = [*same, *late.find_commits.list_beside_head(repo, objects)]
         yield from _searched(case.search(every, refused=()), [case.target])
 
 
@@ -171,7 +171,7 @@ def list_copied(case: Case) -> Iterator[Answer]:
     refused = commit_memory.read_refused(case.repo) if named or other else set()
     if other:
         named = [*trailers.read(encode_name(other["message"])), *named]
-        refused |= late.find_commits.refused(case.objects, [other["oid"]]).keys()
+        refused |= late.find_commits.list_refused(case.objects, [other["oid"]]).keys()
     ids = []
     for one in (one for one in named if one not in refused):
         record = late.candidates.read_edits(case.repo, case.objects, one)
@@ -297,7 +297,7 @@ def _beside(case: Case, fresh: Sequence[str]) -> list[Commit]:
     there = {one for oid in fresh for one in _linked(case, oid)}
     return [
         commit
-        for commit in late.find_commits.beside(case.repo, case.objects, tips)
+        for commit in late.find_commits.list_beside_head(case.repo, case.objects, tips)
         if not there.issuperset(_linked(case, commit["oid"]))
     ]
 

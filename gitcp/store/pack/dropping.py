@@ -28,32 +28,32 @@ _ALL_NEEDED = ("--all", "--reflog", "--indexed-objects", "--stdin")
 _PIECE = 1 << 20
 
 
-def unpin(repo: Repo, tips: Iterable[str]) -> None:
+def unpin_tips(repo: Repo, tips: Iterable[str]) -> None:
     """Let git prune what only these commits needed, which no ref names any more; packs that
     cannot be read stay as they are."""
     commits = list(tips)
     if not commits:
         return
     walk = repo.git.stream_records(*_WALK, *_NEEDED, sep=b"\n", stdin=encode_lines(commits))
-    _drop(repo, {line.decode() for line in walk}, False)
+    _drop_objects(repo, {line.decode() for line in walk}, False)
 
 
-def destroy(repo: Repo, but: Iterable[str]) -> None:
+def destroy_unneeded(repo: Repo, but: Iterable[str]) -> None:
     """Take out of packs of ours whatever no ref, reflog or index needs, and none of these objects.
     Nobody may be writing objects meanwhile."""
-    gone = {oid for oid, _ in objects(repo)}
+    gone = {oid for oid, _ in list_objects(repo)}
     also = encode_lines(but)
     for line in repo.git.stream_records(*_WALK, *_ALL_NEEDED, sep=b"\n", stdin=also):
         gone.discard(line.decode())
-    _drop(repo, gone, True)
+    _drop_objects(repo, gone, True)
 
 
-def _drop(repo: Repo, gone: set[str], destroyed: bool) -> None:
-    folder = kept.folder(repo)
+def _drop_objects(repo: Repo, gone: set[str], destroyed: bool) -> None:
+    folder = kept.locate_folder(repo)
     with exclusive(repo, "packs"):
         for name in kept.list_packs(repo):
             try:
-                _without(repo, name, gone, destroyed)
+                _drop_from_pack(repo, name, gone, destroyed)
             except (ValueError, OSError) as e:
                 raise Error(f"cannot take objects out of '{folder}/{name}.pack': {e}") from None
 
@@ -65,9 +65,9 @@ def forget_logs(repo: Repo, refs: Iterable[str]) -> None:
             repo.git.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", ref)
 
 
-def objects(repo: Repo) -> Iterator[tuple[str, float]]:
+def list_objects(repo: Repo) -> Iterator[tuple[str, float]]:
     """(oid, seconds since 1970 when its pack was last needed) of each object in packs of ours."""
-    folder, width = kept.folder(repo), len(repo.empty_tree) // 2
+    folder, width = kept.locate_folder(repo), len(repo.empty_tree) // 2
     for name in kept.list_packs(repo):
         path = os.path.join(folder, f"{name}.idx")
         try:
@@ -77,32 +77,34 @@ def objects(repo: Repo) -> Iterator[tuple[str, float]]:
         yield from ((oid, at) for oid in entries)
 
 
-def _without(repo: Repo, name: str, gone: set[str], destroyed: bool) -> None:
+def _drop_from_pack(repo: Repo, name: str, gone: set[str], destroyed: bool) -> None:
     """Keep another pack instead of the one of that name, without the objects that are gone."""
-    path, width = os.path.join(kept.folder(repo), name), len(repo.empty_tree) // 2
+    path, width = os.path.join(kept.locate_folder(repo), name), len(repo.empty_tree) // 2
     entries = packfile.parse_index(files.peek(f"{path}.idx"), width)
     if gone.isdisjoint(entries):
         return
-    ends = sorted([*(offset for offset, _ in entries.values()), _size(path) - width])
+    ends = sorted([*(offset for offset, _ in entries.values()), _read_size(path) - width])
     following = dict(pairwise(ends))
     left = {oid: entry for oid, entry in entries.items() if oid not in gone}
     if left:
-        _copy(repo, path, {oid: (at, following[at], crc) for oid, (at, crc) in left.items()})
-    kept.leave(repo, name)
+        _copy_objects(
+            repo, path, {oid: (at, following[at], crc) for oid, (at, crc) in left.items()}
+        )
+    kept.release_pack(repo, name)
     if destroyed:
-        kept.remove(path)
+        kept.remove_pack(path)
 
 
-def _size(path: str) -> int:
+def _read_size(path: str) -> int:
     return os.stat(f"{path}.pack").st_size
 
 
-def _copy(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None:
+def _copy_objects(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None:
     """Put a pack in place that has these objects of another: oid -> (begin, end, crc)."""
-    new = os.path.join(kept.workshop(repo), f"pack-{os.getpid()}-left")
+    new = os.path.join(kept.make_workshop(repo), f"pack-{os.getpid()}-left")
     entries: dict[str, packfile.Entry] = {}
     head = packfile.build_head(len(spans))
-    digest, size = kept.hasher(repo.algo)(head), len(head)
+    digest, size = kept.find_hasher(repo.algo)(head), len(head)
     with open(f"{path}.pack", "rb") as source, open(f"{new}.pack", "wb") as target:
         target.write(head)
         for oid, (begin, end, crc) in sorted(spans.items(), key=lambda item: item[1]):
@@ -117,7 +119,9 @@ def _copy(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None
         target.flush()
         files.sync_file(target.fileno())
     trailer = bytes(digest.digest())
-    kept.write(
-        f"{new}.idx", packfile.build_index(entries, trailer, kept.hasher(repo.algo)), durable=True
+    kept.write_file(
+        f"{new}.idx",
+        packfile.build_index(entries, trailer, kept.find_hasher(repo.algo)),
+        durable=True,
     )
-    kept.place(repo, trailer.hex(), new)
+    kept.place_pack(repo, trailer.hex(), new)

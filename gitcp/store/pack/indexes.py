@@ -44,19 +44,19 @@ class Index:
             if fd >= 0:
                 close(fd)
 
-    def small(self) -> bytes:
+    def read_small(self) -> bytes:
         """All of the index, b"" where it is large."""
         data = self._data or self._read(_SMALL + 1, 0)
         return data if len(data) <= _SMALL else b""
 
     def has(self, oid: str) -> bool:
         """Whether the pack has an object."""
-        return self._number(oid) >= 0
+        return self._find_number(oid) >= 0
 
-    def find(self, oid: str) -> bytes:
+    def read_object(self, oid: str) -> bytes:
         """The pack from where an object begins, packfile.SMALL bytes; b"" where it has none, or
         cannot be read."""
-        number = self._number(oid)
+        number = self._find_number(oid)
         if number < 0:
             return b""
         offset = self._read(4, packfile.locate_offset(self._head, len(oid) // 2, number))
@@ -67,7 +67,7 @@ class Index:
         except OSError:
             return b""  # joined with others meanwhile
 
-    def _number(self, oid: str) -> int:
+    def _find_number(self, oid: str) -> int:
         """Which object of the pack one is by its oid, -1 where the pack has none."""
         start, end = packfile.find_bucket(self._head, oid)
         number = packfile.find_position(self._read(end - start, start), oid)
@@ -80,7 +80,7 @@ class Index:
 
 def read_all(repo: Repo) -> dict[str, Index]:
     """The index of each pack of ours, by its name; small ones are in the file from now on."""
-    there, known = kept.folder(repo), _read_file(repo)
+    there, known = kept.locate_folder(repo), _read_file(repo)
     indexes: dict[str, Index] = {}
     for name in kept.list_packs(repo, known):
         try:
@@ -88,15 +88,15 @@ def read_all(repo: Repo) -> dict[str, Index]:
         except OSError:
             continue  # joined with others, or not there yet
         if name not in known:
-            add(repo, name, indexes[name].small())
+            add_index(repo, name, indexes[name].read_small())
     return indexes
 
 
-def add(repo: Repo, name: str, data: bytes) -> None:
+def add_index(repo: Repo, name: str, data: bytes) -> None:
     """Append the index of a pack to the file, where it is small and the file can be written."""
     if not 0 < len(data) <= _SMALL:
         return
-    path, flags = _path(repo), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    path, flags = _locate_file(repo), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     try:
         fd = files.open_file(path, flags)
         try:
@@ -111,16 +111,16 @@ def add(repo: Repo, name: str, data: bytes) -> None:
         pass  # each hook opens what is not in it
 
 
-def forget(repo: Repo) -> None:
+def forget_file(repo: Repo) -> None:
     """Begin the file anew: packs are gone."""
-    files.remove_file(_path(repo))
+    files.remove_file(_locate_file(repo))
 
 
 def _read_file(repo: Repo) -> dict[str, bytes]:
     """pack -> its index, of those in the file; one that is damaged goes."""
-    width, hasher = len(repo.empty_tree) // 2, kept.hasher(repo.algo)
+    width, hasher = len(repo.empty_tree) // 2, kept.find_hasher(repo.algo)
     try:
-        data = files.read_file(_path(repo)) or b""
+        data = files.read_file(_locate_file(repo)) or b""
     except Error:
         return {}  # something else is in its place
     whole, at = dict[str, bytes](), 0
@@ -135,9 +135,9 @@ def _read_file(repo: Repo) -> dict[str, bytes]:
     else:
         if at == len(data):
             return whole
-    forget(repo)
+    forget_file(repo)
     return whole
 
 
-def _path(repo: Repo) -> str:
+def _locate_file(repo: Repo) -> str:
     return repo.join_shared("indexes")

@@ -26,13 +26,13 @@ KEEP = b"gitcp\n"  # what stands in the .keep of a pack of ours
 _ENDS = (".idx", ".pack", ".keep")  # the index goes first, as it comes last
 
 
-def folder(repo: Repo) -> str:
+def locate_folder(repo: Repo) -> str:
     """Where the packs of a repository are."""
     named = repo.git.env.get("GIT_OBJECT_DIRECTORY")
     return os.path.join(named or os.path.join(repo.common, "objects"), "pack")
 
 
-def workshop(repo: Repo) -> str:
+def make_workshop(repo: Repo) -> str:
     """Where a pack is made before it is put there, a directory that is there: beside the objects
     where those are aside.  Raises OSError."""
     place = repo.git.env.get("GIT_OBJECT_DIRECTORY") or repo.join_shared("tmp")
@@ -40,41 +40,41 @@ def workshop(repo: Repo) -> str:
     return place
 
 
-def place(repo: Repo, name: str, path: str) -> None:
+def place_pack(repo: Repo, name: str, path: str) -> None:
     """Move path.pack and path.idx to where git finds them, to be kept; both or none."""
-    repo.make_folder(folder(repo))
-    to = os.path.join(folder(repo), f"pack-{name}")
+    repo.make_folder(locate_folder(repo))
+    to = os.path.join(locate_folder(repo), f"pack-{name}")
     ends, moved = [".pack", ".idx"], list[str]()
-    if _borrows(repo):
-        _enlist(repo, f"pack-{name}")
+    if _has_alternates(repo):
+        _list_pack(repo, f"pack-{name}")
     else:
-        write(f"{path}.keep", KEEP)
+        write_file(f"{path}.keep", KEEP)
         ends.insert(0, ".keep")
     try:
         for end in ends:
             repo.share_file(path + end)
-            _move(path + end, to + end)
+            _move_file(path + end, to + end)
             moved.append(end)
     except OSError:
         for end in reversed(moved):
-            _move(to + end, path + end)
+            _move_file(to + end, path + end)
         raise
 
 
-def _borrows(repo: Repo) -> bool:
+def _has_alternates(repo: Repo) -> bool:
     """Whether the repository has objects of another's."""
-    alternates = os.path.join(os.path.dirname(folder(repo)), "info", "alternates")
+    alternates = os.path.join(os.path.dirname(locate_folder(repo)), "info", "alternates")
     return bool(files.peek(alternates).strip())
 
 
-def _enlist(repo: Repo, name: str) -> None:
+def _list_pack(repo: Repo, name: str) -> None:
     listed = repo.join_shared("packs", name)
     repo.make_folder(os.path.dirname(listed))
-    write(listed, b"")
+    write_file(listed, b"")
     repo.share_file(listed)
 
 
-def _move(path: str, to: str) -> None:
+def _move_file(path: str, to: str) -> None:
     try:
         os.rename(path, to)
     except OSError as e:
@@ -95,13 +95,13 @@ def _move(path: str, to: str) -> None:
         os.unlink(path)
 
 
-def write(path: str, data: bytes, durable: bool = False) -> None:
+def write_file(path: str, data: bytes, durable: bool = False) -> None:
     """Make the file, or make it again; durable: it has to outlive a power cut."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     files.fill_file(fd, data, durable)
 
 
-def put(fd: int, data: bytes, at: int) -> int:
+def write_at(fd: int, data: bytes, at: int) -> int:
     """Write data at a place of a pack, as files.write_at() does.  Raises OSError, with nothing
     written, where the pack would then be larger than what the disk has left: a commit that git
     makes meanwhile needs room too."""
@@ -116,7 +116,7 @@ def _leave_room(fd: int, more: int, size: int = 0) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def remove(path: str) -> None:
+def remove_pack(path: str) -> None:
     """Remove what there is of a pack."""
     for end in _ENDS:
         files.remove_file(path + end)
@@ -127,25 +127,25 @@ def list_packs(repo: Repo, ours: Container[str] = ()) -> list[str]:
 
     ours: packs that are ours if they are kept at all.
     """
-    there = folder(repo)
+    there = locate_folder(repo)
     names = list_kept(repo)
     kept = [n for n in names if n in ours or _is_ours(os.path.join(there, f"{n}.keep"))]
-    if kept and _borrows(repo):
+    if kept and _has_alternates(repo):
         for name in kept:
-            _enlist(repo, name)
+            _list_pack(repo, name)
             files.remove_file(os.path.join(there, f"{name}.keep"))
     return list(dict.fromkeys([*kept, *files.list_names(repo.join_shared("packs"))]))
 
 
 def list_kept(repo: Repo) -> list[str]:
     """As list_packs(), with the packs that others have git keep, which are few."""
-    names = files.list_names(folder(repo))
+    names = files.list_names(locate_folder(repo))
     return [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
 
 
-def leave(repo: Repo, name: str) -> None:
+def release_pack(repo: Repo, name: str) -> None:
     """From now on a pack is git's, to prune and to pack as it likes."""
-    files.remove_file(os.path.join(folder(repo), f"{name}.keep"))
+    files.remove_file(os.path.join(locate_folder(repo), f"{name}.keep"))
     files.remove_file(repo.join_shared("packs", name))
 
 
@@ -157,7 +157,7 @@ def _is_ours(path: str) -> bool:
         return False
 
 
-def hasher(algo: str) -> Any:
+def find_hasher(algo: str) -> Any:
     """What makes a digest of bytes, as the repository's object names are made."""
     if algo == "sha256":
         return stdlib.hashlib.sha256

@@ -6,7 +6,7 @@ again and again.  A pack with a `.keep` beside it is neither pruned, nor counted
 a repository that borrows objects has none (kept.py).  upkeep joins small packs, and lets go of old
 ones: then git does with them what it does.
 
-A pack is made in kept.workshop() and moved into place, its index last, without which it is
+A pack is made in kept.make_workshop() and moved into place, its index last, without which it is
 none: killed at any instant nothing is half there.
 """
 
@@ -47,29 +47,31 @@ class Packs:
     """
 
     def __init__(self, repo: Repo) -> None:
-        self.folder, self._repo = kept.folder(repo), repo
-        self._hasher = kept.hasher(repo.algo)
+        self.folder, self._repo = kept.locate_folder(repo), repo
+        self._hasher = kept.find_hasher(repo.algo)
         self._entries: dict[str, packfile.Entry] = {}
         self._parts: list[bytes] = []
         self._size, self._written = packfile.START, packfile.START
         self._path, self._fd = "", -1
         self._indexes: dict[str, indexes.Index] | None = None
 
-    def add(self, kind: str, oid: str, data: bytes) -> None:
+    def add_object(self, kind: str, oid: str, data: bytes) -> None:
         """Let git have an object; nothing is added twice."""
         if oid in self._entries:
             return
-        self._room()
+        self._flush_full()
         head, packed = packfile.build_object_head(kind, len(data)), zlib.compress(data, 1)
         self._parts += (head, packed)
-        self._has(oid, zlib.crc32(packed, zlib.crc32(head)), self._size + len(head) + len(packed))
+        self._note_object(
+            oid, zlib.crc32(packed, zlib.crc32(head)), self._size + len(head) + len(packed)
+        )
         if self._size - self._written > _HELD:
-            self._write()
+            self._write_parts()
 
-    def stream(self, f: BinaryIO, size: int) -> str | None:
+    def add_stream(self, f: BinaryIO, size: int) -> str | None:
         """Let git have the next size bytes of f as a blob; None where it has fewer."""
-        self._room()
-        fd = self._write()
+        self._flush_full()
+        fd = self._write_parts()
         digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
         packed = packfile.build_object_head("blob", size)
         at, crc, left = self._size, 0, size
@@ -77,19 +79,19 @@ class Packs:
             while left and (data := f.read(min(left, _PIECE))):
                 digest.update(data)
                 packed += packer.compress(data)
-                at, crc, packed = kept.put(fd, packed, at), zlib.crc32(packed, crc), b""
+                at, crc, packed = kept.write_at(fd, packed, at), zlib.crc32(packed, crc), b""
                 left -= len(data)
             packed += packer.flush()
             oid = str(digest.hexdigest())
             if not left and not self.has(oid):
-                at = kept.put(fd, packed, at)
-                self._has(oid, zlib.crc32(packed, crc), at)
+                at = kept.write_at(fd, packed, at)
+                self._note_object(oid, zlib.crc32(packed, crc), at)
                 self._written = at
         finally:
             os.ftruncate(fd, self._written)
         return None if left else oid
 
-    def adopt(self, folder: str) -> None:
+    def adopt_loose(self, folder: str) -> None:
         """Take over the loose objects that git wrote below folder."""
         fans = [fan for fan in os.listdir(folder) if len(fan) == 2]
         oids = [fan + rest for fan in fans for rest in os.listdir(os.path.join(folder, fan))]
@@ -98,22 +100,22 @@ class Packs:
         base, env = os.path.join(folder, "pack"), {"GIT_OBJECT_DIRECTORY": folder}
         _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=encode_lines(oids), env=env)
         for name in out.decode().split():
-            self._place(name, f"{base}-{name}", files.peek(f"{base}-{name}.idx"))
+            self._place_pack(name, f"{base}-{name}", files.peek(f"{base}-{name}.idx"))
 
     def flush(self) -> bool:
         """Put what was added where git finds it; whether there was anything."""
         if not self._entries:
             self.abandon()
             return False
-        fd, path = self._write(), self._path
-        trailer = self._sealed(fd)
+        fd, path = self._write_parts(), self._path
+        trailer = self._finish_file(fd)
         index = packfile.build_index(self._entries, trailer, self._hasher)
-        kept.write(f"{path}.idx", index)
-        self._place(trailer.hex(), path, index)
+        kept.write_file(f"{path}.idx", index)
+        self._place_pack(trailer.hex(), path, index)
         trace.note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
         self.abandon()
         if self._are_many():
-            late.upkeep.join(self._repo)
+            late.upkeep.join_packs(self._repo)
             self._indexes = None
         return True
 
@@ -128,7 +130,7 @@ class Packs:
             *kept.list_kept(repo),
             *files.list_names(repo.join_shared("packs")),
         ]
-        return len(some) > MOST and len(self._ours()) > MOST
+        return len(some) > MOST and len(self._read_indexes()) > MOST
 
     def abandon(self) -> None:
         """Begin another pack; of this one nothing stays where it was made."""
@@ -138,21 +140,21 @@ class Packs:
         if fd >= 0:
             os.close(fd)
             try:
-                kept.remove(self._path)
+                kept.remove_pack(self._path)
             except OSError as e:
                 trace.note("pack", f"not removed: {e}")  # sweep() finds it
 
-    def few(self) -> bool:
+    def has_few(self) -> bool:
         """Whether this process has little to write: not worth opening the packs that are there."""
         return len(self._entries) < _FEW
 
     def has(self, oid: str) -> bool:
         """Whether an object is safe from a prune: to be flushed, or in a pack of ours."""
-        return oid in self._entries or bool(self.where(oid))
+        return oid in self._entries or bool(self.find_pack(oid))
 
-    def where(self, oid: str) -> str:
+    def find_pack(self, oid: str) -> str:
         """The name of the pack of ours that has an object, '' for none; its age is renewed."""
-        for name, index in self._ours().items():
+        for name, index in self._read_indexes().items():
             if index.has(oid):
                 try:
                     for end in (".pack", ".idx"):  # git goes by the age of the pack
@@ -162,68 +164,70 @@ class Packs:
                 return name
         return ""
 
-    def read(self, oid: str) -> tuple[str, bytes] | None:
+    def read_object(self, oid: str) -> tuple[str, bytes] | None:
         """(kind, content) of an object in a pack of ours; None for none, and for a large one."""
-        data = next(filter(None, (index.find(oid) for index in self._ours().values())), b"")
+        data = next(
+            filter(None, (index.read_object(oid) for index in self._read_indexes().values())), b""
+        )
         return packfile.parse_object(data) if data else None
 
-    def stamp(self, oid: str) -> int | None:
+    def find_stamp(self, oid: str) -> int | None:
         """What stands for the pack of ours that has an object, 0 for one that this process
         makes; None where none has it."""
-        name = self.where(oid)
-        return _number(name) if name else 0 if oid in self._entries else None
+        name = self.find_pack(oid)
+        return _parse_stamp(name) if name else 0 if oid in self._entries else None
 
-    def stamps(self) -> set[int]:
+    def list_stamps(self) -> set[int]:
         """What stands for each pack of ours, and for all others together."""
-        return {self.elsewhere(), *map(_number, self._ours())}
+        return {self.stamp_others(), *map(_parse_stamp, self._read_indexes())}
 
-    def elsewhere(self) -> int:
+    def stamp_others(self) -> int:
         """What stands for the packs that are not ours, as they are now."""
-        ours = self._ours()
+        ours = self._read_indexes()
         names = [name for name in files.list_names(self.folder) if name.endswith(".idx")]
         rest = [name for name in names if name.removesuffix(".idx") not in ours]
         return zlib.crc32("".join(rest).encode())
 
-    def _ours(self) -> dict[str, indexes.Index]:
+    def _read_indexes(self) -> dict[str, indexes.Index]:
         """The index of each pack of ours that was there when first asked, or came from here."""
         if self._indexes is None:
             self._indexes = indexes.read_all(self._repo)
         return self._indexes
 
-    def _place(self, name: str, path: str, index: bytes) -> None:
-        kept.place(self._repo, name, path)
-        indexes.add(self._repo, f"pack-{name}", index)
+    def _place_pack(self, name: str, path: str, index: bytes) -> None:
+        kept.place_pack(self._repo, name, path)
+        indexes.add_index(self._repo, f"pack-{name}", index)
         if self._indexes is not None:
             to = os.path.join(self.folder, f"pack-{name}")
             self._indexes[f"pack-{name}"] = indexes.Index(to, index)
 
-    def _has(self, oid: str, crc: int, end: int) -> None:
+    def _note_object(self, oid: str, crc: int, end: int) -> None:
         """The pack has one object more, which ends there."""
         git.add_pending(self.flush, self.abandon)
         self._entries[oid] = self._size, crc
         self._size = end
 
-    def _room(self) -> None:
+    def _flush_full(self) -> None:
         if self._size > _LARGEST:
             self.flush()
 
-    def _write(self) -> int:
+    def _write_parts(self) -> int:
         """Write what waits in memory to the pack's file; return its descriptor."""
         if self._fd < 0:
-            folder = kept.workshop(self._repo)
+            folder = kept.make_workshop(self._repo)
             path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd, self._path = os.open(f"{path}.pack", flags, 0o444), path
             git.add_pending(self.flush, self.abandon)
         try:
-            self._written = kept.put(self._fd, b"".join(self._parts), self._written)
+            self._written = kept.write_at(self._fd, b"".join(self._parts), self._written)
         except OSError:
             os.ftruncate(self._fd, self._written)
             raise
         self._parts.clear()
         return self._fd
 
-    def _sealed(self, fd: int) -> bytes:
+    def _finish_file(self, fd: int) -> bytes:
         """Give the pack its head and the hash of all that is in it; return that."""
         head = packfile.build_head(len(self._entries))
         files.write_at(fd, head, 0)
@@ -236,7 +240,7 @@ class Packs:
         return bytes(digest.digest())
 
 
-def _number(name: str) -> int:
+def _parse_stamp(name: str) -> int:
     return int(name[-15:], 16)
 
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def bind_scratch(repo: Repo, only: bool = True) -> Iterator[Repo]:
+def open_scratch(repo: Repo, only: bool = True) -> Iterator[Repo]:
     """The repository to work with: repo itself, or, where it cannot be written, one whose new
     objects go into a temporary directory, which goes at the end.  only: nothing but looks is done
     with it; else it is repo."""
-    if not only or _takes_packs(repo):
+    if not only or _can_write_packs(repo):
         yield repo
         return
-    objects = os.path.dirname(kept.folder(repo))
+    objects = os.path.dirname(kept.locate_folder(repo))
     known = (objects, repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))
     with stdlib.tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
         alternates = os.pathsep.join(filter(None, known))
@@ -35,11 +35,11 @@ def bind_scratch(repo: Repo, only: bool = True) -> Iterator[Repo]:
         yield repo.copy_with(place)
 
 
-def _takes_packs(repo: Repo) -> bool:
+def _can_write_packs(repo: Repo) -> bool:
     """Whether a pack can be made, and put where git finds it."""
 
     try:
-        with stdlib.tempfile.TemporaryFile(dir=kept.workshop(repo)):
-            return os.access(kept.folder(repo), os.W_OK)
+        with stdlib.tempfile.TemporaryFile(dir=kept.make_workshop(repo)):
+            return os.access(kept.locate_folder(repo), os.W_OK)
     except OSError:
         return False

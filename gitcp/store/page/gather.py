@@ -81,14 +81,14 @@ def gather_sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> 
     stories: list[Record] = []
     table = prices.load(repo)
     for session_id, parts in reversed(stored.items()):
-        every = [committed_read.read(repo, objects, one) for one, _ in parts]
+        every = [committed_read.read_checkpoint(repo, objects, one) for one, _ in parts]
         try:
-            content = committed_read.session(objects, every[0], session_id)
+            content = committed_read.read_session(objects, every[0], session_id)
         except Error:
             continue  # damaged: the rest of the page is worth having
         part, tasks = parts[0][1], dict[str, bytes]()
         for one in reversed(every):
-            tasks |= committed_read.task_transcripts(objects, one)
+            tasks |= committed_read.read_task_transcripts(objects, one)
         turns = _gather_turns(content["transcript"], tasks, part.get("agent"), root)
         stories.append(_describe_session(session_id, part, content["metadata"], turns, table))
     return stories

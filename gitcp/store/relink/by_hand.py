@@ -57,7 +57,7 @@ def unlink(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
     if not gone:
         what = f"checkpoint '{name}'" if name else "any checkpoint"
         raise Error(f"'{commit['oid'][:12]}' is not linked to {what}")
-    reason = redaction.text(ctx.repo, reason)
+    reason = redaction.redact_text(ctx.repo, reason)
     for one in gone:
         _note(ctx.repo, ctx.objects, commit, "unlink", one, links.remove_link, one, reason)
     commit_memory.write_refused(ctx.repo, gone)
@@ -101,7 +101,7 @@ def _note(
 def _of_session(ctx: Context, commit: Commit, session_id: str) -> str:
     stored = {
         entry["session_id"]: checkpoint["checkpoint_id"]
-        for checkpoint in committed_list.listing(ctx.repo, brief=True)
+        for checkpoint in committed_list.list_checkpoints(ctx.repo, brief=True)
         for entry in checkpoint["sessions"]
     }
     state = ctx.state(session_id)
@@ -116,6 +116,6 @@ def _of_session(ctx: Context, commit: Commit, session_id: str) -> str:
         ctx.keep(state)
         return checkpoint_id
     last = (state or {}).get("last_checkpoint_id") or stored.get(session_id, "")
-    if not last or committed_refs.find(ctx.repo, ctx.objects, last) is None:
+    if not last or committed_refs.find_checkpoint(ctx.repo, ctx.objects, last) is None:
         raise Error(f"session '{session_id}' has no checkpoint, and no open file of the commit's")
     return str(last)

@@ -89,7 +89,7 @@ def checkpoint(
     for _ in range(_TRIES):
         moved(repo, objects, state, now)
         try:
-            return late.turn_work.checkpoint_turn(repo, objects, state, event)
+            return late.turn_work.write_turn(repo, objects, state, event)
         except Moved as e:
             trace.note("settle", f"again: {e}")
             now = head(repo)
@@ -127,7 +127,7 @@ def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> N
     own = [s["files"] for s in state["streams"] if s["id"] == tip["stream"]]
     named = branches.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
     files = set[str]().union(*named.values(), *own)
-    if not blobs.dirty_among(repo, objects, files, now):
+    if not blobs.list_dirty(repo, objects, files, now):
         trace.note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
     edits = place.rename(repo, objects, tip, now)

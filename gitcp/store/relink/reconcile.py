@@ -89,8 +89,10 @@ def _settle_session(ctx: Context, session_id: str, head: str) -> None:
 
 def list_amended_sessions(repo: Repo, objects: Objects, new: Iterable[str]) -> list[str]:
     """The sessions of the checkpoints of commits that were amended."""
-    ids = {one for oid in new for one in find_commits.linked(objects, oid)}
-    return sorted({s for one in ids for s in committed_read.session_ids(repo, objects, one) if s})
+    ids = {one for oid in new for one in find_commits.list_linked(objects, oid)}
+    return sorted(
+        {s for one in ids for s in committed_read.list_session_ids(repo, objects, one) if s}
+    )
 
 
 def link_replayed(

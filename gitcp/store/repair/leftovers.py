@@ -15,7 +15,7 @@ LOCK_AGE = 60  # seconds: no transaction of git takes so long
 SCRATCH_AGE = 3600
 
 
-def remove(repo: Repo, path: str, seconds: int) -> str:
+def remove_leftover(repo: Repo, path: str, seconds: int) -> str:
     """Move a file that is still old out of its place, then remove it; say what was removed.
 
     What somebody put there meanwhile is put back, and '' returned.

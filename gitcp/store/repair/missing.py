@@ -27,7 +27,7 @@ _GROWN = 1 << 20  # bytes of a piece whose beginnings are tried too
 _LARGEST = 64 << 20  # bytes of a file of the worktree that is read to see what it is
 
 
-def lacking(repo: Repo, name: str, *options: str) -> set[str]:
+def list_lacking(repo: Repo, name: str, *options: str) -> set[str]:
     """The oids of objects that a ref or commit needs and that are missing; one that git cannot
     even walk is in it itself.  What a partial clone left with its remote is no lack."""
     try:
@@ -38,14 +38,14 @@ def lacking(repo: Repo, name: str, *options: str) -> set[str]:
     return partial.list_unpromised(repo, [name], missing)
 
 
-def log_of(repo: Repo, ref: str) -> list[str]:
+def read_log(repo: Repo, ref: str) -> list[str]:
     """Where a ref was before, newest first, as its reflog has it."""
     log = files.peek(os.path.join(os.fsencode(repo.common), b"logs", encode_name(ref)))
     lines = log.decode("utf-8", "replace").splitlines()
     return [oid for line in reversed(lines) for oid in reversed(line.split(" ", 2)[:2])]
 
 
-def chain(tips: list[str], read: Callable[[str], Commit | None]) -> list[Commit]:
+def follow_parents(tips: list[str], read: Callable[[str], Commit | None]) -> list[Commit]:
     """The commits down from the first of tips that read() knows, newest first."""
     commits: list[Commit] = []
     for oid in dict.fromkeys(tips):
@@ -58,7 +58,7 @@ def chain(tips: list[str], read: Callable[[str], Commit | None]) -> list[Commit]
     return commits
 
 
-def note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
+def write_note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
     """Write down what a ref was; the path of the note."""
     path = choose_place_aside(repo.common, ref)
     with open(path, "x") as f:
@@ -66,18 +66,18 @@ def note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
     return path
 
 
-def write_again(repo: Repo, objects: Objects, gone: set[str]) -> set[str]:
+def write_objects_again(repo: Repo, objects: Objects, gone: set[str]) -> set[str]:
     """Write those of the blobs gone that a transcript's copy or the worktree still has; return
     their oids."""
     done: set[str] = set()
-    for data in (*_transcripts(repo), *_files(repo, gone)):
+    for data in (*_read_transcripts(repo), *_read_files(repo, gone)):
         oid = objects.hash_object("blob", data)
         if oid in gone:
             done.add(objects.write("blob", data))
     return done
 
 
-def _transcripts(repo: Repo) -> Iterator[bytes]:
+def _read_transcripts(repo: Repo) -> Iterator[bytes]:
     for name in files.list_names(repo.join_shared("transcript")):
         stem = name.removesuffix(".json")
         if stem == name:
@@ -86,14 +86,14 @@ def _transcripts(repo: Repo) -> Iterator[bytes]:
             copy = transcript_copy.Copy(repo, stem)
             at, known = 0, copy.known.get("chunks", [])
             for _, size, _ in known:
-                yield from _stages(copy.read(at, at + size))
+                yield from _list_stages(copy.read(at, at + size))
                 at += size
             for piece in chunks.split(copy.read(at), len(known)):
-                yield from _stages(piece)
+                yield from _list_stages(piece)
             copy.close()
 
 
-def _stages(piece: bytes) -> Iterator[bytes]:
+def _list_stages(piece: bytes) -> Iterator[bytes]:
     """What a piece was stored as while it was the last one and grew, and at its end."""
     yield piece
     yield piece.removesuffix(b"\n")
@@ -103,16 +103,16 @@ def _stages(piece: bytes) -> Iterator[bytes]:
         end = piece.find(b"\n", end) + 1
 
 
-def _files(repo: Repo, gone: set[str]) -> Iterator[bytes]:
-    for state in session_read.every(repo):
+def _read_files(repo: Repo, gone: set[str]) -> Iterator[bytes]:
+    for state in session_read.list_states(repo):
         top = str(state.get("worktree_path") or "")
         for stream in state["streams"] if top else ():
             for path, file in stream["files"].items():
                 if isinstance(file, dict) and file.get("oid") in gone:
-                    yield from _content(os.path.join(os.fsencode(top), encode_name(path)))
+                    yield from _read_file(os.path.join(os.fsencode(top), encode_name(path)))
 
 
-def _content(path: bytes) -> Iterator[bytes]:
+def _read_file(path: bytes) -> Iterator[bytes]:
     try:
         if os.path.islink(path):
             yield os.readlink(path)

@@ -19,8 +19,8 @@ from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
 from gitcp.store.pack.dropping import forget_logs
 from gitcp.store.repair import missing
 from gitcp.store.stream import shadow_refs
-from gitcp.store.v1.committed_refs import REF, remote_refs
-from gitcp.store.v1.committed_write import move_all
+from gitcp.store.v1.committed_refs import REF, list_remote_branches
+from gitcp.store.v1.committed_write import move_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
             os.path.join(os.fsencode(repo.common), encode_name(ref)),
             refs.read_ref(repo, ref),
         )
-        log = missing.log_of(repo, ref)
+        log = missing.read_log(repo, ref)
         if (at and is_commit(objects, at)) or not (at or log or os.path.isfile(path)):
             return ""
         if os.path.isfile(path):
             aside = choose_place_aside(repo.common, ref)
             os.rename(path, encode_name(aside))
         else:
-            aside = missing.note(repo, ref, at or "", log)
+            aside = missing.write_note(repo, ref, at or "", log)
         packed = refs.read_ref(repo, ref)  # what the file stood before
         known = (oid for oid in [*log, packed or ""] if is_commit(objects, oid))
         oid = next(known, None)
@@ -69,17 +69,19 @@ def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
     is whole."""
     with exclusive(repo, "v1"):
         old = refs.read_ref(repo, ref)
-        gone = missing.lacking(repo, ref) if old else set()
+        gone = missing.list_lacking(repo, ref) if old else set()
         if old is None or not gone:
             return ""
-        if (again := missing.write_again(repo, objects, gone)) and not missing.lacking(repo, ref):
+        if (again := missing.write_objects_again(repo, objects, gone)) and not missing.list_lacking(
+            repo, ref
+        ):
             return f"wrote {len(again)} missing objects again"
-        log = missing.log_of(repo, ref)
-        kept = missing.note(repo, ref, old, log)
-        remote = remote_refs(repo) if ref == REF else []
-        theirs = [name for name in remote if not missing.lacking(repo, name)]
-        tip, lost = _rebuilt(repo, objects, [old, *log], theirs)
-        move_all(repo, [(ref, tip, old)], "gitcp: fsck")
+        log = missing.read_log(repo, ref)
+        kept = missing.write_note(repo, ref, old, log)
+        remote = list_remote_branches(repo) if ref == REF else []
+        theirs = [name for name in remote if not missing.list_lacking(repo, name)]
+        tip, lost = _rebuild_commit(repo, objects, [old, *log], theirs)
+        move_refs(repo, [(ref, tip, old)], "gitcp: fsck")
         forget_logs(repo, [ref])
     if tip is None:
         return f"nothing of it could be read: removed, noted in '{kept}'"
@@ -87,17 +89,17 @@ def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
     return f"built it again, what it was is noted in '{kept}'{more}"
 
 
-def _rebuilt(
+def _rebuild_commit(
     repo: Repo, objects: Objects, tips: list[str], theirs: list[str]
 ) -> tuple[str | None, list[str]]:
     """(a commit of what the newest tip that can be read has, the paths that it lacks)."""
-    history = missing.chain(tips, lambda oid: read_commit(objects, oid))
-    sound = _sound(repo, history)
+    history = missing.follow_parents(tips, lambda oid: read_commit(objects, oid))
+    sound = _find_sound(repo, history)
     fallbacks = [c for name in (sound, *theirs) if name and (c := read_commit(objects, name))]
     if not history:
         return (fallbacks[0]["oid"] if fallbacks else None), []
     lost: list[str] = []
-    gone = missing.lacking(repo, history[0]["oid"])
+    gone = missing.list_lacking(repo, history[0]["oid"])
     trees = [commit["tree"] for commit in (history[0], *fallbacks)]
     tree = _join_trees(objects, trees, gone, lost)
     if tree is None:
@@ -106,11 +108,11 @@ def _rebuilt(
     return write_commit(objects, repo, tree, parents, _SUBJECT), sorted(lost)
 
 
-def _sound(repo: Repo, history: list[Commit]) -> str | None:
+def _find_sound(repo: Repo, history: list[Commit]) -> str | None:
     """A commit of the history that lacks nothing; each looked at is twice as far back."""
     at = 0
     while at < len(history):
-        if not missing.lacking(repo, history[at]["oid"]):
+        if not missing.list_lacking(repo, history[at]["oid"]):
             return history[at]["oid"]
         at = at * 2 + 1
     return None
@@ -121,7 +123,7 @@ def _join_trees(
 ) -> str | None:
     """A tree with all that the first readable one of trees has; what of that cannot be read is
     as in the next that has it, else it is lost.  None where nothing is left."""
-    layers = [entries for oid in dict.fromkeys(trees) if (entries := _entries(objects, oid))]
+    layers = [entries for oid in dict.fromkeys(trees) if (entries := _read_entries(objects, oid))]
     whole: Tree = {}
     for name in layers[0] if layers else ():
         versions = [layer[name] for layer in layers if name in layer]
@@ -138,7 +140,7 @@ def _join_trees(
     return write_tree(objects, whole) if whole else None
 
 
-def _entries(objects: Objects, oid: str) -> Tree:
+def _read_entries(objects: Objects, oid: str) -> Tree:
     try:
         return read_tree(objects, oid)
     except Error:
@@ -150,10 +152,10 @@ def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
     old = refs.read_ref(repo, ref)
     if old is None:
         return ""
-    gone, count = missing.lacking(repo, ref), 0
+    gone, count = missing.list_lacking(repo, ref), 0
     tip: str | None = None
-    for commit in reversed(missing.chain([old], lambda oid: read_commit(objects, oid))):
-        tree = _without(objects, commit["tree"], gone)
+    for commit in reversed(missing.follow_parents([old], lambda oid: read_commit(objects, oid))):
+        tree = _drop_gone(objects, commit["tree"], gone)
         if tree:
             above = [tip] if tip else []
             tip, count = write_commit(objects, repo, tree, above, commit["message"]), count + 1
@@ -161,7 +163,7 @@ def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
     return f"wrote {count} turns again without {len(gone)} lost objects"
 
 
-def _without(objects: Objects, tree: str, gone: set[str]) -> str | None:
+def _drop_gone(objects: Objects, tree: str, gone: set[str]) -> str | None:
     """A turn's tree without the objects that are gone; None where nothing is left."""
     if objects.read(tree) is None:
         return None

@@ -28,7 +28,7 @@ def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
     with states.held(repo, [session_id]):
         state = recall.recall(repo, objects, session_id)
         if state is None:
-            return _forgotten(repo, session_id)
+            return _report_unknown(repo, session_id)
         work.save(repo, state)
     return f"wrote the state, revision {state['revision']}, and its marker"
 
@@ -46,7 +46,7 @@ def take_copy(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
         return f"took the copy: revision {before} became {copy['revision']}"
 
 
-def _forgotten(repo: Repo, session_id: str) -> str:
+def _report_unknown(repo: Repo, session_id: str) -> str:
     """Nothing is known of a session: what could not be read is set aside by now."""
     marker = markers.path(repo, session_id)
     if os.path.lexists(marker):
@@ -60,14 +60,14 @@ def keep_promise(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> 
     commit = read_commit(objects, oid)
     if commit is None or not repo.top or oid not in unhooked.made_here(repo):
         return ""
-    before = committed_read.session_ids(repo, objects, checkpoint_id)
+    before = committed_read.list_session_ids(repo, objects, checkpoint_id)
     for name in [marker["session_id"] for marker in unhooked.list_resting(repo)]:
         with states.held(repo, [name]):
             state = states.load(repo, name)
             if state:
                 unhooked.link_one(repo, objects, state, commit)
                 work.save(repo, state)
-    after = committed_read.session_ids(repo, objects, checkpoint_id)
+    after = committed_read.list_session_ids(repo, objects, checkpoint_id)
     return "stored it" if set(after) - set(before) else ""
 
 

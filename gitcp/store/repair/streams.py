@@ -42,31 +42,33 @@ def is_stream(ref: str) -> bool:
     return ref.startswith(shadow_refs.ARCHIVE) or bool(ids.parse_shadow(ref))
 
 
-def mend(repo: Repo, objects: Objects, ref: str) -> str:
+def mend_stream(repo: Repo, objects: Objects, ref: str) -> str:
     """Make a stream whole again; what was done, '' where it is whole or the person's."""
     with exclusive(repo, shadow_refs.lock_of(repo, ref)):
         old = refs.read_ref(repo, ref)
-        gone = missing.lacking(repo, ref) if old else set()
+        gone = missing.list_lacking(repo, ref) if old else set()
         if old is None or not gone:
             return ""
-        if (again := missing.write_again(repo, objects, gone)) and not missing.lacking(repo, ref):
+        if (again := missing.write_objects_again(repo, objects, gone)) and not missing.list_lacking(
+            repo, ref
+        ):
             return f"wrote {len(again)} missing objects again"
-        log = missing.log_of(repo, ref)
-        commits = missing.chain([old, *log], lambda oid: _checkpoint(objects, oid))
+        log = missing.read_log(repo, ref)
+        commits = missing.follow_parents([old, *log], lambda oid: _read_checkpoint(objects, oid))
         named = _find_states(repo, objects, ref, commits)
         if not commits and not named and not ref.startswith(shadow_refs.ARCHIVE):
             return ""  # nothing says that it is ours
-        kept = missing.note(repo, ref, old, log)
+        kept = missing.write_note(repo, ref, old, log)
         rebuilder = Rebuilder(repo, objects)
-        tip = _rebuild(repo, rebuilder, commits)
-        tip = _complete(repo, objects, rebuilder, tip, named)
+        tip = _rebuild_commits(repo, rebuilder, commits)
+        tip = _complete_tip(repo, objects, rebuilder, tip, named)
         refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
         name = ids.parse_stream_name(ref)
         forget_logs(repo, {ref, *(place + name for place in shadow_refs.PLACES)})
-        return _report(commits, rebuilder, tip, kept)
+        return _format_report(commits, rebuilder, tip, kept)
 
 
-def _checkpoint(objects: Objects, oid: str) -> Commit | None:
+def _read_checkpoint(objects: Objects, oid: str) -> Commit | None:
     answer = objects.read(oid)
     commit = parse_commit(oid, answer[2]) if answer and answer[1] == "commit" else None
     session = shadow_refs.trailer(commit["message"], "Entire-Session") if commit else ""
@@ -81,7 +83,7 @@ def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) 
     name = ids.parse_stream_name(ref)
     return [
         (state, stream)
-        for state in session_read.every(repo)
+        for state in session_read.list_states(repo)
         for stream in state["streams"]
         if stream["id"] == known
         or (
@@ -90,14 +92,16 @@ def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) 
     ]
 
 
-def _rebuild(repo: Repo, rebuilder: Rebuilder, commits: list[Commit]) -> str | None:
+def _rebuild_commits(repo: Repo, rebuilder: Rebuilder, commits: list[Commit]) -> str | None:
     tip = None
     for commit in reversed(commits):
-        tip = rebuilder.commit(commit, tip, missing.lacking(repo, commit["oid"], "--no-walk"))
+        tip = rebuilder.rebuild_commit(
+            commit, tip, missing.list_lacking(repo, commit["oid"], "--no-walk")
+        )
     return tip
 
 
-def _complete(
+def _complete_tip(
     repo: Repo, objects: Objects, rebuilder: Rebuilder, tip: str | None, streams: Named
 ) -> str | None:
     """The tip with what the states know of it; without a tip, a first checkpoint of theirs."""
@@ -107,7 +111,7 @@ def _complete(
     state, stream = streams[-1]
     base = read_commit(objects, str(stream.get("base_commit") or ""))
     before = commit["tree"] if commit else base["tree"] if base else None
-    tree = rebuilder.with_states(before, streams, everything=commit is None)
+    tree = rebuilder.add_states(before, streams, everything=commit is None)
     if commit and tree == commit["tree"]:
         return tip
     upon = base["oid"] if base else shadow_refs.zeros(repo)
@@ -115,7 +119,7 @@ def _complete(
     return write_commit(objects, repo, tree, [tip] if tip else [], message)
 
 
-def _report(commits: list[Commit], rebuilder: Rebuilder, tip: str | None, ref: str) -> str:
+def _format_report(commits: list[Commit], rebuilder: Rebuilder, tip: str | None, ref: str) -> str:
     if tip is None:
         return f"nothing of it could be read: removed, noted in '{ref}'"
     lost = sorted(rebuilder.lost)
@@ -132,7 +136,7 @@ class Rebuilder:
         self._lost: list[str] = []
         self.lost: set[str] = set()
 
-    def commit(self, old: Commit, parent: str | None, gone: set[str]) -> str:
+    def rebuild_commit(self, old: Commit, parent: str | None, gone: set[str]) -> str:
         """The oid of old upon parent with what is there of its tree; old itself if all is.
 
         gone: the oids of the objects below old that are missing.
@@ -145,7 +149,7 @@ class Rebuilder:
         tree = self._rebuild_tree(old["tree"], base, "") or self._repo.empty_tree
         self.lost.update(self._lost)
         if self._lost:
-            tree = self._omitted(tree, shadow_refs.trailer(old["message"], "Entire-Session"))
+            tree = self._note_omitted(tree, shadow_refs.trailer(old["message"], "Entire-Session"))
         if tree == old["tree"] and old["parents"] == ([parent] if parent else []):
             return old["oid"]
         head = [f"tree {tree}", *([f"parent {parent}"] if parent else [])]
@@ -158,16 +162,16 @@ class Rebuilder:
         if oid in self._gone:
             self._lost.append(at)
             return base
-        entries, under = read_tree(self._objects, oid), self._base(base)
+        entries, under = read_tree(self._objects, oid), self._read_base(base)
         kept: Tree = {}
         for name, entry in entries.items():
-            if whole := self._entry(entry, under.get(name), at + name):
+            if whole := self._rebuild_entry(entry, under.get(name), at + name):
                 kept[name] = whole
         if kept == entries:
             return oid
         return write_tree(self._objects, kept) if kept else None
 
-    def _entry(self, entry: Entry, was: Entry | None, path: str) -> Entry | None:
+    def _rebuild_entry(self, entry: Entry, was: Entry | None, path: str) -> Entry | None:
         if entry[0] == TREE:
             base = was[1] if was and was[0] == TREE else None
             below = self._rebuild_tree(entry[1], base, path + "/")
@@ -177,13 +181,13 @@ class Rebuilder:
         self._lost.append(path)
         return was
 
-    def _base(self, tree: str | None) -> Tree:
+    def _read_base(self, tree: str | None) -> Tree:
         try:
             return read_tree(self._objects, tree) if tree else {}
         except Error:
             return {}  # the person's own history lacks it
 
-    def _omitted(self, tree: str, session_id: str) -> str:
+    def _note_omitted(self, tree: str, session_id: str) -> str:
         path = f"{shadow_refs.METADATA}{session_id}/omitted.json"
         entry = Lookup(self._objects, tree)(path)
         known = json.loads(self._objects.need(entry[1], "blob")) if entry else []
@@ -191,7 +195,7 @@ class Rebuilder:
         blob = self._objects.write("blob", json.dumps(known, indent=2).encode() + b"\n")
         return edit_tree(self._objects, tree, {path: (BLOB, blob)})
 
-    def with_states(
+    def add_states(
         self,
         tree: str | None,
         pairs: Iterable[tuple[State, Stream]],
@@ -204,7 +208,7 @@ class Rebuilder:
         for state, stream in pairs:
             for path, file in stream["files"].items():
                 if everything or self._was_lost(path):
-                    edits |= self._recorded(path, file)
+                    edits |= self._build_edit(path, file)
             copy = f"{shadow_refs.METADATA}{state['session_id']}/state.json"
             if look(copy) is None:
                 edits[copy] = (BLOB, self._objects.write("blob", states.text(state)))
@@ -215,7 +219,7 @@ class Rebuilder:
             path == lost or (lost[-1:] in ("", "/") and path.startswith(lost)) for lost in self.lost
         )
 
-    def _recorded(self, path: str, file: File) -> dict[str, Entry | None]:
+    def _build_edit(self, path: str, file: File) -> dict[str, Entry | None]:
         if not file["oid"]:
             return {path: None}
         answer = self._objects.read(file["oid"])

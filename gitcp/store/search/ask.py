@@ -35,7 +35,7 @@ _MOST_WORDS = 1000  # of the vocabulary that a part of a word may stand for
 _MARK = ("\1", "\2")  # around what matches, in a snippet
 
 
-def search(
+def find_hits(
     repo: Repo,
     query: Query,
     *,
@@ -57,42 +57,42 @@ def search(
     """
 
     def answer(database: Connection) -> tuple[list[Hit], int]:
-        update.refresh(repo, database, progress)
+        update.refresh_index(repo, database, progress)
         hits = _find_turns(database, query, exact, outputs, since, until)
         for hit in hits[:most]:
-            hit["snippet"] = _snippet(database, hit.pop("turn"), query, exact)
+            hit["snippet"] = _read_snippet(database, hit.pop("turn"), query, exact)
         return hits[:most], max(0, len(hits) - most)
 
     with exclusive(repo, "search", _PATIENCE):
-        return storage.use(repo, answer)
+        return storage.use_database(repo, answer)
 
 
 def _find_turns(
     database: Connection, query: Query, exact: bool, outputs: bool, since: float, until: float
 ) -> list[Hit]:
     narrow = query["filters"] or since or until != _EVER
-    scores, carriers = _scores(database, query, exact, outputs, -1 if narrow else _CANDIDATES)
+    scores, carriers = _score_turns(database, query, exact, outputs, -1 if narrow else _CANDIDATES)
     hits: list[Hit] = []
     for turn, score in sorted(scores.items(), key=lambda each: -each[1]):
         if len(hits) == _CANDIDATES:
             break
-        hit = _hit(database, turn, carriers.get(turn, ""))
-        if hit and _fits(hit, query, since, until):
-            hit["score"] = round(score * _weight(hit), 4)
+        hit = _build_hit(database, turn, carriers.get(turn, ""))
+        if hit and _fits_filters(hit, query, since, until):
+            hit["score"] = round(score * _weigh_hit(hit), 4)
             hits.append(hit)
     hits.sort(key=lambda hit: (-hit["score"], -hit["time"], hit["number"]))
     return hits
 
 
-def _snippet(database: Connection, turn: int, query: Query, exact: bool) -> str:
+def _read_snippet(database: Connection, turn: int, query: Query, exact: bool) -> str:
     if not query["words"]:
         return ""
     texts = database.execute(
         "select prompt, answer, calls, files from texts where rowid=?", (turn,)
     ).fetchone()
     if exact:
-        return _around(texts, query["words"])
-    wanted = " OR ".join(map(queries.phrase, query["words"]))
+        return _cut_surroundings(texts, query["words"])
+    wanted = " OR ".join(map(queries.quote_phrase, query["words"]))
     row = database.execute(
         "select snippet(texts, -1, ?, ?, '…', 16) from texts where texts match ? and rowid=?",
         (*_MARK, wanted, turn),
@@ -100,7 +100,7 @@ def _snippet(database: Connection, turn: int, query: Query, exact: bool) -> str:
     return " ".join(row[0].split()) if row else ""
 
 
-def _scores(
+def _score_turns(
     database: Connection, query: Query, exact: bool, outputs: bool, most: int
 ) -> tuple[dict[int, float], dict[int, str]]:
     """turn -> how well it fits, for the best candidates, and turn -> the commit whose message
@@ -109,23 +109,23 @@ def _scores(
         rows = database.execute("select id from turn order by time desc limit ?", (most,))
         return dict.fromkeys((turn for (turn,) in rows), 1.0), {}
     if exact:
-        return dict.fromkeys(_containing(database, query, most), 1.0), {}
-    wanted = queries.expression(query["words"], query["without"])
-    scores = dict(_by_text(database, wanted, most))
-    if near := queries.near(query["words"]):
+        return dict.fromkeys(_match_exactly(database, query, most), 1.0), {}
+    wanted = queries.build_expression(query["words"], query["without"])
+    scores = dict(_score_texts(database, wanted, most))
+    if near := queries.build_near(query["words"]):
         for (turn,) in database.execute("select rowid from texts where texts match ?", (near,)):
             if turn in scores:
                 scores[turn] *= _NEAR
     carriers: dict[int, str] = {}
-    for turn, commit, score in _by_message(database, wanted, most):
+    for turn, commit, score in _score_messages(database, wanted, most):
         scores[turn] = scores.get(turn, 0.0) + score
         carriers.setdefault(turn, commit)
-    for turn in _by_output(database, query) if outputs else ():
+    for turn in _match_outputs(database, query) if outputs else ():
         scores.setdefault(turn, _OUTPUT)
     return scores, carriers
 
 
-def _by_text(database: Connection, wanted: str, most: int) -> Iterator[tuple[int, float]]:
+def _score_texts(database: Connection, wanted: str, most: int) -> Iterator[tuple[int, float]]:
     rows = database.execute(
         f"select rowid, bm25(texts, {_WEIGHTS}) as rank from texts where texts match ?"
         " order by rank limit ?",
@@ -134,7 +134,9 @@ def _by_text(database: Connection, wanted: str, most: int) -> Iterator[tuple[int
     yield from ((turn, -rank) for turn, rank in rows)
 
 
-def _by_message(database: Connection, wanted: str, most: int) -> Iterator[tuple[int, str, float]]:
+def _score_messages(
+    database: Connection, wanted: str, most: int
+) -> Iterator[tuple[int, str, float]]:
     """The last turn of each session behind the commits whose messages fit, with the commit."""
     commits = database.execute(
         "select checkpoint, oid, bm25(messages) as rank from messages"
@@ -143,11 +145,11 @@ def _by_message(database: Connection, wanted: str, most: int) -> Iterator[tuple[
         (wanted, most),
     ).fetchall()
     for checkpoint, commit, rank in commits:
-        for turn in _turns_of(database, checkpoint):
+        for turn in _list_last_turns(database, checkpoint):
             yield turn, commit, _MESSAGE * -rank
 
 
-def _turns_of(database: Connection, checkpoint: str) -> list[int]:
+def _list_last_turns(database: Connection, checkpoint: str) -> list[int]:
     """The last turn of each session in a checkpoint."""
     rows = database.execute(
         "select max(turn.id) from source join source_turn on source_turn.source = source.id"
@@ -158,23 +160,25 @@ def _turns_of(database: Connection, checkpoint: str) -> list[int]:
     return [turn for (turn,) in rows]
 
 
-def _by_output(database: Connection, query: Query) -> list[int]:
+def _match_outputs(database: Connection, query: Query) -> list[int]:
     """The turns that have each word in what calls gave back, or in the rest."""
     everywhere: set[int] | None = None
     for word in query["words"]:
-        pieces = " AND ".join(map(queries.phrase, queries.tokens(word)))
+        pieces = " AND ".join(map(queries.quote_phrase, queries.split_tokens(word)))
         sql = "select rowid from outputs where outputs match ? union all"
         sql += " select rowid from texts where texts match ?"
-        turns = {turn for (turn,) in database.execute(sql, (pieces, queries.phrase(word)))}
+        turns = {turn for (turn,) in database.execute(sql, (pieces, queries.quote_phrase(word)))}
         everywhere = turns if everywhere is None else everywhere & turns
     return sorted(everywhere or ())
 
 
-def _containing(database: Connection, query: Query, most: int) -> list[int]:
+def _match_exactly(database: Connection, query: Query, most: int) -> list[int]:
     """The turns whose texts have all words as they stand, in any case of letters: by the
     vocabulary first, then by a look at each candidate."""
     parts = [
-        _any_word(database, token) for word in query["words"] for token in queries.tokens(word)
+        _build_word_choice(database, token)
+        for word in query["words"]
+        for token in queries.split_tokens(word)
     ]
     if "" in parts:
         return []
@@ -197,17 +201,19 @@ def _containing(database: Connection, query: Query, most: int) -> list[int]:
     return having
 
 
-def _any_word(database: Connection, part: str) -> str | None:
+def _build_word_choice(database: Connection, part: str) -> str | None:
     """An expression for the words of the vocabulary that have this part; None where it is too
     short, or too common, to choose by, '' where no word has it."""
     if len(part) < _SHORTEST:
         return None
     sql = "select text from word_parts where text match ? limit ?"
-    words = [word for (word,) in database.execute(sql, (queries.phrase(part), _MOST_WORDS + 1))]
-    return None if len(words) > _MOST_WORDS else " OR ".join(map(queries.phrase, words))
+    words = [
+        word for (word,) in database.execute(sql, (queries.quote_phrase(part), _MOST_WORDS + 1))
+    ]
+    return None if len(words) > _MOST_WORDS else " OR ".join(map(queries.quote_phrase, words))
 
 
-def _hit(database: Connection, turn: int, carrier: str) -> Hit | None:
+def _build_hit(database: Connection, turn: int, carrier: str) -> Hit | None:
     """A turn with its commits: carrier first, then those that live, the newest first."""
     row = database.execute(
         "select session, number, time, agent, branch from turn where id=?", (turn,)
@@ -222,7 +228,7 @@ def _hit(database: Connection, turn: int, carrier: str) -> Hit | None:
         (turn,),
     )
     checkpoints = [name for (name,) in sources]
-    commits = [commit for name in checkpoints for commit in _commits(database, name)]
+    commits = [commit for name in checkpoints for commit in _list_commits(database, name)]
     commits.sort(key=lambda c: (c["oid"] != carrier, not c["live"], -c["time"]))
     session_id, number, moment, agent, branch = row
     return {
@@ -239,7 +245,7 @@ def _hit(database: Connection, turn: int, carrier: str) -> Hit | None:
     }
 
 
-def _commits(database: Connection, checkpoint: str) -> list[dict[str, Any]]:
+def _list_commits(database: Connection, checkpoint: str) -> list[dict[str, Any]]:
     rows = database.execute(
         "select oid, checkpoint, author, time, subject, live from linked where checkpoint=?",
         (checkpoint,),
@@ -248,7 +254,7 @@ def _commits(database: Connection, checkpoint: str) -> list[dict[str, Any]]:
     return [{**dict(zip(keys, row, strict=True)), "live": bool(row[-1])} for row in rows]
 
 
-def _fits(hit: Hit, query: Query, since: float, until: float) -> bool:
+def _fits_filters(hit: Hit, query: Query, since: float, until: float) -> bool:
     """Whether a hit passes the filters: of each kind one of the values."""
     times = [hit["time"], *(commit["time"] for commit in hit["commits"])]
     if not any(since <= moment <= until for moment in times):
@@ -261,12 +267,12 @@ def _fits(hit: Hit, query: Query, since: float, until: float) -> bool:
         "session": [hit["session_id"]],
     }
     return all(
-        any(_matches(key, value, having[key]) for value in values)
+        any(_matches_filter(key, value, having[key]) for value in values)
         for key, values in query["filters"].items()
     )
 
 
-def _matches(key: str, wanted: str, having: Sequence[str]) -> bool:
+def _matches_filter(key: str, wanted: str, having: Sequence[str]) -> bool:
     """Whether one of the values fits: a session by its beginning, a branch by its name, a path by
     a folder or file in it, the rest by a part, in any case of letters."""
     if key == "session":
@@ -280,14 +286,14 @@ def _matches(key: str, wanted: str, having: Sequence[str]) -> bool:
     return any(plain in value.lower().replace("-", " ") for value in having)
 
 
-def _weight(hit: Hit) -> float:
+def _weigh_hit(hit: Hit) -> float:
     """What a hit counts for its age, and for whether its commits are on a branch or tag still."""
     age = max(0.0, time.time() - hit["time"]) / _DAY
     lost = hit["commits"] and not any(commit["live"] for commit in hit["commits"])
     return float(_HALF / (_HALF + age) * (_LOST if lost else 1.0))
 
 
-def _around(texts: Sequence[str], words: Sequence[str]) -> str:
+def _cut_surroundings(texts: Sequence[str], words: Sequence[str]) -> str:
     """The surroundings of the first word found in the texts, the word between the marks."""
     for word in words:
         for text in texts:

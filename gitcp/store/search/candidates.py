@@ -20,25 +20,25 @@ _REFS = {
 _PROMPT = 60  # characters of a prompt
 
 
-def find(repo: Repo, kind: str, begun: str) -> Candidates:
+def find_candidates(repo: Repo, kind: str, begun: str) -> Candidates:
     """The values of a kind that begin so, each with what it is."""
     if kind == "session":
-        return _sessions(repo, begun)
+        return _list_sessions(repo, begun)
     if kind == "recorded":
         with Objects(repo) as objects:
-            ids = committed_list.beginning(repo, objects, begun)
-        return {**_sessions(repo, begun), **dict.fromkeys(ids, "checkpoint")}
+            ids = committed_list.find_ids(repo, objects, begun)
+        return {**_list_sessions(repo, begun), **dict.fromkeys(ids, "checkpoint")}
     if kind == "point":
         with Objects(repo) as objects:
             return {point["id"]: str(point["kind"]) for point in points.list_points(repo, objects)}
     if kind == "remote":
-        return dict.fromkeys(_lines(repo, "remote"), "remote")
+        return dict.fromkeys(_list_lines(repo, "remote"), "remote")
     form = "%(refname)" if kind == "ref" else "%(refname:short)"
-    there = _lines(repo, "for-each-ref", f"--format={form}", *_REFS[kind])
+    there = _list_lines(repo, "for-each-ref", f"--format={form}", *_REFS[kind])
     return dict.fromkeys([*(["HEAD"] if kind == "commit" else []), *there], "")
 
 
-def _sessions(repo: Repo, begun: str) -> Candidates:
+def _list_sessions(repo: Repo, begun: str) -> Candidates:
     listed = {}
     for name in states.list_ids(repo):
         state = states.peek(repo, name) if name.startswith(begun) else None
@@ -48,5 +48,5 @@ def _sessions(repo: Repo, begun: str) -> Candidates:
     return listed
 
 
-def _lines(repo: Repo, *args: str) -> list[str]:
+def _list_lines(repo: Repo, *args: str) -> list[str]:
     return [line.decode(errors="replace") for line in repo.git.read_records(*args, sep=b"\n")]

@@ -52,56 +52,56 @@ create table state(key text primary key, value text);
 _NAMES = "source source_turn turn turn_file linked texts outputs messages word_parts word state"
 
 
-def path(repo: Repo) -> str:
+def locate_file(repo: Repo) -> str:
     """Where the file is."""
     return repo.join_shared("search.sqlite")
 
 
-def use(repo: Repo, work: Callable[[Connection], T]) -> T:
+def use_database(repo: Repo, work: Callable[[Connection], T]) -> T:
     """What work makes of the database, which is made where there is none, and once more where it
     proves to be damaged.
 
     Raises Error where the machine lets it be neither read nor written.
     """
     try:
-        return _worked(repo, work)
+        return _open_and_work(repo, work)
     except stdlib.sqlite3.Error as e:
         if getattr(e, "sqlite_errorcode", 0) & 0xFF in _MACHINE:
-            raise Error(f"cannot use '{path(repo)}': {e}") from None
-    remove(repo)
+            raise Error(f"cannot use '{locate_file(repo)}': {e}") from None
+    remove_database(repo)
     try:
-        return _worked(repo, work)
+        return _open_and_work(repo, work)
     except stdlib.sqlite3.Error as e:
-        raise Error(f"cannot use '{path(repo)}': {e}") from None
+        raise Error(f"cannot use '{locate_file(repo)}': {e}") from None
 
 
-def _worked(repo: Repo, work: Callable[[Connection], T]) -> T:
+def _open_and_work(repo: Repo, work: Callable[[Connection], T]) -> T:
     try:
         database = _connect(repo)
     except OSError as e:
         again = "remove it, and the next search makes it again"
-        raise Error(f"cannot use '{path(repo)}': {e.strerror}; {again}") from None
+        raise Error(f"cannot use '{locate_file(repo)}': {e.strerror}; {again}") from None
     try:
         return work(database)
     finally:
         database.close()
 
 
-def remove(repo: Repo) -> None:
+def remove_database(repo: Repo) -> None:
     """Remove the file and what SQLite keeps beside it: the next search makes it anew."""
     for end in ("", "-journal", "-wal", "-shm"):
         with suppress(FileNotFoundError):
-            os.unlink(path(repo) + end)
+            os.unlink(locate_file(repo) + end)
 
 
-def clear(database: Connection) -> None:
+def clear_tables(database: Connection) -> None:
     """Take everything out, so that nothing of it is left in the file."""
     names = "".join(f"drop table {name};" for name in _NAMES.split())
     database.executescript(f"begin immediate;{names}{_TABLES}commit;vacuum;")
 
 
 def _connect(repo: Repo) -> Connection:
-    at = path(repo)
+    at = locate_file(repo)
     repo.make_folder(os.path.dirname(at))
     os.close(os.open(at, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     database = stdlib.sqlite3.connect(at, timeout=30, isolation_level=None)

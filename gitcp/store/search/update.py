@@ -51,91 +51,91 @@ _UNREAD = ("refs/gitcp/edits/", "refs/gitcp/undo")  # refs that no search depend
 _BATCH = 4  # checkpoints that are read together
 
 
-def refresh(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
+def refresh_index(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
     """Bring the index up to date; progress(done, all) is called as sources are read.
 
     The caller holds the lock of the index.
     """
-    tips = _tips(repo)
-    if _state(database, "tips") != tips:
+    tips = _read_tips(repo)
+    if _read_state(database, "tips") != tips:
         stored = {
             ref: oid
             for ref, oid in tips.items()
             if ref.endswith(_STORES) or parse_checkpoint_ref(ref)
         }
-        if _rewritten(repo, _state(database, "stores"), stored):
-            storage.clear(database)  # what was forgotten leaves no word behind
-        _keep(database, "stores", stored)
+        if _is_rewritten(repo, _read_state(database, "stores"), stored):
+            storage.clear_tables(database)  # what was forgotten leaves no word behind
+        _keep_state(database, "stores", stored)
         _take_sources(repo, database, progress)
         _take_commits(repo, database)
-        _keep(database, "tips", tips)
+        _keep_state(database, "tips", tips)
     _take_conversations(repo, database)
 
 
-def _tips(repo: Repo) -> dict[str, str]:
+def _read_tips(repo: Repo) -> dict[str, str]:
     """ref -> oid of all refs that a search depends on."""
     lines = repo.git.read_records("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
     tips = dict(decode_name(line).rsplit(" ", 1) for line in lines)
     return {ref: oid for ref, oid in tips.items() if not ref.startswith(_UNREAD)}
 
 
-def _rewritten(repo: Repo, before: Mapping[str, str], now: Mapping[str, str]) -> bool:
+def _is_rewritten(repo: Repo, before: Mapping[str, str], now: Mapping[str, str]) -> bool:
     """Whether a ref of the store lost commits that were read."""
     moved = [(oid, now.get(ref, "")) for ref, oid in before.items() if now.get(ref) != oid]
     ask = ("merge-base", "--is-ancestor")
     return any(not new or repo.git.run(*ask, old, new, ok=(0, 1, 128))[0] for old, new in moved)
 
 
-def _state(database: Connection, key: str) -> dict[str, str]:
+def _read_state(database: Connection, key: str) -> dict[str, str]:
     row = database.execute("select value from state where key=?", (key,)).fetchone()
     return json.loads(row[0]) if row else {}
 
 
-def _keep(database: Connection, key: str, value: Mapping[str, str]) -> None:
+def _keep_state(database: Connection, key: str, value: Mapping[str, str]) -> None:
     database.execute("insert or replace into state values(?, ?)", (key, json.dumps(dict(value))))
 
 
 def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
     with Prefetched(repo) as objects:
-        there = [*_checkpoints(repo, objects), *_streams(repo, objects)]
-        known = _versions(database, "session")
+        there = [*_list_checkpoints(repo, objects), *_list_streams(repo, objects)]
+        known = _read_versions(database, "session")
         fresh = [source for source in there if known.get(source[:2]) != source[2]]
         gone = known.keys() - {source[:2] for source in there}
-        _drop(database, gone)
+        _forget_sources(database, gone)
 
         def begin(own: Prefetched) -> Callable[[list[Source]], list[tuple[Source, Spoken]]]:
-            return lambda batch: [(source, _read(own, source)) for source in batch]
+            return lambda batch: [(source, _read_source(own, source)) for source in batch]
 
         done = 0
         for batch in spread_batches(objects, split_windows(fresh, _BATCH), begin, alone=2):
             database.execute("begin immediate")
             for source, sessions in batch:
-                _store(database, source, sessions)
+                _store_source(database, source, sessions)
             database.execute("commit")
             done += len(batch)
             progress(done, len(fresh))
 
 
-def _versions(database: Connection, but: str = "") -> dict[tuple[str, str], str]:
+def _read_versions(database: Connection, but: str = "") -> dict[tuple[str, str], str]:
     rows = database.execute("select kind, name, version from source where kind <> ?", (but,))
     return {(kind, name): version for kind, name, version in rows}
 
 
-def _checkpoints(repo: Repo, objects: Prefetched) -> Iterator[Source]:
+def _list_checkpoints(repo: Repo, objects: Prefetched) -> Iterator[Source]:
     seen: set[str] = set()
-    for ref in committed_refs.sources(repo):
-        for name, tree in committed_list.trees(repo, objects, ref, ""):
+    for ref in committed_refs.list_sources(repo):
+        for name, tree in committed_list.list_trees(repo, objects, ref, ""):
             if name not in seen:
                 seen.add(name)
                 yield "checkpoint", name, tree
 
 
-def _streams(repo: Repo, objects: Prefetched) -> Iterator[Source]:
+def _list_streams(repo: Repo, objects: Prefetched) -> Iterator[Source]:
     for tip in shadow_refs.listing(repo, objects):
         yield "stream", tip["ref"], tip["oid"]
 
 
-def _read(objects: Prefetched, source: Source) -> Spoken:
+def _read_source(objects: Prefetched, source: Source) -> Spoken:
     """What a source has: (session, agent, branch, turns) of each session in it."""
     kind, name, version = source
     if kind == "checkpoint":
@@ -144,13 +144,13 @@ def _read(objects: Prefetched, source: Source) -> Spoken:
 
 
 def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
-    known = run_task(objects, committed_list.preparing(objects, [tree], brief=True))
-    checkpoint = committed_read.load(objects, name, "", tree, known, True, parse_json)
+    known = run_task(objects, committed_list.read_trees_ahead(objects, [tree], brief=True))
+    checkpoint = committed_read.load_checkpoint(objects, name, "", tree, known, True, parse_json)
     sessions = []
     for entry in checkpoint["sessions"]:
         metadata = entry["metadata"]
-        transcript = b"\n".join(committed_read.pieces(objects, entry["files"]))
-        turns = list(cut_turns(transcript, _start(metadata))) or _asked(metadata)
+        transcript = b"\n".join(committed_read.read_pieces(objects, entry["files"]))
+        turns = list(cut_turns(transcript, _get_start(metadata))) or _build_turns(metadata)
         _add_files(turns, metadata)
         agent, branch = summary.get_text(metadata, "agent"), summary.get_text(metadata, "branch")
         sessions.append((str(entry["session_id"]), agent, branch, turns))
@@ -158,7 +158,7 @@ def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
     return sessions
 
 
-def _asked(sessions: Mapping[str, Any]) -> list[Turn]:
+def _build_turns(sessions: Mapping[str, Any]) -> list[Turn]:
     """The turns of a session without a transcript: what it was asked, by its metadata."""
     try:
         time = int(datetime.fromisoformat(str(sessions.get("created_at"))).timestamp())
@@ -201,14 +201,14 @@ def _read_stream(objects: Prefetched, name: str, tip: str) -> Spoken:
     for session_id, (_, oid) in (read_tree(objects, entry[1]) if entry else {}).items():
         files = read_tree(objects, oid)
         parts = Parts(objects, name)
-        state = summary.parse_json(parts.blob(files, "state.json") or b"{}") or {}
-        transcript = b"\n".join(committed_read.pieces(objects, files))
-        turns = cut_turns(transcript, _start(state))
+        state = summary.parse_json(parts.read_blob(files, "state.json") or b"{}") or {}
+        transcript = b"\n".join(committed_read.read_pieces(objects, files))
+        turns = cut_turns(transcript, _get_start(state))
         sessions.append((session_id, str(state.get("agent_type") or ""), "", list(turns)))
     return sessions
 
 
-def _start(state: object) -> int:
+def _get_start(state: object) -> int:
     start = state.get("checkpoint_transcript_start") if isinstance(state, dict) else 0
     return start if isinstance(start, int) else 0
 
@@ -218,20 +218,20 @@ def _take_conversations(repo: Repo, database: Connection) -> None:
     there: dict[tuple[str, str], tuple[str, State]] = {}
     for name in states.list_ids(repo):
         state = states.peek(repo, name)
-        if state and state.get("phase") != "ended" and (version := _stamp(state)):
+        if state and state.get("phase") != "ended" and (version := _format_version(state)):
             there["session", name] = version, state
-    known = {key: v for key, v in _versions(database).items() if key[0] == "session"}
-    _drop(database, known.keys() - there.keys())
+    known = {key: v for key, v in _read_versions(database).items() if key[0] == "session"}
+    _forget_sources(database, known.keys() - there.keys())
     for (kind, name), (version, state) in there.items():
         if known.get((kind, name)) != version:
-            turns = _live_turns(repo, state)
+            turns = _read_live_turns(repo, state)
             database.execute("begin immediate")
             read = [(name, str(state.get("agent_type") or ""), "", turns)]
-            _store(database, (kind, name, version), read)
+            _store_source(database, (kind, name, version), read)
             database.execute("commit")
 
 
-def _stamp(state: State) -> str:
+def _format_version(state: State) -> str:
     try:
         status = os.stat(state.get("transcript_path") or "")
     except OSError:
@@ -239,23 +239,25 @@ def _stamp(state: State) -> str:
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
-def _live_turns(repo: Repo, state: State) -> list[Turn]:
-    data = redaction.redactor(repo, state["session_id"]).redact_jsonl(conversation.read_live(state))
-    return list(cut_turns(data, _start(state)))
+def _read_live_turns(repo: Repo, state: State) -> list[Turn]:
+    data = redaction.get_redactor(repo, state["session_id"]).redact_jsonl(
+        conversation.read_live(state)
+    )
+    return list(cut_turns(data, _get_start(state)))
 
 
-def _store(database: Connection, source: Source, sessions: Spoken) -> None:
+def _store_source(database: Connection, source: Source, sessions: Spoken) -> None:
     """Put what a source has in the place of what it had."""
-    _forget(database, source[0], source[1])
+    _forget_source(database, source[0], source[1])
     database.execute("insert into source(kind, name, version) values(?, ?, ?)", source)
     (key,) = database.execute("select last_insert_rowid()").fetchone()
     for session, agent, branch, turns in sessions:
         for turn in turns:
-            row = _turn(database, session, agent, branch, turn)
+            row = _store_turn(database, session, agent, branch, turn)
             database.execute("insert or ignore into source_turn values(?, ?)", (key, row))
 
 
-def _turn(database: Connection, session: str, agent: str, branch: str, turn: Turn) -> int:
+def _store_turn(database: Connection, session: str, agent: str, branch: str, turn: Turn) -> int:
     """The row of a turn: one that is there with as much text stays, else it is written."""
     mark = crc32(turn["prompt"].encode("utf-8", "surrogatepass"))
     files = "\n".join(turn["files"])
@@ -285,13 +287,13 @@ def _turn(database: Connection, session: str, agent: str, branch: str, turn: Tur
     database.executemany(
         "insert into turn_file values(?, ?)", [(key, path) for path in turn["files"]]
     )
-    _words(database, "\n".join(texts))
+    _store_words(database, "\n".join(texts))
     return key
 
 
-def _words(database: Connection, text: str) -> None:
+def _store_words(database: Connection, text: str) -> None:
     """Take the words of a text into the vocabulary in which parts of words are looked up."""
-    for word in set(query.tokens(text)):
+    for word in set(query.split_tokens(text)):
         if len(word) >= _SHORTEST:
             cursor = database.execute("insert or ignore into word(text) values(?)", (word,))
             if cursor.rowcount == 1:
@@ -299,7 +301,7 @@ def _words(database: Connection, text: str) -> None:
                 database.execute("insert into word_parts(rowid, text) values(?, ?)", row)
 
 
-def _forget(database: Connection, kind: str, name: str) -> None:
+def _forget_source(database: Connection, kind: str, name: str) -> None:
     """Take a source out, and the turns that no other has."""
     source = database.execute(
         "select id from source where kind=? and name=?", (kind, name)
@@ -319,10 +321,10 @@ def _delete_turn(database: Connection, turn: int) -> None:
         database.execute(f"delete from {table} where {key}=?", (turn,))
 
 
-def _drop(database: Connection, gone: Iterable[tuple[str, str]]) -> None:
+def _forget_sources(database: Connection, gone: Iterable[tuple[str, str]]) -> None:
     database.execute("begin immediate")
     for kind, name in gone:
-        _forget(database, kind, name)
+        _forget_source(database, kind, name)
     database.execute("commit")
 
 
@@ -332,7 +334,7 @@ def _take_commits(repo: Repo, database: Connection) -> None:
     database.execute("begin immediate")
     linked: set[tuple[str, str]] = set()
     with Objects(repo) as objects:
-        for *row, message in _linked(repo, objects):
+        for *row, message in _list_linked(repo, objects):
             linked.add((str(row[0]), str(row[-1])))
             cursor = database.execute(
                 "insert or ignore into linked(oid, author, time, subject, checkpoint, live)"
@@ -355,7 +357,7 @@ def _take_commits(repo: Repo, database: Connection) -> None:
     database.execute("commit")
 
 
-def _linked(repo: Repo, objects: Objects) -> Iterator[Commit]:
+def _list_linked(repo: Repo, objects: Objects) -> Iterator[Commit]:
     """Each commit of branches and tags whose message has an id that no note takes away, and each
     that a note links; with the id."""
     reader = notes.Reader(objects)

@@ -33,7 +33,7 @@ def carried(repo: Repo, paths: Iterable[str]) -> list[str]:
     asked = [os.path.relpath(os.path.realpath(p), top) for p in paths if inside(p, top)]
     asked = [path for path in asked if path.partition("/")[0] != ".git"]
     tied = {os.path.relpath(path, top) for path in tracked(repo, paths)}
-    hidden = Worktree(repo).ignored(asked)
+    hidden = Worktree(repo).list_ignored(asked)
     return [path for path in asked if path not in tied | hidden]
 
 

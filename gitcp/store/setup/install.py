@@ -188,7 +188,7 @@ def _settle_worktree(repo: Repo, record: Manifest) -> None:
 def _prepare(repo: Repo, record: Manifest) -> list[str]:
     """The data the hooks rely on: our index, markers, states; what was done, to be said."""
     done = []
-    index.seed(repo)
+    index.seed_index(repo)
     guard_files.write_configured(repo)
     guard_files.write_watched(repo, record)
     takeover.mark(repo)

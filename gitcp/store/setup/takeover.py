@@ -189,9 +189,9 @@ def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
     if state.get("checkpoint_transcript_start") or "tokens_at_condensation" in state:
         return
     name, longest = state["session_id"], b""
-    for checkpoint in committed_list.listing(repo):
+    for checkpoint in committed_list.list_checkpoints(repo):
         if any(entry["session_id"] == name for entry in checkpoint["sessions"]):
-            transcript = committed_read.session(objects, checkpoint, name)["transcript"]
+            transcript = committed_read.read_session(objects, checkpoint, name)["transcript"]
             longest = max(longest, transcript, key=len)
     scan = find_client(state.get("agent_type", "")).scan
     if longest and (usage := scan(longest)["usage"]):
@@ -275,8 +275,8 @@ _FILES = (".entire/settings.local.json", ".entire/settings.json")  # the stronge
 def read(repo: Repo) -> tuple[str, str, bool]:
     """(the remote or URL that is named, in which file, whether git tracks that); "" for none, and
     for a remote that is not configured."""
-    remotes = destination.remotes(repo)
-    url = repo.config.get(f"remote.{destination.usual(repo)}.url")
+    remotes = destination.list_remotes(repo)
+    url = repo.config.get(f"remote.{destination.find_usual_remote(repo)}.url")
     for name in _FILES:
         try:
             given = json.loads(files.read_bytes(os.path.join(repo.worktree, name)) or b"{}")
@@ -292,7 +292,7 @@ def read(repo: Repo) -> tuple[str, str, bool]:
 def unanswered(repo: Repo) -> tuple[str, str]:
     """(what a tracked file proposes and nobody has answered, that file); "" for nothing."""
     named, name, tracked = read(repo)
-    open_ = tracked and named != destination.read(repo) and named not in _answers(repo)
+    open_ = tracked and named != destination.read_destination(repo) and named not in _answers(repo)
     return (named, name) if open_ else ("", "")
 
 

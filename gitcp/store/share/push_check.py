@@ -44,7 +44,7 @@ class Withheld(Error):
     """What was to be sent holds a secret."""
 
 
-def refuse(
+def refuse_secrets(
     repo: Repo,
     objects: Objects,
     tips: Mapping[str, str],
@@ -59,11 +59,11 @@ def refuse(
     """
     if not repo.config.get_option("gitcp.push-check"):
         return
-    rules = redaction.rules(repo)
-    searched = destination.searched(repo, rules)
+    rules = redaction.hash_rules(repo)
+    searched = destination.read_searched(repo, rules)
     there = [*places_known.values(), *searched.values()]
     end = None if deadline.count_seconds_left() is None else time.monotonic() + limit
-    secrets = list(islice(places(repo, objects, tips.values(), there, end), _EXAMPLES + 1))
+    secrets = list(islice(find_secrets(repo, objects, tips.values(), there, end), _EXAMPLES + 1))
     if not secrets:
         destination.set_searched(repo, rules, {**searched, **tips})
     else:
@@ -72,7 +72,7 @@ def refuse(
         raise Withheld(f"not pushed: what looks like a secret is stored: {listed}{more}")
 
 
-def places(
+def find_secrets(
     repo: Repo,
     objects: Objects,
     tips: Iterable[str],
@@ -86,10 +86,10 @@ def places(
     places_known = [*places_known]
     gone = objects.list_absent(places_known)
     there = [oid for oid in places_known if oid not in gone]
-    redactor = redaction.redactor(repo)
+    redactor = redaction.get_redactor(repo)
 
     def begin(objects: Objects) -> Callable[[list[bytes]], list[tuple[str, str]]]:
-        return lambda lines: list(_searched(redactor, _files(objects, lines), end))
+        return lambda lines: list(_search_files(redactor, _read_files(objects, lines), end))
 
     names = encode_lines([*tips, *(f"^{oid}" for oid in there)])
     new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=names)
@@ -97,16 +97,18 @@ def places(
         yield from secrets
 
 
-def _searched(
+def _search_files(
     redactor: Redactor, files: Iterable[File], end: float | None
 ) -> Iterator[tuple[str, str]]:
-    for piece in _pieces(files):
+    for piece in _group_files(files):
         if piece and end is not None and time.monotonic() > end:
             raise Error("too much to search for secrets before 'git push': 'gitcp push' sends it")
-        yield from _secrets(redactor, piece if len(piece) == 1 else _suspects(redactor, piece))
+        yield from _find_in_files(
+            redactor, piece if len(piece) == 1 else _choose_suspects(redactor, piece)
+        )
 
 
-def _files(objects: Objects, lines: Iterable[bytes]) -> Iterator[File]:
+def _read_files(objects: Objects, lines: Iterable[bytes]) -> Iterator[File]:
     """The files that git names, `<oid> <path>`: one in memory."""
     named = (line.partition(b" ") for line in lines)
     blobs = [(oid.decode(), path) for oid, _, path in named if path]
@@ -115,7 +117,7 @@ def _files(objects: Objects, lines: Iterable[bytes]) -> Iterator[File]:
             yield decode_name(path), obj[2]
 
 
-def _pieces(files: Iterable[File]) -> Iterator[list[File]]:
+def _group_files(files: Iterable[File]) -> Iterator[list[File]]:
     """The files, as many together as are searched at once: a large one is alone."""
     piece: list[File] = []
     size = 0
@@ -128,11 +130,11 @@ def _pieces(files: Iterable[File]) -> Iterator[list[File]]:
     yield piece
 
 
-def _suspects(redactor: Redactor, piece: list[File]) -> list[File]:
+def _choose_suspects(redactor: Redactor, piece: list[File]) -> list[File]:
     return [piece[number] for number in redactor.find_suspects([data for _, data in piece])]
 
 
-def _secrets(redactor: Redactor, files: Iterable[File]) -> Iterator[tuple[str, str]]:
+def _find_in_files(redactor: Redactor, files: Iterable[File]) -> Iterator[tuple[str, str]]:
     for path, data in files:
         document = path.endswith(".json") and len(data) < _DOCUMENT
         kind = "jsonl" if _is_lines(path) else "document" if document else "text"
@@ -145,13 +147,13 @@ def _is_lines(path: str) -> bool:
     return name.startswith(_LINES[:2]) or name.endswith(_LINES[2])
 
 
-def updates(lines: Iterable[str]) -> list[tuple[str, str, str]]:
+def parse_updates(lines: Iterable[str]) -> list[tuple[str, str, str]]:
     """(local ref, its oid, remote ref) of what git tells a pre-push hook; no deletions."""
     words = (line.split(" ") for line in lines)
     return [(w[0], w[1], w[2]) for w in words if len(w) == 4 and w[1].strip("0")]
 
 
-def judge(
+def judge_push(
     repo: Repo, sent: Iterable[tuple[str, str, str]], remote: str, is_target: bool
 ) -> Record | None:
     """What to say of a push of which git itself carries shadow branches, refs of ours for this
@@ -164,9 +166,9 @@ def judge(
     private = [ref for ref in refs if not _is_store(ref) and _is_private(ref)]
     strays = [] if is_target else [ref for ref in refs if _is_store(ref)]
     if private:
-        what = f"whole worktrees, files never committed among them: {_shortened(private)}"
+        what = f"whole worktrees, files never committed among them: {_shorten_refs(private)}"
     elif strays:
-        what = f"transcripts to '{remote}', which is not their destination: {_shortened(strays)}"
+        what = f"transcripts to '{remote}', which is not their destination: {_shorten_refs(strays)}"
     else:
         return None
     message = f"this push sends {what}"
@@ -185,6 +187,6 @@ def _is_private(ref: str) -> bool:
     return not ref.startswith("refs/heads/") or parse_shadow(ref) is not None
 
 
-def _shortened(refs: list[str]) -> str:
+def _shorten_refs(refs: list[str]) -> str:
     more = f" and {len(refs) - _EXAMPLES} more" if len(refs) > _EXAMPLES else ""
     return f"{', '.join(ref.removeprefix('refs/heads/') for ref in refs[:_EXAMPLES])}{more}"

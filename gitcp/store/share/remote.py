@@ -41,11 +41,11 @@ class Remote:
         # What is fetched for a merge must be what the push will meet.
         self._url = repo.config.get(f"remote.{name}.pushurl") or name
 
-    def left(self) -> float:
+    def count_seconds_left(self) -> float:
         """Seconds until the deadline; 0 when it has passed."""
         return max(0.0, self._end - time.monotonic())
 
-    def listing(self, *patterns: str) -> dict[str, str]:
+    def list_refs(self, *patterns: str) -> dict[str, str]:
         """ref -> oid of these full ref names, and of all below them, that the remote has."""
         below = [f"{name}/*" for name in patterns]
         _, out = self._run("ls-remote", "--refs", "--", self._url, *patterns, *below)
@@ -53,13 +53,13 @@ class Remote:
         starts = tuple(f"{name}/" for name in patterns)
         return {ref: oid for oid, ref in pairs if ref in patterns or ref.startswith(starts)}
 
-    def fetch(self, refs: Mapping[str, str]) -> None:
+    def fetch_refs(self, refs: Mapping[str, str]) -> None:
         """Fetch remote refs into local ones: {remote ref: local ref}."""
         args = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
         specs = encode_lines(f"+{source}:{target}" for source, target in refs.items())
         self._run(*args, "--no-auto-maintenance", "--stdin", "--", self._url, stdin=specs)
 
-    def push(self, refs: Refs, lease: str = "") -> list[str]:
+    def push_refs(self, refs: Refs, lease: str = "") -> list[str]:
         """Push {ref: oid}; return the refs that somebody else has moved there meanwhile.
 
         lease: what the one ref is there, which is then moved to what does not contain it.
@@ -84,29 +84,29 @@ class Remote:
 
     def _run(self, *args: str, ok: tuple[int, ...] = (0,), stdin: bytes = b"") -> tuple[int, bytes]:
         env = {"GITCP_ACTIVE": "1"}
-        if not self._ssh():
+        if not self._has_own_ssh():
             env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
         running = self._repo.git.start(*_WAYS.split(), *args, env=env, apart=True, feed=bool(stdin))
         try:
-            return running.finish(stdin, ok, self.left())
+            return running.finish(stdin, ok, self.count_seconds_left())
         except Late:
             limit = f"{self._timeout:g} seconds"
             raise Error(f"'{self.name}' did not answer in {limit}") from None
         except GitError as e:
-            why = _reason(e)
+            why = _choose_reason(e)
             named = why.startswith(f"'{self.name}'")
             raise Error(why if named else f"'{self.name}': {why}") from None
         except BaseException:
             running.terminate()  # ^C is for us, and does not reach it
             raise
 
-    def _ssh(self) -> bool:
+    def _has_own_ssh(self) -> bool:
         """Whether the person chose how ssh is run."""
         own = any(self._repo.git.env.get(k) for k in ("GIT_SSH", "GIT_SSH_COMMAND"))
         return own or bool(self._repo.config.get("core.sshcommand"))
 
 
-def _reason(error: GitError) -> str:
+def _choose_reason(error: GitError) -> str:
     """The first line of git's words that is not of the server's small talk."""
     lines = [line.strip() for line in error.complaint.splitlines() if line.strip()]
     words = [n for n in lines if not n.startswith(("remote:", "hint:", "warning:", "Warning:"))]

@@ -28,16 +28,16 @@ _DAY = 86400  # seconds
 _MOST = 50  # things that were said
 
 
-def announce(repo: Repo, name: str) -> str:
+def announce_destination(repo: Repo, name: str) -> str:
     """What the person is to hear of the destination before a push, "" for nothing: where an older
     version's becomes the configured one, and, once, why nothing is sent.
 
-    name: what destination.effective() says.
+    name: what destination.find_destination() says.
     """
-    configured = destination.read(repo)
-    advice = f"'gitcp push --to {destination.usual(repo) or '<remote>'}'"
+    configured = destination.read_destination(repo)
+    advice = f"'gitcp push --to {destination.find_usual_remote(repo) or '<remote>'}'"
     if name and not configured:
-        destination.write(repo, name)
+        destination.write_destination(repo, name)
         none = "'git config gitcp.remote none' keeps them here"
         return f"gitcp: checkpoints go to '{name}' as before, and to no other remote; {none}"
     if name or configured == destination.NONE:
@@ -45,13 +45,13 @@ def announce(repo: Repo, name: str) -> str:
     if configured and say_once(repo, f"missing {configured}"):
         why = f"gitcp.remote names '{configured}', which is no remote"
         return f"gitcp: {why}: no checkpoints are sent; {advice} names another"
-    stored = committed_refs.stored_here(repo)
+    stored = committed_refs.has_checkpoints(repo)
     if not configured and stored and say_once(repo, "unnamed"):
         return f"gitcp: checkpoints stay here: {advice} sends them there from now on"
     return ""
 
 
-def send(repo: Repo, name: str, timeout: float, leave: Container[str]) -> None:
+def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> None:
     """Send the store to the destination of that name; refs in leave are git's to push.
 
     timeout: seconds.  A destination that has failed within a day is tried briefly, and without a
@@ -61,7 +61,7 @@ def send(repo: Repo, name: str, timeout: float, leave: Container[str]) -> None:
     search, limit = (min(timeout, brief) if failed else timeout for brief in _BRIEF)
     try:
         with Objects(repo) as objects:
-            sync.push(repo, objects, name, limit, search=search, again=False, leave=leave)
+            sync.push_store(repo, objects, name, limit, search=search, again=False, leave=leave)
     except Withheld:
         raise
     except Error as e:
@@ -90,23 +90,23 @@ def forget_words(repo: Repo) -> None:
 
 def has_failed(repo: Repo, destination: str) -> bool:
     """Whether the last attempt to send there failed, less than a day ago."""
-    path = _failure(repo, destination)
+    path = _locate_failure(repo, destination)
     return os.path.isfile(path) and not files.is_older(path, _DAY)
 
 
 def note_failure(repo: Repo, destination: str) -> None:
     """Remember that an attempt failed, from now on; of one in the last day the first counts."""
     if not has_failed(repo, destination):
-        private.write_private(repo, _failure(repo, destination), b"")
+        private.write_private(repo, _locate_failure(repo, destination), b"")
 
 
 def note_success(repo: Repo, destination: str) -> None:
     """Forget a failure, and what the hook said of it."""
-    path = _failure(repo, destination)
+    path = _locate_failure(repo, destination)
     if os.path.isfile(path):
         private.remove_private(repo, path)
         hook_warnings.drop_warnings(repo, "pre-push")
 
 
-def _failure(repo: Repo, destination: str) -> str:
+def _locate_failure(repo: Repo, destination: str) -> str:
     return repo.join_shared("push-failed", private.escape_remote(destination))

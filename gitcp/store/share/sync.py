@@ -41,7 +41,7 @@ _CHUNK = 200  # refs that go together
 _SUBJECT = "Notes shared by gitcp"
 
 
-def push(
+def push_store(
     repo: Repo,
     objects: Objects,
     name: str,
@@ -61,25 +61,25 @@ def push(
     leave: refs that are not to be pushed.  Raises Error naming the remote when it cannot be
     reached, refuses, or time runs out.
     """
-    remote, merges, known = None, 0, destination.pushed(repo, name)
+    remote, merges, known = None, 0, destination.read_pushed(repo, name)
     while True:
-        tips = _outgoing(repo, objects, known, leave)
+        tips = _choose_outgoing(repo, objects, known, leave)
         if not again and tips.items() <= known.items():
-            _settle(repo, objects, name, known)
+            _note_pushed(repo, objects, name, known)
             return tips, merges
         if remote is None:
             limit = timeout if search is None else search
-            push_check.refuse(repo, objects, tips, known, limit)
+            push_check.refuse_secrets(repo, objects, tips, known, limit)
             remote = Remote(repo, name, timeout)
             if again:
-                known = remote.listing(*_shared(repo))
+                known = remote.list_refs(*_list_shared(repo))
         moved = _push_chunks(repo, remote, tips, known)
         if not moved:
-            _settle(repo, objects, name, known)
+            _note_pushed(repo, objects, name, known)
             return tips, merges
-        _wait(remote, merges)
+        _wait_turn(remote, merges)
         merges += 1
-        known |= _bring(repo, objects, remote)
+        known |= _fetch_all(repo, objects, remote)
         _refuse_forgotten(repo, name, moved, known)
 
 
@@ -87,9 +87,9 @@ def _refuse_forgotten(repo: Repo, name: str, moved: Collection[str], theirs: Tip
     """Raise Error where the remote's history of a checkpoint is one that was forgotten here."""
     for ref in moved:
         ours, there = refs.read_ref(repo, ref), theirs.get(ref)
-        if _join(ref) or not ours or not there:
+        if _choose_join(ref) or not ours or not there:
             continue
-        if not _follows(repo, ours, there):
+        if not _is_ancestor(repo, ours, there):
             remedy = "'gitcp forget --remote' takes it out there"
             raise Error(f"'{name}' still has what was forgotten here: {remedy}")
 
@@ -98,14 +98,14 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     """Put our histories in the place of the remote's that were forgotten here, one ref at a time
     and only where the remote has what was fetched last; return (how many it took, the refs that
     somebody else has moved there meanwhile)."""
-    remote, known = Remote(repo, name, timeout), destination.pushed(repo, name)
+    remote, known = Remote(repo, name, timeout), destination.read_pushed(repo, name)
     places = (committed_refs.REF, CHECKPOINTS)
     ours, count, left = refs.list_refs(repo, *places), 0, list[str]()
-    for ref, there in _checked(remote.listing(*places), places).items():
+    for ref, there in _keep_shared(remote.list_refs(*places), places).items():
         tip = ours.get(ref)
-        if tip is None or tip == there or _follows(repo, tip, there):
+        if tip is None or tip == there or _is_ancestor(repo, tip, there):
             continue
-        if known.get(ref) != there or remote.push({ref: tip}, lease=there):
+        if known.get(ref) != there or remote.push_refs({ref: tip}, lease=there):
             left.append(ref)
             continue
         count += 1
@@ -114,16 +114,16 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     return count, left
 
 
-def _follows(repo: Repo, commit: str, other: str) -> bool:
+def _is_ancestor(repo: Repo, commit: str, other: str) -> bool:
     """Whether other, which need not be here, is in the history of commit."""
     return repo.git.run(*_BEFORE, other, commit, ok=(0, 1, 128))[0] == 0
 
 
-def _wait(remote: Remote, merges: int) -> None:
+def _wait_turn(remote: Remote, merges: int) -> None:
     """Let others go first, where somebody was faster twice; raise Error at the deadline."""
     if merges:
-        time.sleep(min(remote.left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
-    if not remote.left():
+        time.sleep(min(remote.count_seconds_left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
+    if not remote.count_seconds_left():
         raise Error(f"'{remote.name}' is too busy: others pushed {merges} times meanwhile")
 
 
@@ -134,14 +134,14 @@ def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> l
     moved: list[str] = []
     for at in range(0, len(unsent), _CHUNK):
         chunk = {ref: tips[ref] for ref in unsent[at : at + _CHUNK]}
-        lost = remote.push(chunk)
+        lost = remote.push_refs(chunk)
         moved += lost
         remote_tips |= {ref: oid for ref, oid in chunk.items() if ref not in lost}
         destination.set_pushed(repo, remote.name, remote_tips)
     return moved
 
 
-def fetch(
+def fetch_store(
     repo: Repo, objects: Objects, name: str, timeout: float, ids: Collection[str] = ()
 ) -> Tips:
     """Bring the remote's checkpoints and notes here, united with ours; return our tips.
@@ -151,66 +151,69 @@ def fetch(
     """
     remote = Remote(repo, name, timeout)
     wanted = {build_checkpoint_ref(one) for one in ids}
-    theirs = remote.listing(*wanted) if wanted else {}
+    theirs = remote.list_refs(*wanted) if wanted else {}
     if wanted and wanted == theirs.keys():
-        _take(repo, objects, remote, theirs)
+        _fetch_and_unite(repo, objects, remote, theirs)
     else:
-        known = _bring(repo, objects, remote)
+        known = _fetch_all(repo, objects, remote)
         destination.set_pushed(repo, name, known)
-    return local(repo)
+    return list_local(repo)
 
 
 def list_there(repo: Repo, name: str, timeout: float) -> Tips:
-    """The tips that the remote has of what is shared; nothing is fetched.  Raises as fetch()."""
-    return _listed(repo, Remote(repo, name, timeout))
+    """The tips that the remote has of what is shared; nothing is fetched.  Raises as
+    fetch_store()."""
+    return _list_remote(repo, Remote(repo, name, timeout))
 
 
-def local(repo: Repo) -> Tips:
+def list_local(repo: Repo) -> Tips:
     """The tips of what is shared."""
-    return _checked(refs.list_refs(repo, *_shared(repo)), _shared(repo))
+    return _keep_shared(refs.list_refs(repo, *_list_shared(repo)), _list_shared(repo))
 
 
-def _outgoing(repo: Repo, objects: Objects, theirs: Tips, leave: Container[str] = ()) -> Tips:
+def _choose_outgoing(
+    repo: Repo, objects: Objects, theirs: Tips, leave: Container[str] = ()
+) -> Tips:
     """Our tips as they are pushed to where theirs are, without the refs in leave."""
-    tips = {ref: oid for ref, oid in local(repo).items() if ref not in leave}
+    tips = {ref: oid for ref, oid in list_local(repo).items() if ref not in leave}
     for ref, oid in tips.items():
-        if (joined := _join(ref)) and theirs.get(ref) != oid:
-            tips[ref] = select(repo, objects, oid, theirs.get(ref, ""), joined)
+        if (joined := _choose_join(ref)) and theirs.get(ref) != oid:
+            tips[ref] = select_notes(repo, objects, oid, theirs.get(ref, ""), joined)
     return tips
 
 
-def _shared(repo: Repo) -> list[str]:
+def _list_shared(repo: Repo) -> list[str]:
     """The refs that are shared; the last stands for all below it."""
-    branch = [committed_refs.REF] if committed_refs.sends_branch(repo) else []
+    branch = [committed_refs.REF] if committed_refs.is_branch_sent(repo) else []
     ai = [notes.AI] if repo.config.get_option("gitcp.ai-notes") else []
     return [*branch, notes.REF, *ai, CHECKPOINTS]
 
 
-def _checked(tips: Tips, ref_names: Collection[str]) -> Tips:
+def _keep_shared(tips: Tips, ref_names: Collection[str]) -> Tips:
     """Those of the refs that are names, or a checkpoint's own."""
     return {r: oid for r, oid in tips.items() if r in ref_names or parse_checkpoint_ref(r)}
 
 
-def _join(ref: str) -> Join | None:
+def _choose_join(ref: str) -> Join | None:
     """How two notes of a ref become one; None for the checkpoints."""
     if ref == notes.AI:
         return git_ai_union.merge_notes
-    return note_trees.lines if ref == notes.REF else None
+    return note_trees.unite_lines if ref == notes.REF else None
 
 
-def _bring(repo: Repo, objects: Objects, remote: Remote) -> Tips:
+def _fetch_all(repo: Repo, objects: Objects, remote: Remote) -> Tips:
     """Fetch what is not here yet and unite it with ours; what the remote has."""
-    theirs = _listed(repo, remote)
-    _take(repo, objects, remote, theirs)
+    theirs = _list_remote(repo, remote)
+    _fetch_and_unite(repo, objects, remote, theirs)
     return theirs
 
 
-def _listed(repo: Repo, remote: Remote) -> Tips:
-    names = [*_shared(repo), committed_refs.REF]
-    return _checked(remote.listing(*dict.fromkeys(names)), names)
+def _list_remote(repo: Repo, remote: Remote) -> Tips:
+    names = [*_list_shared(repo), committed_refs.REF]
+    return _keep_shared(remote.list_refs(*dict.fromkeys(names)), names)
 
 
-def _take(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
+def _fetch_and_unite(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
     """Fetch those refs of the remote's that are not as here, under refs of our own, unite, and
     let go of them."""
     ours = refs.list_refs(repo, *theirs) if len(theirs) <= _CHUNK else refs.list_refs(repo)
@@ -220,7 +223,7 @@ def _take(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
     if not held:
         return
     try:
-        remote.fetch({ref: target for target, ref in held.items()})
+        remote.fetch_refs({ref: target for target, ref in held.items()})
         brought = {held[target]: oid for target, oid in refs.list_refs(repo, place).items()}
         _unite_all(repo, objects, brought, ours)
         if committed_refs.REF in brought and repo.jj_root:
@@ -232,7 +235,7 @@ def _take(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
 
 
 def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
-    """unite() for many: what is new here is taken in one transaction."""
+    """unite_ref() for many: what is new here is taken in one transaction."""
     objects.read_ahead(theirs.values())
     strange = [ref for ref, oid in theirs.items() if read_commit(objects, oid) is None]
     for ref in strange:
@@ -248,37 +251,37 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
     except Moved:
         left |= new
     for ref in sorted(left):
-        unite(repo, objects, ref, theirs[ref])
+        unite_ref(repo, objects, ref, theirs[ref])
 
 
-def unite(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
+def unite_ref(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
     """Move ref on to what has its history and theirs (an oid); return that."""
     own = parse_checkpoint_ref(ref)
 
-    def attempt() -> str:
+    def attempt_move() -> str:
         ours = refs.read_ref(repo, ref)
-        merged = histories.merged(repo, objects, ours, theirs, _join(ref), own)
+        merged = histories.merge_histories(repo, objects, ours, theirs, _choose_join(ref), own)
         if merged != ours:
-            committed_write.move_all(repo, [(ref, merged, ours)], "gitcp: merge")
+            committed_write.move_refs(repo, [(ref, merged, ours)], "gitcp: merge")
             trace.note("sync", f"{ref} is now {merged}")
-            if ours and not _join(ref) and not repo.git.says_yes(*_BEFORE, ours, merged):
+            if ours and not _choose_join(ref) and not repo.git.says_yes(*_BEFORE, ours, merged):
                 dropping.forget_logs(repo, [ref])
-                dropping.unpin(repo, [ours])  # the other side has forgotten it
+                dropping.unpin_tips(repo, [ours])  # the other side has forgotten it
         return merged
 
-    return refs.retry_moved(repo, "notes" if _join(ref) else "v1", attempt)
+    return refs.retry_moved(repo, "notes" if _choose_join(ref) else "v1", attempt_move)
 
 
-def _settle(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
+def _note_pushed(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
     """Remember what the remote has; where the destination has all nothing is left to push."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
         destination.set_pushed(repo, name, tips)
-        target = name == destination.read(repo)
-        if target and _outgoing(repo, objects, tips).items() <= tips.items():
+        target = name == destination.read_destination(repo)
+        if target and _choose_outgoing(repo, objects, tips).items() <= tips.items():
             private.remove_private(repo, repo.join_shared("unpushed"))
 
 
-def select(repo: Repo, objects: Objects, ours: str, theirs: str, joined: Join) -> str:
+def select_notes(repo: Repo, objects: Objects, ours: str, theirs: str, joined: Join) -> str:
     """The tip to push for our tip of notes: ours where a ref here reaches every commit with a
     new note; else a commit on theirs, with the other notes and all that theirs has.
 
@@ -291,18 +294,18 @@ def select(repo: Repo, objects: Objects, ours: str, theirs: str, joined: Join) -
         for path, was, _ in compare_trees(objects, tree, mine)
         if not was
     }
-    lost = _lost(repo, objects, fresh)
+    lost = _list_unreached(repo, objects, fresh)
     if not lost:
         return ours
     selected = edit_tree(objects, mine, {fresh[commit]: None for commit in lost})
     if tree:
-        selected = note_trees.unite(objects, selected, tree, joined=joined)
+        selected = note_trees.unite_notes(objects, selected, tree, joined=joined)
     if selected == tree:
         return theirs
     return write_commit(objects, repo, selected, [theirs] if there else [], _SUBJECT)
 
 
-def _lost(repo: Repo, objects: Objects, ref_names: Iterable[str]) -> list[str]:
+def _list_unreached(repo: Repo, objects: Objects, ref_names: Iterable[str]) -> list[str]:
     """Those of these objects that are not here, and the commits that no ref of a person reaches."""
     kinds = {oid: (objects.read(oid) or ("", ""))[1] for oid in ref_names}
     commits = sorted(oid for oid, kind in kinds.items() if kind == "commit")

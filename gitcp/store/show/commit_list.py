@@ -141,19 +141,21 @@ class _Store:
     def _load_checkpoints(self, ids: list[str]) -> Steps[dict[str, Checkpoint]]:
         stored: dict[str, Checkpoint] = {}
         if ids and self._refs is None:
-            self._refs = committed_refs.everywhere(self._repo)
+            self._refs = committed_refs.list_places(self._repo)
         trouble: dict[str, list[Error]] = {name: [] for name in ids}
         for ref in self._refs or ():
             left = [name for name in ids if name not in stored]
             if not left:
                 break
-            placed = {n: self._places.tree_in(ref, n, trouble[n]) for n in left}
+            placed = {n: self._places.find_tree(ref, n, trouble[n]) for n in left}
             trees = {name: tree for name, tree in placed.items() if tree}
-            known = yield from committed_list.preparing(self._objects, trees.values(), brief=True)
+            known = yield from committed_list.read_trees_ahead(
+                self._objects, trees.values(), brief=True
+            )
             for name, tree in trees.items():
                 if tree in known or self._is_tree(tree):
-                    holder = committed_refs.holder(ref, name)
-                    stored[name] = committed_read.load(
+                    holder = committed_refs.find_holding_ref(ref, name)
+                    stored[name] = committed_read.load_checkpoint(
                         self._objects, name, holder, tree, known, True, parse_json
                     )
                 else:
@@ -203,6 +205,6 @@ class _Store:
             yield [f[summary.PROMPT][1] for f in files if summary.PROMPT in f]
         for checkpoint, entry, part in silent:
             reader = Parts(self._objects, checkpoint["checkpoint_id"])
-            prompts = reader.prompts(entry["files"], entry["directory"])
+            prompts = reader.read_prompts(entry["files"], entry["directory"])
             part["asked"] = session_part.choose_prompts(part["asked"], prompts)
             checkpoint["lacks"] += reader.lacks

@@ -72,11 +72,11 @@ def _find_secrets(
     ends = decode_lines(repo.git.run("rev-parse", "--revs-only", *revisions)[1])
     tips = [end for end in ends if not end.startswith("^")]
     known = [end[1:] for end in ends if end.startswith("^")]
-    for path, kind in push_check.places(repo, objects, tips, known):
+    for path, kind in push_check.find_secrets(repo, objects, tips, known):
         yield gate.judge_secret(path, kind)
     stored = committed_refs.Places(repo, objects)
-    trees = {name: place[1] for name in checkpoints if (place := stored.find(name))}
-    if trees and any(push_check.places(repo, objects, trees.values(), ())):
+    trees = {name: place[1] for name in checkpoints if (place := stored.find_checkpoint(name))}
+    if trees and any(push_check.find_secrets(repo, objects, trees.values(), ())):
         for name, tree in trees.items():
-            for path, kind in push_check.places(repo, objects, [tree], ()):
+            for path, kind in push_check.find_secrets(repo, objects, [tree], ()):
                 yield gate.judge_secret(f"checkpoint {name}: {path}", kind)

@@ -37,7 +37,7 @@ def resolve_name(repo: Repo, objects: Objects, name: str) -> Subject:
     """
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
-    if ids.is_checkpoint_id(name) and committed_refs.find(repo, objects, name):
+    if ids.is_checkpoint_id(name) and committed_refs.find_checkpoint(repo, objects, name):
         return "checkpoint", name
     commit = _find_commit(repo, name)
     if commit:
@@ -58,7 +58,7 @@ def find_recorded(
     A session that has a state here goes before those that are only stored, unless every is set.
     Raises Error when several are meant: it lists them.
     """
-    checkpoints = committed_list.beginning(repo, objects, name)
+    checkpoints = committed_list.find_ids(repo, objects, name)
     sessions = [n for n in states.list_ids(repo) if n.startswith(name)]
     if every:
         sessions = sorted({*sessions, *_list_stored(repo, name)})
@@ -69,7 +69,7 @@ def find_recorded(
     if checkpoints:
         return "checkpoint", checkpoints[0]
     stored = _list_stored(repo, name)
-    return ("session", session_read.pick(name, stored)) if stored else None
+    return ("session", session_read.pick_id(name, stored)) if stored else None
 
 
 def find_temporary(repo: Repo, objects: Objects, name: str) -> str | None:
@@ -78,7 +78,7 @@ def find_temporary(repo: Repo, objects: Objects, name: str) -> str | None:
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
     try:
-        if ids.is_checkpoint_id(name) and committed_refs.find(repo, objects, name):
+        if ids.is_checkpoint_id(name) and committed_refs.find_checkpoint(repo, objects, name):
             return None
     except Error:
         return None  # a committed one that is damaged: its reader says how
@@ -117,6 +117,8 @@ def _identify_commit(objects: Objects, oid: str) -> Subject:
 
 def _list_stored(repo: Repo, name: str) -> list[str]:
     every = (
-        s["session_id"] for c in committed_list.listing(repo, brief=True) for s in c["sessions"]
+        s["session_id"]
+        for c in committed_list.list_checkpoints(repo, brief=True)
+        for s in c["sessions"]
     )
     return [n for n in every if n.startswith(name)]

@@ -37,7 +37,7 @@ def fetch_missing(repo: Repo, name: str, depth: int = 1, *, offline: bool = Fals
 def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
     with Objects(repo) as objects:
         names = _list_ids(repo, objects, name, depth)
-        places = filter(None, (committed_refs.find(repo, objects, one) for one in names))
+        places = filter(None, (committed_refs.find_checkpoint(repo, objects, one) for one in names))
         trees = [tree for _, tree in places]
     if not trees or not partial.lacks_objects(repo, trees):
         return
@@ -49,13 +49,13 @@ def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
 
 def _fetch_store(repo: Repo, name: str, depth: int) -> None:
     lacking = _list_lacking(repo, name, depth)
-    if not lacking or not (source := destination.source(repo)):
+    if not lacking or not (source := destination.find_source(repo)):
         return
-    label = destination.label(source)
+    label = destination.hide_password(source)
     notice.tell(f"fetching checkpoints from '{label}'")
     try:
         with Objects(repo) as objects:
-            sync.fetch(repo, objects, source, _SECONDS, lacking)
+            sync.fetch_store(repo, objects, source, _SECONDS, lacking)
     except Error as e:
         notice.lack(str(e))
         return
@@ -67,7 +67,7 @@ def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:
     """The ids of the checkpoints that are meant and not here."""
     with Objects(repo) as objects:
         names = _list_ids(repo, objects, name, depth)
-        return [one for one in names if committed_refs.find(repo, objects, one) is None]
+        return [one for one in names if committed_refs.find_checkpoint(repo, objects, one) is None]
 
 
 def _list_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:

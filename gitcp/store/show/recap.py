@@ -101,7 +101,7 @@ def list_sessions(repo: Repo) -> list[Record]:
     """A record `activity` (gitcp-record(5)) of each session with a state, the one that was at work
     last first."""
     records = []
-    for state in session_read.every(repo):
+    for state in session_read.list_states(repo):
         agent, phase = state.get("agent_process"), state.get("phase")
         lives = not process.gone(agent)
         words = {"active": "open", "idle": "waiting"}
@@ -114,8 +114,8 @@ def list_sessions(repo: Repo) -> list[Record]:
                 "agent": str(state.get("agent_type") or ""),
                 "state": words.get(str(phase), "ended") if lives else "ended",
                 "worktree": os.path.basename(state.get("worktree_path") or ""),
-                "last": session_read.instant(moment),
-                "prompt": session_read.prompt(state),
+                "last": session_read.parse_time(moment),
+                "prompt": session_read.get_last_prompt(state),
                 "files_touched": list(state.get("files_touched") or ()),
             }
         )

@@ -34,9 +34,9 @@ def read_records(repo: Repo, objects: Objects, name: str, lazy: bool = False) ->
         return read_committed(repo, objects, [key])
     if kind == "temporary":
         return [read_temporary(repo, objects, key)]
-    known = [session_read.read(repo, key)] if key in states.list_ids(repo) else []
-    sessions = session_list.with_states(known, session_list.temporary(repo, objects))
-    sessions = session_list.with_stored(repo, sessions, only=key)
+    known = [session_read.read_state(repo, key)] if key in states.list_ids(repo) else []
+    sessions = session_list.build_records(known, session_list.list_temporary(repo, objects))
+    sessions = session_list.add_stored(repo, sessions, only=key)
     turns = [(session, _read_turns(repo, objects, session)) for session in sessions]
     return [{**session, "checkpoints": part if lazy else list(part)} for session, part in turns]
 
@@ -67,9 +67,11 @@ def _read_turn(
     temporary: dict[str, Record],
 ) -> Record:
     if checkpoint["checkpoint_id"]:
-        stored = committed_read.read(repo, objects, checkpoint["checkpoint_id"])
-        entry = committed_read.pick(stored, session_id)
-        asked = Parts(objects, stored["checkpoint_id"]).prompts(entry["files"], entry["directory"])
+        stored = committed_read.read_checkpoint(repo, objects, checkpoint["checkpoint_id"])
+        entry = committed_read.pick_session(stored, session_id)
+        asked = Parts(objects, stored["checkpoint_id"]).read_prompts(
+            entry["files"], entry["directory"]
+        )
         part = session_part.build_part(entry["metadata"], asked)
         return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
     step = stream_list.detailed(objects, temporary[checkpoint["oid"]])
@@ -81,7 +83,7 @@ def read_linked(repo: Repo, objects: Objects, oid: str) -> list[Record]:
     names = find_commits.list_ids(repo, objects, oid)
     if not names:
         raise Error(f"commit '{oid[:12]}' has no checkpoint: no session is behind it")
-    here = [name for name in names if committed_refs.find(repo, objects, name)]
+    here = [name for name in names if committed_refs.find_checkpoint(repo, objects, name)]
     if not here:
         absent = f"checkpoint '{names[0]}' of commit '{oid[:12]}' is not in this repository"
         raise Error(f"{absent}; 'gitcp fetch' may bring it")
@@ -95,19 +97,19 @@ def read_committed(repo: Repo, objects: Objects, ids: list[str], first: str = ""
     """A record for each checkpoint id: what list-checkpoints tells, its commits on any branch
     (the commit first before the others), and contents: what each session did, its prompts and
     its transcript (bytes)."""
-    carrying = find_commits.commits(repo, objects, ids)
+    carrying = find_commits.find_carriers(repo, objects, ids)
     records = []
     for name in ids:
-        checkpoint = committed_read.read(repo, objects, name)
+        checkpoint = committed_read.read_checkpoint(repo, objects, name)
         oids = sorted(carrying[name], key=lambda oid: oid != first)
         commits = [_describe_commit(parse_commit(oid, objects.need(oid, "commit"))) for oid in oids]
         contents = []
         for entry in checkpoint["sessions"]:
-            content = committed_read.session(objects, checkpoint, entry["index"])
+            content = committed_read.read_session(objects, checkpoint, entry["index"])
             part = session_part.build_part(content["metadata"], content["prompts"])
             more = {key: content[key] for key in ("prompts", "hash", "tasks", "transcript")}
             contents.append({"index": entry["index"], **part, **more})
-        listed = committed_list.record(checkpoint)
+        listed = committed_list.build_record(checkpoint)
         records.append({**listed, "commits": commits, "contents": contents})
     return records
 
@@ -147,7 +149,7 @@ def read_temporary(repo: Repo, objects: Objects, oid: str) -> Record:
         "agent": state.get("agent_type") or "",
         "turn_id": state.get("turn_id") or "",
         "start": state.get("checkpoint_transcript_start") or 0,
-        "transcript": b"\n".join(committed_read.pieces(objects, files)),
+        "transcript": b"\n".join(committed_read.read_pieces(objects, files)),
     }
 
 

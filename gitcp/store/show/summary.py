@@ -33,9 +33,9 @@ def summarize_sessions(
 
     The command is `gitcp.summarize`.  Raises Error when it fails or gives no summary.
     """
-    checkpoint = committed_read.read(repo, objects, checkpoint_id)
+    checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
     for entry in checkpoint["sessions"]:
-        one = committed_read.session(objects, checkpoint, entry["index"])
+        one = committed_read.read_session(objects, checkpoint, entry["index"])
         metadata = one["metadata"]
         if (metadata.get("summary") and not force) or not one["transcript"]:
             continue
@@ -49,19 +49,19 @@ def summarize_sessions(
         data: committed_write.SessionData = {"session_id": session_id}
         data["metadata"] = {"summary": summary}
         subject = f"Update summary for checkpoint {checkpoint_id} (session: {session_id})"
-        committed_write.write(repo, objects, [(checkpoint_id, data)], subject=subject)
+        committed_write.write_sessions(repo, objects, [(checkpoint_id, data)], subject=subject)
         yield session_id
 
 
 def write_prose(repo: Repo, asked: str) -> str:
     """What the model answers to a request, as text and redacted.  Raises Error when it fails."""
     printed = _ask_model(repo, asked)
-    return redaction.text(repo, generated.parse_prose(printed)).strip()
+    return redaction.redact_text(repo, generated.parse_prose(printed)).strip()
 
 
 def _redact_summary(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
     """A model repeats what it was given, and may put pieces of a secret together."""
-    data = redaction.redactor(repo).redact_document(json.dumps(summary).encode())
+    data = redaction.get_redactor(repo).redact_document(json.dumps(summary).encode())
     whole: dict[str, object] = json.loads(data)
     return whole
 

@@ -65,17 +65,17 @@ def _verify_checkpoint(
 ) -> Record:
     record: Record = {"type": "verified", "commit": oid, "checkpoint_id": checkpoint_id}
     try:
-        place = places.find(checkpoint_id)
+        place = places.find_checkpoint(checkpoint_id)
     except Error as e:
         return {**record, "failures": [str(e)]}
     if place is None:
         return {**record, "failures": ["it is not stored here"]}
-    checkpoint = committed_read.load(objects, checkpoint_id, *place)
+    checkpoint = committed_read.load_checkpoint(objects, checkpoint_id, *place)
     letter, signer, key = _read_signature(repo, checkpoint_id, place[0])
-    hashes = {
-        entry["session_id"]: committed_read.session(objects, checkpoint, entry["index"])["hash"]
-        for entry in checkpoint["sessions"]
-    }
+    hashes = {}
+    for entry in checkpoint["sessions"]:
+        stored = committed_read.read_session(objects, checkpoint, entry["index"])
+        hashes[entry["session_id"]] = stored["hash"]
     content = _holds_content(objects, oid, checkpoint)
     signed = letter in "GUXY"
     failures = [f"its signature is {_WORDS[letter]}"] if letter in _BAD else []

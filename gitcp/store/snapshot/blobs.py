@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     Known = Callable[[str], Entry | None]
 
 
-def resolve(objects: Objects, scan: Scan, *, write: bool, head: Known | None = None) -> Entries:
+def resolve_changes(
+    objects: Objects, scan: Scan, *, write: bool, head: Known | None = None
+) -> Entries:
     """Every change of scan as an entry (None: gone); write: its blob is stored.
 
     What turns out to be as in HEAD is dropped, and so is what cannot be read and is not
@@ -30,17 +32,19 @@ def resolve(objects: Objects, scan: Scan, *, write: bool, head: Known | None = N
     """
     if not scan.changes:
         return {}
-    entries = Hasher(objects, scan, _head(objects, scan.head), write, head).entries(complete=True)
+    entries = Hasher(objects, scan, _make_lookup(objects, scan.head), write, head).hash_changes(
+        complete=True
+    )
     return {path: e for path, e in entries.items() if e != scan.changes[path].was}
 
 
-def confirm(objects: Objects, scan: Scan) -> None:
+def confirm_changes(objects: Objects, scan: Scan) -> None:
     """Take out of scan.changes what only hashing shows to be as in HEAD (Change.sure)."""
     doubtful = {path: c for path, c in scan.changes.items() if not c.sure and c.mode != GONE}
     if doubtful:
         part = Scan(scan.worktree, Status())
         part.changes = doubtful
-        entries = Hasher(objects, part, _head(objects, scan.head), False, None).entries(
+        entries = Hasher(objects, part, _make_lookup(objects, scan.head), False, None).hash_changes(
             complete=False
         )
         for path, change in doubtful.items():
@@ -48,67 +52,67 @@ def confirm(objects: Objects, scan: Scan) -> None:
                 del scan.changes[path]
 
 
-def at(repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool) -> Entries:
+def read_paths(repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool) -> Entries:
     """What stands at these paths of the worktree now, changed or not; O(paths), no scan.
 
     None where nothing of this repository stands: absent, a directory, behind a symbolic link
     or in a nested repository.  What a snapshot leaves out (untracked and too large or
-    unreadable, a fifo, …) is not in the answer.  Raises Error as resolve() does.
+    unreadable, a fifo, …) is not in the answer.  Raises Error as resolve_changes() does.
     """
-    return looked(repo, objects, paths, write=write)[0]
+    return read_paths_and_omitted(repo, objects, paths, write=write)[0]
 
 
-def looked(
+def read_paths_and_omitted(
     repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool, capped: bool = True
 ) -> tuple[Entries, list[dict[str, str]]]:
-    """at(), and what it leaves out with the reasons, as in Scan.omitted.
+    """read_paths(), and what it leaves out with the reasons, as in Scan.omitted.
 
     capped: gitcp.max-file-size counts.
     """
-    head = _head(objects, "HEAD")
+    head = _make_lookup(objects, "HEAD")
     scan = Scan(Worktree(repo), Status())
     most = repo.config.get_option("gitcp.max-file-size")
     entries: Entries = {}
 
-    def at_head(path: str) -> Entry | None:
+    def find_at_head(path: str) -> Entry | None:
         return find_file(head, path)
 
     for path in paths:
-        st = None if _elsewhere(scan.worktree, path, head) else scan.look(path)
-        was = at_head(path) if st else None
+        st = None if _is_elsewhere(scan.worktree, path, head) else scan.look_at(path)
+        was = find_at_head(path) if st else None
         if capped and st and not was and stat.S_ISREG(st.st_mode) and st.st_size > most:
-            scan.omit(path, "too-large")
+            scan.omit_path(path, "too-large")
         elif st:
-            scan.present(path, was, st)
+            scan.take_present(path, was, st)
         # A submodule that has not moved is no change.
         entries[path] = was if st and was and was[0] == COMMIT else None
-    entries |= Hasher(objects, scan, at_head, write, None).entries(complete=False)
+    entries |= Hasher(objects, scan, find_at_head, write, None).hash_changes(complete=False)
     for item in scan.omitted:
         entries.pop(item["path"], None)
     return entries, scan.omitted
 
 
-def _elsewhere(work: Worktree, path: str, head: Known) -> bool:
+def _is_elsewhere(work: Worktree, path: str, head: Known) -> bool:
     """Whether path is in a nested repository: one begins above it, and HEAD has no tree there."""
-    return any((head(folder) or GONE)[0] != TREE for folder in work.repositories(path))
+    return any((head(folder) or GONE)[0] != TREE for folder in work.list_repositories(path))
 
 
-def _head(objects: Objects, commit: str | None) -> Known:
+def _make_lookup(objects: Objects, commit: str | None) -> Known:
     """HEAD's entry of a path; HEAD is read when it is first asked for."""
     lookups: list[Lookup] = []
 
-    def entry(path: str) -> Entry | None:
+    def find_entry(path: str) -> Entry | None:
         if not lookups:
             lookups.append(Lookup(objects, find_tree(objects, commit)))
         return lookups[0](path)
 
-    return entry
+    return find_entry
 
 
-def dirty_among(
+def list_dirty(
     repo: Repo, objects: Objects, paths: Iterable[str], head: str
 ) -> dict[str, Entry | None]:
     """Those of paths that differ from the commit head in the worktree; O(paths), no scan."""
     before = Lookup(objects, find_tree(objects, head))
-    now = at(repo, objects, list(paths), write=True)
+    now = read_paths(repo, objects, list(paths), write=True)
     return {path: entry for path, entry in now.items() if entry != before(path)}

@@ -47,89 +47,91 @@ class Scan:
         self.changes: dict[str, Change] = {}
         self.omitted: list[dict[str, str]] = []
 
-    def omit(self, path: str, reason: str) -> None:
+    def omit_path(self, path: str, reason: str) -> None:
         self.omitted.append({"path": path, "reason": reason})
 
-    def rows(self, rows: Iterable[Row]) -> list[str]:
+    def take_rows(self, rows: Iterable[Row]) -> list[str]:
         """Take in what our index knows; return the paths that only it knows.
 
         Those were in a HEAD of the past: they are untracked now, or ignored.
         """
         alone = []
         for row in rows:
-            st = None if row.y == "D" else self.look(row.path)
+            st = None if row.y == "D" else self.look_at(row.path)
             if row.head is None:
                 if st:
                     alone.append(row.path)
             elif st is None:
                 self.changes[row.path] = Change(GONE, row.head)
             else:
-                self.present(row.path, row.head, st, sure=row.x == ".")
+                self.take_present(row.path, row.head, st, sure=row.x == ".")
         return alone
 
-    def look(self, path: str) -> os.stat_result | None:
+    def look_at(self, path: str) -> os.stat_result | None:
         """lstat of a path that must not be missed; raise Error where it cannot be seen."""
         try:
-            return self.worktree.look(path)
+            return self.worktree.look_at(path)
         except PermissionError:
             raise Error(f"cannot read '{path}': Permission denied") from None
 
-    def untracked(self, path: str) -> None:
+    def take_untracked(self, path: str) -> None:
         """Take in a path that our index does not know; a nested repository ends in '/'."""
         name = path.rstrip("/")
-        workspace = self.worktree.workspace(name)
+        workspace = self.worktree.find_workspace(name)
         if workspace:
             left_out = {"path": workspace, "reason": "worktree"}
             self.omitted += [left_out] if left_out not in self.omitted else []
             return
         before = self.changes.get(name)
         if before is None or before.mode == GONE:
-            st = self.look(name)
+            st = self.look_at(name)
             if st:
-                self.present(name, before.was if before else None, st)
+                self.take_present(name, before.was if before else None, st)
 
-    def present(self, path: str, was: Entry | None, st: os.stat_result, sure: bool = True) -> None:
+    def take_present(
+        self, path: str, was: Entry | None, st: os.stat_result, sure: bool = True
+    ) -> None:
         """Take in a path where something stands; was is HEAD's entry."""
-        mode = self.worktree.mode(st, was)
+        mode = self.worktree.choose_mode(st, was)
         if mode == COMMIT:
-            self._folder(path, was)
+            self._take_folder(path, was)
             return
         if mode is None:
-            self.omit(path, self.worktree.special(st))
+            self.omit_path(path, self.worktree.name_special(st))
             if was:
                 self.changes[path] = Change(GONE, was)
             return
         self.changes[path] = change = Change(mode, was, st)
         change.sure = sure
 
-    def _folder(self, path: str, was: Entry | None) -> None:
+    def _take_folder(self, path: str, was: Entry | None) -> None:
         if not self.worktree.has_git(path):
             if was and was[0] != COMMIT:  # a file gave way to a directory
                 self.changes[path] = Change(GONE, was)
             return  # a submodule that is not checked out has not changed
-        oid, why = self.worktree.nested(path)
+        oid, why = self.worktree.read_nested(path)
         if oid and (COMMIT, oid) != was:
             self.changes[path] = change = Change(COMMIT, was)
             change.oid = oid
         elif not oid:
-            self.omit(path, why)
+            self.omit_path(path, why)
 
-    def specials(self, folders: Iterable[str]) -> list[tuple[str, str]]:
+    def list_specials(self, folders: Iterable[str]) -> list[tuple[str, str]]:
         """(path, reason) of the fifos, sockets and devices in these directories."""
         listed = []
         for folder in folders:
             try:
-                with os.scandir(self.worktree.full(folder)) as entries:
-                    odd = [e for e in entries if not _plain(e)]
+                with os.scandir(self.worktree.join_full(folder)) as entries:
+                    odd = [e for e in entries if not _is_plain(e)]
             except OSError:
                 continue
             for entry in odd:
                 path = os.path.join(folder, decode_name(entry.name))
-                listed.append((path, self.worktree.special(entry.stat(follow_symlinks=False))))
+                listed.append((path, self.worktree.name_special(entry.stat(follow_symlinks=False))))
         return listed
 
 
-def _plain(entry: os.DirEntry[bytes]) -> bool:
+def _is_plain(entry: os.DirEntry[bytes]) -> bool:
     return (
         entry.is_file(follow_symlinks=False)
         or entry.is_dir(follow_symlinks=False)

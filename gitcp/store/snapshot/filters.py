@@ -43,31 +43,33 @@ class Filters:
         config = worktree.repo.config
         self._converts = config.get("core.autocrlf", "no").lower() not in _FALSE
         self._sparse = config.get_flag("core.sparsecheckout")
-        self._everywhere = b"\0".join(filter(None, map(_content, self._global())))
+        self._everywhere = b"\0".join(filter(None, map(_read_file, self._list_global_files())))
         self._absent: set[str] = set()
         self._folders: dict[str, bytes] = {}
         self._ways: dict[bytes, str] = {}
 
-    def way(self, path: str) -> str:
-        attributes = self._at(path.rpartition("/")[0])
+    def name_conversion(self, path: str) -> str:
+        attributes = self._read_attributes(path.rpartition("/")[0])
         if not attributes and not self._converts:
             return ""
         if attributes not in self._ways:
-            self._ways[attributes] = self._objects.hash_object("blob", self._settings(attributes))
+            self._ways[attributes] = self._objects.hash_object(
+                "blob", self._join_settings(attributes)
+            )
         return self._ways[attributes]
 
-    def from_head(self, path: str) -> list[str]:
+    def list_from_head(self, path: str) -> list[str]:
         """The .gitattributes over path that sparse checkout left in HEAD alone."""
         folders = path.split("/")[:-1]
         names = ["/".join([*folders[:n], ".gitattributes"]) for n in range(len(folders) + 1)]
         return [name for name in names if name in self._absent]
 
-    def _at(self, folder: str) -> bytes:
+    def _read_attributes(self, folder: str) -> bytes:
         """All attributes in force in a folder, one after another; b'' for none."""
         if folder not in self._folders:
-            above = self._at(folder.rpartition("/")[0]) if folder else self._everywhere
+            above = self._read_attributes(folder.rpartition("/")[0]) if folder else self._everywhere
             name = f"{folder}/.gitattributes".lstrip("/")
-            here = _content(self._work.full(name))
+            here = _read_file(self._work.join_full(name))
             if here is None and self._sparse:  # git reads it from the index then
                 entry = self._head(name)
                 here = self._objects.need(entry[1], "blob") if entry else None
@@ -77,7 +79,7 @@ class Filters:
             self._folders[folder] = above + own
         return self._folders[folder]
 
-    def _settings(self, attributes: bytes) -> bytes:
+    def _join_settings(self, attributes: bytes) -> bytes:
         config = self._work.repo.config
         parts = [config.get(key) for key in _KEYS]
         for word in sorted(set(stdlib.re.findall(_FILTER, attributes))):
@@ -85,7 +87,7 @@ class Filters:
             parts += [config.get(f"filter.{name}.{key}") for key in ("clean", "process")]
         return b"\0".join([*map(encode_name, parts), attributes])
 
-    def _global(self) -> list[bytes]:
+    def _list_global_files(self) -> list[bytes]:
         repo = self._work.repo
         env = repo.git.env
         base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")
@@ -97,31 +99,31 @@ class Filters:
         return [encode_name(os.path.join(repo.worktree, p)) for p in (*_SYSTEM, named, inside)]
 
 
-def _content(path: bytes) -> bytes | None:
+def _read_file(path: bytes) -> bytes | None:
     return files.peek(path) or None
 
 
-def hang(repo: Repo) -> bool:
+def has_hung(repo: Repo) -> bool:
     """Whether git is to run without filters."""
     try:
-        return abs(time.time() - os.lstat(_mark(repo)).st_mtime) < _HOUR
+        return abs(time.time() - os.lstat(_locate_mark(repo)).st_mtime) < _HOUR
     except OSError:
         return False
 
 
-def patience(repo: Repo) -> float | None:
+def compute_patience(repo: Repo) -> float | None:
     """How many seconds to wait for a git that may run filters: half of what is left to a hook, so
     that the other half is left where they hang; None without a limit."""
     left = deadline.count_seconds_left()
-    return left / 2 if left is not None and off(repo) else left
+    return left / 2 if left is not None and list_off_options(repo) else left
 
 
-def off(repo: Repo) -> list[str]:
+def list_off_options(repo: Repo) -> list[str]:
     """The options of git that switch off every filter; [] where none is configured."""
-    return unfiltered(repo, *_KINDS)
+    return list_unfiltered_options(repo, *_KINDS)
 
 
-def unfiltered(repo: Repo, *kinds: str) -> list[str]:
+def list_unfiltered_options(repo: Repo, *kinds: str) -> list[str]:
     """The options of git that switch off every filter that is required, or has one of kinds."""
     keys = (
         key for kind in kinds or (".required",) for key in repo.config.list_keys("filter.", kind)
@@ -131,17 +133,17 @@ def unfiltered(repo: Repo, *kinds: str) -> list[str]:
     return [word for name in sorted(names) for v in values for word in ("-c", f"{name}.{v}")]
 
 
-def note(repo: Repo) -> bool:
+def note_hang(repo: Repo) -> bool:
     """Git did not end in time: let it run without filters from now on, and say so; False where
     there are none, or they were left out already."""
-    if hang(repo) or not off(repo):
+    if has_hung(repo) or not list_off_options(repo):
         return False
-    private.touch_private(repo, _mark(repo))
+    private.touch_private(repo, _locate_mark(repo))
     message = "a filter of git did not end in time: for an hour checkpoints leave out its files"
     late.hook_warnings.keep_warning(repo, message)
     notice.warn(message)
     return True
 
 
-def _mark(repo: Repo) -> str:
+def _locate_mark(repo: Repo) -> str:
     return repo.join_own("filters-hang")

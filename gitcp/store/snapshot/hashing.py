@@ -47,7 +47,7 @@ class Hasher:
         self._left: dict[str, str] = {}  # path -> way: what git has to convert
         self._entries: dict[str, Entry | None] = {}
 
-    def entries(self, complete: bool) -> dict[str, Entry | None]:
+    def hash_changes(self, complete: bool) -> dict[str, Entry | None]:
         """path -> entry of every change, None where nothing is there (any more).
 
         Left out: what is not tracked and went away or cannot be read.  complete: the scan saw
@@ -59,46 +59,46 @@ class Hasher:
             elif change.oid:
                 self._entries[path] = (change.mode, change.oid)
             else:
-                self._file(path, change)
+                self._hash_file(path, change)
         if self._left:
-            self._convert()
+            self._convert_files()
         self._cache.save(complete)
         return self._entries
 
-    def _file(self, path: str, change: Change) -> None:
+    def _hash_file(self, path: str, change: Change) -> None:
         if change.st is None or not stat.S_ISREG(change.st.st_mode):
-            self._keep(path, change, self._plain(path, change))
+            self._keep_oid(path, change, self._hash_plain(path, change))
             return
-        way = self._filters.way(path)
-        oid = self._remembered(path, change.st, way)
+        way = self._filters.name_conversion(path)
+        oid = self._recall_oid(path, change.st, way)
         if oid is None and way:
             self._left[path] = way
         else:
-            self._keep(path, change, oid or self._plain(path, change), way)
+            self._keep_oid(path, change, oid or self._hash_plain(path, change), way)
 
-    def _remembered(self, path: str, st: os.stat_result, way: str) -> str | None:
-        oid = self._cache.get(path, st, way)
+    def _recall_oid(self, path: str, st: os.stat_result, way: str) -> str | None:
+        oid = self._cache.find_oid(path, st, way)
         if oid is None or not self._write:
             return oid
         held = self._known(path) if self._known else None
         # Neither in a tree that a ref holds nor in a pack of ours: it may have been pruned.
         return oid if (held and held[1] == oid) or self._objects.packs.has(oid) else None
 
-    def _keep(self, path: str, change: Change, oid: str | None, way: str = "") -> None:
+    def _keep_oid(self, path: str, change: Change, oid: str | None, way: str = "") -> None:
         if oid:
             self._entries[path] = (change.mode, oid)
             if change.st and stat.S_ISREG(change.st.st_mode):
-                self._cache.put(path, change.st, way, oid)
+                self._cache.put_oid(path, change.st, way, oid)
         elif change.was:
             self._entries[path] = None
 
-    def _plain(self, path: str, change: Change) -> str | None:
+    def _hash_plain(self, path: str, change: Change) -> str | None:
         """The oid of a link or of a file as it is; None when it went away or is omitted."""
-        full = self._work.full(path)
+        full = self._work.join_full(path)
         for _ in range(3):
             try:
                 if change.st is None or stat.S_ISREG(change.st.st_mode):
-                    return self._bytes(full)
+                    return self._hash_bytes(full)
                 data = os.readlink(full)
                 write = self._objects.write if self._write else self._objects.hash_object
                 return write("blob", data)
@@ -107,22 +107,22 @@ class Hasher:
                 if elsewhere or e.errno in _TROUBLE:
                     raise  # not of the file, but of where its bytes go
                 if isinstance(e, PermissionError):
-                    self._closed(path, change)
+                    self._omit_closed(path, change)
                     return None
                 # It is gone, or another kind of thing by now.
-                st = self._scan.look(path)
-                mode = self._work.mode(st, change.was) if st else None
+                st = self._scan.look_at(path)
+                mode = self._work.choose_mode(st, change.was) if st else None
                 if st is None or mode is None or stat.S_ISDIR(st.st_mode):
                     return None
                 change.mode, change.st = mode, st
         raise Error(f"'{path}' changes while it is read")
 
-    def _closed(self, path: str, change: Change) -> None:
+    def _omit_closed(self, path: str, change: Change) -> None:
         if change.was:
             raise Error(f"cannot read '{path}': Permission denied")
-        self._scan.omit(path, "unreadable")
+        self._scan.omit_path(path, "unreadable")
 
-    def _bytes(self, full: bytes) -> str:
+    def _hash_bytes(self, full: bytes) -> str:
         if self._write:
             return self._objects.write_file(full)
         fd = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -131,32 +131,34 @@ class Hasher:
             return (
                 self._objects.hash_object("blob", f.read(size))
                 if size <= _PIECE
-                else _long(f, size, self._work.repo.algo)
+                else _hash_long(f, size, self._work.repo.algo)
             )
 
-    def _convert(self) -> None:
+    def _convert_files(self) -> None:
         changes, work = self._scan.changes, self._work
         for path in list(self._left):
-            if os.path.lexists(work.full(path)) and not os.access(work.full(path), os.R_OK):
-                self._closed(path, changes[path])
+            if os.path.lexists(work.join_full(path)) and not os.access(
+                work.join_full(path), os.R_OK
+            ):
+                self._omit_closed(path, changes[path])
                 del self._left[path]
         try:
-            oids = self._converted(list(self._left))
+            oids = self._ask_git(list(self._left))
         except Late:
-            if not filters.note(work.repo):
+            if not filters.note_hang(work.repo):
                 raise
-            oids = self._converted(list(self._left))
+            oids = self._ask_git(list(self._left))
         for path, way in self._left.items():
             if oids.get(path, "") is None:
-                self._scan.omit(path, "unconverted")
+                self._scan.omit_path(path, "unconverted")
             else:
-                self._keep(path, changes[path], oids.get(path), way)
+                self._keep_oid(path, changes[path], oids.get(path), way)
 
-    def _converted(self, paths: list[str]) -> dict[str, str | None]:
+    def _ask_git(self, paths: list[str]) -> dict[str, str | None]:
         """path -> oid of files that git converts; None for one that it cannot."""
         work, oids = self._work, dict[str, str | None]()
-        if filters.hang(work.repo):
-            oids.update(dict.fromkeys(late.through_git.filtered(work, paths)))
+        if filters.has_hung(work.repo):
+            oids.update(dict.fromkeys(late.through_git.list_filtered(work, paths)))
         left = [path for path in paths if path not in oids]
         by_index = {path for path in left if self._needs_index(path)}
         easy = [path for path in left if path not in by_index]
@@ -164,7 +166,7 @@ class Hasher:
         if by_index:
             changes = self._scan.changes
             index = {path: entry for path in by_index if (entry := changes[path].was)}
-            for name in {name for path in by_index for name in self._filters.from_head(path)}:
+            for name in {name for path in by_index for name in self._filters.list_from_head(path)}:
                 index[name] = self._head(name) or index[name]
             oids |= late.through_git.add_files(
                 work, self._objects, sorted(by_index), self._write, index
@@ -172,7 +174,7 @@ class Hasher:
         return oids
 
     def _needs_index(self, path: str) -> bool:
-        if self._filters.from_head(path):
+        if self._filters.list_from_head(path):
             return True
         was = self._scan.changes[path].was
         return was is not None and late.through_git.has_crlf(
@@ -180,7 +182,7 @@ class Hasher:
         )
 
 
-def _long(f: Any, size: int, algo: str) -> str:
+def _hash_long(f: Any, size: int, algo: str) -> str:
     digest, left = stdlib.hashlib.new(algo, b"blob %d\0" % size), size
     while left and (data := f.read(min(left, _PIECE))):
         digest.update(data)
@@ -203,18 +205,18 @@ class StatCache:
         self._old: dict[str, Known] = private.load_sealed(self._file, _VERSION) or {}
         self._settled = time.time_ns() - _SETTLED
 
-    def get(self, path: str, st: os.stat_result, way: str) -> str | None:
+    def find_oid(self, path: str, st: os.stat_result, way: str) -> str | None:
         """The oid of a file that was hashed the same way and shows the same stat data."""
         known = self._old.get(path)
-        if known is None or known[:6] != (*_key(st), way):
+        if known is None or known[:6] != (*_build_key(st), way):
             return None
         self._new[path] = known
         return known[6]
 
-    def put(self, path: str, st: os.stat_result, way: str, oid: str) -> None:
+    def put_oid(self, path: str, st: os.stat_result, way: str, oid: str) -> None:
         """Remember an oid; st was taken before the file was read."""
         if max(st.st_ctime_ns, st.st_mtime_ns) < self._settled:
-            self._new[path] = (*_key(st), way, oid)
+            self._new[path] = (*_build_key(st), way, oid)
 
     def save(self, complete: bool) -> None:
         """Write what is new; complete: and forget what was neither asked for nor told."""
@@ -227,5 +229,5 @@ class StatCache:
             pass
 
 
-def _key(st: os.stat_result) -> tuple[int, int, int, int, int]:
+def _build_key(st: os.stat_result) -> tuple[int, int, int, int, int]:
     return st.st_mode, st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino

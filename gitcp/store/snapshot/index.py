@@ -47,81 +47,85 @@ _DAY = 86400.0  # seconds: nothing of ours runs that long
 _HOUR = 3600.0  # a turn that begins now may not be announced yet
 
 
-def status(repo: Repo, converting: bool = True) -> Running:
+def start_status(repo: Repo, converting: bool = True) -> Running:
     """Start the scan of the worktree against our index, seeded where there is none.
 
     converting: False where git dies of one that is required and fails; what it would have
     converted is a change then until it is hashed.
     """
-    if not os.path.isfile(place(repo)):  # git would wait for the other end of a pipe
-        seed(repo, force=True)
-    deadline.extend(_size(place(repo)) / _A_SECOND)
-    ways = filters.off(repo) if filters.hang(repo) else []
-    return _started(
-        repo, build_person_env(repo.git.env), ways if converting else filters.unfiltered(repo)
+    if not os.path.isfile(locate_index(repo)):  # git would wait for the other end of a pipe
+        seed_index(repo, force=True)
+    deadline.extend(_read_size(locate_index(repo)) / _A_SECOND)
+    ways = filters.list_off_options(repo) if filters.has_hung(repo) else []
+    return _start_status(
+        repo,
+        build_person_env(repo.git.env),
+        ways if converting else filters.list_unfiltered_options(repo),
     )
 
 
-def complaints(repo: Repo) -> bytes:
+def ask_complaints(repo: Repo) -> bytes:
     """What git complains of in a scan, in its own words: asked again, with none of the person's
     filters, for they would run in our language."""
-    running = _started(repo, repo.git.env, filters.unfiltered(repo, ".clean", ".process"))
+    running = _start_status(
+        repo, repo.git.env, filters.list_unfiltered_options(repo, ".clean", ".process")
+    )
     running.finish(ok=range(256))
     return running.errors
 
 
-def _started(repo: Repo, env: Mapping[str, str], ways: Sequence[str]) -> Running:
+def _start_status(repo: Repo, env: Mapping[str, str], ways: Sequence[str]) -> Running:
     argv = ("git", "-C", repo.worktree, *HONEST, *ways, *_STATUS)
-    return Running(argv, {**env, **environment(place(repo))}, False)
+    return Running(argv, {**env, **build_environment(locate_index(repo))}, False)
 
 
-def _size(path: str) -> int:
+def _read_size(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:
         return 0
 
 
-def place(repo: Repo) -> str:
+def locate_index(repo: Repo) -> str:
     return repo.join_own("index")
 
 
-def fits(repo: Repo) -> bool:
+def fits_sparse(repo: Repo) -> bool:
     """Whether sparse checkout is what it was when the index was seeded.
 
     git would obey the skip-worktree bits in it, and miss what happens to those files.
     """
-    return private.read_cache(_sparse(repo)) == _patterns(repo)
+    return private.read_cache(_locate_patterns(repo)) == _read_patterns(repo)
 
 
 def note_stale(repo: Repo, count: int) -> None:
-    """Ask the next seed() to work when count paths are not HEAD's in our index."""
+    """Ask the next seed_index() to work when count paths are not HEAD's in our index."""
     if count > _STALE:
         trace.note("index", f"{count} stale entries")
-        _mark(repo, repo.join_own("index-stale"), b"1")
+        _write_mark(repo, repo.join_own("index-stale"), b"1")
 
 
-def seed(repo: Repo, force: bool = False) -> bool:
+def seed_index(repo: Repo, force: bool = False) -> bool:
     """Make our index of the person's and HEAD; return whether there was a need to.
 
     Needed when there is none, when a scan found it stale, when sparse checkout was switched
     or when the person's index is younger.  Never called in a turn.
     """
 
-    theirs, ours = os.path.join(repo.git_dir, "index"), place(repo)
-    if not (force or os.path.exists(repo.join_own("index-stale"))) and fits(repo):
-        changed, used = _changed(ours), _changed(theirs)
+    theirs, ours = os.path.join(repo.git_dir, "index"), locate_index(repo)
+    if not (force or os.path.exists(repo.join_own("index-stale"))) and fits_sparse(repo):
+        changed, used = _read_change_time(ours), _read_change_time(theirs)
         if changed and changed > used:
             return False
-    sweep(repo)
+    sweep_leftovers(repo)
     scratch = f"{ours}.{os.getpid()}"
     try:
         repo.make_folder(os.path.dirname(ours))
-        patterns = _patterns(repo)
-        young = fill(repo, theirs, scratch)
+        patterns = _read_patterns(repo)
+        young = fill_index(repo, theirs, scratch)
         put_file(repo.common, scratch, ours)
-        _mark(repo, _sparse(repo), patterns)  # after it: an old mark only makes work
-        _mark(repo, repo.join_own("index-stale"), b"")
+        _write_mark(repo, _locate_patterns(repo), patterns)  # after it: an old mark only makes work
+        _write_mark(repo, repo.join_own("index-stale"), b"")
         note_stale(repo, young)
     except OSError as e:
         raise Error(f"cannot write '{ours}': {e.strerror}") from None
@@ -131,25 +135,25 @@ def seed(repo: Repo, force: bool = False) -> bool:
     return True
 
 
-def seed_again(repo: Repo) -> None:
-    """seed() where it was found, seconds ago, that every scan reads files in vain: those that
+def seed_stale(repo: Repo) -> None:
+    """seed_index() where it was found, seconds ago, that every scan reads files in vain: those that
     were too young to be believed then are old enough now.  For a prompt, before its scan."""
     try:
         age = time.time() - os.lstat(repo.join_own("index-stale")).st_mtime
     except FileNotFoundError:
         return
     if age >= _GROWN:
-        seed(repo)
+        seed_index(repo)
 
 
-def _changed(path: str) -> int:
+def _read_change_time(path: str) -> int:
     try:
         return os.stat(path).st_ctime_ns
     except FileNotFoundError:
         return 0
 
 
-def _patterns(repo: Repo) -> bytes:
+def _read_patterns(repo: Repo) -> bytes:
     """What decides about sparse checkout; b'' without it."""
     if not repo.config.get_flag("core.sparsecheckout"):
         return b""
@@ -158,7 +162,7 @@ def _patterns(repo: Repo) -> bytes:
     return b"%s\n%s" % (cone, patterns)
 
 
-def _mark(repo: Repo, path: str, content: bytes) -> None:
+def _write_mark(repo: Repo, path: str, content: bytes) -> None:
     """Let path have this content; without any there is no file."""
     if content:
         private.write_private(repo, path, content)
@@ -166,11 +170,11 @@ def _mark(repo: Repo, path: str, content: bytes) -> None:
         private.remove_private(repo, path)
 
 
-def _sparse(repo: Repo) -> str:
+def _locate_patterns(repo: Repo) -> str:
     return repo.join_own("index-sparse")
 
 
-def fill(repo: Repo, theirs: str, scratch: str) -> int:
+def fill_index(repo: Repo, theirs: str, scratch: str) -> int:
     """Make the index file scratch: HEAD's entries, with the stat data that theirs knows.
 
     theirs may be missing.  Returns how many paths are too young for their stat data to be
@@ -178,36 +182,38 @@ def fill(repo: Repo, theirs: str, scratch: str) -> int:
     """
     # A second early: the file system's clock is coarser than ours.
     before = (int(time.time()) - 1) * 10**9
-    dated = _copy(theirs, scratch)
+    dated = _copy_dated(theirs, scratch)
     if dated is not None:
         _clear_flags(repo, scratch)
     head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
-    honest(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
+    run_honest(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
     if dated is not None:
-        distrust(scratch, dated // 10**9, repo.algo)
+        distrust_entries(scratch, dated // 10**9, repo.algo)
         os.utime(scratch, ns=(dated, dated))  # what was racy stays racy
     # Written even where nothing was refreshed: writing is what marks the racy entries that
     # were found to differ, and without the marks the new date would hide them.
-    honest(repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1))
-    young = distrust(scratch, before // 10**9, repo.algo)
+    run_honest(repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1))
+    young = distrust_entries(scratch, before // 10**9, repo.algo)
     os.utime(scratch, ns=(before, before))
     return young
 
 
 def _clear_flags(repo: Repo, scratch: str) -> None:
-    assumed, skipped = porcelain.parse_marked(honest(repo, scratch, "ls-files", "-v", "-z"))
+    assumed, skipped = porcelain.parse_marked(run_honest(repo, scratch, "ls-files", "-v", "-z"))
     if repo.config.get_flag("core.sparsecheckout"):
         skipped = []
     for flag, paths in ("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped):
         if paths:
-            honest(repo, scratch, "update-index", flag, "-z", "--stdin", stdin=_joined(paths))
+            run_honest(
+                repo, scratch, "update-index", flag, "-z", "--stdin", stdin=_join_paths(paths)
+            )
 
 
-def _joined(paths: list[bytes]) -> bytes:
+def _join_paths(paths: list[bytes]) -> bytes:
     return b"\0".join(paths) + b"\0"
 
 
-def _copy(source: str, to: str) -> int | None:
+def _copy_dated(source: str, to: str) -> int | None:
     """Copy a file with its date; return that (ns), None when there is no such file."""
     try:
         with open(source, "rb", buffering=0) as f, open(to, "wb") as g:
@@ -220,10 +226,10 @@ def _copy(source: str, to: str) -> int | None:
     return dated
 
 
-def is_head(repo: Repo) -> bool:
+def has_head(repo: Repo) -> bool:
     """Whether the person's index has what HEAD has, and nothing staged, by its cache tree
     (gitformat-index(5)); False where that does not tell."""
-    tree = _head_tree(repo)
+    tree = _read_head_tree(repo)
     if not tree or "GIT_INDEX_FILE" in repo.git.env:
         return False
     data = files.read_bytes(os.path.join(repo.git_dir, "index")) or b""
@@ -234,7 +240,7 @@ def is_head(repo: Repo) -> bool:
     return at > 0 and data.startswith(tree, data.find(b"\n", at + 8) + 1)
 
 
-def _head_tree(repo: Repo) -> bytes:
+def _read_head_tree(repo: Repo) -> bytes:
     """The name of HEAD's tree where that is told without git, else b""."""
     try:
         commit = direct.read_object(repo, "HEAD", {})
@@ -243,7 +249,7 @@ def _head_tree(repo: Repo) -> bytes:
         return b""
 
 
-def distrust(path: str, since: int, algo: str) -> int:
+def distrust_entries(path: str, since: int, algo: str) -> int:
     """Make git compare by content what changed at since (seconds) or later, whatever its date.
 
     What is dated since or later git compares by itself.  Returns how many paths that are, which
@@ -251,7 +257,7 @@ def distrust(path: str, since: int, algo: str) -> int:
     """
     with open(path, "rb") as f:
         data = bytearray(f.read())
-    times = list(entries(data, algo))
+    times = list(list_entries(data, algo))
     doubted = [at for at, changed, dated in times if changed >= since > dated]
     for at in doubted:
         data[at + _STAT - 4 : at + _STAT] = bytes(4)  # the mark is git's own: size 0
@@ -263,7 +269,7 @@ def distrust(path: str, since: int, algo: str) -> int:
     return sum(max(changed, dated) >= since for _, changed, dated in times)
 
 
-def entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
+def list_entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
     """(offset, ctime, mtime) of each entry of an index file, in seconds (gitformat-index(5)).
 
     algo: 'sha1' or 'sha256'.  Nothing for a format that is not known.
@@ -290,68 +296,70 @@ def entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
             at += (end - at + 8) & ~7
 
 
-def honest(
+def run_honest(
     repo: Repo, index: str, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)
 ) -> bytes:
     """What git prints when it works on this index file and believes no flag.
 
     Where a filter fails that is required, or hangs, git looks at the files as they are.
     """
-    ways = filters.off(repo) if filters.hang(repo) else []
+    ways = filters.list_off_options(repo) if filters.has_hung(repo) else []
 
     def run() -> bytes:
-        argv, env = (*HONEST, *ways, *args), environment(index)
+        argv, env = (*HONEST, *ways, *args), build_environment(index)
         running = repo.git.start(*argv, feed=bool(stdin), env=env, filters=True)
-        return running.finish(stdin, ok, filters.patience(repo))[1]
+        return running.finish(stdin, ok, filters.compute_patience(repo))[1]
 
     try:
         return run()
     except Late:
-        if not filters.note(repo):
+        if not filters.note_hang(repo):
             raise
-        ways = filters.off(repo)
+        ways = filters.list_off_options(repo)
     except GitError:
-        if not (ways := filters.unfiltered(repo)):
+        if not (ways := filters.list_unfiltered_options(repo)):
             raise
     return run()
 
 
-def environment(index: str) -> dict[str, str]:
+def build_environment(index: str) -> dict[str, str]:
     """What an honest git has beside the person's environment."""
     return {**build_reading_env(), "GIT_INDEX_FILE": index}
 
 
-def sweep(repo: Repo) -> None:
+def sweep_leftovers(repo: Repo) -> None:
     """Remove scratch files and quarantines that are older than a day, and what clients exported
     as it was said (unredacted) of sessions that nothing is left to settle of; nothing else."""
     tmp = repo.join_shared("tmp")
-    for name in _old(tmp):
+    for name in _list_old(tmp):
         path = os.path.join(tmp, name)
         for folder, folders, inside in os.walk(path, topdown=False):
             for file in inside:
-                _try(os.unlink, os.path.join(folder, file))
+                _try_remove(os.unlink, os.path.join(folder, file))
             for inner in folders:
-                _try(os.rmdir, os.path.join(folder, inner))
-        _try(os.rmdir if os.path.isdir(path) else os.unlink, path)
-    late.upkeep.sweep(repo)
+                _try_remove(os.rmdir, os.path.join(folder, inner))
+        _try_remove(os.rmdir if os.path.isdir(path) else os.unlink, path)
+    late.upkeep.sweep_packs(repo)
     for place in {repo.join_own(), repo.join_shared(), repo.join_shared("transcript")}:
-        for name in _old(place):  # written beside what it was to replace, by a process's number
+        for name in _list_old(
+            place
+        ):  # written beside what it was to replace, by a process's number
             beside, _, pid = name.removesuffix(".lock").rpartition(".")
             if beside and pid.isdigit():
-                _try(os.unlink, os.path.join(place, name))
+                _try_remove(os.unlink, os.path.join(place, name))
     exports = repo.join_shared("exports")
-    for client in _old(exports, 0):
-        for name in _old(os.path.join(exports, client), _HOUR):
-            if not _open(repo, name.rpartition(".")[0]):
-                _try(os.unlink, os.path.join(exports, client, name))
+    for client in _list_old(exports, 0):
+        for name in _list_old(os.path.join(exports, client), _HOUR):
+            if not _is_open(repo, name.rpartition(".")[0]):
+                _try_remove(os.unlink, os.path.join(exports, client, name))
 
 
-def _open(repo: Repo, session_id: str) -> bool:
+def _is_open(repo: Repo, session_id: str) -> bool:
     places = ((session_id,), ("~aside", session_id))  # store.session.markers
     return any(os.path.lexists(repo.join_shared("open", *place)) for place in places)
 
 
-def _old(folder: str, age: float = _DAY) -> list[str]:
+def _list_old(folder: str, age: float = _DAY) -> list[str]:
     since = time.time() - age
     try:
         with os.scandir(folder) as entries:
@@ -360,7 +368,7 @@ def _old(folder: str, age: float = _DAY) -> list[str]:
         return []
 
 
-def _try(remove: Callable[[str], None], path: str) -> None:
+def _try_remove(remove: Callable[[str], None], path: str) -> None:
     try:
         remove(path)
     except OSError:

@@ -27,69 +27,69 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-__all__ = ["Change", "Scan", "refuse_root", "scan", "started", "tree"]
-# Scans begun by started(), until scan() takes them.
+__all__ = ["Change", "Scan", "refuse_root", "scan_worktree", "started", "write_tree"]
+# Scans begun by started(), until scan_worktree() takes them.
 _STARTED: dict[str, tuple[Running, Running | None]] = memory.table("scans")
 _ANY = "--no-index"  # of check-ignore: whatever the person's index knows
 _OURS = ".entire/"  # in the worktree: tracked files as in HEAD, the rest left out
 
 
-def tree(objects: Objects, head_tree: str | None, entries: Mapping[str, Entry | None]) -> str:
+def write_tree(objects: Objects, head_tree: str | None, entries: Mapping[str, Entry | None]) -> str:
     """HEAD's tree (None when unborn) with entries applied, `.entire/` as in HEAD; its oid."""
     theirs = {path: e for path, e in entries.items() if not path.startswith(_OURS)}
     return edit_tree(objects, head_tree, theirs)
 
 
-def scan(repo: Repo) -> Scan:
+def scan_worktree(repo: Repo) -> Scan:
     """What differs in the worktree now, at the cost of a `git status`; nothing is hashed.
 
     Writes nothing but our own index where it has to be seeded.  Raises Error for a worktree
     that is the home directory or the root, and for a tracked path that cannot be read.
     """
     top = repo.worktree
-    running, staged = _STARTED.pop(top) if top in _STARTED else _begin(repo)
+    running, staged = _STARTED.pop(top) if top in _STARTED else _start_scan(repo)
     work = Worktree(repo)  # reads the configuration while git scans
-    if not index.fits(repo):
+    if not index.fits_sparse(repo):
         running.finish(ok=range(256))
-        index.seed(repo, force=True)
-        running = index.status(repo)
-    seen, warnings = _sound(repo, running, work)
+        index.seed_index(repo, force=True)
+        running = index.start_status(repo)
+    seen, warnings = _read_status(repo, running, work)
     result = Scan(work, seen)
-    rows = [*seen.rows, *_blind(repo, result, warnings)]
-    theirs = _theirs(repo, staged, unborn=seen.head is None)
-    alone = result.rows(rows)
+    rows = [*seen.rows, *_take_unseen(repo, result, warnings)]
+    theirs = _read_staged(repo, staged, unborn=seen.head is None)
+    alone = result.take_rows(rows)
     if repo.config.get_flag("core.ignorecase"):
         alone = _follow_case(repo, result, theirs, alone)
     index.note_stale(repo, sum(row.x != "." for row in seen.rows))
     _drop_sparse(repo, result)
-    hidden = work.ignored([path for path in alone if path not in theirs], _ANY)
+    hidden = work.list_ignored([path for path in alone if path not in theirs], _ANY)
     for path in (*seen.untracked, *theirs, *alone):
         if path not in hidden:
-            result.untracked(path)
-    _specials(result)
-    _limit(repo, result, theirs)
+            result.take_untracked(path)
+    _omit_specials(result)
+    _drop_excess(repo, result, theirs)
     return result
 
 
 class started:
-    """A scan that git begins now, in a `with` in which the next scan() of this worktree takes it:
+    """A `with` that starts git's scan at once: scan_worktree() of this worktree takes it, and
     what is imported and read until then costs no time."""
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
 
     def __enter__(self) -> None:
-        _STARTED[self._repo.worktree] = _begin(self._repo)
+        _STARTED[self._repo.worktree] = _start_scan(self._repo)
 
     def __exit__(self, *_: object) -> None:
         for running in filter(None, _STARTED.pop(self._repo.worktree, ())):
             running.finish(ok=range(256))
 
 
-def _begin(repo: Repo) -> tuple[Running, Running | None]:
+def _start_scan(repo: Repo) -> tuple[Running, Running | None]:
     refuse_root(repo.worktree)
-    running = index.status(repo)
-    return running, None if index.is_head(repo) else _staged(repo, "HEAD")
+    running = index.start_status(repo)
+    return running, None if index.has_head(repo) else _start_staged(repo, "HEAD")
 
 
 def refuse_root(top: str) -> None:
@@ -101,41 +101,41 @@ def refuse_root(top: str) -> None:
         raise Error(f"refusing to snapshot the home directory '{top}'")
 
 
-def _sound(repo: Repo, running: Running, work: Worktree) -> tuple[Status, bytes]:
+def _read_status(repo: Repo, running: Running, work: Worktree) -> tuple[Status, bytes]:
     """(status, warnings) of an index that can be read and knows submodules as HEAD does."""
     seeded, converting = False, True
     while True:
         try:
-            seen = porcelain.parse_status(running.finish(limit=filters.patience(repo))[1])
-            if seeded or not any(_misled(row, work) for row in seen.rows):
-                return seen, index.complaints(repo) if running.errors else b""
+            seen = porcelain.parse_status(running.finish(limit=filters.compute_patience(repo))[1])
+            if seeded or not any(_is_misled(row, work) for row in seen.rows):
+                return seen, index.ask_complaints(repo) if running.errors else b""
         except GitError as e:
-            if isinstance(e, Late) and filters.note(repo):
-                running = index.status(repo)
+            if isinstance(e, Late) and filters.note_hang(repo):
+                running = index.start_status(repo)
                 continue
             if converting and not isinstance(e, Late):  # one that is required may have failed
-                converting, running = False, index.status(repo, converting=False)
+                converting, running = False, index.start_status(repo, converting=False)
                 continue
             if seeded:
                 raise
         # Ours may be broken, and is not needed to make another.
-        index.seed(repo, force=True)
-        seeded, converting, running = True, True, index.status(repo)
+        index.seed_index(repo, force=True)
+        seeded, converting, running = True, True, index.start_status(repo)
 
 
-def _misled(row: Row, work: Worktree) -> bool:
+def _is_misled(row: Row, work: Worktree) -> bool:
     """Whether a stale index makes git look into a nested repository, or not into a directory."""
-    return row.moved or (row.x in "AD" and bool(work.repositories(row.path)))
+    return row.moved or (row.x in "AD" and bool(work.list_repositories(row.path)))
 
 
-def _blind(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
+def _take_unseen(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
     """Take in what git could not see; the rows that it owes of what HEAD has."""
     lost = set()
     for what, path in porcelain.list_unreadable(warnings):
         if what == "closed":
             raise Error(f"cannot read '{path}': Permission denied")
         if what == "folder":
-            result.omit(path, "unreadable")
+            result.omit_path(path, "unreadable")
         else:
             lost.add(path)
     listed = (
@@ -146,19 +146,19 @@ def _blind(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
     return [Row(path, ".D", (mode, oid)) for path, (mode, _, oid) in entries.items()]
 
 
-def _staged(repo: Repo, base: str) -> Running:
+def _start_staged(repo: Repo, base: str) -> Running:
     """Start listing what the person staged that base lacks: it may be ignored
     (doc/git.md "The index of a snapshot")."""
     ways = "-c core.fsmonitor=false diff-index --cached --ita-visible-in-index"
     return repo.git.start(*ways.split(), "--diff-filter=A", "--name-only", "-z", base)
 
 
-def _theirs(repo: Repo, staged: Running | None, unborn: bool) -> dict[str, None]:
+def _read_staged(repo: Repo, staged: Running | None, unborn: bool) -> dict[str, None]:
     if not staged:
         return {}
     state, out = staged.finish(ok=(0, 128) if unborn else (0,))
     if state:
-        out = _staged(repo, repo.empty_tree).finish()[1]
+        out = _start_staged(repo, repo.empty_tree).finish()[1]
     return dict.fromkeys(decode_name(path) for path in out.split(b"\0")[:-1])
 
 
@@ -184,11 +184,11 @@ def _follow_case(repo: Repo, result: Scan, theirs: dict[str, None], alone: list[
 def _drop_sparse(repo: Repo, result: Scan) -> None:
     """What the person's index says is not checked out has not been deleted."""
     gone = [path for path, change in result.changes.items() if change.mode == GONE]
-    for path in sparse(repo).intersection(gone) if gone else ():
+    for path in list_sparse(repo).intersection(gone) if gone else ():
         del result.changes[path]
 
 
-def sparse(repo: Repo) -> set[str]:
+def list_sparse(repo: Repo) -> set[str]:
     """The paths that a sparse checkout leaves out of the worktree."""
     if not repo.config.get_flag("core.sparsecheckout"):
         return set()
@@ -196,18 +196,18 @@ def sparse(repo: Repo) -> set[str]:
     return {decode_name(line[2:]) for line in listed if line.startswith(b"S ")}
 
 
-def _specials(result: Scan) -> None:
+def _omit_specials(result: Scan) -> None:
     """List fifos and their like where something changed; git itself never mentions them."""
     folders = {"", *(path.rpartition("/")[0] for path in result.changes)}
-    odd = dict(result.specials(folders))
+    odd = dict(result.list_specials(folders))
     known = {item["path"] for item in result.omitted}
-    hidden = result.worktree.ignored(odd, _ANY)
+    hidden = result.worktree.list_ignored(odd, _ANY)
     for path, reason in odd.items():
         if path not in hidden and path not in known:
-            result.omit(path, reason)
+            result.omit_path(path, reason)
 
 
-def _limit(repo: Repo, result: Scan, theirs: Mapping[str, None]) -> None:
+def _drop_excess(repo: Repo, result: Scan, theirs: Mapping[str, None]) -> None:
     """Leave out what is ours for being big, and `.entire/`, whatever the size."""
     for path in [path for path in result.changes if path.startswith(_OURS)]:
         del result.changes[path]
@@ -220,4 +220,4 @@ def _limit(repo: Repo, result: Scan, theirs: Mapping[str, None]) -> None:
     total = repo.config.get_option("gitcp.max-untracked-size")
     for path, reason in omission.list_excess(sizes, most, total):
         del result.changes[path]
-        result.omit(path, reason)
+        result.omit_path(path, reason)

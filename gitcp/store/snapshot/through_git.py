@@ -35,21 +35,21 @@ _OWN_INDEX = (
 
 
 @contextmanager
-def quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[str, str]]:
+def open_quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[str, str]]:
     """The environment in which git writes objects aside; keep: they move in at the end."""
     place = repo.join_shared("tmp", f"git-{os.getpid()}-{os.urandom(4).hex()}")
     main = repo.git.env.get("GIT_OBJECT_DIRECTORY") or os.path.join(repo.common, "objects")
     more = repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
-    quoted = decode_name(quote(encode_name(main))) if ":" in main or '"' in main else main
+    quoted = decode_name(quote_name(encode_name(main))) if ":" in main or '"' in main else main
     both = f"{quoted}:{more}" if more else quoted
     repo.make_folder(os.path.dirname(place))
     os.mkdir(place)
     try:
         yield {"GIT_OBJECT_DIRECTORY": place, "GIT_ALTERNATE_OBJECT_DIRECTORIES": both}
         if keep:
-            objects.packs.adopt(place)
+            objects.packs.adopt_loose(place)
     finally:
-        _remove(place)
+        _remove_folder(place)
 
 
 def hash_files(
@@ -62,27 +62,27 @@ def hash_files(
     """
     args = (*_WAYS, "hash-object", *(["-w"] if write else []), "--stdin-paths")
     for _ in range(3):
-        there = [path for path in paths if _regular(work, path)]
+        there = [path for path in paths if _is_regular(work, path)]
         if not there:
             return {}
-        ask = b"".join(quote(encode_name(path)) + b"\n" for path in there)
+        ask = b"".join(quote_name(encode_name(path)) + b"\n" for path in there)
         try:
-            with quarantine(work.repo, objects, write) as env:
+            with open_quarantine(work.repo, objects, write) as env:
                 running = work.repo.git.start(*args, feed=True, env=env, filters=True)
-                _, out = running.finish(ask, limit=filters.patience(work.repo))
+                _, out = running.finish(ask, limit=filters.compute_patience(work.repo))
         except Late:
             raise  # by halving more files would be waited for
         except GitError:
-            if not all(_regular(work, path) for path in there):
+            if not all(_is_regular(work, path) for path in there):
                 continue  # one went away under git's eyes
-            if len(there) == 1 and not _storable(work, objects, there[0]):
+            if len(there) == 1 and not _is_storable(work, objects, there[0]):
                 raise
-            return _apart(there, lambda part: hash_files(work, objects, part, write))
+            return _convert_halves(there, lambda part: hash_files(work, objects, part, write))
         return dict(zip(there, out.decode().split("\n")[:-1], strict=True))
     raise Error(f"'{there[0]}' changes while it is read")
 
 
-def filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
+def list_filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
     """Those of paths that a filter applies to."""
     ask = b"".join(encode_name(path) + b"\0" for path in paths)
     _, out = work.repo.git.run("check-attr", "-z", "--stdin", "filter", stdin=ask)
@@ -95,19 +95,19 @@ def filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
     }
 
 
-def _storable(work: Worktree, objects: Objects, path: str) -> bool:
+def _is_storable(work: Worktree, objects: Objects, path: str) -> bool:
     """Whether git could store a file as it is: then it was the conversion that failed.  Its
     words do not tell, for filters run in the person's own language."""
     try:
-        with quarantine(work.repo, objects, False) as env:
+        with open_quarantine(work.repo, objects, False) as env:
             args = (*_WAYS, "hash-object", "-w", "--no-filters", "--stdin-paths")
-            work.repo.git.run(*args, stdin=quote(encode_name(path)) + b"\n", env=env)
+            work.repo.git.run(*args, stdin=quote_name(encode_name(path)) + b"\n", env=env)
     except GitError:
         return False
     return True
 
 
-def _apart(paths: Sequence[str], convert: Convert) -> dict[str, str | None]:
+def _convert_halves(paths: Sequence[str], convert: Convert) -> dict[str, str | None]:
     """What convert gives for those of paths that git can convert, found by halving."""
     if len(paths) == 1:
         return {paths[0]: None}
@@ -131,7 +131,7 @@ def add_files(
         b"%s %s\t%s\0" % (m.encode(), o.encode(), encode_name(p)) for p, (m, o) in index.items()
     ]
     wanted = set(paths)
-    with quarantine(repo, objects, write) as env:
+    with open_quarantine(repo, objects, write) as env:
         env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
         cache = (*_OWN_INDEX, "update-index", "-z")
         repo.git.run(*cache, "--index-info", stdin=b"".join(lines), env=env)
@@ -139,13 +139,13 @@ def add_files(
         try:
             args = (*cache, "--add", "--remove", "--stdin")
             running = repo.git.start(*args, feed=True, env=env, filters=True)
-            running.finish(names, limit=filters.patience(repo))
+            running.finish(names, limit=filters.compute_patience(repo))
         except Late:
             raise
         except GitError:
-            if len(paths) == 1 and not _storable(work, objects, paths[0]):
+            if len(paths) == 1 and not _is_storable(work, objects, paths[0]):
                 raise
-            return _apart(paths, lambda part: add_files(work, objects, part, write, index))
+            return _convert_halves(paths, lambda part: add_files(work, objects, part, write, index))
         _, out = repo.git.run("ls-files", "-s", "-z", env=env)
     oids: dict[str, str | None] = {}
     for line in out.split(b"\0")[:-1]:
@@ -158,7 +158,7 @@ def add_files(
 def has_crlf(work: Worktree, objects: Objects, path: str, was: str) -> bool:
     """Whether both the file and the blob was have CRLF line ends: git may then keep them."""
     try:
-        with open(work.full(path), "rb") as f:
+        with open(work.join_full(path), "rb") as f:
             if not any(line.endswith(b"\r\n") for line in f):
                 return False
     except OSError:
@@ -166,7 +166,7 @@ def has_crlf(work: Worktree, objects: Objects, path: str, was: str) -> bool:
     return b"\r\n" in objects.need(was, "blob")
 
 
-def quote(path: bytes) -> bytes:
+def quote_name(path: bytes) -> bytes:
     """A name as git reads it from a line, in quotes where it needs them."""
     if path[:1] != b'"' and path.isascii() and path.decode().isprintable():
         return path
@@ -174,12 +174,12 @@ def quote(path: bytes) -> bytes:
     return b'"' + b"".join(b"%c" % c if c in safe else b"\\%03o" % c for c in path) + b'"'
 
 
-def _regular(work: Worktree, path: str) -> bool:
-    st = work.look(path)
+def _is_regular(work: Worktree, path: str) -> bool:
+    st = work.look_at(path)
     return st is not None and stat.S_ISREG(st.st_mode)
 
 
-def _remove(place: str) -> None:
+def _remove_folder(place: str) -> None:
     for folder, _, files in os.walk(place, topdown=False):
         for name in files:
             os.unlink(os.path.join(folder, name))

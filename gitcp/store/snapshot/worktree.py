@@ -32,63 +32,67 @@ class Worktree:
         self._folders: dict[str, bool] = {"": True}
         self._workspaces: dict[str, str] = {"": ""}
 
-    def full(self, path: str) -> bytes:
+    def join_full(self, path: str) -> bytes:
         return os.path.join(self.top, encode_name(path))
 
-    def look(self, path: str) -> os.stat_result | None:
+    def look_at(self, path: str) -> os.stat_result | None:
         """lstat of path; None when nothing stands there, or only behind a symbolic link.
 
         Raises PermissionError where a directory on the way cannot be searched.
         """
-        if not self._inside(path.rpartition("/")[0]):
+        if not self._is_inside(path.rpartition("/")[0]):
             return None
         try:
-            return os.lstat(self.full(path))
+            return os.lstat(self.join_full(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def is_listed(self, path: str) -> bool:
         """Whether a directory has path as it is spelled, and not only by another case."""
-        folder, name = os.path.split(self.full(path))
+        folder, name = os.path.split(self.join_full(path))
         try:
             return name in os.listdir(folder)
         except OSError:
             return False
 
-    def _inside(self, folder: str) -> bool:
+    def _is_inside(self, folder: str) -> bool:
         if folder not in self._folders:
-            self._folders[folder] = self._inside(folder.rpartition("/")[0]) and self._real(folder)
+            self._folders[folder] = self._is_inside(
+                folder.rpartition("/")[0]
+            ) and self._is_real_folder(folder)
         return self._folders[folder]
 
-    def _real(self, folder: str) -> bool:
+    def _is_real_folder(self, folder: str) -> bool:
         try:
-            return stat.S_ISDIR(os.lstat(self.full(folder)).st_mode)
+            return stat.S_ISDIR(os.lstat(self.join_full(folder)).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             return False
 
-    def repositories(self, path: str) -> list[str]:
+    def list_repositories(self, path: str) -> list[str]:
         """The directories above path, below the root, where another repository begins."""
         folders = path.split("/")[:-1]
         above = ["/".join(folders[: n + 1]) for n in range(len(folders))]
         return [folder for folder in above if self.has_git(folder) or self._has_jj(folder)]
 
-    def workspace(self, path: str) -> str:
+    def find_workspace(self, path: str) -> str:
         """The topmost directory above path, below the root, that is a workspace of jj; '' for
         none.  git does not know it and looks inside."""
         folder = path.rpartition("/")[0]
         if folder not in self._workspaces:
-            above = self.workspace(folder)
+            above = self.find_workspace(folder)
             self._workspaces[folder] = above or (folder if self._has_jj(folder) else "")
         return self._workspaces[folder]
 
     def _has_jj(self, folder: str) -> bool:
-        return os.path.isdir(self.full(folder) + b"/.jj")
+        return os.path.isdir(self.join_full(folder) + b"/.jj")
 
     def has_git(self, folder: str) -> bool:
         """Whether another repository's worktree begins at folder."""
-        return os.path.lexists(self.full(folder) + b"/.git")
+        return os.path.lexists(self.join_full(folder) + b"/.git")
 
-    def ignored(self, paths: Iterable[str], *how: str, ok: tuple[int, ...] = (0, 1)) -> set[str]:
+    def list_ignored(
+        self, paths: Iterable[str], *how: str, ok: tuple[int, ...] = (0, 1)
+    ) -> set[str]:
         """Those of the paths that git ignores; how: options of check-ignore."""
         # It knows no literal pathspecs; "./" keeps a name from being a magic one.
         ask = b"".join(b"./%s\0" % encode_name(path) for path in paths)
@@ -98,7 +102,7 @@ class Worktree:
         _, out = self.repo.git.run(*args, stdin=ask, ok=ok, env=env)
         return {decode_name(path[2:]) for path in out.split(b"\0")[:-1]}
 
-    def mode(self, st: os.stat_result, was: Entry | None) -> str | None:
+    def choose_mode(self, st: os.stat_result, was: Entry | None) -> str | None:
         """git's mode for what was looked at, where HEAD has was; None: git stores no such thing.
 
         Without core.fileMode or core.symlinks the worktree cannot say, and HEAD does.
@@ -116,17 +120,17 @@ class Worktree:
             return was[0] if was and was[0] in (FILE, EXECUTABLE) else FILE
         return EXECUTABLE if st.st_mode & stat.S_IXUSR else FILE
 
-    def special(self, st: os.stat_result) -> str:
+    def name_special(self, st: os.stat_result) -> str:
         """The reason why a thing without a git mode is left out."""
         return _SPECIAL.get(stat.S_IFMT(st.st_mode), "device")
 
-    def nested(self, folder: str) -> tuple[str | None, str]:
+    def read_nested(self, folder: str) -> tuple[str | None, str]:
         """(HEAD's commit of the repository at folder, '') or (None, why it is left out)."""
-        gitfile = self.full(folder) + b"/.git"
+        gitfile = self.join_full(folder) + b"/.git"
         try:
             with open(gitfile, "rb") as f:
                 target = f.read(8192).removeprefix(b"gitdir: ").strip()
-            linked = os.path.join(self.full(folder), target)
+            linked = os.path.join(self.join_full(folder), target)
             common = os.fsencode(os.path.realpath(self.repo.common))
             if os.path.dirname(os.path.realpath(linked)) == common + b"/worktrees":
                 return None, "worktree"

@@ -122,7 +122,7 @@ def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
         return False
 
     paths = set[str]().union(*named.values())
-    now, recorded = late.blobs.dirty_among(repo, objects, paths, base), Lookup(objects, tip["tree"])
+    now, recorded = late.blobs.list_dirty(repo, objects, paths, base), Lookup(objects, tip["tree"])
     return any(entry == recorded(path) for path, entry in now.items())
 
 

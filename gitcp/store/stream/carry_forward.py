@@ -80,7 +80,7 @@ def _settled(
     """What a linked commit leaves of a stream starts the next one, under the same id."""
     named = branches.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
     unsettled = set().union(*named.values())
-    present = blobs.dirty_among(repo, objects, unsettled, commit["oid"])
+    present = blobs.list_dirty(repo, objects, unsettled, commit["oid"])
     edits: list[refs.Edit] = []
     if present:
         spot = place.rename(repo, objects, tip, commit["oid"])[0]

@@ -97,7 +97,7 @@ def _refresh(repo: Repo, objects: Objects, spot: Place, content: Content) -> Non
         if not path.startswith(".entire/")
     ]
     head = Lookup(objects, content["head_tree"])
-    for path, entry in blobs.at(repo, objects, stale, write=True).items():
+    for path, entry in blobs.read_paths(repo, objects, stale, write=True).items():
         if entry == head(path):
             content["entries"].pop(path, None)
         else:

@@ -48,7 +48,7 @@ def write(ctx: Context, record: Record) -> Record:
         "away": {},
         "start": {},
         "metadata": metadata,
-        "subject": redaction.text(repo, message, name).partition("\n")[0],
+        "subject": redaction.redact_text(repo, message, name).partition("\n")[0],
         "trailers": [],
     }
     stated_files = {

@@ -27,12 +27,12 @@ _MOVING = (
 )
 
 
-def adopt(ctx: Context, there: Context, name: str) -> Record:
+def adopt_session(ctx: Context, there: Context, name: str) -> Record:
     """Let a session, by its id or the beginning of it, have its home here from now on; the record
     of it, of type "adoption".  there: the repository that knows the session, this one or another
     clone.  Raises Error where it is not known there."""
     try:
-        session_id = session_read.pick(name, states.list_ids(there.repo))
+        session_id = session_read.pick_id(name, states.list_ids(there.repo))
     except Error as e:
         way = f"'gitcp adopt {name} <directory>' names another clone"
         raise Error(f"{e}; {way}") from None
@@ -42,7 +42,7 @@ def adopt(ctx: Context, there: Context, name: str) -> Record:
     if state is None:
         raise Error(f"the state of session '{session_id}' cannot be read")
     before = state.get("worktree_path", "")
-    if events.home(ctx.repo, state):
+    if events.move_home(ctx.repo, state):
         _begin_here(ctx, state)
     visits.forget_visits(ctx.repo, state)
     ctx.keep(state)
@@ -52,19 +52,19 @@ def adopt(ctx: Context, there: Context, name: str) -> Record:
         if (files := sorted(elsewhere.read_work(ctx.repo, name, session_id).list_paths()))
         for other in [elsewhere.find_worktree(ctx.repo, name)]
     ]
-    return _record(state, before, left)
+    return _build_record(state, before, left)
 
 
 def _adopt_from(ctx: Context, there: Context, session_id: str) -> Record:
     """Take a session over from another clone, where it ends: there stays what is not committed."""
     clone = there.repo
-    given = session_read.read(clone, session_id)
+    given = session_read.read_state(clone, session_id)
     if given.get("unreadable"):
         raise Error(f"the state of session '{session_id}' cannot be read: {given['unreadable']}")
     before, home = given["worktree_path"], given.get("worktree_id", "")
     files = {path for stream in given["streams"] for path in stream["files"]}
     files |= set(elsewhere.read_work(clone, home, session_id).list_paths())
-    state = _united(ctx, given)
+    state = _unite_states(ctx, given)
     _begin_here(ctx, state)
     ctx.keep(state)
     ctx.leave()  # one repository's locks at a time
@@ -73,10 +73,12 @@ def _adopt_from(ctx: Context, there: Context, session_id: str) -> Record:
         if old:
             phase.step(old, phases.SESSION_END)
             there.keep(old)
-    return _record(state, before, [{"worktree": before, "files": sorted(files)}] if files else [])
+    return _build_record(
+        state, before, [{"worktree": before, "files": sorted(files)}] if files else []
+    )
 
 
-def _united(ctx: Context, state: State) -> State:
+def _unite_states(ctx: Context, state: State) -> State:
     """The state of a session from another clone as this one has it: its turns come before those
     that it had here already."""
     begun = ctx.state(state["session_id"])
@@ -98,17 +100,17 @@ def _begin_here(ctx: Context, state: State) -> None:
     """Let the rest of a turn, or the next one, begin with this worktree as it is now."""
     repo, began = ctx.repo, time.time_ns()
     look = turn_look.Look(repo)
-    scan = snapshot.scan(repo)
+    scan = snapshot.scan_worktree(repo)
     look.end_scan()
     head = scan.head or shadow_refs.zeros(repo)
-    dirty = blobs.resolve(ctx.objects, scan, write=False)
+    dirty = blobs.resolve_changes(ctx.objects, scan, write=False)
     look.take(ctx.objects, head, dirty)
     phase.clear_verdict(state)
     state["base_commit"] = head
     turn_log.begin(repo, state, head, dirty, began, look.at)
 
 
-def _record(state: State, before: str, left: list[Record]) -> Record:
+def _build_record(state: State, before: str, left: list[Record]) -> Record:
     return {
         "type": "adoption",
         "session_id": state["session_id"],

@@ -47,7 +47,9 @@ def begin_turn(
     state.pop("pending_finalize", None)
     if event.get("turn"):
         state["prompt_id"] = event["turn"]
-    prompt = redaction.text(repo, prompts.clean(event.get("prompt") or ""), event["session_id"])
+    prompt = redaction.redact_text(
+        repo, prompts.clean(event.get("prompt") or ""), event["session_id"]
+    )
     if prompt and not state.get("first_prompt"):
         state["first_prompt"] = prompts.shorten_prompt(prompt)
     turns = state.setdefault("turns", {})
@@ -55,11 +57,11 @@ def begin_turn(
     if event.get("model"):
         turns[state["turn_id"]]["model"] = event["model"]
     state.pop("resumed", None)
-    touch(repo, state, event)
+    note_process(repo, state, event)
     turn_log.begin(repo, state, head, dirty, time_ns, at)
 
 
-def touch(repo: Repo, state: State, event: Record) -> None:
+def note_process(repo: Repo, state: State, event: Record) -> None:
     """What every event tells: from which process it comes, with which transcript."""
     if event.get("transcript_path") and not event.get("agent_id"):
         state["transcript_path"] = event["transcript_path"]
@@ -82,7 +84,7 @@ def refuse_elsewhere(repo: Repo, state: State) -> None:
         raise SessionIDConflictError(state["session_id"], there, here)
 
 
-def home(repo: Repo, state: State) -> str | None:
+def move_home(repo: Repo, state: State) -> str | None:
     """Move the session to this worktree if it came from another; what to tell the person."""
     there, here = state.get("worktree_path", ""), repo.worktree
     stays = markers.is_home(repo, state)
@@ -97,19 +99,19 @@ def home(repo: Repo, state: State) -> str | None:
     return f"session '{state['session_id']}' moves from worktree '{there}' to '{here}'"
 
 
-def repeated(state: State, event: Record) -> bool:
+def is_repeated(state: State, event: Record) -> bool:
     """Whether this prompt was already taken: two settings files may both name our hook."""
     turn_id = event.get("turn")
     known = bool(turn_id) and turn_id == state.get("prompt_id")
     return known and not event.get("notification") and state.get("phase") == phases.ACTIVE
 
 
-def go_on(repo: Repo, state: State, event: Record) -> None:
+def continue_turn(repo: Repo, state: State, event: Record) -> None:
     """The same turn continues: active again, with its baseline and verdict
     (doc/behaviour.md "Events")."""
     keep_verdict(state)
     phase.step(state, phases.TURN_START)
-    touch(repo, state, event)
+    note_process(repo, state, event)
 
 
 def keep_verdict(state: State) -> None:
@@ -124,18 +126,18 @@ def end_turn(repo: Repo, state: State, event: Record) -> None:
     """TurnEnd: idle, the flag to reset the stream cleared whether it was used or not."""
     phase.step(state, phases.TURN_END)
     phase.clear_verdict(state)
-    touch(repo, state, event)
+    note_process(repo, state, event)
 
 
-def end(repo: Repo, state: State, event: Record) -> None:
+def end_session(repo: Repo, state: State, event: Record) -> None:
     """SessionStop: ended, with the time."""
     phase.step(state, phases.SESSION_END)
-    touch(repo, state, event)
+    note_process(repo, state, event)
 
 
-def start(repo: Repo, state: State, event: Record) -> None:
+def start_session(repo: Repo, state: State, event: Record) -> None:
     """SessionStart of a session that is known: resumed, or its transcript replaced."""
     phase.step(state, phases.SESSION_START)
     if event.get("source") != "compact":
         state["resumed"] = True  # until its next prompt
-    touch(repo, state, event)
+    note_process(repo, state, event)

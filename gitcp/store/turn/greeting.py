@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 _OLD, _NEW = "disable-multisession-warning", "enable-multisession-warning"
 
 
-def message(repo: Repo, objects: Objects, session_id: str, head: str) -> str:
+def format_greeting(repo: Repo, objects: Objects, session_id: str, head: str) -> str:
     """One line, and one more where other sessions of this base and worktree have checkpoints."""
     lines = ["gitcp: this conversation will be linked to your next commit."]
-    company = at_work_too(repo, objects, session_id, head)
+    company = list_company(repo, objects, session_id, head)
     if len(company) == 1:
         lines.append("1 other conversation has uncommitted work here; see 'gitcp status'.")
     elif company:
@@ -36,7 +36,7 @@ def message(repo: Repo, objects: Objects, session_id: str, head: str) -> str:
     return "\n".join(lines)
 
 
-def at_work_too(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Marker]:
+def list_company(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Marker]:
     """The markers of other sessions of this base and worktree that have checkpoints.
 
     A session whose stream a commit carried to this base has not heard of that yet.
@@ -50,7 +50,7 @@ def at_work_too(repo: Repo, objects: Objects, session_id: str, head: str) -> lis
     ]
 
 
-def refusal(
+def find_refusal(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
 ) -> str | None:
     """The warning when it is asked for and other sessions have uncommitted work
@@ -62,14 +62,14 @@ def refusal(
     begun = state.get("turns") and not state.get("resumed")
     if (markers.is_home(repo, state) and (begun or works)) or not wants_warning(repo):
         return None
-    conflicting = at_work_too(repo, objects, state["session_id"], head)
+    conflicting = list_company(repo, objects, state["session_id"], head)
     names = sorted(m["session_id"] for m in conflicting)
     before = state.get("multisession_warned") or {}
     again = event.get("turn") and event["turn"] == before.get("prompt")  # two settings name us
     if not names or (names == before.get("sessions") and not again):
         return None
     state["multisession_warned"] = {"sessions": names, "prompt": event.get("turn")}
-    return warning(repo, conflicting)
+    return format_warning(repo, conflicting)
 
 
 def wants_warning(repo: Repo) -> bool:
@@ -83,22 +83,22 @@ def wants_warning(repo: Repo) -> bool:
         if repo.config.get_all(f"gitcp.{_NEW}"):
             return bool(repo.config.get_option(f"gitcp.{_NEW}"))
         old = repo.config.get_option(f"gitcp.{_OLD}")
-        wanted = _in_settings(repo) if old is None else not old
+        wanted = _read_settings(repo) if old is None else not old
         if wanted is not None:
-            _migrate(repo, wanted)
+            _migrate_setting(repo, wanted)
     except Error as e:
         notice.warn(str(e))
         return False
     return bool(wanted)
 
 
-def _migrate(repo: Repo, wanted: bool) -> None:
+def _migrate_setting(repo: Repo, wanted: bool) -> None:
     place = ("config", "--local")
     repo.git.run(*place, f"gitcp.{_NEW}", "true" if wanted else "false")
     repo.git.run(*place, "--unset-all", f"gitcp.{_OLD}", ok=(0, 5))
 
 
-def _in_settings(repo: Repo) -> bool | None:
+def _read_settings(repo: Repo) -> bool | None:
     """What .entire/settings.json says by either name; None when it says nothing."""
     settings: dict[str, Any] = {}
     for name in ("settings.json", "settings.local.json"):
@@ -114,7 +114,7 @@ def _in_settings(repo: Repo) -> bool | None:
     return not settings[_OLD] if isinstance(settings.get(_OLD), bool) else None
 
 
-def warning(repo: Repo, sessions: list[Marker]) -> str:
+def format_warning(repo: Repo, sessions: list[Marker]) -> str:
     """The text of the warning, three lines for each session."""
     one = len(sessions) == 1
     parts = [

@@ -26,31 +26,31 @@ _WINDOW = 128  # session directories whose prompts are asked for at once
 _INTERRUPTED = "[Request interrupted"  # written by the client in the person's place
 
 
-def every(repo: Repo, objects: Objects, stored: bool = True) -> list[Record]:
+def list_sessions(repo: Repo, objects: Objects, stored: bool = True) -> list[Record]:
     """A record of each session that has a state, or with stored a checkpoint in the permanent
     store; the one that started last first."""
-    sessions = with_states(session_read.every(repo), temporary(repo, objects))
+    sessions = build_records(session_read.list_states(repo), list_temporary(repo, objects))
     if stored:
-        sessions = with_stored(repo, sessions)
-    return sorted(sessions, key=lambda record: -session_read.instant(record["started_at"]))
+        sessions = add_stored(repo, sessions)
+    return sorted(sessions, key=lambda record: -session_read.parse_time(record["started_at"]))
 
 
-def temporary(repo: Repo, objects: Objects) -> list[Record]:
+def list_temporary(repo: Repo, objects: Objects) -> list[Record]:
     """A checkpoint record for each commit of every stream."""
     chains = stream_list.chains(repo, shadow_refs.listing(repo, objects))
     return [checkpoint for chain in chains.values() for checkpoint in chain]
 
 
-def with_states(states: Iterable[State], temporaries: Iterable[Record]) -> list[Record]:
+def build_records(states: Iterable[State], temporaries: Iterable[Record]) -> list[Record]:
     """A session record for each state, its keys as they stand (gitcp-formats(5)), and
     description, strategy, started_at and checkpoints."""
     of: dict[str, list[Record]] = {}
     for checkpoint in temporaries:
-        of.setdefault(checkpoint["session_id"], []).append(_temporary(checkpoint))
-    return [_of_state(state, of.get(state["session_id"], [])) for state in states]
+        of.setdefault(checkpoint["session_id"], []).append(_build_temporary(checkpoint))
+    return [_build_record(state, of.get(state["session_id"], [])) for state in states]
 
 
-def _of_state(state: State, checkpoints: list[Record]) -> Record:
+def _build_record(state: State, checkpoints: list[Record]) -> Record:
     return {
         "type": "session",
         "session_id": state["session_id"],
@@ -62,36 +62,36 @@ def _of_state(state: State, checkpoints: list[Record]) -> Record:
     }
 
 
-def _temporary(checkpoint: Record) -> Record:
+def _build_temporary(checkpoint: Record) -> Record:
     keys = "oid ref message time is_task_checkpoint tool_use_id".split()
     return {"checkpoint_id": "", **{key: checkpoint[key] for key in keys}}
 
 
-def with_stored(repo: Repo, records: list[Record], only: str = "") -> list[Record]:
+def add_stored(repo: Repo, records: list[Record], only: str = "") -> list[Record]:
     """records, with what the permanent store has of their sessions, and its other sessions.
 
     only: the id of the one session that is wanted.  One that has no state has no phase either.
     """
     known = {r["session_id"]: r for r in records}
     first: dict[str, tuple[float, SessionEntry]] = {}
-    for checkpoint in committed_list.listing(repo, brief=True):
+    for checkpoint in committed_list.list_checkpoints(repo, brief=True):
         for entry in checkpoint["sessions"]:
             name = entry["session_id"]
             if only and name != only:
                 continue
-            part = _stored(checkpoint["checkpoint_id"], entry)
+            part = _build_part(checkpoint["checkpoint_id"], entry)
             if name not in known:
-                known[name] = _unknown(entry)
+                known[name] = _build_stored_session(entry)
             if name not in first or part["time"] < first[name][0]:
                 first[name] = (part["time"], entry)
-            _add(known[name]["checkpoints"], part)
-    _tell(repo, known, first)
+            _add_part(known[name]["checkpoints"], part)
+    _add_descriptions(repo, known, first)
     for session in known.values():
         session["checkpoints"].sort(key=lambda c: float(c["time"]))
     return list(known.values())
 
 
-def _add(checkpoints: list[Record], part: Record) -> None:
+def _add_part(checkpoints: list[Record], part: Record) -> None:
     # Real data has a session twice in one checkpoint: the later one is the fuller.
     if checkpoints and checkpoints[-1]["checkpoint_id"] == part["checkpoint_id"]:
         checkpoints[-1] = part
@@ -99,7 +99,7 @@ def _add(checkpoints: list[Record], part: Record) -> None:
         checkpoints.append(part)
 
 
-def _unknown(entry: SessionEntry) -> Record:
+def _build_stored_session(entry: SessionEntry) -> Record:
     metadata = entry["metadata"]
     return {
         "type": "session",
@@ -112,42 +112,42 @@ def _unknown(entry: SessionEntry) -> Record:
     }
 
 
-def _stored(checkpoint_id: str, entry: SessionEntry) -> Record:
+def _build_part(checkpoint_id: str, entry: SessionEntry) -> Record:
     metadata = entry["metadata"]
     return {
         "checkpoint_id": checkpoint_id,
-        "message": _intent(metadata) or f"Checkpoint: {checkpoint_id}",
-        "time": session_read.instant(metadata.get("created_at")),
+        "message": _get_intent(metadata) or f"Checkpoint: {checkpoint_id}",
+        "time": session_read.parse_time(metadata.get("created_at")),
         "is_task_checkpoint": metadata.get("is_task") is True,
         "tool_use_id": metadata.get("tool_use_id") or "",
     }
 
 
-def _intent(metadata: dict[str, Any]) -> str:
+def _get_intent(metadata: dict[str, Any]) -> str:
     stored = metadata.get("summary")
     intent = stored.get("intent") if isinstance(stored, dict) else None
     return intent if isinstance(intent, str) else ""
 
 
-def _tell(
+def _add_descriptions(
     repo: Repo, sessions: dict[str, Record], first: dict[str, tuple[float, SessionEntry]]
 ) -> None:
     """Start and description of sessions without a state: from their first checkpoint."""
     names = [name for name in first if not sessions[name]["description"]]
-    prompts = _prompts(repo, [first[name][1]["tree"] for name in names])
+    prompts = _read_prompts(repo, [first[name][1]["tree"] for name in names])
     for name, prompt in zip(names, prompts, strict=True):
         session, metadata = sessions[name], first[name][1]["metadata"]
         session["description"] = prompt or f"{session['agent_type'] or 'Agent'} session"
         session["started_at"] = metadata.get("created_at", "")
 
 
-def _prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
+def _read_prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
     """The first prompt of each session directory, '' where it has none."""
     with Prefetched(repo) as objects:
         for at in range(0, len(trees), _WINDOW):
             part = trees[at : at + _WINDOW]
             objects.fetch(part)
-            entries = [_entries(objects, tree) for tree in part]
+            entries = [_read_entries(objects, tree) for tree in part]
             objects.fetch(e[summary.PROMPT][1] for e in entries if summary.PROMPT in e)
             for entry in entries:
                 blob = objects.read(entry[summary.PROMPT][1]) if summary.PROMPT in entry else None
@@ -157,7 +157,7 @@ def _prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
             objects.forget()
 
 
-def _entries(objects: Objects, tree: str) -> Tree:
+def _read_entries(objects: Objects, tree: str) -> Tree:
     try:
         return read_tree(objects, tree)
     except Error:

@@ -27,12 +27,12 @@ _EXAMPLES = 10
 ANOTHERS = "it is another person's"  # why a state says nothing in a shared repository
 
 
-def every(repo: Repo) -> list[State]:
-    """The states of all sessions but those of other persons; see read()."""
-    return _own(repo, states.list_ids(repo))
+def list_states(repo: Repo) -> list[State]:
+    """The states of all sessions but those of other persons; see read_state()."""
+    return _read_own(repo, states.list_ids(repo))
 
 
-def read(repo: Repo, name: str) -> State:
+def read_state(repo: Repo, name: str) -> State:
     """The state in a file of that name, fields and phases of today.
 
     Of one that cannot be read only session_id, and unreadable, which says why.
@@ -64,7 +64,7 @@ def _list_touched(repo: Repo, state: State) -> None:
         del state["files_touched"]
 
 
-def prompt(state: State) -> str:
+def get_last_prompt(state: State) -> str:
     """What the session was asked last, as far as its state knows it."""
     turns = state.get("turns")
     last = turns.get(state.get("turn_id", "")) if isinstance(turns, dict) else None
@@ -72,7 +72,7 @@ def prompt(state: State) -> str:
     return str(turn_prompt or state.get("first_prompt") or "")
 
 
-def pick(prefix: str, ids: Iterable[str]) -> str:
+def pick_id(prefix: str, ids: Iterable[str]) -> str:
     """The session id that is prefix, or the only one that begins so.
 
     Raises Error when there is none, or when there are several: it lists them.
@@ -89,7 +89,7 @@ def pick(prefix: str, ids: Iterable[str]) -> str:
     return matching[0]
 
 
-def instant(time: object) -> float:
+def parse_time(time: object) -> float:
     """Seconds since 1970 of an RFC 3339 time, however many digits it has; 0 for none."""
     try:
         return datetime.fromisoformat(str(time)).timestamp()
@@ -97,7 +97,7 @@ def instant(time: object) -> float:
         return 0.0
 
 
-def recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[State], int]:
+def list_recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[State], int]:
     """The states of open sessions, at most the newest of them, and the count newest others; how
     many are left out.
 
@@ -107,20 +107,20 @@ def recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[State]
     opened = [name for name in names if name in marked]
     closed = [name for name in names if name not in marked]
     if len(closed) > count:
-        closed.sort(key=lambda name: _age(states.folder(repo), name))
+        closed.sort(key=lambda name: _compute_age(states.folder(repo), name))
     if most is not None and len(opened) > most:
-        opened = sorted(opened, key=lambda name: _age(states.folder(repo), name))[:most]
+        opened = sorted(opened, key=lambda name: _compute_age(states.folder(repo), name))[:most]
     chosen = opened + closed[:count]
-    return _own(repo, chosen), len(names) - len(chosen)
+    return _read_own(repo, chosen), len(names) - len(chosen)
 
 
-def _own(repo: Repo, ids: Iterable[str]) -> list[State]:
+def _read_own(repo: Repo, ids: Iterable[str]) -> list[State]:
     """The states in files of these names, without those of other persons."""
-    each = (read(repo, name) for name in ids)
+    each = (read_state(repo, name) for name in ids)
     return [state for state in each if state.get("unreadable") != ANOTHERS]
 
 
-def _age(folder: str, name: str) -> float:
+def _compute_age(folder: str, name: str) -> float:
     try:
         return -os.stat(os.path.join(folder, f"{name}.json")).st_mtime
     except OSError:

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
         files: dict[str, bytes]
 
 
-def note(repo: Repo, state: State, event: dict[str, Any]) -> bool:
+def note_start(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     """Remember a task that starts, and the agent a background one runs as; whether it did."""
     tool, running = event.get("tool") or {}, state.setdefault("tasks", {})
     if tool.get("kind") != "task" or not tool.get("id"):
         return False
     if event["event"] == "subagent-start":
         # What a state holds goes into every checkpoint's copy of it.
-        about = redaction.text(repo, tool.get("description") or "", state["session_id"])
-        kind = redaction.text(repo, tool.get("subagent_type") or "", state["session_id"])
+        about = redaction.redact_text(repo, tool.get("description") or "", state["session_id"])
+        kind = redaction.redact_text(repo, tool.get("subagent_type") or "", state["session_id"])
         details = {"description": about, "started": format_now()}
         running[tool["id"]] = {"subagent_type": kind, **details}
         return True
@@ -55,7 +55,7 @@ def note(repo: Repo, state: State, event: dict[str, Any]) -> bool:
     return False
 
 
-def step(
+def build_step(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], tip: Tip | None
 ) -> Step | None:
     """What a subagent-end or todo event adds; None when it tells of no task that is known.
@@ -63,7 +63,7 @@ def step(
     The caller holds the session's lock; a task that ends has ended in state from then on.
     """
     if event["event"] == "todo":
-        return _todo(repo, objects, state, event, tip)
+        return _build_todo_step(repo, objects, state, event, tip)
     tool = event.get("tool") or {}
     task_id, agent_id = tool.get("id"), tool.get("agent_id") or event.get("agent_id")
     running, ended = state.get("tasks", {}), state.setdefault("ended_tasks", {})
@@ -74,18 +74,22 @@ def step(
         task_id = named[0]
     task = running.pop(task_id, None) or ended.get(task_id, {})
     name = state["session_id"]
-    kind = redaction.text(repo, tool.get("subagent_type") or task.get("subagent_type", ""), name)
-    about = redaction.text(repo, tool.get("description") or task.get("description", ""), name)
+    kind = redaction.redact_text(
+        repo, tool.get("subagent_type") or task.get("subagent_type", ""), name
+    )
+    about = redaction.redact_text(
+        repo, tool.get("description") or task.get("description", ""), name
+    )
     details = {"subagent_type": kind, "description": about, "turn": event.get("turn") or ""}
     ended[task_id] = {**details, "agent_id": agent_id or ""}
     if event.get("agent_transcript_path"):
         ended[task_id]["transcript_path"] = event["agent_transcript_path"]
     subject = prompts.make_task_subject(True, task_id, kind, about)
-    below = _files(repo, objects, state, task_id)
+    below = _build_files(repo, objects, state, task_id)
     return {"tool_use_id": task_id, "subject": subject, "files": below}
 
 
-def _files(repo: Repo, objects: Objects, state: State, task_id: str) -> dict[str, bytes]:
+def _build_files(repo: Repo, objects: Objects, state: State, task_id: str) -> dict[str, bytes]:
     """The files of a task that has ended."""
     task = state["ended_tasks"][task_id]
     agent_id = task.get("agent_id") or ""
@@ -95,14 +99,14 @@ def _files(repo: Repo, objects: Objects, state: State, task_id: str) -> dict[str
         "checkpoint_uuid": task.get("turn") or "",
         "agent_id": agent_id,
     }
-    files = {f"tasks/{task_id}/checkpoint.json": _json(details)}
-    conversation = _transcript(repo, objects, state, agent_id, task.get("transcript_path"))
+    files = {f"tasks/{task_id}/checkpoint.json": _dump_json(details)}
+    conversation = _read_transcript(repo, objects, state, agent_id, task.get("transcript_path"))
     if conversation is not None:
         files[f"tasks/{task_id}/agent-{agent_id}.jsonl"] = conversation
     return files
 
 
-def ended(
+def list_ended_files(
     repo: Repo,
     objects: Objects,
     state: State,
@@ -120,16 +124,18 @@ def ended(
     for task_id, task in state.get("ended_tasks", {}).items():
         work = written(task.get("agent_id") or "")
         if work.isdisjoint(open_paths) or any(path in changes for path in work):
-            files |= _files(repo, objects, state, task_id)
+            files |= _build_files(repo, objects, state, task_id)
     return {path.removeprefix("tasks/"): data for path, data in files.items()}
 
 
-def ended_apart(repo: Repo, objects: Objects, state: State) -> dict[str, bytes]:
-    """ended() while nothing is committed: what goes with a commit that was made before."""
+def list_all_ended_files(repo: Repo, objects: Objects, state: State) -> dict[str, bytes]:
+    """The files of list_ended_files() that go with a commit that was made before."""
     if not state.get("ended_tasks"):
         return {}
     lines = journal.read(repo)
-    return ended(repo, objects, state, lambda agent_id: entries.list_written_paths(lines, agent_id))
+    return list_ended_files(
+        repo, objects, state, lambda agent_id: entries.list_written_paths(lines, agent_id)
+    )
 
 
 def list_tasks(files: Iterable[str]) -> list[str]:
@@ -137,31 +143,31 @@ def list_tasks(files: Iterable[str]) -> list[str]:
     return sorted({path.split("/")[0] for path in files})
 
 
-def forget(repo: Repo, state: State, task_ids: Iterable[str]) -> None:
+def forget_tasks(repo: Repo, state: State, task_ids: Iterable[str]) -> None:
     """A checkpoint holds these tasks: neither their names nor their transcripts are kept here."""
     ended = state.get("ended_tasks", {})
     for task_id in task_ids:
         task = ended.pop(task_id, {})
         if task.get("agent_id"):
-            transcript_copy.remove(repo, state["session_id"], task["agent_id"])
+            transcript_copy.remove_copy(repo, state["session_id"], task["agent_id"])
     if not ended:
         state.pop("ended_tasks", None)
 
 
-def _todo(
+def _build_todo_step(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], tip: Tip | None
 ) -> Step | None:
     tool = event.get("tool") or {}
     task_id = find_task(state, event.get("agent_id")) or tool.get("id")
     if not task_id:
         return None
-    before = stored(objects, tip, state["session_id"])
+    before = list_stored(objects, tip, state["session_id"])
     inside = f"{task_id}/checkpoints/"
     number = 1 + sum(1 for path in before if path.startswith(inside))
     given = json.dumps(tool.get("todos") or []).encode()
-    readable = redaction.readable(repo)
+    readable = redaction.can_read_rules(repo)
     todos = (
-        json.loads(redaction.redactor(repo, state["session_id"]).redact_document(given))
+        json.loads(redaction.get_redactor(repo, state["session_id"]).redact_document(given))
         if readable
         else []
     )
@@ -174,7 +180,7 @@ def _todo(
     return {
         "tool_use_id": task_id,
         "subject": prompts.make_todo_subject(todos, number, task_id),
-        "files": {f"tasks/{inside}{number:03d}-{task_id}.json": _json(details)},
+        "files": {f"tasks/{inside}{number:03d}-{task_id}.json": _dump_json(details)},
     }
 
 
@@ -188,7 +194,7 @@ def find_task(state: State, agent_id: str | None) -> str | None:
     return str(next(iter(running))) if len(running) == 1 else None
 
 
-def commit(repo: Repo, objects: Objects, state: State, step: Step) -> None:
+def store_step(repo: Repo, objects: Objects, state: State, step: Step) -> None:
     """Put a step that left nothing to the stream with the last commit of its turn, which it made,
     or came after.  Without such a commit a todo belongs to nothing, and a task waits."""
     ids = state.get("turn_checkpoint_ids")
@@ -196,18 +202,18 @@ def commit(repo: Repo, objects: Objects, state: State, step: Step) -> None:
         return
     files = {path.removeprefix("tasks/"): data for path, data in step["files"].items()}
     if step["tool_use_id"] in state.get("ended_tasks", {}):
-        files = ended_apart(repo, objects, state)
+        files = list_all_ended_files(repo, objects, state)
     done = list_tasks(files)
     minimal: SessionData = {
         "session_id": state["session_id"],
         "tasks": files,
         "metadata": {"tasks": done},
     }
-    late.committed_write.write(repo, objects, [(ids[-1], minimal)])
-    forget(repo, state, done)
+    late.committed_write.write_sessions(repo, objects, [(ids[-1], minimal)])
+    forget_tasks(repo, state, done)
 
 
-def stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str, str]:
+def list_stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str, str]:
     """The task files a session has on its stream: path below tasks/ -> blob oid."""
     if tip is None:
         return {}
@@ -215,7 +221,7 @@ def stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str, str]
     return {path: oid for path, (_, oid) in list_files(objects, entry[1])} if entry else {}
 
 
-def _transcript(
+def _read_transcript(
     repo: Repo, objects: Objects, state: State, agent_id: str, path: str | None
 ) -> bytes | None:
     """What a subagent has said, redacted; None where there is nothing."""
@@ -225,11 +231,13 @@ def _transcript(
         session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
         path = path or locate_subagent_transcript(agent, session, agent_id)
         about = (state["session_id"], path, redaction.Lazy(repo, state["session_id"]), None)
-        stored = transcript.stored(repo, objects, *about, agent_id=agent_id, complete=True)
+        stored = transcript.store_transcript(
+            repo, objects, *about, agent_id=agent_id, complete=True
+        )
     except InputError:
         return None
     return stored.read() if stored else None
 
 
-def _json(value: dict[str, Any]) -> bytes:
+def _dump_json(value: dict[str, Any]) -> bytes:
     return json.dumps(value, indent=2).encode() + b"\n"

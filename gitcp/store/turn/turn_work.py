@@ -37,22 +37,22 @@ class Turn:
     def __init__(self, repo: Repo, objects: Objects, state: State) -> None:
         self.began, self.look = time.time_ns(), turn_look.Look(repo)
         self.base = turn_log.baseline(repo, state["session_id"])
-        self.scan = snapshot.scan(repo)
+        self.scan = snapshot.scan_worktree(repo)
         self.look.end_scan()
         self.head = self.scan.head or shadow_refs.zeros(repo)
         self.tip = branches.current(repo, objects, state, self.head)
         known = _look_up_tip(objects, self.tip["tree"]) if self.tip else None
-        self.entries = blobs.resolve(objects, self.scan, write=True, head=known)
+        self.entries = blobs.resolve_changes(objects, self.scan, write=True, head=known)
         self.stored = transcript.store_session(repo, objects, state)
         lines = self.look.take(objects, self.head, self.entries, state)
         self.work = Work(lines, state["session_id"])
-        self._divide(objects, {p for stream in state["streams"] for p in stream["files"]})
+        self._divide_work(objects, {p for stream in state["streams"] for p in stream["files"]})
 
-    def _divide(self, objects: Objects, recorded: set[str]) -> None:
+    def _divide_work(self, objects: Objects, recorded: set[str]) -> None:
         """What changed in the turn; what of it this session wrote, undid, or put away."""
         start = self.base["dirty"] if self.base else {}
         since = int(self.base.get("at", 0)) if self.base else 0
-        out = _committed(objects, self.base["head"] if self.base else self.head, self.head)
+        out = _list_committed(objects, self.base["head"] if self.base else self.head, self.head)
         wrote = self.work.list_written(since)
         changed = stream_rules.list_changed_paths(start, self.entries, out)
         # What a call of an earlier turn wrote after that turn's end.
@@ -68,7 +68,7 @@ class Turn:
         away = self.work.map_away(self.entries)
         self.away = {path: entry for path, entry in away.items() if path in wrote}
 
-    def end(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
+    def end_turn(self, repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> None:
         """The turn is over: what is dirty now is what a later one, or its rest, begins with."""
         phase.clear_verdict(state)
         state["over_limit"] = omission.find_limit_settings(self.scan.omitted)
@@ -76,10 +76,10 @@ class Turn:
             del state["over_limit"]
         at = self.look.at
         if state.get("visits") or not state.get("tool_events"):
-            late.visits.end_turn(repo, state, subject(state))
+            late.visits.end_turn(repo, state, format_subject(state))
         turn_log.begin(repo, state, self.head, self.entries, self.began, at)
         tasks = [str(task.get("id", "")) for task in event.get("background_tasks", ())]
-        turn_look.end_turn(repo, objects, state, at, tasks, subject(state))
+        turn_look.end_turn(repo, objects, state, at, tasks, format_subject(state))
 
 
 def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] | None:
@@ -89,9 +89,7 @@ def _look_up_tip(objects: Objects, tree: str) -> Callable[[str], Entry | None] |
         return None  # an unreadable stream, about to be reset, keeps no blob for us
 
 
-def checkpoint_turn(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any]
-) -> str | None:
+def write_turn(repo: Repo, objects: Objects, state: State, event: dict[str, Any]) -> str | None:
     """Write the checkpoint of the turn so far, if some path changed in it; return its oid.
 
     Without a change the flag is cleared: the next checkpoint or condensation takes the
@@ -108,23 +106,25 @@ def checkpoint_turn(
     if middle and turn_log.middle(repo, session_id) == now.entries:
         new = False
     if event["event"] in ("subagent-end", "todo"):
-        step = late.tasks.step(repo, objects, state, event, now.tip)
+        step = late.tasks.build_step(repo, objects, state, event, now.tip)
         if step and not new:
-            late.tasks.commit(repo, objects, state, step)
+            late.tasks.store_step(repo, objects, state, step)
         new = new and step is not None
     if new:
-        content = _content(objects, state, now, step)
-        oid = checkpoint.write(repo, objects, state, content, "" if middle else subject(state))
+        content = _build_content(objects, state, now, step)
+        oid = checkpoint.write(
+            repo, objects, state, content, "" if middle else format_subject(state)
+        )
         if step:
-            late.tasks.forget(repo, state, [step["tool_use_id"]])
+            late.tasks.forget_tasks(repo, state, [step["tool_use_id"]])
         if middle:
             turn_log.reach_middle(repo, session_id, now.entries)
     if not middle:
-        now.end(repo, objects, state, event)
+        now.end_turn(repo, objects, state, event)
     return oid
 
 
-def _content(
+def _build_content(
     objects: Objects, state: State, now: Turn, step: tasks.Step | None
 ) -> checkpoint.Content:
     return {
@@ -136,32 +136,32 @@ def _content(
         "away": now.away,
         "undone": now.undone,
         "start": now.base["dirty"] if now.base else {},
-        "metadata": metadata(objects, state, now, step),
-        "subject": step["subject"] if step else subject(state),
-        "trailers": _task_trailers(state["session_id"], step),
+        "metadata": write_metadata(objects, state, now, step),
+        "subject": step["subject"] if step else format_subject(state),
+        "trailers": _build_trailers(state["session_id"], step),
     }
 
 
-def _task_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
+def _build_trailers(session_id: str, step: tasks.Step | None) -> list[str]:
     if step is None:
         return []
     return [f"Entire-Metadata-Task: {shadow_refs.METADATA}{session_id}/tasks/{step['tool_use_id']}"]
 
 
-def subject(state: State) -> str:
+def format_subject(state: State) -> str:
     """The subject of a turn's commit, from its prompt, which is redacted."""
     prompt = state.get("turns", {}).get(state.get("turn_id", ""), {}).get("prompt", "")
     return prompts.make_subject(prompt, state.get("agent_type") or "Claude Code")
 
 
-def _committed(objects: Objects, old: str, new: str) -> set[str]:
+def _list_committed(objects: Objects, old: str, new: str) -> set[str]:
     if old == new:
         return set()
     trees = find_tree(objects, old), find_tree(objects, new)
     return {path for path, _, _ in compare_trees(objects, *trees)}
 
 
-def metadata(
+def write_metadata(
     objects: Objects, state: State, now: Turn, step: tasks.Step | None
 ) -> dict[str, Entry]:
     """The files of the session's metadata directory on its stream: path -> entry."""

@@ -112,7 +112,7 @@ def _read_now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
         text = notes.read_note(objects, effect["note"])
         return None if text is None else objects.hash_object("blob", text)
     if "checkpoint" in effect:
-        return committed_write.tree_here(repo, objects, effect["checkpoint"])
+        return committed_write.find_tree_here(repo, objects, effect["checkpoint"])
     if "ref" in effect:
         return refs.read_ref(repo, effect["ref"])
     data = content(effect["file"])

@@ -12,9 +12,9 @@ from gitcp.store.git.prefetch import Prefetched, run_task, run_tasks, split_wind
 from gitcp.store.git.spread import spread_batches
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1 import committed_refs
-from gitcp.store.v1.committed_read import load, sole
-from gitcp.store.v1.committed_refs import everywhere, holder, sources
-from gitcp.store.v1.committed_tree import numbers
+from gitcp.store.v1.committed_read import find_sole_session, load_checkpoint
+from gitcp.store.v1.committed_refs import find_holding_ref, list_places, list_sources
+from gitcp.store.v1.committed_tree import list_numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ _HEX = frozenset("0123456789abcdef")
 _EXAMPLES = 10
 
 
-def listing(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
+def list_checkpoints(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
     """Every checkpoint of sources(), by id in each; one that several refs have comes once.
 
     brief: for their sessions, as load() has it.
     """
-    return retold(repo, lambda checkpoint: checkpoint, brief)
+    return map_checkpoints(repo, lambda checkpoint: checkpoint, brief)
 
 
-def retold(
+def map_checkpoints(
     repo: Repo, tell: Callable[[Checkpoint], Retold], brief: bool = False
 ) -> Iterator[Retold]:
-    """What tell() makes of each checkpoint of listing().
+    """What tell() makes of each checkpoint of list_checkpoints().
 
     Of a large store several processes make parts of it: it is what spread() can bring.
     """
@@ -57,61 +57,63 @@ def retold(
     def begin(objects: Prefetched) -> Callable[[list[_Window]], list[Retold]]:
         return lambda batch: [
             tell(checkpoint)
-            for loaded in run_tasks(objects, (_load(objects, *one, brief) for one in batch))
+            for loaded in run_tasks(objects, (_load_window(objects, *one, brief) for one in batch))
             for checkpoint in loaded
         ]
 
     with Prefetched(repo) as objects:
-        batches = split_windows(_windows(repo, objects, sources(repo)), _BATCH)
+        batches = split_windows(_list_windows(repo, objects, list_sources(repo)), _BATCH)
         for batch in spread_batches(objects, batches, begin):
             yield from batch
 
 
-def _windows(repo: Repo, objects: Prefetched, places: list[str]) -> Iterator[_Window]:
+def _list_windows(repo: Repo, objects: Prefetched, places: list[str]) -> Iterator[_Window]:
     """(place, some of its checkpoints), each checkpoint in the first place that has it."""
     seen: set[str] = set()
     for place in places:
-        fresh = (item for item in trees(repo, objects, place, "") if item[0] not in seen)
+        fresh = (item for item in list_trees(repo, objects, place, "") if item[0] not in seen)
         for window in split_windows(fresh, _WINDOW):
             if len(places) > 1:
                 seen.update(dict(window))
             yield place, window
 
 
-def _load(
+def _load_window(
     objects: Prefetched, place: str, window: list[tuple[str, str]], brief: bool
 ) -> Steps[list[Checkpoint]]:
-    known = yield from preparing(objects, [tree for _, tree in window], brief=brief)
+    known = yield from read_trees_ahead(objects, [tree for _, tree in window], brief=brief)
     return [
-        load(objects, name, holder(place, name), tree, known, brief, parse_json)
+        load_checkpoint(
+            objects, name, find_holding_ref(place, name), tree, known, brief, parse_json
+        )
         for name, tree in window
     ]
 
 
-def prepare(
+def prepare_trees(
     objects: Prefetched, trees: Iterable[str], *more: str, brief: bool = False
 ) -> dict[str, Tree]:
     """Have at hand what load() will read of these checkpoints, and files named more.
 
     The directories that could be read, by oid; what is missing is not told of here.
     """
-    return run_task(objects, preparing(objects, trees, *more, brief=brief))
+    return run_task(objects, read_trees_ahead(objects, trees, *more, brief=brief))
 
 
-def preparing(
+def read_trees_ahead(
     objects: Prefetched, trees: Iterable[str], *more: str, brief: bool = False
 ) -> Steps[dict[str, Tree]]:
-    """prepare() as a task of overlapped()."""
-    entries = yield from _reading(objects, trees)
-    below = [e[name][1] for e in entries.values() for name in numbers(e)]
-    folders = yield from _reading(objects, below)
-    roots = [e for e in entries.values() if not (brief and sole(e))]
+    """prepare_trees() as a task of overlapped()."""
+    entries = yield from _read_trees(objects, trees)
+    below = [e[name][1] for e in entries.values() for name in list_numbers(e)]
+    folders = yield from _read_trees(objects, below)
+    roots = [e for e in entries.values() if not (brief and find_sole_session(e))]
     names = (summary.METADATA, *more)
     yield [e[n][1] for e in (*roots, *folders.values()) for n in names if n in e]
     return entries | folders
 
 
-def _reading(objects: Prefetched, oids: Iterable[str]) -> Steps[dict[str, Tree]]:
+def _read_trees(objects: Prefetched, oids: Iterable[str]) -> Steps[dict[str, Tree]]:
     wanted = list(oids)
     yield wanted
     trees = {}
@@ -123,17 +125,19 @@ def _reading(objects: Prefetched, oids: Iterable[str]) -> Steps[dict[str, Tree]]
     return trees
 
 
-def trees(repo: Repo, objects: Objects, place: str, prefix: str) -> Iterator[tuple[str, str]]:
+def list_trees(repo: Repo, objects: Objects, place: str, prefix: str) -> Iterator[tuple[str, str]]:
     """(id, tree) of the checkpoints of a place whose ids begin with prefix."""
     if place == ids.CHECKPOINTS:
-        yield from _own_trees(repo, objects, prefix)
+        yield from _list_own_trees(repo, objects, prefix)
     else:
-        yield from _branch_trees(objects, place, prefix)
+        yield from _list_branch_trees(objects, place, prefix)
 
 
-def _own_trees(repo: Repo, objects: Objects, prefix: str) -> Iterator[tuple[str, str]]:
-    """trees() of the checkpoints that have refs of their own."""
-    tips = ((ids.parse_checkpoint_ref(ref), oid) for ref, oid in committed_refs.tips(repo).items())
+def _list_own_trees(repo: Repo, objects: Objects, prefix: str) -> Iterator[tuple[str, str]]:
+    """list_trees() of the checkpoints that have refs of their own."""
+    tips = (
+        (ids.parse_checkpoint_ref(ref), oid) for ref, oid in committed_refs.list_tips(repo).items()
+    )
     for window in split_windows((tip for tip in tips if tip[0].startswith(prefix)), _AT_ONCE):
         objects.read_ahead(oid for _, oid in window)
         for name, oid in window:
@@ -143,14 +147,14 @@ def _own_trees(repo: Repo, objects: Objects, prefix: str) -> Iterator[tuple[str,
                 notice.lack(f"checkpoint '{name}': {e}")
 
 
-def _branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
+def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
     tip = objects.read(f"{ref}^{{tree}}")
     if tip is None:
         notice.lack(f"'{ref}': its tree is missing")
-    every = _entries(objects, tip[0], ref) if tip else {}
-    for window in split_windows(_shards(ref, every, prefix), _SHARDS):
+    every = _read_entries(objects, tip[0], ref) if tip else {}
+    for window in split_windows(_list_shards(ref, every, prefix), _SHARDS):
         objects.read_ahead(oid for _, oid in window)
-        below = [(shard, _entries(objects, oid, f"{ref}:{shard}")) for shard, oid in window]
+        below = [(shard, _read_entries(objects, oid, f"{ref}:{shard}")) for shard, oid in window]
         for shard, name, kind, tree in ((s, n, *e) for s, names in below for n, e in names.items()):
             if not _HEX.issuperset(name) or not (shard + name).startswith(prefix):
                 continue
@@ -160,7 +164,7 @@ def _branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str
                 notice.lack(f"checkpoint '{shard}{name}' is no directory")
 
 
-def _shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, str]]:
+def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, str]]:
     """(two digits, tree) of the directories whose checkpoints' ids may begin with prefix."""
     for shard, (mode, oid) in entries.items():
         if len(shard) != 2 or not _HEX.issuperset(shard) or shard[: len(prefix)] != prefix[:2]:
@@ -171,7 +175,7 @@ def _shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, str]]:
             notice.lack(f"'{ref}:{shard}' is no directory")
 
 
-def _entries(objects: Objects, tree: str, where: str) -> Tree:
+def _read_entries(objects: Objects, tree: str, where: str) -> Tree:
     try:
         return read_tree(objects, tree)
     except Error as e:
@@ -179,14 +183,14 @@ def _entries(objects: Objects, tree: str, where: str) -> Tree:
         return {}
 
 
-def resolve(repo: Repo, objects: Objects, prefix: str) -> str:
+def resolve_id(repo: Repo, objects: Objects, prefix: str) -> str:
     """The one checkpoint id that begins with prefix.
 
     Raises Error when there is none, or several: it lists them.
     """
     if not prefix or not ids.begins_checkpoint_id(prefix):
         raise InputError(f"not a checkpoint id: '{prefix}'")
-    matching = beginning(repo, objects, prefix)
+    matching = find_ids(repo, objects, prefix)
     if not matching:
         raise Error(f"no such checkpoint: '{prefix}'")
     if len(matching) > 1:
@@ -196,15 +200,15 @@ def resolve(repo: Repo, objects: Objects, prefix: str) -> str:
     return matching[0]
 
 
-def beginning(repo: Repo, objects: Objects, prefix: str) -> list[str]:
+def find_ids(repo: Repo, objects: Objects, prefix: str) -> list[str]:
     """The checkpoint ids that begin with prefix, which may be any text, sorted."""
     if not ids.begins_checkpoint_id(prefix):
         return []
-    each = (name for at in everywhere(repo) for name, _ in trees(repo, objects, at, prefix))
+    each = (name for at in list_places(repo) for name, _ in list_trees(repo, objects, at, prefix))
     return sorted(filter(ids.is_checkpoint_id, set(each)))
 
 
-def record(checkpoint: Checkpoint) -> Record:
+def build_record(checkpoint: Checkpoint) -> Record:
     """A checkpoint as a record of a stream (gitcp-record(5))."""
     root, sessions = checkpoint["summary"], checkpoint["sessions"]
     known = [s["metadata"] for s in sessions]

@@ -10,9 +10,9 @@ from gitcp.errors import Error
 from gitcp.record import decode_name
 from gitcp.store.git.tree import TREE
 from gitcp.store.v1 import committed_refs
-from gitcp.store.v1.committed_tree import numbers
+from gitcp.store.v1.committed_tree import list_numbers
 from gitcp.store.v1.parts import Parts
-from gitcp.store.v1.transcript import content_hash
+from gitcp.store.v1.transcript import hash_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,22 +59,22 @@ if TYPE_CHECKING:
         lacks: list[str]
 
 
-def read(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpoint:
+def read_checkpoint(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpoint:
     """A checkpoint by its full id; raise Error when there is none."""
-    place = committed_refs.find(repo, objects, checkpoint_id)
+    place = committed_refs.find_checkpoint(repo, objects, checkpoint_id)
     if place is None:
         raise Error(f"no such checkpoint: '{checkpoint_id}'")
-    return load(objects, checkpoint_id, *place)
+    return load_checkpoint(objects, checkpoint_id, *place)
 
 
-def session_ids(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
+def list_session_ids(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
     """The sessions a committed checkpoint has; [] when there is no such checkpoint."""
-    place = committed_refs.find(repo, objects, checkpoint_id)
-    sessions = load(objects, checkpoint_id, *place)["sessions"] if place else []
+    place = committed_refs.find_checkpoint(repo, objects, checkpoint_id)
+    sessions = load_checkpoint(objects, checkpoint_id, *place)["sessions"] if place else []
     return [entry["session_id"] for entry in sessions]
 
 
-def load(
+def load_checkpoint(
     objects: Objects,
     checkpoint_id: str,
     ref: str,
@@ -85,17 +85,17 @@ def load(
 ) -> Checkpoint:
     """The checkpoint whose directory is tree, as far as it is there; known, parse: as in Parts.
 
-    brief: for its sessions; summary is {} where the one is sole() without it.
+    brief: for its sessions; summary is {} where the one is find_sole_session() without it.
     """
     parts = Parts(objects, checkpoint_id, trees, parse)
-    entries = parts.tree(tree)
-    only = sole(entries) if brief else ""
-    root = {} if only else parts.json(entries)
+    entries = parts.read_tree(tree)
+    only = find_sole_session(entries) if brief else ""
+    root = {} if only else parts.read_json(entries)
     sessions: list[SessionEntry] = []
-    for name in [only] if only else directories(entries, root):
+    for name in [only] if only else list_directories(entries, root):
         at = entries[name][1] if name else tree
-        files = parts.tree(at, name) if name else entries
-        metadata = _metadata(files, parts.json(files, name) if name else root)
+        files = parts.read_tree(at, name) if name else entries
+        metadata = _build_metadata(files, parts.read_json(files, name) if name else root)
         sessions.append(
             {
                 "index": len(sessions),
@@ -116,28 +116,28 @@ def load(
     }
 
 
-def _metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
-    """A session's metadata, about the transcript that pieces() reads."""
-    metadata = summary.modernise(stored)
+def _build_metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
+    """A session's metadata, about the transcript that read_pieces() reads."""
+    metadata = summary.upgrade_metadata(stored)
     if summary.NAME in files and not _list_chunks(files):
         metadata["checkpoint_transcript_start"] = metadata.get("compact_transcript_start", 0)
     return metadata
 
 
-def sole(entries: Tree) -> str:
+def find_sole_session(entries: Tree) -> str:
     """The only session directory of a checkpoint, where its entries show that there is no other
     session; else "".  The order of several is in the summary."""
-    around, there = (summary.METADATA in entries) + ("tasks" in entries), numbers(entries)
+    around, there = (summary.METADATA in entries) + ("tasks" in entries), list_numbers(entries)
     return there[0] if len(entries) - around == 1 == len(there) else ""
 
 
-def directories(entries: Tree, root: dict[str, Any]) -> list[str]:
+def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:
     """The session directories of a checkpoint: as sessions[] lists them, then unlisted ones.
 
     Paths there may be doubled or wrong: only the number before the file name counts.  "" is the
     checkpoint's own directory, where the legacy layout has its newest session.
     """
-    there = numbers(entries)
+    there = list_numbers(entries)
     if len(there) == 1 and "session_id" not in root:
         return there
     listed = []
@@ -151,33 +151,33 @@ def directories(entries: Tree, root: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys([*own, *listed, *there]))
 
 
-def session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> Content:
+def read_session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> Content:
     """What one session of a checkpoint stored, by index or session id.
 
     A hash that does not match is told, never an error (doc/formats.md).  Raises Error when the
     checkpoint has no such session.
     """
-    entry, parts = pick(checkpoint, which), Parts(objects, checkpoint["checkpoint_id"])
+    entry, parts = pick_session(checkpoint, which), Parts(objects, checkpoint["checkpoint_id"])
     folder = entry["directory"]
-    files = parts.tree(entry["tree"], folder)
-    transcript = b"\n".join(_pieces(parts, files, folder))
-    stored = decode_name(parts.blob(files, summary.HASH, folder) or b"").strip()
-    tasks = files.get("tasks") or parts.tree(checkpoint["tree"]).get("tasks")
+    files = parts.read_tree(entry["tree"], folder)
+    transcript = b"\n".join(_read_pieces(parts, files, folder))
+    stored = decode_name(parts.read_blob(files, summary.HASH, folder) or b"").strip()
+    tasks = files.get("tasks") or parts.read_tree(checkpoint["tree"]).get("tasks")
     return {
         "index": entry["index"],
         "session_id": entry["session_id"],
         "metadata": entry["metadata"],
         "transcript": transcript,
-        "prompts": parts.prompts(files, folder),
-        "context": decode_name(parts.blob(files, summary.CONTEXT, folder) or b""),
+        "prompts": parts.read_prompts(files, folder),
+        "context": decode_name(parts.read_blob(files, summary.CONTEXT, folder) or b""),
         "content_hash": stored,
-        "hash": _compare(stored, transcript),
-        "tasks": _own_tasks(checkpoint, entry, parts.below(tasks, "tasks")),
+        "hash": _compare_hash(stored, transcript),
+        "tasks": _choose_tasks(checkpoint, entry, parts.list_files(tasks, "tasks")),
         "lacks": parts.lacks,
     }
 
 
-def _own_tasks(checkpoint: Checkpoint, entry: SessionEntry, paths: list[str]) -> list[str]:
+def _choose_tasks(checkpoint: Checkpoint, entry: SessionEntry, paths: list[str]) -> list[str]:
     """Those of the paths below tasks/ that a session's metadata names; where it names none,
     those that no other session's does."""
     names = {
@@ -190,28 +190,28 @@ def _own_tasks(checkpoint: Checkpoint, entry: SessionEntry, paths: list[str]) ->
     return [path for path, task in tasks if (task in own if own else task not in foreign)]
 
 
-def task_transcripts(objects: Objects, checkpoint: Checkpoint) -> dict[str, bytes]:
+def read_task_transcripts(objects: Objects, checkpoint: Checkpoint) -> dict[str, bytes]:
     """Tool use id -> the transcript of the subagent it started, as far as they are there."""
     parts = Parts(objects, checkpoint["checkpoint_id"])
     transcripts: dict[str, bytes] = {}
-    mode, oid = parts.tree(checkpoint["tree"]).get("tasks", ("", ""))
-    for task, (inner, below) in parts.tree(oid, "tasks").items() if mode == TREE else ():
-        files = parts.tree(below, f"tasks/{task}") if inner == TREE else {}
+    mode, oid = parts.read_tree(checkpoint["tree"]).get("tasks", ("", ""))
+    for task, (inner, below) in parts.read_tree(oid, "tasks").items() if mode == TREE else ():
+        files = parts.read_tree(below, f"tasks/{task}") if inner == TREE else {}
         for name in files:
             if name.startswith("agent-") and name.endswith(".jsonl"):
-                transcripts[task] = parts.blob(files, name, f"tasks/{task}") or b""
-        if task not in transcripts and (why := _unavailable(parts, files, f"tasks/{task}")):
-            parts.lack(f"tasks/{task}", f"no transcript: {why}")
+                transcripts[task] = parts.read_blob(files, name, f"tasks/{task}") or b""
+        if task not in transcripts and (why := _read_reason(parts, files, f"tasks/{task}")):
+            parts.note_lack(f"tasks/{task}", f"no transcript: {why}")
     return transcripts
 
 
-def _unavailable(parts: Parts, files: Tree, folder: str) -> str:
+def _read_reason(parts: Parts, files: Tree, folder: str) -> str:
     """Why the transcript of a subagent was not stored, where its task says so."""
-    task = summary.parse_json(parts.blob(files, "task.json", folder)) or {}
+    task = summary.parse_json(parts.read_blob(files, "task.json", folder)) or {}
     return summary.get_text(task, "transcript_unavailable_reason")
 
 
-def pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
+def read_pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
     """The chunks of a session's transcript in order; joined with newlines they are it.  Where only
     a compact one is stored, that."""
     names = _list_chunks(files)
@@ -226,17 +226,17 @@ def _list_chunks(files: Tree) -> list[str]:
     return [numbered[n] for n in sorted(numbered)]
 
 
-def _pieces(parts: Parts, files: Tree, folder: str) -> Iterator[bytes]:
+def _read_pieces(parts: Parts, files: Tree, folder: str) -> Iterator[bytes]:
     names = _list_chunks(files)
     for name in names:
-        data = parts.blob(files, name, folder)
+        data = parts.read_blob(files, name, folder)
         if data is not None:
             yield data
     if not names and summary.NAME in files:
-        yield summary.expand_lines(parts.blob(files, summary.NAME, folder) or b"")
+        yield summary.expand_lines(parts.read_blob(files, summary.NAME, folder) or b"")
 
 
-def pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
+def pick_session(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
     """A session of a checkpoint, by index or id; raise Error when there is none."""
     # Real data has a session twice in one checkpoint: the later one is the fuller.
     matching = [e for e in checkpoint["sessions"] if which in (e["index"], e["session_id"])]
@@ -245,7 +245,7 @@ def pick(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
     raise Error(f"no session '{which}' in checkpoint '{checkpoint['checkpoint_id']}'")
 
 
-def _compare(stored: str, transcript: bytes) -> str:
+def _compare_hash(stored: str, transcript: bytes) -> str:
     if not stored:
         return "absent"
-    return "match" if stored == content_hash(transcript) else "differs"
+    return "match" if stored == hash_content(transcript) else "differs"

@@ -30,60 +30,62 @@ _TRACKING = "refs/remotes/**/entire/checkpoints/v1"
 _TRACKING_LEGACY = "refs/remotes/**/entire/sessions"
 
 
-def sources(repo: Repo) -> list[str]:
+def list_sources(repo: Repo) -> list[str]:
     """The places that hold checkpoints: refs of their own, our branch, or the remotes' where it
     is absent; then legacy."""
-    return _preferred(repo, _listed(repo))
+    return _choose_places(repo, _list_all_places(repo))
 
 
-def ours(repo: Repo) -> list[str]:
+def list_own_places(repo: Repo) -> list[str]:
     """The places of this clone's own: what it shares, without the remotes' branches."""
-    return [place for place in (CHECKPOINTS, REF) if place in _listed(repo)]
+    return [place for place in (CHECKPOINTS, REF) if place in _list_all_places(repo)]
 
 
-def everywhere(repo: Repo) -> list[str]:
-    """sources(), and behind them the remotes' branches that ours stands before."""
-    names = _listed(repo)
-    return list(dict.fromkeys([*_preferred(repo, names), *names]))
+def list_places(repo: Repo) -> list[str]:
+    """list_sources(), and behind them the remotes' branches that ours stands before."""
+    names = _list_all_places(repo)
+    return list(dict.fromkeys([*_choose_places(repo, names), *names]))
 
 
-def tips(repo: Repo) -> dict[str, str]:
+def list_tips(repo: Repo) -> dict[str, str]:
     """ref -> oid of every checkpoint that has a ref of its own."""
     every = refs.list_refs(repo, CHECKPOINTS)
     return {ref: oid for ref, oid in every.items() if parse_checkpoint_ref(ref)}
 
 
-def has_own(repo: Repo) -> bool:
+def has_own_refs(repo: Repo) -> bool:
     """Whether any checkpoint has a ref of its own."""
     if not refs.may_be_below(repo, f"{CHECKPOINTS}/"):
         return False
     return bool(repo.git.run("for-each-ref", "--count=1", CHECKPOINTS)[1])
 
 
-def stored_here(repo: Repo) -> bool:
+def has_checkpoints(repo: Repo) -> bool:
     """Whether this clone has checkpoints of its own: on our branch, or in refs."""
-    return refs.read_ref(repo, REF) is not None or has_own(repo)
+    return refs.read_ref(repo, REF) is not None or has_own_refs(repo)
 
 
-def sends_branch(repo: Repo) -> bool:
+def is_branch_sent(repo: Repo) -> bool:
     """Whether the branch is shared with others: not where checkpoints are to have their own refs,
     by gitcp.store, or because jj would make a bookmark of the branch."""
     kind = repo.config.get_option("gitcp.store")
     return bool(kind == "branch") if kind else not repo.jj_root
 
 
-def new_as_refs(repo: Repo) -> bool:
+def needs_own_ref(repo: Repo) -> bool:
     """Whether a new checkpoint gets a ref of its own, or goes onto the branch: where gitcp.store
     says nothing, and jj is not there, as those that are there."""
-    return not sends_branch(repo) or (not repo.config.get_option("gitcp.store") and has_own(repo))
+    return not is_branch_sent(repo) or (
+        not repo.config.get_option("gitcp.store") and has_own_refs(repo)
+    )
 
 
-def holder(place: str, checkpoint_id: str) -> str:
+def find_holding_ref(place: str, checkpoint_id: str) -> str:
     """The ref that a checkpoint of a place is in."""
     return build_checkpoint_ref(checkpoint_id) if place == CHECKPOINTS else place
 
 
-def remote_refs(repo: Repo) -> list[str]:
+def list_remote_branches(repo: Repo) -> list[str]:
     """The remote-tracking branches of checkpoints, the destination's first."""
     return order_tracking(repo, list(refs.list_refs(repo, _TRACKING)))
 
@@ -97,13 +99,13 @@ def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
     return branches
 
 
-def _listed(repo: Repo) -> list[str]:
-    own = [CHECKPOINTS] if has_own(repo) else []
+def _list_all_places(repo: Repo) -> list[str]:
+    own = [CHECKPOINTS] if has_own_refs(repo) else []
     branches = [ref for ref in (REF, _LEGACY) if refs.read_ref(repo, ref)]
     return [*own, *branches, *refs.list_refs(repo, _TRACKING, _TRACKING_LEGACY)]
 
 
-def _preferred(repo: Repo, ref_names: list[str]) -> list[str]:
+def _choose_places(repo: Repo, ref_names: list[str]) -> list[str]:
     def pick(branch: str) -> list[str]:
         local = f"refs/heads/{branch}"
         if local in ref_names:
@@ -115,16 +117,16 @@ def _preferred(repo: Repo, ref_names: list[str]) -> list[str]:
     return own + pick("entire/checkpoints/v1") + pick("entire/sessions")
 
 
-def find(repo: Repo, objects: Objects, checkpoint_id: str) -> tuple[str, str] | None:
+def find_checkpoint(repo: Repo, objects: Objects, checkpoint_id: str) -> tuple[str, str] | None:
     """(ref, tree) of a checkpoint; None when no ref has it.
 
     Raises Error where a ref that may have it cannot be read, and no other has it.
     """
-    return Places(repo, objects).find(checkpoint_id)
+    return Places(repo, objects).find_checkpoint(checkpoint_id)
 
 
 class Places:
-    """find() for many: the refs are listed once, and each directory is read once.
+    """find_checkpoint() for many: the refs are listed once, and each directory is read once.
 
     It tells what the refs were when it first looked: for one answer, not for one who waits.
     """
@@ -135,45 +137,45 @@ class Places:
         self._tips: dict[str, str | None] = {}
         self._trees: dict[str, Tree | Error] = {}
 
-    def find(self, checkpoint_id: str) -> tuple[str, str] | None:
+    def find_checkpoint(self, checkpoint_id: str) -> tuple[str, str] | None:
         """As the function of that name."""
         trouble: list[Error] = []
-        if tree := self.tree_in(CHECKPOINTS, checkpoint_id, trouble):
+        if tree := self.find_tree(CHECKPOINTS, checkpoint_id, trouble):
             return build_checkpoint_ref(checkpoint_id), tree
         if is_ulid(checkpoint_id) and not trouble:
             return None
-        if tree := self.tree_in(REF, checkpoint_id, trouble):
+        if tree := self.find_tree(REF, checkpoint_id, trouble):
             return REF, tree
         if self._refs is None:
-            self._refs = everywhere(self._repo)
+            self._refs = list_places(self._repo)
         for ref in self._refs:
-            if ref != CHECKPOINTS and (tree := self.tree_in(ref, checkpoint_id, trouble)):
+            if ref != CHECKPOINTS and (tree := self.find_tree(ref, checkpoint_id, trouble)):
                 return ref, tree
         if trouble:
             raise trouble[0]
         return None
 
-    def shards(self, ids: Iterable[str]) -> list[str]:
-        """The directories that find() will yet read for these, to be fetched at once."""
+    def list_unread_shards(self, ids: Iterable[str]) -> list[str]:
+        """The directories that find_checkpoint() will yet read for these, to be fetched at once."""
         try:
-            tip = self._tip(REF, [])
-            entries = self._read(tip) if tip else {}
+            tip = self._read_tip(REF, [])
+            entries = self._read_tree(tip) if tip else {}
         except Error:
             return []
         names = dict.fromkeys(one[:2] for one in ids)
         oids = [entries[name][1] for name in names if name in entries]
         return [oid for oid in oids if oid not in self._trees]
 
-    def tree_in(self, place: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
+    def find_tree(self, place: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
         """The directory of a checkpoint in one place; None when it has none, or one that cannot
         be read: then trouble tells."""
         if place == CHECKPOINTS:
-            return self._tip(build_checkpoint_ref(checkpoint_id), trouble)
+            return self._read_tip(build_checkpoint_ref(checkpoint_id), trouble)
         shard, rest = checkpoint_id[:2], checkpoint_id[2:]
         try:
-            tree = self._tip(place, trouble)
+            tree = self._read_tip(place, trouble)
             for name in (shard, rest):
-                entry = self._read(tree).get(name) if tree else None
+                entry = self._read_tree(tree).get(name) if tree else None
                 if entry is None:
                     return None
                 if entry[0] != TREE:
@@ -185,7 +187,7 @@ class Places:
             return None
         return tree
 
-    def _tip(self, ref: str, trouble: list[Error]) -> str | None:
+    def _read_tip(self, ref: str, trouble: list[Error]) -> str | None:
         if ref not in self._tips:
             tip = self._objects.read(f"{ref}^{{tree}}")
             self._tips[ref] = tip[0] if tip else None
@@ -196,7 +198,7 @@ class Places:
                 trouble.append(Error(f"'{ref}': its tree is missing"))
         return self._tips[ref]
 
-    def _read(self, oid: str) -> Tree:
+    def _read_tree(self, oid: str) -> Tree:
         if oid not in self._trees:
             try:
                 self._trees[oid] = read_tree(self._objects, oid)

@@ -28,11 +28,11 @@ class Checkpoint:
         self._objects, self._id = objects, checkpoint_id
         self._old = tree
         entries = read_tree(objects, tree) if tree else {}
-        self._numbers = numbers(entries)
+        self._numbers = list_numbers(entries)
         self._dirs: list[str] = [entries[n][1] for n in self._numbers]
         self._edits: dict[str, Entry | None] = {}
 
-    def put(
+    def put_session(
         self,
         session_id: str,
         metadata: Mapping[str, Any],
@@ -45,9 +45,9 @@ class Checkpoint:
         files: by name in its directory; a transcript replaces the one before, whole.
         tasks: by path in the checkpoint.  lines: joined with those that are stored.
         """
-        index = self._index(session_id)
+        index = self._find_index(session_id)
         base = self._dirs[index] if index < len(self._dirs) else None
-        old = self._metadata(base) if base else None
+        old = self._read_metadata(base) if base else None
         new = {**metadata, "checkpoint_id": self._id, "session_id": session_id}
         if old is None:
             first = {"cli_version": VERSION, "created_at": format_now(), "strategy": _STRATEGY}
@@ -67,32 +67,34 @@ class Checkpoint:
         self._dirs[index:] = [edit_tree(self._objects, base, edits), *self._dirs[index + 1 :]]
         self._edits.update(tasks)
 
-    def write(self) -> str:
+    def write_tree(self) -> str:
         """The tree of the checkpoint, directories numbered without gaps."""
         old = find_entry(self._objects, self._old, summary.METADATA) if self._old else None
         root = summary.parse_json(self._objects.need(old[1], "blob")) if old else None
-        sessions = [(self._metadata(d), read_tree(self._objects, d).keys()) for d in self._dirs]
+        sessions = [
+            (self._read_metadata(d), read_tree(self._objects, d).keys()) for d in self._dirs
+        ]
         root_json = summary.dump_json(summary.summarize(self._id, root, sessions))
         gone: dict[str, Entry | None] = dict.fromkeys(self._numbers)
         kept: dict[str, Entry | None] = {str(n): (TREE, d) for n, d in enumerate(self._dirs)}
         top = {summary.METADATA: (BLOB, self._objects.write("blob", root_json))}
         return edit_tree(self._objects, self._old, {**gone, **kept, **top, **self._edits})
 
-    def session_ids(self) -> list[str]:
+    def list_session_ids(self) -> list[str]:
         """The ids of the sessions in their order, "" where there is none."""
-        return [str((self._metadata(tree) or {}).get("session_id", "")) for tree in self._dirs]
+        return [str((self._read_metadata(tree) or {}).get("session_id", "")) for tree in self._dirs]
 
-    def _index(self, session_id: str) -> int:
-        stored = self.session_ids()
+    def _find_index(self, session_id: str) -> int:
+        stored = self.list_session_ids()
         last = [index for index, sid in enumerate(stored) if sid == session_id][-1:]
         return last[0] if last else len(stored)
 
-    def _metadata(self, tree: str) -> summary.Metadata | None:
+    def _read_metadata(self, tree: str) -> summary.Metadata | None:
         entry = read_tree(self._objects, tree).get(summary.METADATA)
         return summary.parse_json(self._objects.need(entry[1], "blob")) if entry else None
 
 
-def numbers(entries: Mapping[str, Entry]) -> list[str]:
+def list_numbers(entries: Mapping[str, Entry]) -> list[str]:
     """The names of the session directories among entries, in their order."""
     digits = [n for n in entries if n.isdigit() and n.isascii() and entries[n][0] == TREE]
     return sorted(digits, key=int) if len(digits) > 1 else digits

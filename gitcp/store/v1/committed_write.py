@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 MEMORY = "refs/gitcp/store"  # where jj may roll REF back: what it was when we moved it last
 
 
-def write(
+def write_sessions(
     repo: Repo,
     objects: Objects,
     items: Sequence[tuple[str, SessionData]],
@@ -68,34 +68,36 @@ def write(
     committed when nothing changes.  Raises InputError for ids or paths that are not safe, Busy
     when the lock or a ref cannot be had.
     """
-    prepared = [_prepare(objects, cid, data) for cid, data in items]
+    prepared = [_prepare_session(objects, cid, data) for cid, data in items]
 
-    def attempt() -> dict[str, str]:
-        own = _own(repo, objects, prepared)
+    def attempt_move() -> dict[str, str]:
+        own = _find_own_commits(repo, objects, prepared)
         tips, edits = _write_refs(repo, objects, own, items, prepared, subject)
         theirs = [one for one in prepared if one[0] not in own]
         if theirs:
             of_branch = [item for item in items if item[0] not in own]
-            old, tip = base(repo, objects)
-            tips[REF] = _write_branch(repo, objects, tip, old, theirs, message(of_branch, subject))
+            old, tip = find_base(repo, objects)
+            tips[REF] = _write_branch(
+                repo, objects, tip, old, theirs, format_message(of_branch, subject)
+            )
             edits += [(REF, tips[REF], old)] if tips[REF] != old else []
-        move_all(repo, edits, "gitcp: checkpoint")
+        move_refs(repo, edits, "gitcp: checkpoint")
         return tips
 
-    restore(repo, objects)
-    return refs.retry_moved(repo, "v1", attempt)
+    restore_branch(repo, objects)
+    return refs.retry_moved(repo, "v1", attempt_move)
 
 
 def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> None:
     """Set the trees of checkpoints, each where it is stored; None deletes one.  Raises as
-    write()."""
+    write_sessions()."""
 
-    def attempt() -> None:
+    def attempt_move() -> None:
         edits: list[refs.Edit] = []
         below: dict[str, Entry | None] = {}
         for cid, tree in trees.items():
             commit = read_commit(objects, ids.build_checkpoint_ref(cid))
-            if commit is None and not committed_refs.new_as_refs(repo):
+            if commit is None and not committed_refs.needs_own_ref(repo):
                 below[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
             elif tree or commit:
                 old, parents = (commit["oid"], [commit["oid"]]) if commit else (None, [])
@@ -108,25 +110,27 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
             parents = [tip["oid"]] if tip else []
             branch = write_commit(objects, repo, whole, parents, f"Checkpoints: {len(below)}")
             edits.append((REF, branch, tip["oid"] if tip else None))
-        move_all(repo, edits, "gitcp: undo")
+        move_refs(repo, edits, "gitcp: undo")
 
-    refs.retry_moved(repo, "v1", attempt)
+    refs.retry_moved(repo, "v1", attempt_move)
 
 
-def tree_here(repo: Repo, objects: Objects, checkpoint_id: str) -> str | None:
+def find_tree_here(repo: Repo, objects: Objects, checkpoint_id: str) -> str | None:
     """The tree of a checkpoint in this clone's own places; None where they have none."""
     places, trouble = committed_refs.Places(repo, objects), list[Error]()
     for place in (ids.CHECKPOINTS, REF):
-        if tree := places.tree_in(place, checkpoint_id, trouble):
+        if tree := places.find_tree(place, checkpoint_id, trouble):
             return tree
     return None
 
 
-def _own(repo: Repo, objects: Objects, prepared: Sequence[Prepared]) -> dict[str, Commit | None]:
+def _find_own_commits(
+    repo: Repo, objects: Objects, prepared: Sequence[Prepared]
+) -> dict[str, Commit | None]:
     """id -> its commit, None for a new one, of the checkpoints that have, or get, a ref of their
     own."""
     stored = {cid: read_commit(objects, ids.build_checkpoint_ref(cid)) for cid, *_ in prepared}
-    if not all(stored.values()) and committed_refs.new_as_refs(repo):
+    if not all(stored.values()) and committed_refs.needs_own_ref(repo):
         return stored
     return {cid: commit for cid, commit in stored.items() if commit or ids.is_ulid(cid)}
 
@@ -144,16 +148,16 @@ def _write_refs(
     edits: list[refs.Edit] = []
     for cid, commit in own.items():
         ref, old = ids.build_checkpoint_ref(cid), commit["tree"] if commit else None
-        if not commit and (place := committed_refs.find(repo, objects, cid)):
+        if not commit and (place := committed_refs.find_checkpoint(repo, objects, cid)):
             old = place[1]  # it was on the branch
-        tree = _checkpoint(objects, cid, old, prepared)
+        tree = _write_checkpoint(objects, cid, old, prepared)
         if commit and commit["tree"] == tree:
             tips[ref] = commit["oid"]
             continue
-        words = message([item for item in items if item[0] == cid], subject)
+        words = format_message([item for item in items if item[0] == cid], subject)
         parents = [commit["oid"]] if commit else []
         about = next(data["session_id"] for one, data in items if one == cid)
-        tips[ref] = _commit(objects, repo, tree, parents, words, about)
+        tips[ref] = _write_commit(objects, repo, tree, parents, words, about)
         edits.append((ref, tips[ref], commit["oid"] if commit else None))
     return tips, edits
 
@@ -170,29 +174,29 @@ def _write_branch(
     that is old."""
     before = tip["tree"] if tip else None
     if before and not old:  # a remote's: what lies beside the checkpoints is not pushed on
-        before = late.trees.Union(objects).without_strays(before, None)
-    tree = _tree(objects, before, prepared)
+        before = late.trees.Union(objects).drop_strays(before, None)
+    tree = _write_tree(objects, before, prepared)
     if tip and old and tree == tip["tree"]:
         return old
     parents = [tip["oid"]] if tip else []
-    return _commit(objects, repo, tree, parents, words, prepared[0][1]["session_id"])
+    return _write_commit(objects, repo, tree, parents, words, prepared[0][1]["session_id"])
 
 
-def _commit(
+def _write_commit(
     objects: Objects, repo: Repo, tree: str, parents: list[str], words: str, session_id: str
 ) -> str:
     """Store a commit of the store, signed where that is configured."""
     if not (repo.config.get_all("commit.gpgsign") or repo.config.get_all("gitcp.sign")):
         return write_commit(objects, repo, tree, parents, words)
-    return signing.write(objects, repo, tree, parents, words, session_id)
+    return signing.write_signed(objects, repo, tree, parents, words, session_id)
 
 
-def move(repo: Repo, new: str | None, old: str | None, reason: str) -> None:
+def move_branch(repo: Repo, new: str | None, old: str | None, reason: str) -> None:
     """Move our branch; raise Moved as refs.update_refs()."""
-    move_all(repo, [(REF, new, old)] if new != old else [], reason, new)
+    move_refs(repo, [(REF, new, old)] if new != old else [], reason, new)
 
 
-def move_all(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None = "") -> None:
+def move_refs(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None = "") -> None:
     """Move refs of the store, with the memory of the branch where there is jj; branch: where that
     is then, "" where edits tell."""
     moved = next((new for ref, new, _ in edits if ref == REF), branch)
@@ -203,23 +207,23 @@ def move_all(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None
     refs.update_refs(repo, edits, reason)
 
 
-def restore(repo: Repo, objects: Objects) -> bool:
+def restore_branch(repo: Repo, objects: Objects) -> bool:
     """Unite our branch with what it was when we moved it last, where jj has rolled it back: in a
     directory that git shares, `jj undo` moves git's branches to where they were, or takes them
     away.  One that a person has deleted stays deleted.  Returns whether there is a branch."""
 
-    def attempt() -> None:
+    def attempt_move() -> None:
         known, tip = refs.read_ref(repo, MEMORY), refs.read_ref(repo, REF)
         if not known or known == tip:
             return
         if not tip and not _was_undone(repo):
             refs.update_refs(repo, [(MEMORY, None, known)], "gitcp: the branch was deleted")
             return
-        merged = late.histories.merged(repo, objects, tip, known)
-        move(repo, merged, tip, "gitcp: merge what jj rolled back")
+        merged = late.histories.merge_histories(repo, objects, tip, known)
+        move_branch(repo, merged, tip, "gitcp: merge what jj rolled back")
 
     if repo.jj_root:
-        refs.retry_moved(repo, "v1", attempt)
+        refs.retry_moved(repo, "v1", attempt_move)
     return refs.read_ref(repo, REF) is not None
 
 
@@ -233,21 +237,20 @@ def _was_undone(repo: Repo) -> bool:
         return True
 
 
-def base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
+def find_base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
     """(value of our branch, commit to build on): a remote's branch where ours is absent."""
     tip = read_commit(objects, REF)
     if tip:
         return tip["oid"], tip
-    names = committed_refs.remote_refs(repo)
+    names = committed_refs.list_remote_branches(repo)
     return None, read_commit(objects, names[0]) if names else None
 
 
-def message(items: Sequence[tuple[str, SessionData]], subject: str | None) -> str:
+def format_message(items: Sequence[tuple[str, SessionData]], subject: str | None) -> str:
     """The commit message: `Checkpoint: <id>` or subject, further ids, trailers."""
     first, *more = dict.fromkeys(cid for cid, _ in items)
     lines = [subject or f"Checkpoint: {first}"]
-    if more:
-        lines += ["", *(f"Checkpoint: {cid}" for cid in more)]
+    lines += ["", *(f"Checkpoint: {cid}" for cid in more)] if more else []
     trailer_lines: dict[str, None] = {}
     for _, data in items:
         metadata = data.get("metadata", {})
@@ -264,12 +267,12 @@ def message(items: Sequence[tuple[str, SessionData]], subject: str | None) -> st
     return "\n".join([*lines, "", *trailers])
 
 
-def _prepare(objects: Objects, cid: str, data: SessionData) -> Prepared:
+def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
     """Check what comes from outside and write the blobs of one session."""
     ids.check_checkpoint_id(cid)
     ids.check_session_id(data["session_id"])
 
-    def blob(content: bytes) -> Entry:
+    def write_blob(content: bytes) -> Entry:
         return BLOB, objects.write("blob", content)
 
     files: dict[str, Entry] = {}
@@ -277,36 +280,36 @@ def _prepare(objects: Objects, cid: str, data: SessionData) -> Prepared:
     if transcript is not None:
         for number, oid in enumerate(transcript.chunks):
             files[chunks.format_name(number)] = (BLOB, oid)
-        files[summary.HASH] = blob(transcript.content_hash.encode())
+        files[summary.HASH] = write_blob(transcript.content_hash.encode())
     prompts = data.get("prompts")
     if prompts:
-        files[summary.PROMPT] = blob(encode_name(summary.SEPARATOR.join(prompts)))
-        files[summary.CONTEXT] = blob(encode_name(summary.build_context(prompts)))
+        files[summary.PROMPT] = write_blob(encode_name(summary.SEPARATOR.join(prompts)))
+        files[summary.CONTEXT] = write_blob(encode_name(summary.build_context(prompts)))
     tasks = {
-        ids.check_path(f"tasks/{path}"): blob(content)
+        ids.check_path(f"tasks/{path}"): write_blob(content)
         for path, content in data.get("tasks", {}).items()
     }
     return cid, data, files, tasks
 
 
-def _tree(objects: Objects, tip: str | None, prepared: Sequence[Prepared]) -> str:
+def _write_tree(objects: Objects, tip: str | None, prepared: Sequence[Prepared]) -> str:
     edits: dict[str, Entry | None] = {}
     for cid in dict.fromkeys(cid for cid, *_ in prepared):
         at = f"{cid[:2]}/{cid[2:]}"
         old = find_entry(objects, tip, at) if tip else None
         before = old[1] if old and old[0] == TREE else None
-        edits[at] = (TREE, _checkpoint(objects, cid, before, prepared))
+        edits[at] = (TREE, _write_checkpoint(objects, cid, before, prepared))
     return edit_tree(objects, tip, edits)
 
 
-def _checkpoint(
+def _write_checkpoint(
     objects: Objects, cid: str, before: str | None, prepared: Sequence[Prepared]
 ) -> str:
     """The tree of one checkpoint: what before has, and what is prepared for it."""
     checkpoint = Checkpoint(objects, cid, before)
     for other, data, files, tasks in prepared:
         if other == cid:
-            checkpoint.put(
+            checkpoint.put_session(
                 data["session_id"], data.get("metadata", {}), files, tasks, data.get("lines")
             )
-    return checkpoint.write()
+    return checkpoint.write_tree()

@@ -28,7 +28,7 @@ _GONE = "gitcp: '{}' is gone (it was {}): its checkpoints have refs that jj make
 _LOG = ("log", "--reverse", "--no-show-signature", "-z", "--date=raw")
 
 
-def convert(repo: Repo) -> dict[str, str]:
+def convert_store(repo: Repo) -> dict[str, str]:
     """Give every checkpoint of the branch, and of the remotes' branches, a ref of its own, and let
     new ones get one (gitcp.store); return the refs that moved, with their tips.
 
@@ -38,59 +38,59 @@ def convert(repo: Repo) -> dict[str, str]:
     if not repo.config.get_all(_KEY) or repo.config.get_option(_KEY) != "refs":
         repo.git.run("config", "--local", _KEY, "refs")
 
-    def attempt() -> dict[str, str]:
+    def attempt_move() -> dict[str, str]:
         with Objects(repo) as objects:
-            edits = _edits(repo, objects)
+            edits = _list_edits(repo, objects)
         if edits:
             refs.set_markers(repo)
             refs.update_refs(repo, edits, "gitcp: convert-store")
         return {ref: str(new) for ref, new, _ in edits}
 
-    return refs.retry_moved(repo, "v1", attempt)
+    return refs.retry_moved(repo, "v1", attempt_move)
 
 
 def leave_branch(repo: Repo) -> str:
-    """Where jj makes a bookmark of our branch: convert() it, and delete it; what to say of that,
-    '' for nothing.
+    """Convert our branch where jj would make a bookmark of it, and delete it; return what to say of
+    that, '' for nothing.
 
     The refs go first, so that a kill leaves the branch, and the next time deletes it.  One that
     holds other things than checkpoints, is damaged or checked out, stays.
     """
-    if not repo.jj_root or committed_refs.sends_branch(repo) or not refs.read_ref(repo, REF):
+    if not repo.jj_root or committed_refs.is_branch_sent(repo) or not refs.read_ref(repo, REF):
         return ""
 
-    def attempt() -> str:
+    def attempt_move() -> str:
         tip, memory = refs.read_ref(repo, REF), refs.read_ref(repo, MEMORY)
         with Objects(repo) as objects:
             tree = need_commit(objects, REF)["tree"]
-            stray = Union(objects).without_strays(tree, None) != tree
+            stray = Union(objects).drop_strays(tree, None) != tree
             if (
                 not tip
                 or stray
                 or repo.git.read_line("for-each-ref", "--format=%(worktreepath)", REF)
             ):
                 return ""
-            moved = _edits(repo, objects)
+            moved = _list_edits(repo, objects)
         gone = [(ref, None, oid) for ref, oid in ((REF, tip), (MEMORY, memory)) if oid]
         refs.set_markers(repo)
         refs.update_refs(repo, [*moved, *gone], "gitcp: beside jj checkpoints have refs")
         return _GONE.format(REF.removeprefix("refs/heads/"), tip[:12]) if moved else ""
 
     try:
-        return refs.retry_moved(repo, "v1", attempt)
+        return refs.retry_moved(repo, "v1", attempt_move)
     except Error as e:
         trace.note("store", f"'{REF}' stays: {e}")
         return ""
 
 
-def _edits(repo: Repo, objects: Objects) -> list[refs.Edit]:
+def _list_edits(repo: Repo, objects: Objects) -> list[refs.Edit]:
     """What moves: each checkpoint once, from all places that are branches."""
-    stored, tips = committed_refs.tips(repo), dict[str, str]()
-    for place in committed_refs.everywhere(repo):
+    stored, tips = committed_refs.list_tips(repo), dict[str, str]()
+    for place in committed_refs.list_places(repo):
         if place == ids.CHECKPOINTS or place.endswith("/sessions"):
             continue
-        authors = _authors(repo, place)
-        for checkpoint_id, tree in committed_list.trees(repo, objects, place, ""):
+        authors = _read_authors(repo, place)
+        for checkpoint_id, tree in committed_list.list_trees(repo, objects, place, ""):
             try:
                 ref = ids.build_checkpoint_ref(ids.check_checkpoint_id(checkpoint_id))
             except InputError:
@@ -99,21 +99,23 @@ def _edits(repo: Repo, objects: Objects) -> list[refs.Edit]:
             before = need_commit(objects, old)["tree"] if old else ""
             if before == tree:
                 continue
-            first = _first_commit(objects, checkpoint_id, tree, authors)
-            merged = histories.merged(repo, objects, old, first, checkpoint_id=checkpoint_id)
+            first = _write_first_commit(objects, checkpoint_id, tree, authors)
+            merged = histories.merge_histories(
+                repo, objects, old, first, checkpoint_id=checkpoint_id
+            )
             if need_commit(objects, merged)["tree"] != before:
                 tips[ref] = merged
     return [(ref, new, stored.get(ref)) for ref, new in tips.items()]
 
 
-def _first_commit(objects: Objects, checkpoint_id: str, tree: str, authors: Authors) -> str:
+def _write_first_commit(objects: Objects, checkpoint_id: str, tree: str, authors: Authors) -> str:
     """A commit without parents that any clone makes as this one does."""
     who = authors.get(checkpoint_id, _NOBODY)
     head = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{_SUBJECT}{checkpoint_id}\n"
     return objects.write("commit", encode_name(head))
 
 
-def _authors(repo: Repo, branch: str) -> Authors:
+def _read_authors(repo: Repo, branch: str) -> Authors:
     """Who wrote each checkpoint first, and when, as far as the branch's history says."""
     authors: Authors = {}
     for item in repo.git.read_records(*_LOG, "--format=%s%n%an <%ae> %ad", branch):

@@ -33,24 +33,24 @@ _KEY = "gitcp.remote"
 _STORE = "entire/checkpoints/v1"
 
 
-def read(repo: Repo) -> str:
+def read_destination(repo: Repo) -> str:
     """A remote's name, a URL or NONE; "" where nothing is configured."""
     return (repo.config.get_option("gitcp.remote") or "").strip()
 
 
-def write(repo: Repo, destination: str) -> None:
+def write_destination(repo: Repo, destination: str) -> None:
     """Configure it for this repository."""
     repo.git.run("config", "--local", _KEY, destination)
 
 
-def label(destination: str) -> str:
+def hide_password(destination: str) -> str:
     """A destination to be shown: a URL without the name and password in it."""
     scheme, mark, rest = destination.partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
-def remotes(repo: Repo) -> list[str]:
+def list_remotes(repo: Repo) -> list[str]:
     """The names of the configured remotes."""
     keys = [
         *repo.config.list_keys("remote.", ".url"),
@@ -59,27 +59,27 @@ def remotes(repo: Repo) -> list[str]:
     return list(dict.fromkeys(key.removeprefix("remote.").rpartition(".")[0] for key in keys))
 
 
-def effective(repo: Repo) -> str:
+def find_destination(repo: Repo) -> str:
     """The remote or URL that the store goes to: the configured one where that can be, and where
     nothing is configured the one an older version has been sending to; "" for none."""
-    configured = read(repo)
+    configured = read_destination(repo)
     if not configured:
-        return inherited(repo)
-    return configured if configured in remotes(repo) or is_address(repo, configured) else ""
+        return find_inherited_remote(repo)
+    return configured if configured in list_remotes(repo) or is_address(repo, configured) else ""
 
 
-def source(repo: Repo) -> str:
+def find_source(repo: Repo) -> str:
     """Where a checkpoint that is not here is asked for: the destination, and where none is
     configured the remote that `git push` takes; "" for none."""
-    return effective(repo) or ("" if read(repo) else usual(repo))
+    return find_destination(repo) or ("" if read_destination(repo) else find_usual_remote(repo))
 
 
-def need(repo: Repo) -> str:
-    """effective(); raise Error that says why there is none, and what names one."""
-    if name := effective(repo):
+def need_destination(repo: Repo) -> str:
+    """find_destination(); raise Error that says why there is none, and what names one."""
+    if name := find_destination(repo):
         return name
-    advice = f"'gitcp push --to {usual(repo) or '<remote>'}' names one"
-    configured = read(repo)
+    advice = f"'gitcp push --to {find_usual_remote(repo) or '<remote>'}' names one"
+    configured = read_destination(repo)
     if configured == NONE:
         raise Error(f"gitcp.remote is none: checkpoints stay here; {advice}")
     if configured:
@@ -87,19 +87,19 @@ def need(repo: Repo) -> str:
     raise Error(f"no destination is named for checkpoints; {advice}")
 
 
-def checked(repo: Repo, place: str) -> str:
+def check_destination(repo: Repo, place: str) -> str:
     """A destination that a person names: NONE, a remote or a URL; raise Error for what is none."""
-    if place == NONE or place in remotes(repo) or rules.is_url(place):
+    if place == NONE or place in list_remotes(repo) or rules.is_url(place):
         return place
     raise InputError(f"neither a remote nor a URL: '{place}'")
 
 
 def is_address(repo: Repo, destination: str) -> bool:
     """Whether a destination is a URL, and no remote's name."""
-    return destination not in remotes(repo) and rules.is_url(destination)
+    return destination not in list_remotes(repo) and rules.is_url(destination)
 
 
-def usual(repo: Repo) -> str:
+def find_usual_remote(repo: Repo) -> str:
     """The remote that `git push` takes; "" where that cannot be told."""
     _, out = repo.git.run("symbolic-ref", "-q", "--short", "HEAD", ok=(0, 1))
     branch = decode_name(out).strip()
@@ -107,23 +107,23 @@ def usual(repo: Repo) -> str:
     for key in keys:
         if name := repo.config.get(key):
             return name
-    names = remotes(repo)
+    names = list_remotes(repo)
     return "origin" if "origin" in names else names[0] if len(names) == 1 else ""
 
 
-def inherited(repo: Repo) -> str:
+def find_inherited_remote(repo: Repo) -> str:
     """The remote that an older version has been sending to from this clone, where there is one
     and nothing is configured; else ""."""
-    earlier = [name for name in remotes(repo) if _was_sent_to(repo, name)]
+    earlier = [name for name in list_remotes(repo) if _was_sent_to(repo, name)]
     values = repo.config.get_all("gitcp.push")
     asked = bool(values) and values[-1].lower() in config_table.YES
-    return rules.choose(earlier, asked, usual(repo) if asked else "")
+    return rules.choose(earlier, asked, find_usual_remote(repo) if asked else "")
 
 
 def _was_sent_to(repo: Repo, remote: str) -> bool:
     """Whether we have pushed the store to a remote, or git has from here."""
     log = os.path.join(repo.common, "logs", "refs", "remotes", remote, _STORE)
-    return bool(pushed(repo, remote)) or b"\tupdate by push" in files.peek(log)
+    return bool(read_pushed(repo, remote)) or b"\tupdate by push" in files.peek(log)
 
 
 def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
@@ -134,14 +134,14 @@ def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
     if destination in (remote, url):
         return True
     of_remote = "remote", "get-url", "--push", "--all"
-    ask = of_remote if destination in remotes(repo) else ("ls-remote", "--get-url")
+    ask = of_remote if destination in list_remotes(repo) else ("ls-remote", "--get-url")
     return url in decode_lines(repo.git.run(*ask, destination, ok=(0, 2, 128))[1])
 
 
 def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
     """How many checkpoints the destination is not known to have as they are here, those on a
     branch that is not sent among them."""
-    ours, theirs = committed_refs.tips(repo), pushed(repo, destination)
+    ours, theirs = committed_refs.list_tips(repo), read_pushed(repo, destination)
     branch = f"refs/heads/{_STORE}"
     if tip := refs.read_ref(repo, branch):
         ours[branch] = tip
@@ -155,18 +155,18 @@ def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
 def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:
     """How many checkpoints our tips (ref -> oid) have that theirs lack or have otherwise."""
     branch = f"refs/heads/{_STORE}"
-    there, here = (_tree(objects, tips.get(branch)) for tips in (theirs, ours))
+    there, here = (_find_tree(objects, tips.get(branch)) for tips in (theirs, ours))
     own = {parse_checkpoint_ref(ref): theirs.get(ref) == oid for ref, oid in ours.items()}
     lacking = {name for name, is_there in own.items() if name and not is_there}
-    return len(_changed(objects, here, there) - own.keys() | lacking)
+    return len(_list_changed(objects, here, there) - own.keys() | lacking)
 
 
-def _tree(objects: Objects, tip: str | None) -> str | None:
+def _find_tree(objects: Objects, tip: str | None) -> str | None:
     tree = objects.read(f"{tip}^{{tree}}") if tip else None
     return tree[0] if tree else None
 
 
-def _changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]:
+def _list_changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]:
     """The ids of the checkpoints in a tree that another one lacks, or has otherwise."""
     changed: set[str] = set()
     there = read_tree(objects, theirs) if theirs else {}
@@ -181,31 +181,31 @@ def _changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]
     return changed
 
 
-def pushed(repo: Repo, remote: str) -> Tips:
+def read_pushed(repo: Repo, remote: str) -> Tips:
     """What a remote had when we pushed last."""
-    return _read(_of_remote(repo, remote), "")
+    return _read_tips(_join_pushed(repo, remote), "")
 
 
 def set_pushed(repo: Repo, remote: str, tips: Mapping[str, str]) -> None:
     """Remember what a remote has now."""
-    _write(repo, _of_remote(repo, remote), "", tips)
+    _write_tips(repo, _join_pushed(repo, remote), "", tips)
 
 
-def searched(repo: Repo, rules: str) -> Tips:
+def read_searched(repo: Repo, rules: str) -> Tips:
     """What was searched by these rules (one word), with all that is reachable from it."""
-    return _read(repo.join_shared("searched"), rules)
+    return _read_tips(repo.join_shared("searched"), rules)
 
 
 def set_searched(repo: Repo, rules: str, tips: Mapping[str, str]) -> None:
     """Remember what was searched by these rules; what was by others is forgotten."""
-    _write(repo, repo.join_shared("searched"), rules, tips)
+    _write_tips(repo, repo.join_shared("searched"), rules, tips)
 
 
-def _of_remote(repo: Repo, name: str) -> str:
+def _join_pushed(repo: Repo, name: str) -> str:
     return repo.join_shared("pushed", private.escape_remote(name))
 
 
-def _read(path: str, head: str) -> Tips:
+def _read_tips(path: str, head: str) -> Tips:
     lines = decode_name(private.read_cache(path)).splitlines()
     if head and lines[:1] != [head]:
         return {}
@@ -214,6 +214,6 @@ def _read(path: str, head: str) -> Tips:
     return {pair[1]: pair[0] for pair in pairs} if fits else {}
 
 
-def _write(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
+def _write_tips(repo: Repo, path: str, head: str, tips: Mapping[str, str]) -> None:
     lines = [*([head] if head else []), *(f"{oid} {ref}" for ref, oid in tips.items())]
     private.write_private(repo, path, encode_name("".join(f"{line}\n" for line in lines)))

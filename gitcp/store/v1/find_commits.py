@@ -34,7 +34,7 @@ ALL = (
 CARRYING = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *ALL)
 
 
-def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[str]]:
+def find_carriers(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[str]]:
     """checkpoint id -> the commits that carry it, newest first, then those with a note.
 
     One `git log --grep` over all branches and tags.  A line anywhere in a message counts: who
@@ -44,19 +44,18 @@ def commits(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[
     if not carriers:
         return carriers
     reader = notes.Reader(objects)
-    for oid, message in _grep(repo, carriers):
-        note = reader.read_note(oid) or b""
-        for checkpoint_id in links.list_links(message, note):
+    for oid, message in _grep_messages(repo, carriers):
+        for checkpoint_id in links.list_links(message, reader.read_note(oid) or b""):
             if checkpoint_id in carriers:
                 carriers[checkpoint_id].append(oid)
-    for oid, checkpoint_id in _noted(objects, carriers):
+    for oid, checkpoint_id in _find_noted(objects, carriers):
         kind = objects.read(oid)
         if kind and kind[1] == "commit" and oid not in carriers[checkpoint_id]:
             carriers[checkpoint_id].append(oid)
     return carriers
 
 
-def _noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
+def _find_noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
     try:
         return [(oid, i) for oid, names in notes.list_links(objects) for i in names if i in ids]
     except Error as e:
@@ -64,7 +63,7 @@ def _noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
         return []
 
 
-def _grep(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+def _grep_messages(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     """(oid, message) of each commit that may carry one of the ids, as git finds them."""
     names = list(ids)
     # Few ids narrow the search; many are looked for in all commits that carry any.
@@ -76,7 +75,7 @@ def _grep(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         yield decode_name(oid), message
 
 
-def beside(
+def list_beside_head(
     repo: Repo, objects: Objects, tips: Iterable[str] = (), paths: Iterable[str] | None = None
 ) -> list[Commit]:
     """The newest commits that HEAD has not and that carry an id, on any ref and before these tips;
@@ -93,30 +92,32 @@ def beside(
 def list_ids(repo: Repo, objects: Objects, commit: str) -> list[str]:
     """The checkpoint ids of one commit (full oid), for reading: those it is linked to, then
     those of checkpoints that exist and have a line elsewhere in its message."""
-    return find_ids(*texts(objects, commit), committed_refs.Places(repo, objects))
+    return find_ids(*read_texts(objects, commit), committed_refs.Places(repo, objects))
 
 
 def find_ids(message: bytes, note: bytes, places: Places) -> list[str]:
     """list_ids() for who has the commit's message and its note at hand."""
     ids, buried = links.find_ids(message, note)
-    return [*ids, *filter(places.find, buried)]
+    return [*ids, *filter(places.find_checkpoint, buried)]
 
 
-def linked(objects: Objects, commit: str) -> list[str]:
+def list_linked(objects: Objects, commit: str) -> list[str]:
     """The checkpoint ids that one commit (full oid) is linked to: its last trailer block, then
     its note, without what the note takes away."""
-    return list(links.list_carried(*texts(objects, commit)))
+    return list(links.list_carried(*read_texts(objects, commit)))
 
 
-def refused(objects: Objects, commits: Iterable[str]) -> dict[str, str]:
+def list_refused(objects: Objects, commits: Iterable[str]) -> dict[str, str]:
     """id -> reason, of what persons took off some commits (full oids) and none of them has."""
-    each = [texts(objects, oid) for oid in commits]
+    each = [read_texts(objects, oid) for oid in commits]
     has = {one for text in each for one in links.list_carried(*text)}
     gone = {one: why for _, note in each for one, why in links.list_removed(note).items()}
     return {one: why for one, why in gone.items() if one not in has}
 
 
-def texts(objects: Objects, commit: str, reader: notes.Reader | None = None) -> tuple[bytes, bytes]:
+def read_texts(
+    objects: Objects, commit: str, reader: notes.Reader | None = None
+) -> tuple[bytes, bytes]:
     """The message of a commit (full oid), and its note; empty where there is none."""
     answer = objects.read(commit)
     message = answer[2].partition(b"\n\n")[2] if answer and answer[1] == "commit" else b""

@@ -8,7 +8,7 @@ from gitcp.record import format_now
 from gitcp.store.git.commit import list_commits, need_commit
 from gitcp.store.git.tree import TREE, edit_tree, read_tree
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, pictures, signing
-from gitcp.store.v1.committed_read import load
+from gitcp.store.v1.committed_read import load_checkpoint
 from gitcp.store.v1.committed_tree import BLOB
 
 TYPE_CHECKING = False
@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     Chosen = Callable[[str, SessionEntry], bool]  # by a checkpoint's id
 
 
-def _chosen(repo: Repo, objects: Objects, chosen: Chosen) -> Iterator[tuple[Checkpoint, list[int]]]:
+def _list_chosen(
+    repo: Repo, objects: Objects, chosen: Chosen
+) -> Iterator[tuple[Checkpoint, list[int]]]:
     """The checkpoints of our places with the indices of the sessions that are chosen and not yet
     forgotten, where there are any."""
-    for place in committed_refs.ours(repo):
-        for name, tree in committed_list.trees(repo, objects, place, ""):
-            checkpoint = load(objects, name, committed_refs.holder(place, name), tree)
+    for place in committed_refs.list_own_places(repo):
+        for name, tree in committed_list.list_trees(repo, objects, place, ""):
+            checkpoint = load_checkpoint(
+                objects, name, committed_refs.find_holding_ref(place, name), tree
+            )
             wanted = [
                 entry["index"]
                 for entry in checkpoint["sessions"]
@@ -39,17 +43,19 @@ def _chosen(repo: Repo, objects: Objects, chosen: Chosen) -> Iterator[tuple[Chec
                 yield checkpoint, wanted
 
 
-def edits(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Edit], int]:
+def write_forgetting(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Edit], int]:
     """(how the refs of the store move to histories without what is chosen, how many sessions'
     parts that is).  The new commits have no parent; the caller holds the store's lock."""
     at, count = format_now(), 0
     trees: dict[str, dict[str, str]] = {}  # ref -> checkpoint id -> its new tree
     counts: dict[str, int] = {}
-    for checkpoint, wanted in _chosen(repo, objects, chosen):
+    for checkpoint, wanted in _list_chosen(repo, objects, chosen):
         ref = checkpoint["ref"]
         for index in wanted:
-            pictures.forget(repo, committed_read.session(objects, checkpoint, index)["transcript"])
-        trees.setdefault(ref, {})[checkpoint["checkpoint_id"]] = _emptied(
+            pictures.forget_pictures(
+                repo, committed_read.read_session(objects, checkpoint, index)["transcript"]
+            )
+        trees.setdefault(ref, {})[checkpoint["checkpoint_id"]] = _write_emptied(
             objects, checkpoint, wanted, at
         )
         counts[ref] = counts.get(ref, 0) + len(wanted)
@@ -64,18 +70,18 @@ def edits(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Edit], int
                 f"{cid[:2]}/{cid[2:]}": (TREE, new) for cid, new in changed.items()
             }
             tree = edit_tree(objects, old["tree"], below)
-        words = merge_rules.format_message(counts[ref], roots(repo, objects, old["oid"]))
-        moved.append((ref, signing.write(objects, repo, tree, [], words), old["oid"]))
+        words = merge_rules.format_message(counts[ref], list_roots(repo, objects, old["oid"]))
+        moved.append((ref, signing.write_signed(objects, repo, tree, [], words), old["oid"]))
     return moved, count
 
 
-def roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
+def list_roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
     """The commits that a history begins with, and those that they say are forgotten."""
     begun = set(list_commits(repo, "--max-parents=0", tip))
-    return begun | forgotten(repo, objects, tip)
+    return begun | list_forgotten_roots(repo, objects, tip)
 
 
-def forgotten(repo: Repo, objects: Objects, tip: str) -> set[str]:
+def list_forgotten_roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
     """The roots of the histories that a history's own beginnings say are forgotten."""
     begun = list_commits(repo, "--max-parents=0", tip)
     return set().union(
@@ -83,7 +89,7 @@ def forgotten(repo: Repo, objects: Objects, tip: str) -> set[str]:
     )
 
 
-def _emptied(objects: Objects, checkpoint: Checkpoint, wanted: list[int], at: str) -> str:
+def _write_emptied(objects: Objects, checkpoint: Checkpoint, wanted: list[int], at: str) -> str:
     """The tree of a checkpoint with tombstones for the sessions of these indices."""
     entries = read_tree(objects, checkpoint["tree"])
     left: dict[str, Entry | None] = {}

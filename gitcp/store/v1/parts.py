@@ -39,23 +39,23 @@ class Parts:
         self._parse = parse
         self.lacks: list[str] = []
 
-    def lack(self, part: str, why: object) -> None:
+    def note_lack(self, part: str, why: object) -> None:
         """Note a part that is not there, or not what it should be."""
         line = f"{part}: {why}" if part else str(why)
         self.lacks.append(line)
         notice.lack(f"checkpoint '{self._id}': {line}")
 
-    def tree(self, oid: str, part: str = "") -> Tree:
+    def read_tree(self, oid: str, part: str = "") -> Tree:
         """The entries of a directory; {} where it cannot be read."""
         if oid in self._known:
             return self._known[oid]
         try:
             return read_tree(self._objects, oid)
         except Error as e:
-            self.lack(part, e)
+            self.note_lack(part, e)
             return {}
 
-    def blob(self, files: Tree, name: str, folder: str = "") -> bytes | None:
+    def read_blob(self, files: Tree, name: str, folder: str = "") -> bytes | None:
         """The bytes of a file; None where there is none, or it cannot be read."""
         entry = files.get(name)
         if entry is None:
@@ -65,28 +65,28 @@ class Parts:
                 raise Error(f"it is no file (mode {entry[0]})")
             return self._objects.need(entry[1], "blob")
         except Error as e:
-            self.lack(f"{folder}/{name}" if folder else name, e)
+            self.note_lack(f"{folder}/{name}" if folder else name, e)
             return None
 
-    def json(self, files: Tree, folder: str = "") -> dict[str, Any]:
+    def read_json(self, files: Tree, folder: str = "") -> dict[str, Any]:
         """The metadata of a directory; {} where it cannot be read as such."""
-        data = self.blob(files, summary.METADATA, folder)
+        data = self.read_blob(files, summary.METADATA, folder)
         content = summary.parse_json(data, self._parse) if data is not None else {}
         if content is None:
-            self.lack(f"{folder}/{summary.METADATA}".strip("/"), "it is no JSON object")
+            self.note_lack(f"{folder}/{summary.METADATA}".strip("/"), "it is no JSON object")
         return content or {}
 
-    def prompts(self, files: Tree, folder: str = "") -> list[str]:
+    def read_prompts(self, files: Tree, folder: str = "") -> list[str]:
         """What was asked in the session of a directory; [] where that cannot be read."""
-        prompts = decode_name(self.blob(files, summary.PROMPT, folder) or b"")
+        prompts = decode_name(self.read_blob(files, summary.PROMPT, folder) or b"")
         return prompts.split(summary.SEPARATOR) if prompts else []
 
-    def below(self, entry: Entry | None, part: str) -> list[str]:
+    def list_files(self, entry: Entry | None, part: str) -> list[str]:
         """The paths of the files below a directory, as far as it can be read."""
         paths: list[str] = []
         if entry and entry[0] == TREE:
             try:
                 paths += (path for path, _ in list_files(self._objects, entry[1], most=_MOST))
             except Error as e:
-                self.lack(part, e)
+                self.note_lack(part, e)
         return paths

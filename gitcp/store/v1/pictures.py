@@ -15,59 +15,59 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-def replacer(repo: Repo) -> Callable[[bytes], bytes]:
+def make_replacer(repo: Repo) -> Callable[[bytes], bytes]:
     """What becomes of lines of a transcript before they are stored, where gitcp.images is drop or
     apart."""
     if repo.config.get_option("gitcp.images") == "drop":
         return lambda data: images.replace(data, images.drop)
-    return lambda data: put_aside(repo, data)
+    return lambda data: move_pictures(repo, data)
 
 
-def put_aside(repo: Repo, data: bytes) -> bytes:
+def move_pictures(repo: Repo, data: bytes) -> bytes:
     """Lines with a mark in the place of each picture, which is in a file under its hash then."""
 
     def put(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
         if body.startswith(images.MARK) or body == images.DOT[1]:
             return kind, body
         name = files.hash_bytes(body)
-        if not os.path.exists(_place(repo, name)):
-            private.write_private(repo, _place(repo, name), body, durable=True)
+        if not os.path.exists(_locate_picture(repo, name)):
+            private.write_private(repo, _locate_picture(repo, name), body, durable=True)
         return kind, images.MARK + name.encode()
 
     return images.replace(data, put)
 
 
-def put_back(repo: Repo, data: bytes) -> bytes:
+def restore_pictures(repo: Repo, data: bytes) -> bytes:
     """Lines with the pictures that were put aside; a dot for one that is gone."""
 
     def get(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
         if not body.startswith(images.MARK):
             return kind, body
-        there = files.read_bytes(_place(repo, _name(body)))
+        there = files.read_bytes(_locate_picture(repo, _parse_name(body)))
         return (kind, there) if there else images.DOT
 
     return images.replace(data, get)
 
 
-def forget(repo: Repo, data: bytes) -> None:
+def forget_pictures(repo: Repo, data: bytes) -> None:
     """Remove the pictures that lines of a transcript name."""
 
     def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
         if body.startswith(images.MARK):
-            private.remove_private(repo, _place(repo, _name(body)))
+            private.remove_private(repo, _locate_picture(repo, _parse_name(body)))
         return kind, body
 
     images.replace(data, drop)
 
 
-def folder(repo: Repo) -> str:
+def locate_folder(repo: Repo) -> str:
     """Where the pictures are."""
     return repo.join_shared("images")
 
 
-def _name(body: bytes) -> str:
+def _parse_name(body: bytes) -> str:
     return body.removeprefix(images.MARK).decode("ascii").replace("/", "")
 
 
-def _place(repo: Repo, name: str) -> str:
-    return os.path.join(folder(repo), name)
+def _locate_picture(repo: Repo, name: str) -> str:
+    return os.path.join(locate_folder(repo), name)

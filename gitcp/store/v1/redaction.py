@@ -30,7 +30,7 @@ _OF_REPOSITORY: dict[str, Redactor] = memory.table("redactors")
 _LARGEST = 1 << 22  # bytes, many times what all rules need
 
 
-def redactor(repo: Repo, session: str = "") -> Redactor:
+def get_redactor(repo: Repo, session: str = "") -> Redactor:
     """One Redactor a process and repository (gitcp.redact, gitcp.redact-allow), which tells
     persons apart within a session (gitcp.redact-personal), and does with pictures as gitcp.images
     says.
@@ -39,24 +39,27 @@ def redactor(repo: Repo, session: str = "") -> Redactor:
     """
     if repo.common not in _OF_REPOSITORY:
         load_patterns()
-        extra, allowed = repo.config.get_all("gitcp.redact"), _readable(repo, "gitcp.redact-allow")
+        extra, allowed = (
+            repo.config.get_all("gitcp.redact"),
+            _list_readable(repo, "gitcp.redact-allow"),
+        )
         _OF_REPOSITORY[repo.common] = late.redactor.Redactor(
-            extra, allowed, _personal(repo), _pictures(repo)
+            extra, allowed, _read_personal(repo), _choose_replacer(repo)
         )
         save_patterns()
     return _OF_REPOSITORY[repo.common].bind_session(session)
 
 
-def _pictures(repo: Repo) -> Callable[[bytes], bytes] | None:
+def _choose_replacer(repo: Repo) -> Callable[[bytes], bytes] | None:
     """What becomes of lines with pictures; None where they stay."""
     if repo.config.get_option("gitcp.images") == "keep":
         return None
-    return late.pictures.replacer(repo)
+    return late.pictures.make_replacer(repo)
 
 
-def _personal(repo: Repo) -> Personal | None:
+def _read_personal(repo: Repo) -> Personal | None:
     """What is looked for of persons; None for nothing."""
-    kinds, labels = _persons(repo), repo.config.list_keys(config_table.LABELS, "")
+    kinds, labels = _list_kinds(repo), repo.config.list_keys(config_table.LABELS, "")
     if not kinds and not labels:
         return None
     names = [
@@ -66,7 +69,7 @@ def _personal(repo: Repo) -> Personal | None:
     return late.personal.Personal(kinds, names, sources, "")
 
 
-def _persons(repo: Repo) -> list[str]:
+def _list_kinds(repo: Repo) -> list[str]:
     return config_table.words(repo.config.get_option("gitcp.redact-personal") or "")
 
 
@@ -80,30 +83,30 @@ def _read_names(repo: Repo, path: str) -> list[str]:
         raise InputError(f"gitcp.redact-personal: cannot read '{path}': {e}") from None
 
 
-def rules(repo: Repo) -> str:
-    """One word for the rules that redactor() goes by: another one where they change."""
+def hash_rules(repo: Repo) -> str:
+    """One word for the rules that get_redactor() goes by: another one where they change."""
 
     # What is personal is no secret that keeps a push back.
     own = repo.config.get_all("gitcp.redact"), repo.config.get_all("gitcp.redact-allow")
     return stdlib.hashlib.sha256(repr((VERSION, stat_table(), own)).encode()).hexdigest()
 
 
-def readable(repo: Repo) -> bool:
+def can_read_rules(repo: Repo) -> bool:
     """Whether every rule of gitcp.redact and what is said of persons can be read.  Where one
     cannot, nobody knows which text holds the secret: hooks store none until it can."""
-    if _readable(repo, "gitcp.redact") != repo.config.get_all("gitcp.redact"):
+    if _list_readable(repo, "gitcp.redact") != repo.config.get_all("gitcp.redact"):
         return False
     key = "gitcp.redact-personal"
     if any(config_table.complaint(config_table.KEYS[key], t) for t in repo.config.get_all(key)):
         return False
     try:
-        _personal(repo)
+        _read_personal(repo)
     except InputError:
         return False
     return True
 
 
-def _readable(repo: Repo, key: str) -> list[str]:
+def _list_readable(repo: Repo, key: str) -> list[str]:
     about = config_table.KEYS[key]
     return [rule for rule in repo.config.get_all(key) if not config_table.complaint(about, rule)]
 
@@ -115,30 +118,30 @@ class Lazy:
         self._repo, self._session = repo, session
 
     def redact_text(self, data: bytes) -> bytes:
-        return redactor(self._repo, self._session).redact_text(data) if data else data
+        return get_redactor(self._repo, self._session).redact_text(data) if data else data
 
     def redact_jsonl(self, data: bytes) -> bytes:
-        return redactor(self._repo, self._session).redact_jsonl(data) if data else data
+        return get_redactor(self._repo, self._session).redact_jsonl(data) if data else data
 
     def redact_document(self, data: bytes) -> bytes:
-        return redactor(self._repo, self._session).redact_document(data) if data else data
+        return get_redactor(self._repo, self._session).redact_document(data) if data else data
 
 
-def text(repo: Repo, value: str, session: str = "") -> str:
+def redact_text(repo: Repo, value: str, session: str = "") -> str:
     """A text with its secrets replaced; WITHHELD while a rule cannot be read."""
-    if not readable(repo):
+    if not can_read_rules(repo):
         return WITHHELD
     data = value.encode("utf-8", "surrogatepass")
-    if not words_only(data) or repo.config.get_all("gitcp.redact") or _looks_for_persons(repo):
-        data = redactor(repo, session).redact_text(data)
+    if not is_words_only(data) or repo.config.get_all("gitcp.redact") or _looks_for_persons(repo):
+        data = get_redactor(repo, session).redact_text(data)
     return data.decode("utf-8", "replace")
 
 
 def _looks_for_persons(repo: Repo) -> bool:
-    return bool(_persons(repo) or repo.config.list_keys(config_table.LABELS, ""))
+    return bool(_list_kinds(repo) or repo.config.list_keys(config_table.LABELS, ""))
 
 
-def words_only(data: bytes) -> bool:
+def is_words_only(data: bytes) -> bool:
     """Whether a text is nothing but words, as most prompts are: no rule finds a secret there.
 
     Every rule needs a separator such as `=` or `:`, a run longer than most words, or says what

@@ -31,7 +31,7 @@ def is_wanted(repo: Repo) -> bool:
         return False  # git itself refuses to commit with such a value
 
 
-def write(
+def write_signed(
     objects: Objects, repo: Repo, tree: str, parents: Sequence[str], message: str, about: str = ""
 ) -> str:
     """Store a commit by the person, now, signed where that can be done in 2 seconds without a
@@ -43,7 +43,7 @@ def write(
     failed = private.read_words(path, shapes.is_printable)
     if is_wanted(repo) and (about or "-") not in failed:
         try:
-            return _signed(repo, tree, parents, message)
+            return _write_signed(repo, tree, parents, message)
         except (Late, GitError) as e:
             private.write_words(repo, path, [*failed[-_MOST:], about or "-"])
             why = "it takes too long" if isinstance(e, Late) else e.complaint.strip()
@@ -52,7 +52,7 @@ def write(
     return write_commit(objects, repo, tree, parents, message)
 
 
-def _signed(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
+def _write_signed(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
     env = {name: "" for name in _SILENT if name in repo.git.env}
     for role in ("AUTHOR", "COMMITTER"):
         name, _, rest = read_ident(repo, role).rpartition(" <")

@@ -53,16 +53,16 @@ class Stored:
         """The whole redacted transcript."""
         return self._copy.read() + self._rest
 
-    def lines(self) -> Iterator[bytes]:
+    def list_lines(self) -> Iterator[bytes]:
         """The redacted lines in their order; of one document, what it is made of."""
         for piece, _ in stretches.read_lines(self._copy.read, 0, self._copy.size):
             yield from piece.splitlines(keepends=True)
 
     @property
     def content_hash(self) -> str:
-        """content_hash() of the joined stored bytes, worked out when asked."""
+        """hash_content() of the joined stored bytes, worked out when asked."""
         if not self._hash:
-            digest, at = _sha256(self.size), 0
+            digest, at = _start_sha256(self.size), 0
             while data := self._copy.read(at, min(self._copy.size, at + _PIECE)):
                 digest.update(data)
                 at += len(data)
@@ -83,25 +83,25 @@ class Given:
 def store_given(objects: Objects, data: bytes) -> Given:
     """Store a redacted transcript that was handed over whole."""
     oids = [objects.write("blob", piece) for piece in chunks.split(data)]
-    return Given(oids, content_hash(data))
+    return Given(oids, hash_content(data))
 
 
-def content_hash(data: bytes) -> str:
+def hash_content(data: bytes) -> str:
     """'sha256:' and 64 hex digits, as content_hash.txt holds them
     (doc/formats.md "Committed checkpoint")."""
-    digest = _sha256(len(data))
+    digest = _start_sha256(len(data))
     digest.update(data)
     return "sha256:" + str(digest.hexdigest())
 
 
-def _sha256(size: int) -> Any:
+def _start_sha256(size: int) -> Any:
     """A digest for so many bytes."""
     if size < _PIECE:
         return ids.start_sha256()
     return stdlib.hashlib.sha256()
 
 
-def stored(
+def store_transcript(
     repo: Repo,
     objects: Objects,
     session_id: str,
@@ -121,10 +121,10 @@ def stored(
     part: nothing stored is dropped (doc/formats.md "Transcript").  Nothing is read while a rule
     of redaction cannot be.  Takes no lock but this session's transcript lock.
     """
-    name = transcript_copy.name(session_id, agent_id)
+    name = transcript_copy.name_copy(session_id, agent_id)
     with exclusive(repo, f"transcript-{session_id}"):
         copy = transcript_copy.Copy(repo, name)
-        live = _live(repo, path) if redaction.readable(repo) else -1
+        live = _open_live(repo, path) if redaction.can_read_rules(repo) else -1
         if live < 0 and not copy.size:
             return None
         reader = Reader(repo, objects, copy, redactor, scanner)
@@ -133,34 +133,34 @@ def stored(
             if live >= 0:
                 first = os.pread(live, 64, 0).partition(b"\n")[0]
                 if chunks.is_document(first, path or ""):
-                    reader.document(live)
+                    reader.take_document(live)
                 else:
-                    rest = reader.lines(live, complete, check)
+                    rest = reader.take_lines(live, complete, check)
         finally:
             if live >= 0:
                 os.close(live)
-        return Stored(copy, rest, reader.chunks(rest), reader.scan, stamp)
+        return Stored(copy, rest, reader.list_chunks(rest), reader.scan, stamp)
 
 
-def _live(repo: Repo, path: str | None) -> int:
+def _open_live(repo: Repo, path: str | None) -> int:
     """A descriptor of the live transcript; -1, with a warning where there is one that cannot be
     taken."""
-    fd, why = _open(repo, path)
+    fd, why = _try_open(repo, path)
     if why:
         notice.lack(why)
     return fd
 
 
-def unreadable(repo: Repo, path: str | None) -> str:
+def explain_unreadable(repo: Repo, path: str | None) -> str:
     """Why nothing is taken from a transcript that is there; '' for one that is read, or is not
     there."""
-    fd, why = _open(repo, path)
+    fd, why = _try_open(repo, path)
     if fd >= 0:
         os.close(fd)
     return why
 
 
-def _open(repo: Repo, path: str | None) -> tuple[int, str]:
+def _try_open(repo: Repo, path: str | None) -> tuple[int, str]:
     """A descriptor of the live transcript, -1 when there is none that can be taken; why not,
     where there is one."""
     if not path or "\0" in path:
@@ -171,27 +171,29 @@ def _open(repo: Repo, path: str | None) -> tuple[int, str]:
         return -1, ""
     except OSError as e:
         return -1, f"the transcript {path!a} cannot be read: {e.strerror}"
-    if why := _strange(repo, path, fd):
+    if why := _explain_strange(repo, path, fd):
         os.close(fd)
         return -1, f"the transcript {path!a} is ignored: {why}"
     return fd, ""
 
 
-def _strange(repo: Repo, path: str, fd: int) -> str:
+def _explain_strange(repo: Repo, path: str, fd: int) -> str:
     """Why a file cannot be what a client wrote for us; '' for nothing."""
     st = os.fstat(fd)
     if not stat.S_ISREG(st.st_mode):
         return "it is no regular file"
     if st.st_uid not in (os.geteuid(), os.stat(repo.top or repo.common).st_uid):
         return "it is another user's"
-    if _below(path, repo.common, repo.git_dir) and not _below(path, repo.join_shared("exports")):
+    if _is_below(path, repo.common, repo.git_dir) and not _is_below(
+        path, repo.join_shared("exports")
+    ):
         return "it lies in the git directory"
     if not stretches.looks_right(os.pread(fd, 4096, 0)):
         return "it does not begin as a transcript does"
     return ""
 
 
-def _below(path: str, *folders: str) -> bool:
+def _is_below(path: str, *folders: str) -> bool:
     here = os.path.realpath(path)
     return any(here.startswith(os.path.realpath(folder) + os.sep) for folder in folders)
 
@@ -202,12 +204,12 @@ def store_session(
     """The session's transcript as far as it is on disk, redacted and stored; None without.  The
     turn's model, where it alone tells that, is noted in state.
 
-    whole, check: as stored() has them.
+    whole, check: as store_transcript() has them.
     """
     scan = find_client(state.get("agent_type", "")).scan
     path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
     about = (state["session_id"], path, redactor, scan)
-    result = stored(repo, objects, *about, complete=complete, check=check)
+    result = store_transcript(repo, objects, *about, complete=complete, check=check)
     turn = state.get("turns", {}).get(state.get("turn_id", ""))
     if result and result.scan and turn and result.scan.get("model"):
         turn["model"] = result.scan["model"]

@@ -28,7 +28,7 @@ TAIL = 4096  # bytes compared before reading on (doc/git.md "Notes")
 _VERSION = 1
 
 
-def name(session_id: str, agent_id: str = "") -> str:
+def name_copy(session_id: str, agent_id: str = "") -> str:
     """The name of the copy of a session's transcript, or of one of its subagents'.  InputError
     for ids that are not safe."""
     session = ids.check_session_id(session_id)
@@ -62,7 +62,7 @@ class Copy:
 
     def read(self, start: int = 0, end: int | None = None) -> bytes:
         """The copy from byte start on, to end."""
-        return read(self.fd, start, self.size if end is None else end) if self.fd >= 0 else b""
+        return read_span(self.fd, start, self.size if end is None else end) if self.fd >= 0 else b""
 
     def append(self, data: bytes) -> None:
         """Add data; what a killed process left behind the end is overwritten."""
@@ -73,7 +73,7 @@ class Copy:
         except OSError:
             os.ftruncate(self.fd, self.size)
             raise
-        self._seal(self.size + len(data))
+        self._note_end(self.size + len(data))
 
     def replace(self, data: bytes) -> None:
         """Put data in place of all of it, in a new file."""
@@ -87,7 +87,7 @@ class Copy:
             files.remove_file(self._path)
             raise
         self._path = path
-        self._seal(len(data))
+        self._note_end(len(data))
 
     def save(self) -> None:
         """Remember known; the copy was written before, so the pair is never ahead of itself."""
@@ -101,7 +101,7 @@ class Copy:
         except FileNotFoundError:
             return
         size = known.get("size", 0)
-        last = read(self.fd, max(0, size - TAIL), size)
+        last = read_span(self.fd, max(0, size - TAIL), size)
         if known["version"] == _VERSION and known["crc"] == zlib.crc32(last):
             self.known = known
             return
@@ -118,20 +118,20 @@ class Copy:
             move_aside(self._repo.common, self._path)
             raise FileNotFoundError(self._path) from None
 
-    def _seal(self, size: int) -> None:
+    def _note_end(self, size: int) -> None:
         self.known["size"] = size
-        self.known["crc"] = zlib.crc32(read(self.fd, max(0, size - TAIL), size))
+        self.known["crc"] = zlib.crc32(read_span(self.fd, max(0, size - TAIL), size))
 
 
-def remove(repo: Repo, session_id: str, agent_id: str) -> None:
+def remove_copy(repo: Repo, session_id: str, agent_id: str) -> None:
     """The copy of a subagent's transcript is needed no more."""
     for end in (".json", ".redacted"):
         private.remove_private(
-            repo, repo.join_shared("transcript", name(session_id, agent_id) + end)
+            repo, repo.join_shared("transcript", name_copy(session_id, agent_id) + end)
         )
 
 
-def read(fd: int, start: int, end: int) -> bytes:
+def read_span(fd: int, start: int, end: int) -> bytes:
     """Bytes start to end of a file, fewer where it is shorter."""
     parts = []
     while start < end and (data := os.pread(fd, end - start, start)):
@@ -140,7 +140,7 @@ def read(fd: int, start: int, end: int) -> bytes:
     return b"".join(parts)
 
 
-def live(path: str, start: int = 0) -> bytes:
+def read_live(path: str, start: int = 0) -> bytes:
     """What a client's own file has from byte start on, from its beginning where it is shorter by
     now; bounded (stretches.read_bounded).  Raises OSError, also for what can be no path."""
     if "\0" in path:
@@ -149,7 +149,7 @@ def live(path: str, start: int = 0) -> bytes:
     try:
         size = os.fstat(fd).st_size
         return stretches.read_bounded(
-            lambda a, b: read(fd, a, b), start if start <= size else 0, size
+            lambda a, b: read_span(fd, a, b), start if start <= size else 0, size
         )
     finally:
         os.close(fd)

@@ -7,7 +7,7 @@ import zlib
 
 from gitcp import trace
 from gitcp.core.transcript import chunks, stretches
-from gitcp.store.v1.transcript_copy import TAIL, read
+from gitcp.store.v1.transcript_copy import TAIL, read_span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,92 +42,94 @@ class Reader:
         self._redactor, self._scanner = redactor, scanner
         self.scan: Any = copy.known.get("scan")
 
-    def lines(self, live: int, complete: bool, check: bool) -> bytes:
+    def take_lines(self, live: int, complete: bool, check: bool) -> bytes:
         """Take the complete lines that are new; return, with whole, the redacted rest."""
         copy, size = self._copy, os.fstat(live).st_size
         if "document" in copy.known:
             copy.known.clear()
             copy.replace(b"")
         old = copy.known.get("live")
-        grown = old is None or _continues(live, size, old, check)
+        grown = old is None or _is_continued(live, size, old, check)
         at, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
-        end, there = at, None if grown else self._lines_there()
+        end, there = at, None if grown else self._list_signs()
         if there is not None:
             trace.note("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
-        for new, end_of in stretches.read_stretches(_reading(live), at, size, self._room()):
-            crc = _crc(live, end, end_of, crc)
+        for new, end_of in stretches.read_stretches(
+            _make_reader(live), at, size, self._count_room()
+        ):
+            crc = _compute_crc(live, end, end_of, crc)
             end = end_of
-            self._take(new, there)
+            self._take_lines(new, there)
         if end > at or not grown:
-            copy.known["live"] = _mark(live, end, crc)
-            self._scan(b"")
+            copy.known["live"] = _describe_live(live, end, crc)
+            self._scan_new(b"")
             copy.save()
-        rest = stretches.read_line(_reading(live), end, size) if complete else b""
-        return self._last(rest) if rest.strip() else b""
+        rest = stretches.read_line(_make_reader(live), end, size) if complete else b""
+        return self._redact_last(rest) if rest.strip() else b""
 
-    def _take(self, new: bytes, there: set[bytes] | None) -> None:
+    def _take_lines(self, new: bytes, there: set[bytes] | None) -> None:
         """Redact lines, add them to the copy, settle their chunks and scan them; there: the
         lines that are not to be taken twice."""
         red = self._redactor.redact_jsonl(new)
         if there is not None:
             red = b"".join(
-                line + b"\n" for line in red.split(b"\n") if line and _sign(line) not in there
+                line + b"\n" for line in red.split(b"\n") if line and _sign_line(line) not in there
             )
         self._copy.append(red)
         known = self._copy.known
         known["lines"] = known.get("lines", 0) + red.count(b"\n")
-        self._settle()
-        self._scan(red)
+        self._store_chunks()
+        self._scan_new(red)
 
-    def _room(self) -> int:
+    def _count_room(self) -> int:
         most: int = self._repo.config.get_option("gitcp.max-transcript-size")
         return max(most - self._copy.size, stretches.ROOM)
 
-    def _lines_there(self) -> set[bytes]:
+    def _list_signs(self) -> set[bytes]:
         whole = stretches.read_lines(self._copy.read, 0, self._copy.size)
-        return {_sign(line) for piece, _ in whole for line in piece.split(b"\n")}
+        return {_sign_line(line) for piece, _ in whole for line in piece.split(b"\n")}
 
-    def document(self, live: int) -> None:
+    def take_document(self, live: int) -> None:
         """Take one JSON document, all of it whenever it has changed."""
         copy, st = self._copy, os.fstat(live)
         sign = [st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns]
         if copy.known.get("document") == sign or (st.st_size > stretches.DOCUMENT and copy.size):
             return
         if st.st_size > stretches.DOCUMENT:
-            data = stretches.read_line(_reading(live), 0, st.st_size)
+            data = stretches.read_line(_make_reader(live), 0, st.st_size)
         else:
-            data = read(live, 0, st.st_size)
+            data = read_span(live, 0, st.st_size)
         red = chunks.merge_documents(copy.read(), self._redactor.redact_document(data))
         self.scan = self._scanner(red, None) if self._scanner else None
         copy.known = {"document": sign, "scan": self.scan, "lines": 1}
         copy.known["chunks"] = []
         for piece in chunks.split_document(red)[:-1]:
-            self._done(piece, len(piece) + 1)
+            self._store_chunk(piece, len(piece) + 1)
         copy.replace(red)
         copy.save()
 
-    def chunks(self, remaining: bytes) -> list[str]:
+    def list_chunks(self, remaining: bytes) -> list[str]:
         """The oids of all chunks of the copy with rest after it; every one is there."""
         done = self._copy.known.get("chunks", [])
-        self._ensure(done)
+        self._write_missing(done)
         tail = self._copy.read(sum(c[1] for c in done)) + remaining
         document = "document" in self._copy.known
         pieces = [tail] if document else chunks.split(tail, len(done))
         return [c[0] for c in done] + [self._objects.write("blob", p) for p in pieces]
 
-    def _settle(self) -> None:
+    def _store_chunks(self) -> None:
         done = self._copy.known.setdefault("chunks", [])
         tail = self._copy.read(sum(c[1] for c in done))
         at = 0
         for end in chunks.find_ends(tail, len(done)):
-            self._done(tail[at : end - 1], end - at)
+            self._store_chunk(tail[at : end - 1], end - at)
             at = end
 
-    def _done(self, piece: bytes, size: int) -> None:
+    def _store_chunk(self, piece: bytes, size: int) -> None:
         self._copy.known["chunks"].append([self._objects.write("blob", piece), size, 0])
 
-    def _scan(self, new: bytes) -> None:
+    def _scan_new(self, new: bytes) -> None:
         """Let the scanner read what is new, or the whole copy where it cannot be continued.
 
         It reads redacted bytes: what it tells can go anywhere.
@@ -138,10 +140,10 @@ class Reader:
         if previous and previous["bytes"]:
             self.scan = self._scanner(new, previous)
         else:
-            self.scan = self._scanned()
+            self.scan = self._scan_all()
         known["scan"] = self.scan
 
-    def _scanned(self) -> Any:
+    def _scan_all(self) -> Any:
         """The scan of the whole copy, stretch by stretch where the scanner can go on."""
         scan = None
         for piece, _ in stretches.read_lines(self._copy.read, 0, self._copy.size):
@@ -150,7 +152,7 @@ class Reader:
             scan = self._scanner and self._scanner(piece, scan)
         return scan or (self._scanner and self._scanner(b"", None))
 
-    def _last(self, tail: bytes) -> bytes:
+    def _redact_last(self, tail: bytes) -> bytes:
         red = self._redactor.redact_jsonl(tail)
         if self._scanner:
             goes_on = self.scan and self.scan["bytes"]
@@ -158,14 +160,14 @@ class Reader:
             self.scan = self._scanner(given, self.scan if goes_on else None)
         return red
 
-    def _ensure(self, done: list[Any]) -> None:
+    def _write_missing(self, done: list[Any]) -> None:
         """Write chunks again that a prune has taken; nothing may name a missing blob.
 
         Which packs there were when a chunk was last seen stands with it: what one has, it keeps.
         """
         packs = self._objects.packs
-        there = packs.stamps()
-        unsure = {c[0]: packs.stamp(c[0]) for c in done if c[2] not in there}
+        there = packs.list_stamps()
+        unsure = {c[0]: packs.find_stamp(c[0]) for c in done if c[2] not in there}
         if not unsure:
             return
         gone = self._objects.list_absent(oid for oid, stamp in unsure.items() if stamp is None)
@@ -176,40 +178,40 @@ class Reader:
                 self._objects.write("blob", self._copy.read(at)[: size - 1])
             elif oid in unsure:
                 stamp = unsure[oid]
-                chunk[2] = packs.elsewhere() if stamp is None else stamp
+                chunk[2] = packs.stamp_others() if stamp is None else stamp
             at += size
         self._copy.save()
 
 
-def _reading(live: int) -> Callable[[int, int], bytes]:
+def _make_reader(live: int) -> Callable[[int, int], bytes]:
     """read() of the live file: functools has no place on a hook's path."""
-    return lambda start, end: read(live, start, end)
+    return lambda start, end: read_span(live, start, end)
 
 
-def _continues(live: int, size: int, old: dict[str, Any], check: bool) -> bool:
+def _is_continued(live: int, size: int, old: dict[str, Any], check: bool) -> bool:
     """Whether the live file still begins with what was read of it."""
     offset, st = old["offset"], os.fstat(live)
     if size < offset:
         return False
     same = [old["dev"], old["ino"]] == [st.st_dev, st.st_ino]
-    if same and zlib.crc32(read(live, max(0, offset - TAIL), offset)) != old["tail"]:
+    if same and zlib.crc32(read_span(live, max(0, offset - TAIL), offset)) != old["tail"]:
         return False
-    return (same and not check) or _crc(live, 0, offset, 0) == old["crc"]
+    return (same and not check) or _compute_crc(live, 0, offset, 0) == old["crc"]
 
 
-def _crc(live: int, start: int, end: int, crc: int) -> int:
-    while start < end and (data := read(live, start, min(end, start + stretches.STRETCH))):
+def _compute_crc(live: int, start: int, end: int, crc: int) -> int:
+    while start < end and (data := read_span(live, start, min(end, start + stretches.STRETCH))):
         crc = zlib.crc32(data, crc)
         start += len(data)
     return crc
 
 
-def _sign(line: bytes) -> bytes:
+def _sign_line(line: bytes) -> bytes:
     """What tells a line from others, however long it is."""
     return line if len(line) <= 32 else b"%d %d" % (len(line), hash(line))
 
 
-def _mark(live: int, offset: int, crc: int) -> dict[str, int]:
-    st, last = os.fstat(live), read(live, max(0, offset - TAIL), offset)
+def _describe_live(live: int, offset: int, crc: int) -> dict[str, int]:
+    st, last = os.fstat(live), read_span(live, max(0, offset - TAIL), offset)
     tail = zlib.crc32(last)
     return {"dev": st.st_dev, "ino": st.st_ino, "offset": offset, "crc": crc, "tail": tail}

@@ -47,11 +47,11 @@ def test_what_is_not_an_object_is_read_as_nothing(data: bytes | None) -> None:
 def test_every_variation_is_read_under_its_present_key(
     record: dict[str, Any], key: str, value: object
 ) -> None:
-    assert summary.modernise(record)[key] == value
+    assert summary.upgrade_metadata(record)[key] == value
 
 
 def test_a_value_of_a_wrong_type_is_not_handed_on() -> None:
-    assert "branch" not in summary.modernise({"branch": 7})
+    assert "branch" not in summary.upgrade_metadata({"branch": 7})
 
 
 def test_writing_a_session_again_keeps_what_only_the_old_metadata_says() -> None:
@@ -115,10 +115,10 @@ def test_what_has_its_present_key_is_not_read_under_its_former_one() -> None:
         "agent": "Codex",
         "agents": ["Claude Code"],
     }
-    read = summary.modernise(given)
+    read = summary.upgrade_metadata(given)
     assert (read["checkpoints_count"], read["agent"]) == (1, "Codex")
     assert read["checkpoint_transcript_start"] == 2
-    assert "agent" not in summary.modernise({"agents": []})
+    assert "agent" not in summary.upgrade_metadata({"agents": []})
 
 
 def test_a_summary_written_again_keeps_its_strategy_and_what_it_counted() -> None:

@@ -18,7 +18,7 @@ _SUBJECT = "Merge remote session logs"  # the original program's
 _CLEANED = "Leave out what is no checkpoint"
 
 
-def merged(
+def merge_histories(
     repo: Repo,
     objects: Objects,
     ours: str | None,
@@ -40,38 +40,38 @@ def merged(
     mine, tree = (need_commit(objects, oid)["tree"] if oid else None for oid in (ours, theirs))
     assert tree
     if follows:
-        kept = Union(objects).without_strays(tree, mine)
+        kept = Union(objects).drop_strays(tree, mine)
         if kept == tree:
             return theirs
         return write_commit(objects, repo, kept, [theirs], _CLEANED)
     assert ours and mine
     if joined:
-        united = note_trees.unite(objects, mine, tree, joined=joined)
+        united = note_trees.unite_notes(objects, mine, tree, joined=joined)
         return write_commit(objects, repo, united, [ours, theirs], "notes: Merged by gitcp")
     if checkpoint_id:
-        united = Union(objects).checkpoints(mine, tree, checkpoint_id)
+        united = Union(objects).unite_checkpoints(mine, tree, checkpoint_id)
     else:
-        united = Union(objects).stores(mine, tree)
-    return _united(repo, objects, united, ours, theirs)
+        united = Union(objects).unite_stores(mine, tree)
+    return _merge_stores(repo, objects, united, ours, theirs)
 
 
-def _united(repo: Repo, objects: Objects, tree: str, ours: str, theirs: str) -> str:
+def _merge_stores(repo: Repo, objects: Objects, tree: str, ours: str, theirs: str) -> str:
     """The merge of two stores: a history that the other side has forgotten is not its parent."""
     parents, forgets = [], set[str]()
     for one, other in ((ours, theirs), (theirs, ours)):
-        gone = forgetting.forgotten(repo, objects, other)
+        gone = forgetting.list_forgotten_roots(repo, objects, other)
         if gone.isdisjoint(list_commits(repo, "--max-parents=0", one)):
             parents.append(one)
         else:
             forgets |= gone
     if len(parents) == 2:
-        return signing.write(objects, repo, tree, parents, _SUBJECT)
+        return signing.write_signed(objects, repo, tree, parents, _SUBJECT)
     if parents and need_commit(objects, parents[0])["tree"] == tree:
         return parents[0]
     words = "\n".join(
         [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(forgets))]
     )
-    return signing.write(objects, repo, tree, parents, words)
+    return signing.write_signed(objects, repo, tree, parents, words)
 
 
 def _contains(repo: Repo, commit: str, other: str) -> bool:

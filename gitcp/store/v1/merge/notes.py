@@ -20,7 +20,7 @@ _MOST = 1_000_000  # notes: one tree, referred to again and again, can pretend t
 _LARGEST = 1 << 20  # bytes of a note whose lines are looked at
 
 
-def unite(objects: Objects, a: str, b: str, *, joined: Join) -> str:
+def unite_notes(objects: Objects, a: str, b: str, *, joined: Join) -> str:
     """The tree of the notes of both; joined makes one note of two that differ.
 
     What is no note is left out; of notes too large to be one the larger stays.  Raises Error
@@ -30,7 +30,9 @@ def unite(objects: Objects, a: str, b: str, *, joined: Join) -> str:
     united: dict[str, Entry | None] = {}
     for name, entry in {**mine, **theirs}.items():
         one, two = mine.get(name, entry), theirs.get(name, entry)
-        united[f"{name[:2]}/{name[2:]}"] = entry if one == two else _note(objects, one, two, joined)
+        united[f"{name[:2]}/{name[2:]}"] = (
+            entry if one == two else _join_note(objects, one, two, joined)
+        )
     return edit_tree(objects, None, united)
 
 
@@ -52,7 +54,7 @@ def _list_notes(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
                 raise Error(f"more than {_MOST} notes: not merged")
 
 
-def _note(objects: Objects, mine: Entry, two: Entry, joined: Join) -> Entry:
+def _join_note(objects: Objects, mine: Entry, two: Entry, joined: Join) -> Entry:
     sizes = {entry: objects.read_size(entry[1]) for entry in (mine, two)}
     if max(sizes.values()) > _LARGEST:
         return max(mine, two, key=lambda entry: (sizes[entry], entry))
@@ -60,7 +62,7 @@ def _note(objects: Objects, mine: Entry, two: Entry, joined: Join) -> Entry:
     return BLOB, objects.write("blob", joined(*texts))
 
 
-def lines(text: bytes, two: bytes) -> bytes:
+def unite_lines(text: bytes, two: bytes) -> bytes:
     """The lines of two notes, each once, sorted (as cat_sort_uniq of git-notes)."""
     both = {line for note in (text, two) for line in note.split(b"\n") if line}
     return b"".join(line + b"\n" for line in sorted(both))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from gitcp.console import notice
 from gitcp.core.v1 import merge_rules, summary
 from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
-from gitcp.store.v1.committed_tree import BLOB, numbers
+from gitcp.store.v1.committed_tree import BLOB, list_numbers
 from gitcp.store.v1.parts import FILES
 
 TYPE_CHECKING = False
@@ -40,25 +40,29 @@ class Union:
         self._objects, self._left = objects, _ALL
         self._united: dict[tuple[str, str], str] = {}
 
-    def stores(self, a: str, b: str) -> str:
+    def unite_stores(self, a: str, b: str) -> str:
         """The union of two trees of the permanent store, by their oids.
 
         What is no checkpoint stays where both have the same, and is brought in by nobody.
         """
         if a == b:
             return a
-        return self._level(a, b, _SHARD) or self._objects.write("tree", b"")
+        return self._unite_level(a, b, _SHARD) or self._objects.write("tree", b"")
 
-    def without_strays(self, tree: str, mine: str | None) -> str:
+    def drop_strays(self, tree: str, mine: str | None) -> str:
         """tree without what is no checkpoint, unless mine (a tree) has the same."""
         known = read_tree(self._objects, mine) if mine else {}
         entries = read_tree(self._objects, tree)
-        kept = {n: e for n, e in entries.items() if _below(n, e, _SHARD) or known.get(n) == e}
+        kept = {
+            n: e for n, e in entries.items() if _get_directory(n, e, _SHARD) or known.get(n) == e
+        }
         return tree if kept == entries else write_tree(self._objects, kept)
 
-    def _level(self, a: str | None, b: str | None, digits: int, shard: str = "") -> str | None:
+    def _unite_level(
+        self, a: str | None, b: str | None, digits: int, shard: str = ""
+    ) -> str | None:
         """The union of two roots, or of two shards; None where no checkpoint is left."""
-        if not self._affords(*filter(None, (a, b))):
+        if not self._can_afford(*filter(None, (a, b))):
             return max(filter(None, (a, b)))
         mine, theirs = (read_tree(self._objects, oid) if oid else {} for oid in (a, b))
         united: Tree = {}
@@ -66,59 +70,69 @@ class Union:
             if theirs.get(name) == mine.get(name):
                 united[name] = entry
                 continue
-            one, two = (_below(name, entries.get(name), digits) for entries in (mine, theirs))
+            one, two = (
+                _get_directory(name, entries.get(name), digits) for entries in (mine, theirs)
+            )
             if digits == _SHARD:
-                merged = self._level(one, two, _REST, name) if one or two else None
+                merged = self._unite_level(one, two, _REST, name) if one or two else None
             else:
-                merged = self.checkpoints(one, two, shard + name) if one and two else one or two
+                merged = (
+                    self.unite_checkpoints(one, two, shard + name) if one and two else one or two
+                )
             if merged:
                 united[name] = (TREE, merged)
         return write_tree(self._objects, united) if united else None
 
-    def checkpoints(self, a: str, b: str, checkpoint_id: str) -> str:
+    def unite_checkpoints(self, a: str, b: str, checkpoint_id: str) -> str:
         """The union of two trees of one checkpoint."""
         if a == b:
             return a
-        if not (self._bounded(a) and self._bounded(b)):
+        if not (self._is_bounded(a) and self._is_bounded(b)):
             return min(a, b, key=lambda oid: (self._objects.read_size(oid), oid))
         joined = merge_rules.merge_directories(
-            self._directory(a), self._directory(b), self._objects.read_size, self._pick
+            self._read_directory(a),
+            self._read_directory(b),
+            self._objects.read_size,
+            self._pick_entry,
         )
         edits: dict[str, Entry | None] = dict(joined["files"])
         sessions: list[summary.Session] = []
         for index, session in enumerate(joined["sessions"]):
             metadata, files = session["metadata"], session["files"]
             if metadata is not None:
-                files = {**files, summary.METADATA: self._json(metadata, summary.SESSION_KEYS)}
+                files = {
+                    **files,
+                    summary.METADATA: self._write_json(metadata, summary.SESSION_KEYS),
+                }
             if merge_rules.is_forgotten(metadata) and "tasks" in edits:
                 gone = summary.list_strings((metadata or {}).get("tasks"))
                 edits.update({f"tasks/{task}": None for task in gone})
             edits.update({f"{index}/{name}": entry for name, entry in files.items()})
             sessions.append((metadata, files))
         root = summary.summarize(checkpoint_id, joined["root"], sessions)
-        edits[summary.METADATA] = self._json(root, summary.ROOT_KEYS)
+        edits[summary.METADATA] = self._write_json(root, summary.ROOT_KEYS)
         return edit_tree(self._objects, None, edits)
 
-    def _bounded(self, tree: str) -> bool:
+    def _is_bounded(self, tree: str) -> bool:
         """Whether a checkpoint may be taken apart: its sessions are few, and small enough."""
-        if not self._affords(tree):
+        if not self._can_afford(tree):
             return False
         entries = read_tree(self._objects, tree)
-        folders = [entries[name][1] for name in numbers(entries)]
-        if len(folders) > _SESSIONS or not self._affords(*folders):
+        folders = [entries[name][1] for name in list_numbers(entries)]
+        if len(folders) > _SESSIONS or not self._can_afford(*folders):
             return False
         inner = (read_tree(self._objects, oid).get(summary.METADATA) for oid in folders)
-        return self._affords(*(entry[1] for entry in inner if entry and self._is_small(entry)))
+        return self._can_afford(*(entry[1] for entry in inner if entry and self._is_small(entry)))
 
-    def _affords(self, *oids: str) -> bool:
+    def _can_afford(self, *oids: str) -> bool:
         self._left -= sum(map(self._objects.read_size, oids))
         if self._left < 0:
             notice.lack(_CUT)
         return self._left >= 0
 
-    def _directory(self, tree: str) -> Directory:
+    def _read_directory(self, tree: str) -> Directory:
         entries = read_tree(self._objects, tree)
-        folders = numbers(entries)
+        folders = list_numbers(entries)
         files: Files = {n: e for n, e in entries.items() if not (n.isascii() and n.isdigit())}
         root = self._take_json(files)
         directory: Directory = {"root": root, "sessions": [], "files": files}
@@ -141,32 +155,32 @@ class Union:
     def _is_small(self, entry: Entry) -> bool:
         return entry[0] in FILES and self._objects.read_size(entry[1]) <= _DOCUMENT
 
-    def _json(self, metadata: summary.Metadata, keys: Sequence[str]) -> Entry:
+    def _write_json(self, metadata: summary.Metadata, keys: Sequence[str]) -> Entry:
         tidy = summary.order_keys({k: metadata[k] for k in sorted(metadata)}, keys)
         return BLOB, self._objects.write("blob", summary.dump_json(tidy))
 
-    def _pick(self, entry: Entry, two: Entry, depth: int = 1) -> Entry:
+    def _pick_entry(self, entry: Entry, two: Entry, depth: int = 1) -> Entry:
         """A directory before a file, both of two directories, the larger of two files."""
         if entry[0] == two[0] == TREE:
-            return TREE, self._trees(entry[1], two[1], depth)
+            return TREE, self._unite_trees(entry[1], two[1], depth)
         if TREE in (entry[0], two[0]):
             return entry if entry[0] == TREE else two
         return max(entry, two, key=lambda e: (e[0] in FILES and self._objects.read_size(e[1]), e))
 
-    def _trees(self, a: str, b: str, depth: int) -> str:
+    def _unite_trees(self, a: str, b: str, depth: int) -> str:
         if (a, b) not in self._united:
             united = max(a, b)
-            if depth <= _DEEPEST and self._affords(a, b):
+            if depth <= _DEEPEST and self._can_afford(a, b):
                 mine, theirs = read_tree(self._objects, a), read_tree(self._objects, b)
                 entries = merge_rules.unite_files(
-                    mine, theirs, lambda left, right: self._pick(left, right, depth + 1)
+                    mine, theirs, lambda left, right: self._pick_entry(left, right, depth + 1)
                 )
                 united = write_tree(self._objects, entries)
             self._united[a, b] = united
         return self._united[a, b]
 
 
-def _below(name: str, entry: Entry | None, digits: int) -> str | None:
+def _get_directory(name: str, entry: Entry | None, digits: int) -> str | None:
     """The oid of a directory on the way to a checkpoint; None for all else."""
     if entry is None or entry[0] != TREE or len(name) != digits or not _HEX.issuperset(name):
         return None
