@@ -146,6 +146,18 @@ def test_bytes_of_a_killed_writer_do_not_stay(repo: Path, tmp_path: Path) -> Non
         assert joined(keep(r, objects, "s", live)) == lines(0, 6)
 
 
+def test_chunks_whose_pack_a_killed_process_left_unfinished_are_written_again(
+    repo: Path, tmp_path: Path
+) -> None:
+    live, r = tmp_path / "t.jsonl", Repo.find()
+    live.write_bytes(lines(0, 1500, 20))
+    with Objects(r) as objects:
+        assert transcript.store_transcript(r, objects, "s", str(live), Plain(), None)
+        objects.packs.abandon()
+    with Objects(r) as objects:
+        assert joined(keep(r, objects, "s", live)) == live.read_bytes()
+
+
 def test_chunks_that_a_prune_took_are_written_again(repo: Path, tmp_path: Path) -> None:
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 1500, 20))

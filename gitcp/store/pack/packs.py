@@ -182,11 +182,11 @@ class Packs:
         return {self.stamp_others(), *map(_parse_stamp, self._read_indexes())}
 
     def stamp_others(self) -> int:
-        """What stands for the packs that are not ours, as they are now."""
+        """What stands for the packs that are not ours, as they are now; never 0, also for none."""
         ours = self._read_indexes()
         names = [name for name in files.list_names(self.folder) if name.endswith(".idx")]
         rest = [name for name in names if name.removesuffix(".idx") not in ours]
-        return zlib.crc32("".join(rest).encode())
+        return zlib.crc32("".join(rest).encode()) or 1
 
     def _read_indexes(self) -> dict[str, indexes.Index]:
         """The index of each pack of ours that was there when first asked, or came from here."""
