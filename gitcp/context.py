@@ -85,7 +85,7 @@ class Context:
             self._states[session_id] = states.load(self.repo, session_id)
         if rebuild and session_id not in self._rebuilt:
             self._rebuilt.add(session_id)
-            self._states[session_id] = late.recall.caught_up(
+            self._states[session_id] = late.recall.catch_up_state(
                 self.repo, self.objects, session_id, self._states[session_id], self.head
             )
         return self._states[session_id]

@@ -110,7 +110,7 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     states, left = session_read.list_recent(repo, _RECENT, _MOST)
     with Objects(repo) as objects:
         glance = Case(repo, objects, lately=True, dry_run=True)
-        streams, more = stream_list.newest(repo, objects, states, _MOST)
+        streams, more = stream_list.list_newest(repo, objects, states, _MOST)
         lost: Record = {
             "stashed": stash_notice.list_held(repo, objects, streams) if repo.top else [],
             "relinkable": len(reconcile.reconcile(glance, sources.LOST)) if repo.top else 0,
@@ -138,7 +138,7 @@ def _add_facts(state: State, places: dict[str, str]) -> Record:
         "last": _read_last(state),
         "stream": places.get(str(state["streams"][-1]["id"]), "") if state["streams"] else "",
     }
-    if state["phase"] == "active" and process.gone(agent):
+    if state["phase"] == "active" and process.is_gone(agent):
         facts["dead"] = True
     return facts
 
@@ -150,7 +150,7 @@ def _is_of_interest(state: State) -> bool:
     phase = state["phase"]
     if phase == "active" or state.get("files_touched") or state.get("unreadable"):
         return True
-    return phase != "ended" and process.alive(state.get("agent_process"))
+    return phase != "ended" and process.is_alive(state.get("agent_process"))
 
 
 def _read_last(state: State) -> float:

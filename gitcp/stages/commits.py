@@ -348,7 +348,7 @@ def _move_streams(match: Record) -> list[Edit]:
         waiting = match.get("left_out", ())
         open_edits.settle_commit(ctx.repo, ctx.objects, commit, changes, but=waiting)
         settled = set(match["sessions"]) if match["linked"] else None
-        edits = carry_forward.forward(ctx.repo, ctx.objects, match["old"], commit, settled)
+        edits = carry_forward.carry_streams(ctx.repo, ctx.objects, match["old"], commit, settled)
         if not match.get("left_out"):
             commit_memory.add_judged(ctx.repo, match["commit"], match["old"])
         return edits

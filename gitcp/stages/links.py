@@ -41,7 +41,7 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
         rewrite = rewritten.read(repo, objects, command, event["stdin"])
         case = Case(repo, objects, rewrite=rewrite)
         noted, replayed = reconcile.reconcile(case, sources.REWRITE), rewrite.replayed()
-        for marker in markers.here(repo) if replayed else ():
+        for marker in markers.read_here(repo) if replayed else ():
             state = ctx.state(marker["session_id"], rebuild=False)
             if state:
                 reconcile.link_replayed(repo, objects, state, replayed)

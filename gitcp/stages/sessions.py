@@ -92,7 +92,7 @@ def _make_state(ctx: Context, event: Record) -> State:
     from gitcp.store.session import state as states
 
     agent_type = get_agent_type(event["agent"])
-    return states.new(ctx.repo, event["session_id"], agent_type, ctx.head)
+    return states.make_state(ctx.repo, event["session_id"], agent_type, ctx.head)
 
 
 def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
@@ -109,7 +109,7 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     look = turn_look.Look(repo)
     scan = snapshot.scan_worktree(repo)
     look.end_scan()
-    head = scan.head or shadow_refs.zeros(repo)
+    head = scan.head or shadow_refs.get_zeros(repo)
     catch_up.leftovers(repo, objects, state, event, head)
     dirty = blobs.resolve_changes(objects, scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""
@@ -216,7 +216,7 @@ def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
     repo, session_id = ctx.repo, event["session_id"]
     index.seed_index(repo)
     moved = _put_refs_in_place(ctx)
-    known = os.path.exists(states.path(repo, session_id))
+    known = os.path.exists(states.get_path(repo, session_id))
     state = ctx.state(session_id) if known else None
     if state:
         catch_up.leftovers(repo, ctx.objects, state, event, ctx.head)
@@ -271,7 +271,7 @@ def _match_transcript(ctx: Context, event: Record) -> Iterator[str]:
         return
     from gitcp.store.session import markers
 
-    if len(markers.recent(ctx.repo)) > markers.MOST:
+    if len(markers.list_recent_ids(ctx.repo)) > markers.MOST:
         from gitcp.store.session import markers
 
         ctx.leave()

@@ -61,9 +61,9 @@ def _is_dry(repo: Repo) -> bool | None:
     """Whether the `git push` above this hook only pretends; None where that cannot be seen."""
     from gitcp.store.session import process
 
-    words = process.git_arguments(repo.config, "push")
+    words = process.read_git_arguments(repo.config, "push")
     if words is None:
-        return False if process.visible() else None
+        return False if process.can_see_processes() else None
     for word in words:
         if word.startswith("--"):
             if len(word) > 3 and "--dry-run".startswith(word):

@@ -26,7 +26,7 @@ def list_streams(args: Namespace, _: object) -> list[Record]:
     repo = Repo.find_here()
     with Objects(repo) as objects:
         opened, _ = session_read.list_recent(repo, 0)  # only such a state names a stream
-        streams = stream_list.listing(repo, objects, opened)
+        streams = stream_list.list_streams(repo, objects, opened)
     if args.session is None:
         return streams
     names = [name for stream in streams for name in stream["sessions"]]
@@ -52,7 +52,7 @@ def _decide_stream(event: Record) -> Iterator[Record]:
         state = ctx.state(event["session_id"], rebuild=False)
         if state is None:
             return
-        verdict = stream_verdict.decide(ctx.repo, ctx.objects, state, event["head"], dirty)
+        verdict = stream_verdict.take_verdict(ctx.repo, ctx.objects, state, event["head"], dirty)
         stashed = _describe_left(ctx, verdict)
         ctx.keep(state)
     if stashed:
@@ -67,14 +67,14 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
     from gitcp.store.stream import place, shadow_refs, stash_notice
 
     try:
-        tip = shadow_refs.read(ctx.objects, verdict["ref"])
+        tip = shadow_refs.read_tip(ctx.objects, verdict["ref"])
     except Error:
         return ""  # what cannot be read is told of elsewhere
     if tip is None:
         return ""
     # In suffix mode a branch that is left stays where it is.
-    ref = place.archive(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
-    return stash_notice.message(ctx.repo, ctx.objects, tip, ref)
+    ref = place.archive_stream(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
+    return stash_notice.build_notice(ctx.repo, ctx.objects, tip, ref)
 
 
 def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record]:
@@ -189,10 +189,10 @@ def _read_history(args: Namespace, name: str | None) -> Iterator[Record]:
     repo = Repo.find_here()
     with Objects(repo) as objects:
         name = _find_live(repo, objects, args) if name is None else name
-        tip = stream_list.find(repo, objects, name)
-        for checkpoint in stream_list.chains(repo, [tip])[tip["ref"]]:
+        tip = stream_list.find_stream(repo, objects, name)
+        for checkpoint in stream_list.read_chains(repo, [tip])[tip["ref"]]:
             yield {
-                **stream_list.detailed(objects, checkpoint),
+                **stream_list.read_details(objects, checkpoint),
                 **_read_metadata(objects, checkpoint, args),
             }
 
@@ -204,7 +204,7 @@ def _find_live(repo: Repo, objects: Objects, args: Namespace) -> str:
 
     base = need_commit(objects, args.base)["oid"]
     worktree = repo.worktree_id if args.worktree is None else args.worktree
-    return shadow_refs.branch(repo, base, worktree=ids.hash_worktree(worktree))
+    return shadow_refs.build_ref(repo, base, worktree=ids.hash_worktree(worktree))
 
 
 def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Record:

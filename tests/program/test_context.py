@@ -173,7 +173,7 @@ def test_what_a_stage_kept_is_written_although_a_later_one_fails(ctx: context.Co
     with pytest.raises(Error, match="later"), ctx:
         with ctx:
             ctx.hold(["s"])
-            state = states.new(ctx.repo, "s", "Claude Code", ctx.head)
+            state = states.make_state(ctx.repo, "s", "Claude Code", ctx.head)
             ctx.keep(state)
         with ctx:
             again = ctx.state("s")
@@ -188,7 +188,7 @@ def test_nothing_is_written_before_the_outermost_end(ctx: context.Context) -> No
     with ctx:
         with ctx:
             ctx.hold(["s"])
-            ctx.keep(states.new(ctx.repo, "s", "Claude Code", ctx.head))
+            ctx.keep(states.make_state(ctx.repo, "s", "Claude Code", ctx.head))
         assert states.load(ctx.repo, "s") is None
     assert states.load(ctx.repo, "s")
 
@@ -208,7 +208,7 @@ def test_a_session_that_comes_before_one_that_is_held_lets_go_of_it_first(
     monkeypatch.setattr("gitcp.trace._FILE", str(tmp_path / "trace"))  # the order is asserted
     with ctx:
         ctx.hold(["m", "b"])
-        ctx.keep(states.new(ctx.repo, "m", "Claude Code", ctx.head))
+        ctx.keep(states.make_state(ctx.repo, "m", "Claude Code", ctx.head))
         ctx.hold(["z"])
         ctx.hold(["a"])
         assert states.load(ctx.repo, "m"), "kept, so written before its lock went"

@@ -102,17 +102,17 @@ def test_a_hook_reads_none_that_it_is_not_about(
         return load(path, shape)
 
     monkeypatch.setattr(private, "load_json", noted)
-    near = markers.concerned(repo)
-    assert sorted(read) == [m["session_id"] for m in near] == markers.recent(repo)
+    near = markers.read_concerned(repo)
+    assert sorted(read) == [m["session_id"] for m in near] == markers.list_recent_ids(repo)
     assert len(read) < 4
-    markers.concerned(repo, ["stale-003"])
+    markers.read_concerned(repo, ["stale-003"])
     assert read[-1] == "stale-003"
     assert not {"stale-001", "stale-002"} & set(read)
 
 
 def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World) -> None:
     repo = Repo.find(str(left.path))
-    folder = Path(markers.resting(repo))
+    folder = Path(markers.get_resting_folder(repo))
     marker = json.loads((folder / "stale-001").read_text())
     private.write_private(
         repo,
@@ -127,7 +127,7 @@ def test_one_that_a_kill_left_twice_is_there_once_and_goes_for_good(left: World)
 def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
     repo = Repo.find(str(left.path))
     for n, phase in enumerate(["active", "idle", "idle"]):
-        folder = Path(markers.resting(repo))
+        folder = Path(markers.get_resting_folder(repo))
         marker = json.loads((folder / f"stale-{n:03d}").read_text()) | {"phase": phase}
         private.write_private(
             repo, repo.join_shared("open", f"stale-{n:03d}"), json.dumps(marker).encode()
@@ -138,8 +138,8 @@ def test_a_session_at_work_or_locked_is_not_put_aside(left: World) -> None:
         )
     with states.held(repo, ["stale-001"]):
         markers.put_away(repo)
-    assert {"stale-000", "stale-001"} <= set(markers.recent(repo))
-    assert "stale-002" not in markers.recent(repo)
+    assert {"stale-000", "stale-001"} <= set(markers.list_recent_ids(repo))
+    assert "stale-002" not in markers.list_recent_ids(repo)
 
 
 def _rename(marker: dict[str, object], name: str) -> bytes:
@@ -149,7 +149,7 @@ def _rename(marker: dict[str, object], name: str) -> bytes:
 def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> None:
     """Against a plain table of what each marker should say."""
     repo, chance = Repo.find(str(left.path)), random.Random(19)
-    known = {one: markers.stored(repo, one) for one in markers.list_ids(repo)}
+    known = {one: markers.read_stored(repo, one) for one in markers.list_ids(repo)}
     names = sorted(known)[:12]
     for step in range(200):
         name = chance.choice(names)
@@ -160,16 +160,16 @@ def test_whatever_comes_and_goes_each_marker_is_seen_as_it_is(left: World) -> No
             case 1:
                 markers.put_away(repo)
             case _:
-                state = states.peek(repo, name) or states.new(repo, name, "", "")
+                state = states.peek(repo, name) or states.make_state(repo, name, "", "")
                 state["phase"] = chance.choice(["idle", "active"])
                 state["base_commit"] = f"{chance.randrange(3)}" * 40
                 state["first_prompt"] = "x" * 9 * step  # files of a moment differ in size
                 state["streams"] = [{"id": "a" * 12, "ref": REF, "base_commit": "", "files": FILES}]
                 markers.write(repo, state)
-                known[name] = markers.marker(state)
-        assert {one: markers.stored(repo, one) for one in markers.list_ids(repo)} == known
-        near = {m["session_id"] for m in markers.concerned(repo, names[:3])}
-        assert near == known.keys() & {*names[:3], *markers.recent(repo)}
+                known[name] = markers.build_marker(state)
+        assert {one: markers.read_stored(repo, one) for one in markers.list_ids(repo)} == known
+        near = {m["session_id"] for m in markers.read_concerned(repo, names[:3])}
+        assert near == known.keys() & {*names[:3], *markers.list_recent_ids(repo)}
 
 
 REF = "refs/heads/entire/1111111-e3b0c4"

@@ -58,7 +58,7 @@ def test_a_copy_that_an_older_version_wrote_is_read(world: World) -> None:
     a.turn("one", {"a.py": "1\n"})
     repo, state = Repo.find(str(world.path)), a.state
     with Objects(repo) as objects:
-        tip = shadow_refs.read(objects, f"refs/heads/{world.branch()}")
+        tip = shadow_refs.read_tip(objects, f"refs/heads/{world.branch()}")
         assert tip
         copy = state_copy.read_with_turns(objects, tip, a.sid)
     assert copy and copy["turns"] == state["turns"]

@@ -72,8 +72,8 @@ def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
         if not state["streams"]:
             return []
         tree = find_tree(ctx.objects, ctx.head)
-        tip = branches.current(ctx.repo, ctx.objects, state, ctx.head)
-        seen = shadow_refs.recorded(ctx.objects, tip) if tip else {}
+        tip = branches.find_current(ctx.repo, ctx.objects, state, ctx.head)
+        seen = shadow_refs.read_recorded(ctx.objects, tip) if tip else {}
         mine = work(ctx.repo, ctx.objects, state, tree, seen)
         return _tell_waiting(_blocked(ctx.repo, tree, mine))
     ctx.leave()  # nobody is to wait for a session while hooks of the person run
@@ -133,8 +133,8 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
         return []
     catch_up.moved(repo, objects, state, head)
     ctx.keep(state)
-    tip = shadow_refs.read(objects, oid)
-    seen = shadow_refs.recorded(objects, tip) if tip else {}
+    tip = shadow_refs.read_tip(objects, oid)
+    seen = shadow_refs.read_recorded(objects, tip) if tip else {}
     tree = find_tree(objects, head)
     mine = work(repo, objects, state, tree, seen)
     blocked = _blocked(repo, tree, mine)
@@ -190,10 +190,10 @@ def _intent(
     if stopped & mine["current"]:
         raise Refused("; ".join(refusal.list_paths(at, why) for why, at in blocked.items()))
     free = mine["entries"].keys() - stopped
-    tool = shadow_refs.trailer(need_commit(objects, oid)["message"], "Entire-Metadata-Task")
+    tool = shadow_refs.find_trailer(need_commit(objects, oid)["message"], "Entire-Metadata-Task")
     return {
         "session_id": state["session_id"],
-        "checkpoint_id": place.fresh_id(),
+        "checkpoint_id": place.make_id(),
         "tool_use_id": tool.rpartition("/tasks/")[2],
         "expected": head,
         "tree": find_tree(objects, head) or repo.empty_tree,

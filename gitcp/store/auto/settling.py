@@ -70,7 +70,7 @@ def store(ctx: Context, about: Intent) -> None:
     _settled(repo, state, about)
     ctx.keep(state)
     ctx.leave()  # streams move on from what the states on disk say
-    carry_forward.forward(repo, objects, about["expected"], commit, {about["session_id"]})
+    carry_forward.carry_streams(repo, objects, about["expected"], commit, {about["session_id"]})
 
 
 def _condense(ctx: Context, state: State, commit: Commit, about: Intent) -> None:
@@ -79,7 +79,7 @@ def _condense(ctx: Context, state: State, commit: Commit, about: Intent) -> None
     extra: dict[str, Any] = {"strategy": AUTO}
     if about["tool_use_id"]:
         extra |= {"is_task": True, "tool_use_id": about["tool_use_id"]}
-    phase.condenses(state, paths)
+    phase.take_commit(state, paths)
     if about["noted"]:
         notes.add_link(repo, objects, commit["oid"], about["checkpoint_id"])
     pair = [(state, linked)]

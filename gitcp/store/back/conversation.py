@@ -203,7 +203,7 @@ def _copy_subagents(repo: Repo, state: State, path: str, data: bytes) -> list[di
 
 def _refuse_open(state: State, agent: Client, session_id: str) -> None:
     owner, home = state.get("agent_process"), os.path.expanduser("~")
-    alive = state.get("phase") != "ended" and bool(owner) and process.alive(owner)
+    alive = state.get("phase") != "ended" and bool(owner) and process.is_alive(owner)
     if alive or agent.is_open(home, session_id):
         raise Error(f"session '{session_id[:8]}' is open in its client")
 
@@ -224,7 +224,7 @@ def read_temporary(objects: Objects, oid: str) -> Stored:
     commit = read_commit(objects, oid)
     if commit is None:
         raise Error(f"missing commit '{oid}'")
-    session_id = shadow_refs.trailer(commit["message"], "Entire-Session")
+    session_id = shadow_refs.find_trailer(commit["message"], "Entire-Session")
     return _read_tree(objects, commit["tree"], session_id)
 
 

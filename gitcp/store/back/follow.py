@@ -84,7 +84,7 @@ def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> l
     head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
     notes = []
     for session_id in states.list_ids(repo):
-        baseline = turn_log.baseline(repo, session_id)
+        baseline = turn_log.read_baseline(repo, session_id)
         if baseline is None:
             continue
         state = states.peek(repo, session_id)
@@ -109,7 +109,7 @@ def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> Non
     """
     for ref, sessions in _list_live(repo).items():
         try:
-            tip = shadow_refs.read(objects, ref)
+            tip = shadow_refs.read_tip(objects, ref)
         except Error:
             continue
         if tip:
@@ -136,7 +136,7 @@ def _follow_stream(
 ) -> None:
     repo, lines, changed = held.repo, held.lines, []
     for session_id in sorted(set(sessions)):
-        state = recall.recall(repo, objects, session_id)
+        state = recall.recall_state(repo, objects, session_id)
         stream = _find_stream(state, tip["stream"])
         if state and stream:
             files = _list_work(lines, state, stream["files"], now, head)
@@ -182,11 +182,11 @@ def _write_tip(
 ) -> str:
     tree = edit_tree(objects, tip["tree"], edits)
     for state in changed:
-        blob = objects.write("blob", states.text(state))
+        blob = objects.write("blob", states.dump_state(state))
         path = f"{shadow_refs.METADATA}{state['session_id']}/state.json"
         tree = edit_tree(objects, tree, {path: ("100644", blob)})
     about = (tip["session_id"], tip["base"], tip["stream"])
-    message = shadow_refs.message(shadow_refs.FOLLOWED, *about)
+    message = shadow_refs.build_message(shadow_refs.FOLLOWED, *about)
     return write_commit(objects, repo, tree, [tip["oid"]], message)
 
 

@@ -103,13 +103,13 @@ class Owners:
 
     def _walk_history(self) -> Iterator[dict[str, str]]:
         repo, objects = self._present.repo, self._present.objects
-        tips = [t for t in shadow_refs.listing(repo, objects) if _is_here(repo, t)]
-        for chain in stream_list.chains(repo, tips).values():
-            yield from map(_map_written, state_copy.along(objects, chain[:_DEPTH]))
+        tips = [t for t in shadow_refs.list_tips(repo, objects) if _is_here(repo, t)]
+        for chain in stream_list.read_chains(repo, tips).values():
+            yield from map(_map_written, state_copy.read_copies(objects, chain[:_DEPTH]))
 
 
 def _is_here(repo: Repo, tip: Tip) -> bool:
-    return stream_list.place(tip["ref"])[1] in ("", repo.worktree_hash)
+    return stream_list.parse_ref(tip["ref"])[1] in ("", repo.worktree_hash)
 
 
 def _map_written(state: State) -> dict[str, str]:

@@ -110,7 +110,8 @@ def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name:
     if commit is None:
         return None
     session_id, base = (
-        shadow_refs.trailer(commit["message"], key) for key in ("Entire-Session", "Base-Commit")
+        shadow_refs.find_trailer(commit["message"], key)
+        for key in ("Entire-Session", "Base-Commit")
     )
     mine = (p for p in points if p["kind"] == "committed" and p["session_id"] == session_id)
     commits = {point["id"] for point in mine}
@@ -119,17 +120,17 @@ def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name:
 
 
 def _list_temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
-    head = refs.read_head(repo) or shadow_refs.zeros(repo)
-    tips = [t for t in shadow_refs.listing(repo, objects) if _is_here(repo, t, head, everywhere)]
-    for ref, chain in stream_list.chains(repo, tips).items():
-        kind = stream_list.place(ref)[0]
+    head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
+    tips = [t for t in shadow_refs.list_tips(repo, objects) if _is_here(repo, t, head, everywhere)]
+    for ref, chain in stream_list.read_chains(repo, tips).items():
+        kind = stream_list.parse_ref(ref)[0]
         for checkpoint in chain:
             if checkpoint["message"] not in (shadow_refs.CARRIED, shadow_refs.FOLLOWED):
                 yield _build_point(objects, checkpoint, kind)
 
 
 def _is_here(repo: Repo, tip: Tip, head: str, everywhere: bool) -> bool:
-    kind, worktree = stream_list.place(tip["ref"])
+    kind, worktree = stream_list.parse_ref(tip["ref"])
     if worktree not in ("", repo.worktree_hash):
         return False
     return everywhere or kind != "archived" or tip["base"].startswith(head[: len(tip["base"])])
@@ -225,8 +226,8 @@ def _list_committed(repo: Repo, depth: int) -> Iterator[Point]:
 
 def _list_expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Point]:
     """What cleaning took away, so that nobody looks for it."""
-    head = refs.read_head(repo) or shadow_refs.zeros(repo)
-    for one in expired.listed(repo):
+    head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
+    for one in expired.list_records(repo):
         here = one["worktree"] in ("", repo.worktree_hash) and one["id"] not in ids
         base = one["base_commit"]
         if here and (everywhere or not base or base == head):

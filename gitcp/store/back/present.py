@@ -49,7 +49,7 @@ class Present:
     @cached_property
     def lines(self) -> list[JournalLine]:
         """The lines of the journal, with what this scan has found that no hook saw."""
-        head = self.head or shadow_refs.zeros(self.repo)
+        head = self.head or shadow_refs.get_zeros(self.repo)
         if self._seen:
             return self._seen.take(self.objects, head, self.entries)
         aside = journal.Aside(self.repo)

@@ -154,7 +154,7 @@ def _subagent(repo: Repo, session_id: str, tool_use_id: str) -> str:
 def _task(objects: Objects, state: State, agent_id: str) -> tuple[str, bytes]:
     """The call that started a subagent, with what the session's streams keep of it; of one that
     is at work still there is nothing."""
-    for tip in shadow_refs.read_all(objects, [stream["ref"] for stream in state["streams"]]):
+    for tip in shadow_refs.read_tips(objects, [stream["ref"] for stream in state["streams"]]):
         for path, oid in tasks.list_stored(objects, tip, state["session_id"]).items():
             if path.endswith(f"/agent-{agent_id}.jsonl"):
                 return path.partition("/")[0], objects.need(oid, "blob")

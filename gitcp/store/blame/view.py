@@ -241,7 +241,7 @@ def _with_scratch(
         oids = {}
         make = ("hash-object", "-t", "commit", "-w", "--literally", "--stdin")
         for name, stamp in stamps.items():
-            tree = b"0" * len(shadow_refs.zeros(repo))
+            tree = b"0" * len(shadow_refs.get_zeros(repo))
             commit = b"tree %s\nauthor x <x> %s\ncommitter x <x> %s\n\n" % (tree, stamp, stamp)
             oids[name] = decode_name(repo.git.run(*make, stdin=commit, env=env)[1].strip())
         known = _log(repo.git, [*stored, *oids.values()], mode, env)

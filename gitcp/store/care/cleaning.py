@@ -70,7 +70,7 @@ def _clean_undo(repo: Repo, item: Finding) -> bool:
         return False
     with Objects(repo) as objects:
         gone = undo_log.shorten_log(repo, objects, item["subject"], item["oid"], item["before"])
-    expired.note(repo, gone or [])
+    expired.add_records(repo, gone or [])
     return gone is not None
 
 
@@ -87,7 +87,9 @@ def _delete_refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
                 raise
             doomed = left
         else:
-            expired.note(repo, [point for one in doomed for point in points.get(one["ref"], ())])
+            expired.add_records(
+                repo, [point for one in doomed for point in points.get(one["ref"], ())]
+            )
             return doomed
     return []
 

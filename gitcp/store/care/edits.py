@@ -13,7 +13,7 @@ from gitcp.store.journal import edits_ref
 from gitcp.store.pack import dropping, kept
 from gitcp.store.session import markers
 from gitcp.store.session import state as states
-from gitcp.store.session.process import alive
+from gitcp.store.session.process import is_alive
 from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
@@ -72,7 +72,7 @@ def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
     for session_id in filter(None, sessions):
         if is_settled(repo, session_id):
             state = session_read.read_state(repo, session_id) if session_id in there else None
-            runs = bool(state and alive(state.get("agent_process")))
+            runs = bool(state and is_alive(state.get("agent_process")))
             order.append((runs, get_last_seen(state) if state else 0.0, session_id))
     return [session_id for _, _, session_id in sorted(order)]
 

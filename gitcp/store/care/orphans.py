@@ -18,7 +18,7 @@ from gitcp.store.care.refs import list_leftovers
 from gitcp.store.git.commit import parse_ident, read_commit
 from gitcp.store.journal import edits_ref
 from gitcp.store.repair.leftovers import SCRATCH_AGE
-from gitcp.store.session.process import alive
+from gitcp.store.session.process import is_alive
 from gitcp.store.stream import shadow_refs
 from gitcp.store.undo import undo_log
 
@@ -90,7 +90,7 @@ def _read_time(survey: Survey, oid: str) -> float:
 
 def is_expired(state: State, ages: Ages) -> bool:
     """Whether a state is settled, and so old that nobody takes the session up again."""
-    if not orphan_rules.is_settled(state) or alive(state.get("agent_process")):
+    if not orphan_rules.is_settled(state) or is_alive(state.get("agent_process")):
         return False
     return ages.now - get_last_seen(state) >= ages.state
 
@@ -220,7 +220,7 @@ def _find_recorded(survey: Survey, stream: str, without: set[str]) -> set[str]:
     for tip in survey.tips:
         if tip["stream"] == stream and tip["ref"] not in without:
             try:
-                paths.update(shadow_refs.recorded(survey.objects, tip))
+                paths.update(shadow_refs.read_recorded(survey.objects, tip))
             except Error:  # not everything of it is there: nothing is known to be away
                 paths.update(
                     path

@@ -72,7 +72,7 @@ def look_at_installed(case: Case) -> Iterator[Finding]:
         yield make_finding("changed-hook", repo.join_shared("installed"), str(e))
         return
     if not known.entries:
-        if any(markers.unsettled(state) for state in survey.states):
+        if any(markers.is_unsettled(state) for state in survey.states):
             yield make_finding(
                 "no-hook", repo.common, "sessions are open; 'gitcp enable' installs hooks"
             )

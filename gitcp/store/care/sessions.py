@@ -41,7 +41,7 @@ _LOCK_AGE = 60  # seconds: git holds none so long, unless a person is asked some
 
 def look_at_processes(case: Case) -> Iterator[Finding]:
     """Whether the system tells of processes."""
-    if not process.visible():
+    if not process.can_see_processes():
         reason = "no process can be seen here: who is at work is told by the time alone"
         yield make_finding(
             "unseen-processes", "ps", reason, remedy="let gitcp read /proc or run ps"
@@ -78,9 +78,9 @@ def _check_session(repo: Repo, state: State) -> Iterator[Finding]:
 def _explain_left(state: State) -> str:
     """Why nobody will end a turn; '' where its agent runs, or may run."""
     agent = state.get("agent_process")
-    if process.alive(agent):
+    if process.is_alive(agent):
         return ""
-    if process.gone(agent):
+    if process.is_gone(agent):
         return "in a turn, and its agent is gone"
     last = session_read.parse_time(state.get("last_interaction_time"))
     return "in a turn without an event for an hour" if last < time.time() - STUCK else ""
@@ -172,7 +172,7 @@ def _store_session(ctx: Context, session_id: str) -> str:
     """
     state = _read_state(ctx, session_id)
     stored = transcript.store_session(ctx.repo, ctx.objects, state, complete=True)
-    checkpoint_id = place.fresh_id()
+    checkpoint_id = place.make_id()
     data: SessionData = {
         "session_id": session_id,
         "transcript": stored,
@@ -205,7 +205,7 @@ def _discard_work(ctx: Context, session_id: str) -> None:
             tip for stream in state["streams"] if (tip := _find_unshared(ctx, session_id, stream))
         ]
         for tip in tips:
-            edits = [place.archive(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
+            edits = [place.archive_stream(ctx.repo, tip), (tip["ref"], None, tip["oid"])]
             refs.update_refs(ctx.repo, edits, "gitcp: doctor")
     paths = {path for stream in state["streams"] for path in stream["files"]}
     open_edits.let_edits_go(ctx.repo, session_id, paths)
@@ -217,7 +217,7 @@ def _discard_work(ctx: Context, session_id: str) -> None:
 def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
     """The tip of a stream that has a branch, and work of no other session."""
     try:
-        tip = shadow_refs.read(ctx.objects, stream["ref"])
+        tip = shadow_refs.read_tip(ctx.objects, stream["ref"])
     except Error:
         return None  # a branch of the person's, or one that fsck is to mend
     if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(shadow_refs.ARCHIVE):

@@ -102,11 +102,11 @@ def find_newer(survey: Survey, state: State) -> Tip | None:
 def _check_marker(survey: Survey, state: State) -> Iterator[Finding]:
     name = state["session_id"]
     if name in survey.markers:
-        if not markers.unsettled(state):
+        if not markers.is_unsettled(state):
             yield make_finding("bad-marker", name, "all of it is settled, and its marker is there")
-        elif survey.markers[name] != markers.marker(state):
+        elif survey.markers[name] != markers.build_marker(state):
             yield make_finding("bad-marker", name, "its marker does not tell what its state does")
-    elif markers.unsettled(state):
+    elif markers.is_unsettled(state):
         yield make_finding("no-marker", name, "not all of it is settled, and it has no marker")
 
 

@@ -80,7 +80,7 @@ class Survey:
         return [s for n in sorted(numbers) if self._has_stream(s := self.states[n], tip)]
 
     def is_orphaned(self, tip: Tip) -> bool:
-        """Whether neither a state nor a marker names a stream (recall.orphaned, for all)."""
+        """Whether neither a state nor a marker names a stream (recall.is_orphaned, for all)."""
         return tip["stream"] not in self._named and not self.list_states(tip)
 
     def list_owners(self, tip: Tip) -> set[str]:
@@ -114,11 +114,11 @@ class Survey:
         try:
             if tip["oid"] not in self._metadata:
                 self._metadata[tip["oid"]] = set()
-                folders = shadow_refs.metadata(self.objects, tip["tree"])
+                folders = shadow_refs.read_metadata(self.objects, tip["tree"])
                 self._metadata[tip["oid"]] = {path.rpartition("/")[2] for path in folders}
             if session_id not in self._metadata[tip["oid"]]:
                 return None
-            return state_copy.read(self.objects, tip, session_id)
+            return state_copy.read_copy(self.objects, tip, session_id)
         except Error:
             return None
 
@@ -145,7 +145,7 @@ class Survey:
 
     def _read_tip(self, ref: str) -> Tip | None:
         obj = self.objects.read(self.refs[ref])
-        return shadow_refs.tip(ref, obj) if obj else None
+        return shadow_refs.parse_tip(ref, obj) if obj else None
 
 
 def _get_branch(tip: Tip) -> str:
@@ -177,6 +177,6 @@ def _read_state(repo: Repo, name: str) -> State:
 
 def _read_marker(repo: Repo, name: str) -> Marker | None:
     try:
-        return markers.stored(repo, name)
+        return markers.read_stored(repo, name)
     except Error:
         return None

@@ -52,7 +52,7 @@ def new(event: dict[str, Any], paths: Iterable[str], started: Any, env: Any) -> 
         "tool_use_id": tool.get("id") or "",
         "tool": tool.get("name", ""),
         "paths": names,
-        "process": process.agent(env),  # type: ignore[typeddict-item]
+        "process": process.find_agent(env),  # type: ignore[typeddict-item]
         "transcript": event.get("agent_transcript_path") or event.get("transcript_path") or "",
         "created": time.time(),
         "started": started,
@@ -157,7 +157,7 @@ def _stands(repo: Repo, claim: Claim) -> bool:
     except OSError:
         return False
     owner: Any = claim["process"]
-    return process.at_work(owner, written)
+    return process.is_at_work(owner, written)
 
 
 def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:

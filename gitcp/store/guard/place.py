@@ -19,7 +19,7 @@ def by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[s
     home comes first where it has any.  A worktree that lies inside home is one of its own.
     """
     copies: dict[str, tuple[Repo, list[str]]] = {}
-    for path in (place for named in paths for place in turn_log.led_to(named)):
+    for path in (place for named in paths for place in turn_log.list_targets(named)):
         repo, inside = _find_owner(home, path)
         if repo and inside:
             copies.setdefault(repo.worktree, (repo, []))[1].append(inside)
@@ -28,7 +28,7 @@ def by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[s
 
 def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
     """The working copy of a path, and the path relative to its root."""
-    inside = turn_log.relative(home, path)
+    inside = turn_log.find_relative_path(home, path)
     folder = os.path.realpath(os.path.dirname(path))
     root = os.path.realpath(home.worktree)
     nearest = _marked(folder, root if inside else None)
@@ -41,7 +41,7 @@ def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
         repo = Repo.find(nearest, outside)
     except Error:
         return home, inside
-    return (repo, turn_log.relative(repo, path)) if repo.top else (None, None)
+    return (repo, turn_log.find_relative_path(repo, path)) if repo.top else (None, None)
 
 
 def _marked(folder: str, stop: str | None) -> str | None:

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 def at_work(repo: Repo, marker: Marker) -> bool:
     """Whether a session is in a turn here and its agent runs, as far as that can be seen."""
-    return markers.is_home(repo, marker) and markers.at_work(repo, marker)
+    return markers.is_home(repo, marker) and markers.is_at_work(repo, marker)
 
 
 def is_open(repo: Repo, marker: Marker) -> bool:
     """Whether a session of this working copy goes on: its agent runs, in a turn or between two."""
     going = marker["phase"] != "ended" and markers.is_home(repo, marker)
-    return going and process.at_work(marker["agent_process"], markers.heard_of(repo, marker))
+    return going and process.is_at_work(
+        marker["agent_process"], markers.read_last_heard(repo, marker)
+    )
 
 
 def live(repo: Repo, session_ids: Iterable[str]) -> set[str]:

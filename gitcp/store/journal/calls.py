@@ -142,7 +142,7 @@ def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
     """The opening of a call whose start did not reach us: after its session's last event."""
     session_id, call = state["session_id"], event["tool"]
     own = [line for line in journal.lines if line.get("session") == session_id]
-    base = turn_log.baseline(journal.repo, session_id)
+    base = turn_log.read_baseline(journal.repo, session_id)
     if base is None or any(line.get("open") == call.get("id", "") for line in own):
         return
     after = max(int(base.get("at") or base["time_ns"]), *(int(line["at"]) for line in own), 0)
@@ -152,7 +152,7 @@ def _reopen_call(journal: Journal, state: State, event: dict[str, Any]) -> None:
 
 def _compute_call_age(event: dict[str, Any]) -> int:
     """How long ago a client began to tell us of a call's end, in ns: by then it was over."""
-    return time.time_ns() - event["came"] if "came" in event else process.age()
+    return time.time_ns() - event["came"] if "came" in event else process.measure_age()
 
 
 def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool:
@@ -163,7 +163,9 @@ def _has_left_running(call: JournalLine, state: State, journal: Journal) -> bool
     same = state["session_id"], call.get("id", "")
     opened = (one for one in journal.lines if (one.get("session"), one.get("open")) == same)
     since = max((int(one["at"]) for one in opened), default=time.time_ns())
-    return process.working(journal.repo.worktree, same[0], state.get("agent_process"), since)
+    return process.has_working_process(
+        journal.repo.worktree, same[0], state.get("agent_process"), since
+    )
 
 
 def close_calls(journal: Journal, state: State, at: int, late: set[str] | None = None) -> None:
@@ -179,11 +181,11 @@ def close_calls(journal: Journal, state: State, at: int, late: set[str] | None =
         if call["session"] != session_id or call["end"] is not None or call["kind"] == "write":
             continue
         if running is None:
-            running = process.working(repo.worktree, session_id)
+            running = process.has_working_process(repo.worktree, session_id)
         goes_on = running or call.get("task", "") in (late or ())
         if call["goes_on"] and not goes_on:  # not every client names the session to its children
             agent = state.get("agent_process")
-            goes_on = process.working(repo.worktree, session_id, agent, int(call["at"]))
+            goes_on = process.has_working_process(repo.worktree, session_id, agent, int(call["at"]))
         if call["late"] and goes_on:
             continue
         closing: JournalLine = {"close": call["open"], "session": session_id, "at": at}

@@ -216,7 +216,7 @@ def _read_transcript_ends(repo: Repo) -> JournalLine:
     ends: JournalLine = {}
     for marker in markers.read_recent(repo):
         if marker["phase"] == "active" and not marker["tool_events"]:
-            base = turn_log.baseline(repo, marker["session_id"])
-            if base and (size := turn_log.size(base.get("transcript"))):
+            base = turn_log.read_baseline(repo, marker["session_id"])
+            if base and (size := turn_log.read_size(base.get("transcript"))):
                 ends[marker["session_id"]] = {"turn": str(base.get("turn", "")), "size": size}
     return ends

@@ -46,7 +46,7 @@ class Look:
         with Journal(self._repo) as journal:
             journal.telling = telling
             if acting:
-                journal.acting = {**markers.marker(acting), "phase": "active"}
+                journal.acting = {**markers.build_marker(acting), "phase": "active"}
             newer = journal.list_edits_since(self._begun, self.at)
             meanwhile = {line["path"]: entries.parse_entry(line["after"]) for line in newer}
             look.take_scan(objects, journal, head, {**dirty, **meanwhile}, self.at, self._cost)

@@ -97,14 +97,14 @@ def end_turn(repo: Repo, state: State, subject: str) -> None:
 def _end_turn_in(other: Repo, state: State, subject: str, paths: list[str]) -> None:
     objects = Objects.get_shared(other)
     with Journal(other) as held:
-        held.guests = [{**markers.marker(state), "phase": "active"}]
+        held.guests = [{**markers.build_marker(state), "phase": "active"}]
         look.look_at_paths(objects, held, turn_log.resolve_paths(other, paths), read_clock(other))
         edits_ref.hold_edits(other, objects, held, state["session_id"], subject)
     _note_visit(state, other)
 
 
 def _list_written_paths(repo: Repo, state: State) -> Iterable[str]:
-    base = turn_log.baseline(repo, state["session_id"])
+    base = turn_log.read_baseline(repo, state["session_id"])
     agent = state.get("agent_type", "")
     return windows.list_transcript_paths(agent, base, int(base.get("offset", 0))) if base else ()
 

@@ -33,7 +33,7 @@ def list_windows(journal: Journal) -> list[Window]:
     """Every window that can explain what a look finds now."""
     repo, lines = journal.repo, journal.lines
     calling = {call["session"] for call in entries.list_calls(lines) if call["end"] is None}
-    near = markers.concerned(repo, calling)
+    near = markers.read_concerned(repo, calling)
     sessions = {m["session_id"]: m for m in near if markers.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
@@ -99,7 +99,7 @@ def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int
     if call["goes_on"]:
         return None, False
     agent = marker.get("agent_process") if marker else None
-    if not process.gone(agent) or process.working(repo.worktree, call["session"]):
+    if not process.is_gone(agent) or process.has_working_process(repo.worktree, call["session"]):
         return None, False
     return max(int(call["at"]), tool_ends.find_last_time(tail) or 0), True
 
@@ -108,7 +108,7 @@ def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
     """Whether nothing is left of what went on after its turn; no where that cannot be seen."""
     agent = marker.get("agent_process") if marker else None
     about = repo.worktree, call["session"], agent, int(call["at"])
-    return process.visible() and not process.working(*about)
+    return process.can_see_processes() and not process.has_working_process(*about)
 
 
 def _read_tail(path: str | None) -> bytes:
@@ -127,13 +127,13 @@ def _list_turn_windows(
 
     naming: the paths that a tool of the session names just now; None where none speaks.
     """
-    base = turn_log.baseline(repo, marker["session_id"], git_dir)
+    base = turn_log.read_baseline(repo, marker["session_id"], git_dir)
     if base is None:
         return []
     who: Writer = (marker["session_id"], str(base.get("turn", "")), "")
     begun, agent = int(base.get("at") or base["time_ns"]), marker.get("agent_process")
     ended = None
-    if process.gone(agent):
+    if process.is_gone(agent):
         ended = max(begun, tool_ends.find_last_time(_read_tail(base.get("transcript"))) or 0)
     common: dict[str, Any] = {"who": who, "opened": begun, "begin": begun, "end": ended}
     written = _list_uncommitted_paths(repo, marker, base, lines)

@@ -19,7 +19,7 @@ def amends(repo: Repo, args: Sequence[str]) -> bool:
     `--amend -m` looks like any message to the hook: the arguments of git itself tell, and where
     they cannot be seen the commit does when it is made.
     """
-    words = process.git_arguments(repo.config, "commit")
+    words = process.read_git_arguments(repo.config, "commit")
     if words is not None:
         return any(len(word) > 3 and "--amend".startswith(word) for word in words)
     return list(args[1:]) == ["commit", "HEAD"]
@@ -27,7 +27,7 @@ def amends(repo: Repo, args: Sequence[str]) -> bool:
 
 def checks_message(repo: Repo) -> bool:
     """Whether git will run commit-msg: not with -n.  Yes where the arguments cannot be seen."""
-    for word in process.git_arguments(repo.config, "commit") or ():
+    for word in process.read_git_arguments(repo.config, "commit") or ():
         if len(word) > 6 and "--no-verify".startswith(word):
             return False
         if word[:1] == "-" and word[1:2] not in ("", "-"):
@@ -40,7 +40,7 @@ def checks_message(repo: Repo) -> bool:
 
 def cleanup(repo: Repo) -> str:
     """What git will do to the message: an argument of this commit, else the configuration."""
-    words = process.git_arguments(repo.config, "commit") or []
+    words = process.read_git_arguments(repo.config, "commit") or []
     for at, word in enumerate(words):
         if word == "--cleanup":
             return "".join(words[at + 1 : at + 2])

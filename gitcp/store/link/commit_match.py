@@ -48,7 +48,7 @@ def sessions(
     """
     stash, blob = reflog.Stash(repo, objects), commit_changes.make_reader(objects)
     linked: dict[str, Linked] = {}
-    every = markers.concerned(repo) if open_markers is None else open_markers
+    every = markers.read_concerned(repo) if open_markers is None else open_markers
     named = _find_acting(every) if agent else {}
     foreign = [m for m in every if not markers.is_home(repo, m)]
     visitors = [m for m in foreign if m["session_id"] in named]
@@ -118,7 +118,7 @@ def _with_writers(
     """Those of every, and those of sessions that the journal names."""
     if writers <= {marker["session_id"] for marker in every}:
         return every
-    return markers.concerned(repo, writers)
+    return markers.read_concerned(repo, writers)
 
 
 def _known_to_be_gone(
@@ -144,10 +144,10 @@ def _find_acting(open_markers: list[Marker]) -> dict[str, str]:
     how = {m["session_id"]: "environment" for m in active if _in_environment(m)}
     if how or not any(m["agent_process"] for m in active):
         return how
-    above = set(process.ancestors())
+    above = set(process.list_ancestors())
     for marker in active:
         known = marker["agent_process"]
-        if known and known["pid"] in above and process.alive(known):
+        if known and known["pid"] in above and process.is_alive(known):
             how[marker["session_id"]] = "process"
     return how
 

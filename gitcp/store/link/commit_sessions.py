@@ -44,7 +44,7 @@ def store(
             _catch_up(repo, objects, state, commit, old)
     well = [(state, linked) for state, linked in sessions if state["session_id"] not in failed]
     condense.raise_if_none(failed, well)
-    pairs = [(state, linked) for state, linked in well if phase.condenses(state, linked["paths"])]
+    pairs = [(state, linked) for state, linked in well if phase.take_commit(state, linked["paths"])]
     if pairs and noted:
         notes.add_link(repo, objects, commit["oid"], checkpoint_id)
     if pairs:
@@ -78,7 +78,7 @@ def dismiss(
     changes = commit_changes.read_changes(objects, commit)[1]
     open_edits.settle_commit(repo, objects, commit, changes, [s["session_id"] for s in dismissed])
     for state in dismissed:
-        phase.condenses(state, ())
+        phase.take_commit(state, ())
         condense.settle(repo, state)
         if markers.is_home(repo, state):
             state["base_commit"] = commit["oid"]

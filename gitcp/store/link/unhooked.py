@@ -44,7 +44,7 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
 
     The caller holds the session's lock and saves the state.
     """
-    if not markers.unsettled(state):
+    if not markers.is_unsettled(state):
         return
     moves = reflog.list_head_moves(repo)
     last = moves[-1][1] if moves else old
@@ -70,7 +70,7 @@ def link_one(
 
     olds: the commits it was rewritten from; then only what they did not have counts.  logged: the
     reflog tells that it was made here.  With olds, or unlogged, only evidence counts."""
-    session_id, own = state["session_id"], [markers.marker(state)]
+    session_id, own = state["session_id"], [markers.build_marker(state)]
     parent, changes = commit_changes.read_changes(objects, commit)
     ids = find_commits.list_linked(objects, commit["oid"])
     stored = {name: committed_read.list_session_ids(repo, objects, name) for name in ids}
@@ -86,9 +86,9 @@ def link_one(
     fresh, replay = commit_changes.subtract_changes(objects, changes, had), bool(olds) or not logged
     matched = commit_match.sessions(repo, objects, fresh, parent, own, agent=False, replay=replay)
     linked = matched.get(session_id) or _decided(repo, parent, ids, session_id)
-    if not linked or not phase.condenses(state, linked["paths"]):
+    if not linked or not phase.take_commit(state, linked["paths"]):
         return ""
-    checkpoint_id = (promised or mine or ids or [NEW if dry_run else place.fresh_id()])[-1]
+    checkpoint_id = (promised or mine or ids or [NEW if dry_run else place.make_id()])[-1]
     if not dry_run:
         trace.note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
         if not ids:
@@ -203,8 +203,8 @@ def _link_each(
 def list_resting(repo: Repo) -> Iterator[Marker]:
     """The sessions here with something unsettled that no agent works for: the others' own next
     event does it."""
-    for marker in markers.here(repo):
-        if not markers.at_work(repo, marker):
+    for marker in markers.read_here(repo):
+        if not markers.is_at_work(repo, marker):
             yield marker
 
 

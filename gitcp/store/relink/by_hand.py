@@ -108,7 +108,7 @@ def _of_session(ctx: Context, commit: Commit, session_id: str) -> str:
     _, changes = commit_changes.read_changes(ctx.objects, commit)
     files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}
     if state and files & changes.keys():
-        checkpoint_id = place.fresh_id()
+        checkpoint_id = place.make_id()
         linked: Linked = {"how": "content", "paths": sorted(files & changes.keys()), "reasons": {}}
         condense.condense_sessions(
             ctx.repo, ctx.objects, commit, checkpoint_id, [(state, linked)], noted=True

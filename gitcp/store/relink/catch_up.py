@@ -33,7 +33,7 @@ _TRIES = 5
 
 def head(repo: Repo) -> str:
     """The oid of HEAD; zeros when unborn."""
-    return refs.read_head(repo) or shadow_refs.zeros(repo)
+    return refs.read_head(repo) or shadow_refs.get_zeros(repo)
 
 
 def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str) -> None:
@@ -58,7 +58,7 @@ def last_turn(repo: Repo, objects: Objects, state: State, event: dict[str, Any],
 
 def end_abandoned(ctx: Context, session_id: str) -> None:
     """End the other sessions of this worktree that are in a turn although their agent is gone."""
-    for name in markers.abandoned(ctx.repo, session_id):
+    for name in markers.list_abandoned(ctx.repo, session_id):
         try:
             end(ctx, name)
         except (Error, OSError) as e:  # of its data: nothing of who looks
@@ -74,7 +74,7 @@ def end(ctx: Context, session_id: str) -> None:
         event = {"event": "session-end", "session_id": session_id}
         last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
         late.finalize.finalize(ctx.repo, ctx.objects, state)
-        phase.step(state, phases.SESSION_END)
+        phase.take_event(state, phases.SESSION_END)
         ctx.keep(state)
 
 
@@ -114,7 +114,7 @@ def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
     tips = []
     for ref in branches.list_refs(repo, old):
         try:
-            tip = shadow_refs.read(objects, ref)
+            tip = shadow_refs.read_tip(objects, ref)
         except Error:
             continue
         if tip and tip["stream"] in ids:
@@ -125,12 +125,12 @@ def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
 def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:
     """Rename a stream to the new base while some of its files are still changes here."""
     own = [s["files"] for s in state["streams"] if s["id"] == tip["stream"]]
-    named = branches.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
+    named = branches.map_named_paths(repo, tip["stream"], shadow_refs.list_sessions(objects, tip))
     files = set[str]().union(*named.values(), *own)
     if not blobs.list_dirty(repo, objects, files, now):
         trace.note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
-    edits = place.rename(repo, objects, tip, now)
+    edits = place.rename_stream(repo, objects, tip, now)
     refs.update_refs(repo, edits, "gitcp: base moved")
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:

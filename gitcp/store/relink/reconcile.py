@@ -61,10 +61,10 @@ def settle(ctx: Context, but: str = "") -> int:
     case = Case(repo, ctx.objects, head, since=commit_memory.read_looked(repo))
     reconcile(case, AMENDED)
     waiting = False
-    for marker in markers.here(repo):
+    for marker in markers.read_here(repo):
         if marker["session_id"] == but or marker["base_commit"] == head:
             continue
-        if markers.at_work(repo, marker):
+        if markers.is_at_work(repo, marker):
             waiting = True  # its own next event does it
             continue
         _settle_session(ctx, marker["session_id"], head)

@@ -35,7 +35,7 @@ _SUBJECT = "Rebuilt from what was left of it"
 def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
     """Put a ref that has no commit back to the last one that its reflog knows, or take it away;
     what was done, '' where it has one by now."""
-    with exclusive(repo, _LOCKS.get(ref) or shadow_refs.lock_of(repo, ref)):
+    with exclusive(repo, _LOCKS.get(ref) or shadow_refs.get_lock_name(repo, ref)):
         path, at = (
             os.path.join(os.fsencode(repo.common), encode_name(ref)),
             refs.read_ref(repo, ref),

@@ -26,7 +26,7 @@ def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
     """Write a state anew, from its copy on a stream where it is lost, and its marker; what was
     done."""
     with states.held(repo, [session_id]):
-        state = recall.recall(repo, objects, session_id)
+        state = recall.recall_state(repo, objects, session_id)
         if state is None:
             return _report_unknown(repo, session_id)
         work.save(repo, state)
@@ -36,19 +36,19 @@ def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
 def take_copy(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
     """Take the copy of a state on a stream, where it is newer than the state; what was done."""
     with states.held(repo, [session_id]):
-        tip = shadow_refs.read(objects, ref)
+        tip = shadow_refs.read_tip(objects, ref)
         copy = state_copy.read_with_turns(objects, tip, session_id) if tip else None
         state = states.load(repo, session_id)
         if not state or not copy or copy.get("revision", 0) <= state.get("revision", 0):
             return ""
-        before, copy = state.get("revision", 0), states.modern(copy)
+        before, copy = state.get("revision", 0), states.update_fields(copy)
         work.save(repo, copy)
         return f"took the copy: revision {before} became {copy['revision']}"
 
 
 def _report_unknown(repo: Repo, session_id: str) -> str:
     """Nothing is known of a session: what could not be read is set aside by now."""
-    marker = markers.path(repo, session_id)
+    marker = markers.find_path(repo, session_id)
     if os.path.lexists(marker):
         return f"moved the marker to '{move_aside(repo.common, marker)}'"
     return f"moved what could not be read to '{repo.join_shared('corrupt')}'"

@@ -44,7 +44,7 @@ def is_stream(ref: str) -> bool:
 
 def mend_stream(repo: Repo, objects: Objects, ref: str) -> str:
     """Make a stream whole again; what was done, '' where it is whole or the person's."""
-    with exclusive(repo, shadow_refs.lock_of(repo, ref)):
+    with exclusive(repo, shadow_refs.get_lock_name(repo, ref)):
         old = refs.read_ref(repo, ref)
         gone = missing.list_lacking(repo, ref) if old else set()
         if old is None or not gone:
@@ -71,15 +71,15 @@ def mend_stream(repo: Repo, objects: Objects, ref: str) -> str:
 def _read_checkpoint(objects: Objects, oid: str) -> Commit | None:
     answer = objects.read(oid)
     commit = parse_commit(oid, answer[2]) if answer and answer[1] == "commit" else None
-    session = shadow_refs.trailer(commit["message"], "Entire-Session") if commit else ""
+    session = shadow_refs.find_trailer(commit["message"], "Entire-Session") if commit else ""
     return commit if session else None
 
 
 def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Named:
     """What states say of a stream: by its id; where no commit tells that, of the streams that
     had this name and stand nowhere else."""
-    known = shadow_refs.trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
-    there = {tip["stream"] for tip in shadow_refs.listing(repo, objects) if tip["ref"] != ref}
+    known = shadow_refs.find_trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
+    there = {tip["stream"] for tip in shadow_refs.list_tips(repo, objects) if tip["ref"] != ref}
     name = ids.parse_stream_name(ref)
     return [
         (state, stream)
@@ -114,8 +114,8 @@ def _complete_tip(
     tree = rebuilder.add_states(before, streams, everything=commit is None)
     if commit and tree == commit["tree"]:
         return tip
-    upon = base["oid"] if base else shadow_refs.zeros(repo)
-    message = shadow_refs.message(_SUBJECT, state["session_id"], upon, stream["id"])
+    upon = base["oid"] if base else shadow_refs.get_zeros(repo)
+    message = shadow_refs.build_message(_SUBJECT, state["session_id"], upon, stream["id"])
     return write_commit(objects, repo, tree, [tip] if tip else [], message)
 
 
@@ -145,11 +145,11 @@ class Rebuilder:
         take it for the checkpoint's.
         """
         self._gone, self._lost = gone, []
-        base = find_tree(self._objects, shadow_refs.trailer(old["message"], "Base-Commit"))
+        base = find_tree(self._objects, shadow_refs.find_trailer(old["message"], "Base-Commit"))
         tree = self._rebuild_tree(old["tree"], base, "") or self._repo.empty_tree
         self.lost.update(self._lost)
         if self._lost:
-            tree = self._note_omitted(tree, shadow_refs.trailer(old["message"], "Entire-Session"))
+            tree = self._note_omitted(tree, shadow_refs.find_trailer(old["message"], "Entire-Session"))
         if tree == old["tree"] and old["parents"] == ([parent] if parent else []):
             return old["oid"]
         head = [f"tree {tree}", *([f"parent {parent}"] if parent else [])]
@@ -211,7 +211,7 @@ class Rebuilder:
                     edits |= self._build_edit(path, file)
             copy = f"{shadow_refs.METADATA}{state['session_id']}/state.json"
             if look(copy) is None:
-                edits[copy] = (BLOB, self._objects.write("blob", states.text(state)))
+                edits[copy] = (BLOB, self._objects.write("blob", states.dump_state(state)))
         return edit_tree(self._objects, tree, edits)
 
     def _was_lost(self, path: str) -> bool:

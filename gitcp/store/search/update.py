@@ -131,7 +131,7 @@ def _list_checkpoints(repo: Repo, objects: Prefetched) -> Iterator[Source]:
 
 
 def _list_streams(repo: Repo, objects: Prefetched) -> Iterator[Source]:
-    for tip in shadow_refs.listing(repo, objects):
+    for tip in shadow_refs.list_tips(repo, objects):
         yield "stream", tip["ref"], tip["oid"]
 
 

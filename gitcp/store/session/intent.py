@@ -38,19 +38,19 @@ if TYPE_CHECKING:
         entries: dict[str, Entry | None]
 
 
-def path(repo: Repo) -> str:
+def get_path(repo: Repo) -> str:
     return repo.join_own("auto", "intent")
 
 
 def write(repo: Repo, intent: Intent) -> None:
     """Put it on the disk: from here on whoever comes next can finish."""
-    private.write_private(repo, path(repo), json.dumps(intent).encode(), durable=True)
+    private.write_private(repo, get_path(repo), json.dumps(intent).encode(), durable=True)
 
 
 def read(repo: Repo) -> Intent | None:
     """What was left; None for nothing, or a file that is none of ours."""
     try:
-        intent: Any = json.loads(private.read_cache(path(repo)))
+        intent: Any = json.loads(private.read_cache(get_path(repo)))
     except (ValueError, RecursionError):
         return None
     parts = ("dirty", "entries")
@@ -63,7 +63,7 @@ def read(repo: Repo) -> Intent | None:
 
 def drop(repo: Repo) -> None:
     """All is done: nothing is left of it."""
-    folder = os.path.dirname(path(repo))
+    folder = os.path.dirname(get_path(repo))
     for name in ("intent", "message", "index", "index.lock", "next-index", "lock"):
         files.remove_file(os.path.join(folder, name))
     files.remove_if_empty(folder)

@@ -7,7 +7,7 @@ the session's lock, before what it announces.
 There may be thousands, and a hook is about few of them.  Where they are many, those of sessions
 that left work behind and are not at work rest in the directory <common>/gitcp/open/~aside: its name
 is no session's, and it lets the sh hooks see that there are some.  read_recent() has the others,
-concerned() and read() see them all.
+read_concerned() and read() see them all.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _GONE = 3600.0  # seconds after which a session whose agent is gone is not at wo
 _PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = memory.table("markers")
 
 
-def marker(state: State) -> Marker:
+def build_marker(state: State) -> Marker:
     """What a commit hook needs of a state: its home, phase, process and unsettled streams."""
     return {
         "session_id": state["session_id"],
@@ -59,7 +59,7 @@ def marker(state: State) -> Marker:
     }
 
 
-def unsettled(state: State) -> bool:
+def is_unsettled(state: State) -> bool:
     """Whether anything about the session can still matter to a commit."""
     if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
         return True
@@ -68,9 +68,9 @@ def unsettled(state: State) -> bool:
 
 def encode(state: State) -> bytes | None:
     """The bytes of the marker that announces state; None when nothing is unsettled."""
-    if not unsettled(state):
+    if not is_unsettled(state):
         return None
-    return json.dumps(marker(state), separators=(",", ":")).encode()
+    return json.dumps(build_marker(state), separators=(",", ":")).encode()
 
 
 def put(repo: Repo, session_id: str, state: bytes, marker: bytes | None) -> None:
@@ -111,36 +111,42 @@ def _announce(repo: Repo, session_id: str, data: bytes) -> None:
 def list_ids(repo: Repo) -> list[str]:
     """The sessions that have a marker, sorted; one that comes to rest, or comes back, between two
     looks is seen in the first or the last."""
-    return sorted({*recent(repo), *files.list_names(resting(repo)), *recent(repo)})
+    return sorted(
+        {
+            *list_recent_ids(repo),
+            *files.list_names(get_resting_folder(repo)),
+            *list_recent_ids(repo),
+        }
+    )
 
 
-def resting(repo: Repo) -> str:
+def get_resting_folder(repo: Repo) -> str:
     """The directory of the markers that rest."""
     return repo.join_shared("open", RESTING)
 
 
-def recent(repo: Repo) -> list[str]:
+def list_recent_ids(repo: Repo) -> list[str]:
     """The sessions whose markers do not rest, sorted."""
     return [name for name in files.list_names(repo.join_shared("open")) if name != RESTING]
 
 
-def path(repo: Repo, session_id: str) -> str:
+def find_path(repo: Repo, session_id: str) -> str:
     """Where the marker of a session is, or would be."""
-    places = _places(repo, session_id)
+    places = _list_places(repo, session_id)
     return next((place for place in places if os.path.lexists(place)), places[0])
 
 
-def _places(repo: Repo, session_id: str) -> tuple[str, ...]:
+def _list_places(repo: Repo, session_id: str) -> tuple[str, ...]:
     """Where the marker of a session may be, in the order in which to look: it may come back."""
     place = repo.join_shared("open", session_id)
-    return place, os.path.join(resting(repo), session_id), place
+    return place, os.path.join(get_resting_folder(repo), session_id), place
 
 
 def _take_rested(repo: Repo, session_id: str) -> None:
     """Remove a marker that rests, if there is one, and the directory with the last."""
     try:
-        os.unlink(os.path.join(resting(repo), session_id))
-        os.rmdir(resting(repo))
+        os.unlink(os.path.join(get_resting_folder(repo), session_id))
+        os.rmdir(get_resting_folder(repo))
     except OSError:
         pass  # not there; not the last
 
@@ -150,9 +156,9 @@ def read(repo: Repo) -> list[Marker]:
     return [marker for name in list_ids(repo) if (marker := find(repo, name))]
 
 
-def concerned(repo: Repo, sessions: Iterable[str] = ()) -> list[Marker]:
+def read_concerned(repo: Repo, sessions: Iterable[str] = ()) -> list[Marker]:
     """The markers that do not rest, and those of these sessions; by session id."""
-    near = sorted({*recent(repo), *sessions})
+    near = sorted({*list_recent_ids(repo), *sessions})
     return [marker for name in near if (marker := find(repo, name))]
 
 
@@ -162,25 +168,25 @@ def find(repo: Repo, session_id: str) -> Marker | None:
     Of a damaged one the state tells what it should say: no commit misses what that holds.
     """
     try:
-        return stored(repo, session_id)
+        return read_stored(repo, session_id)
     except Damaged as e:
         trace.note("marker", str(e))
     try:
         state = states.read(repo, session_id)
     except Error:
         return None
-    if not state or not (unsettled(state) or state.get("files_touched")):
+    if not state or not (is_unsettled(state) or state.get("files_touched")):
         return None
     streams = [{"id": stream["id"], "ref": stream["ref"]} for stream in state["streams"]]
-    return {**marker(state), "streams": streams}
+    return {**build_marker(state), "streams": streams}
 
 
-def stored(repo: Repo, session_id: str) -> Marker | None:
+def read_stored(repo: Repo, session_id: str) -> Marker | None:
     """The marker of one session as its file has it; raise Damaged where that says nothing.
 
     A process parses a file once: a marker that changes is another file (private.write).
     """
-    for place in _places(repo, session_id):
+    for place in _list_places(repo, session_id):
         try:
             st = os.stat(place)
             break
@@ -205,23 +211,23 @@ def is_home(repo: Repo, session: Mapping[str, Any]) -> bool:
     return (session.get("worktree_id") or "") == repo.worktree_id
 
 
-def here(repo: Repo) -> list[Marker]:
+def read_here(repo: Repo) -> list[Marker]:
     """The markers of sessions whose home is this worktree."""
     return [m for m in read(repo) if is_home(repo, m)]
 
 
 def read_recent(repo: Repo) -> list[Marker]:
-    """Those of here() that do not rest: of every session that may be in a turn."""
-    return [m for name in recent(repo) if (m := find(repo, name)) and is_home(repo, m)]
+    """Those of read_here() that do not rest: of every session that may be in a turn."""
+    return [m for name in list_recent_ids(repo) if (m := find(repo, name)) and is_home(repo, m)]
 
 
-def at_work(repo: Repo, marker: Marker) -> bool:
+def is_at_work(repo: Repo, marker: Marker) -> bool:
     """Whether a session is in a turn and its agent runs, as far as that can be seen."""
     active = marker["phase"] == "active"
-    return active and process.at_work(marker["agent_process"], heard_of(repo, marker))
+    return active and process.is_at_work(marker["agent_process"], read_last_heard(repo, marker))
 
 
-def heard_of(repo: Repo, marker: Marker) -> float:
+def read_last_heard(repo: Repo, marker: Marker) -> float:
     """When a marker was written last, in seconds since 1970; 0 where it is gone or rests."""
     try:
         return os.stat(repo.join_shared("open", marker["session_id"])).st_mtime
@@ -229,33 +235,35 @@ def heard_of(repo: Repo, marker: Marker) -> float:
         return 0.0
 
 
-def abandoned(repo: Repo, session_id: str) -> list[str]:
+def list_abandoned(repo: Repo, session_id: str) -> list[str]:
     """The other sessions here that are in a turn although their agent's process is gone."""
     return [
         marker["session_id"]
         for marker in read_recent(repo)
         if marker["session_id"] != session_id
         and marker["phase"] == "active"
-        and process.gone(marker["agent_process"])
+        and process.is_gone(marker["agent_process"])
     ]
 
 
 def put_away(repo: Repo) -> None:
     """Let markers rest.  The caller holds no session's lock; the marker of a session that is locked
     stays."""
-    repo.make_folder(resting(repo))
-    for name in recent(repo):
+    repo.make_folder(get_resting_folder(repo))
+    for name in list_recent_ids(repo):
         try:
             with exclusive(repo, f"session-{name}", timeout=0):
-                if _rests(repo, name):
-                    os.rename(repo.join_shared("open", name), os.path.join(resting(repo), name))
+                if _may_rest(repo, name):
+                    os.rename(
+                        repo.join_shared("open", name), os.path.join(get_resting_folder(repo), name)
+                    )
         except (Error, FileNotFoundError) as e:
             trace.note("marker", f"'{name}' stays: {e}")
 
 
-def _rests(repo: Repo, session_id: str) -> bool:
-    marker = stored(repo, session_id)
+def _may_rest(repo: Repo, session_id: str) -> bool:
+    marker = read_stored(repo, session_id)
     if marker is None or marker["phase"] != "active":
         return marker is not None
     age = time.time() - os.stat(repo.join_shared("open", session_id)).st_mtime
-    return age > _GONE and not process.alive(marker["agent_process"])
+    return age > _GONE and not process.is_alive(marker["agent_process"])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import State
 
 
-def step(state: State, event: str, *, files_touched: bool = True) -> tuple[str, ...]:
+def take_event(state: State, event: str, *, files_touched: bool = True) -> tuple[str, ...]:
     """Take an event into the phase of a state; return the actions, done or still to do."""
     before = state.get("phase")
     state["phase"], actions = phases.find_transition(before, event, files_touched=files_touched)
@@ -30,10 +30,10 @@ def step(state: State, event: str, *, files_touched: bool = True) -> tuple[str, 
     return actions
 
 
-def condenses(state: State, paths: object) -> bool:
+def take_commit(state: State, paths: object) -> bool:
     """GitCommit, of a commit that match() linked to the session by these paths: whether its
     work is to be condensed."""
-    actions = step(state, phases.GIT_COMMIT, files_touched=bool(paths))
+    actions = take_event(state, phases.GIT_COMMIT, files_touched=bool(paths))
     return phases.CONDENSE in actions or phases.CONDENSE_IF_FILES_TOUCHED in actions
 
 

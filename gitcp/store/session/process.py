@@ -35,47 +35,52 @@ _ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.table("ps
 
 def describe(pid: int, start: str = "") -> Process:
     """The identity of a process of this machine; start: what tells when it began, if at hand."""
-    return {"pid": pid, "start": start or _stat(pid)[2], "boot_id": _boot(), "host": machine()}
+    return {
+        "pid": pid,
+        "start": start or _stat(pid)[2],
+        "boot_id": _read_boot_id(),
+        "host": get_machine_id(),
+    }
 
 
-def agent(env: Mapping[str, str]) -> Process | None:
+def find_agent(env: Mapping[str, str]) -> Process | None:
     """The agent that runs this hook: as it says itself, else the nearest ancestor that is
     not a shell; None where none is seen."""
     claude_pid = env.get("CLAUDE_PID", "")
     pid = int(claude_pid) if claude_pid.isdecimal() else 0
     parent, _, start = _stat(pid) if pid > 1 else (0, "", "")
-    if pid > 1 and (parent or not visible()):
+    if pid > 1 and (parent or not can_see_processes()):
         return describe(pid, start)
-    return next((describe(p) for p, name in _above() if name and name not in _SHELLS), None)
+    return next((describe(p) for p, name in _list_above() if name and name not in _SHELLS), None)
 
 
-def above(name: str) -> Process | None:
+def find_above(name: str) -> Process | None:
     """The nearest process above this one that has the name; None where none is seen."""
-    return next((describe(pid) for pid, its in _above() if its == name), None)
+    return next((describe(pid) for pid, its in _list_above() if its == name), None)
 
 
-def alive(process: Process | None) -> bool:
+def is_alive(process: Process | None) -> bool:
     """Whether that very process is known to run here."""
-    return _runs(process) is True
+    return _is_running(process) is True
 
 
-def gone(process: Process | None) -> bool:
+def is_gone(process: Process | None) -> bool:
     """Whether that very process is known not to run any more."""
-    return _runs(process) is False
+    return _is_running(process) is False
 
 
-def at_work(process: Process | None, seen: float) -> bool:
+def is_at_work(process: Process | None, seen: float) -> bool:
     """Whether a process runs; one of which nothing is known counts for a while after it was
     heard of (seconds since 1970)."""
-    runs = _runs(process)
+    runs = _is_running(process)
     return abs(time.time() - seen) < _UNSEEN if runs is None else runs
 
 
-def _runs(process: Process | None) -> bool | None:
+def _is_running(process: Process | None) -> bool | None:
     """None where it is not known: of another machine, or of none."""
-    if not process or process.get("host") != machine():
+    if not process or process.get("host") != get_machine_id():
         return None
-    boot = _boot()
+    boot = _read_boot_id()
     if process.get("boot_id") != boot:
         return False if boot and process.get("boot_id") else None
     try:
@@ -90,7 +95,7 @@ def _runs(process: Process | None) -> bool | None:
     return not start or process.get("start") in ("", start)
 
 
-def age() -> int:
+def measure_age() -> int:
     """How many ns ago a client began to run this hook, by the age of the shell that runs this
     process: to a hundredth of a second, or up to a second too long where ps tells it; longer than
     any call where it cannot be seen."""
@@ -99,25 +104,27 @@ def age() -> int:
         pid, parent = parent, _stat(parent)[0]
     start = _stat(pid)[2]
     if start.isdecimal():
-        return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - _nanoseconds(start))
+        return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - _convert_ticks(start))
     return time.time_ns() - max(0, parse_start(start) - 1_000_000_000)
 
 
-def _began(pid: int) -> int:
+def _read_start_time(pid: int) -> int:
     """When a process was started, ns since 1970: at most a tenth of a second too late, or a second
     where ps tells it."""
     start = _stat(pid)[2]
     if start.isdecimal():
         boot = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        return boot + _nanoseconds(start) + 100_000_000
+        return boot + _convert_ticks(start) + 100_000_000
     return parse_start(start)
 
 
-def _nanoseconds(ticks: str) -> int:
+def _convert_ticks(ticks: str) -> int:
     return int(ticks) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def working(top: str, session_id: str, agent: Process | None = None, since: int = 0) -> bool:
+def has_working_process(
+    top: str, session_id: str, agent: Process | None = None, since: int = 0
+) -> bool:
     """Whether a process in the directory top, or below it, has the session in its environment;
     False where processes cannot be seen.
 
@@ -125,13 +132,17 @@ def working(top: str, session_id: str, agent: Process | None = None, since: int 
     names the session there.  This process, its ancestors, other hooks and the git that a hook runs
     do not count.  ps tells no directories: there a process counts wherever it is.
     """
-    ours, mark = {os.getpid(), *ancestors()}, f"={session_id}\0".encode()
-    parent = int(agent["pid"]) if agent and alive(agent) else 0
+    ours, mark = {os.getpid(), *list_ancestors()}, f"={session_id}\0".encode()
+    parent = int(agent["pid"]) if agent and is_alive(agent) else 0
     root = os.path.realpath(top)
-    return any(_works(pid, root, mark, parent, since) for pid in _pids() if pid not in ours)
+    return any(
+        _belongs_to_session(pid, root, mark, parent, since)
+        for pid in _list_pids()
+        if pid not in ours
+    )
 
 
-def _works(pid: int, top: str, mark: bytes, parent: int, since: int) -> bool:
+def _belongs_to_session(pid: int, top: str, mark: bytes, parent: int, since: int) -> bool:
     if _has_proc():
         try:
             cwd = os.readlink(f"/proc/{pid}/cwd")
@@ -140,7 +151,9 @@ def _works(pid: int, top: str, mark: bytes, parent: int, since: int) -> bool:
         if cwd != top and not cwd.startswith(top + os.sep):
             return False
     named = mark in _read(pid, "environ") + b"\0"
-    named = named or bool(parent and _began(pid) >= since and parent in ancestors(pid))
+    named = named or bool(
+        parent and _read_start_time(pid) >= since and parent in list_ancestors(pid)
+    )
     return named and not _is_hook(pid) and not _is_hook(_stat(pid)[0])
 
 
@@ -149,11 +162,11 @@ def _is_hook(pid: int) -> bool:
     return any(name in command for name in _HOOKS)
 
 
-def git_arguments(config: Config, command: str) -> list[str] | None:
+def read_git_arguments(config: Config, command: str) -> list[str] | None:
     """The arguments of the git command that runs this hook, an alias replaced by what it stands
     for; None when they cannot be seen.  Those from ps have lost what parts an option from the
     text of a message: None where the two could be confused."""
-    for pid in ancestors()[:6]:
+    for pid in list_ancestors()[:6]:
         if pid not in _COMMANDS:
             _COMMANDS[pid] = _read(pid, "cmdline")
         words = _COMMANDS[pid].decode("utf-8", "surrogateescape").split("\0")[:-1]
@@ -176,26 +189,26 @@ def _is_confused(words: list[str]) -> bool:
     return any(word[:1] == "-" for word in words[min(begun, default=len(words)) :])
 
 
-def visible() -> bool:
+def can_see_processes() -> bool:
     """Whether processes can be seen here."""
     return bool(_stat(os.getpid())[1])
 
 
-def ancestors(pid: int = 0) -> list[int]:
+def list_ancestors(pid: int = 0) -> list[int]:
     """The pids above a process, this one unless another is named, nearest first; only the
     parent where nothing is seen."""
-    return [one for one, _ in (_lineage(_stat(pid)[0]) if pid else _above())]
+    return [one for one, _ in (_trace_lineage(_stat(pid)[0]) if pid else _list_above())]
 
 
-def _above() -> list[tuple[int, str]]:
+def _list_above() -> list[tuple[int, str]]:
     """(pid, name) of each process above this one, nearest first; looked at once."""
     parent = os.getppid()
     if parent not in _LINES:
-        _LINES[parent] = _lineage(parent)
+        _LINES[parent] = _trace_lineage(parent)
     return _LINES[parent]
 
 
-def _lineage(pid: int) -> list[tuple[int, str]]:
+def _trace_lineage(pid: int) -> list[tuple[int, str]]:
     seen = dict[int, str]()
     while pid > 1 and pid not in seen:
         above, seen[pid], _ = _stat(pid)
@@ -203,14 +216,14 @@ def _lineage(pid: int) -> list[tuple[int, str]]:
     return [*seen.items()]
 
 
-def machine() -> str:
+def get_machine_id() -> str:
     """What tells this machine from others that see the same files."""
     if _has_proc():
         return os.uname().nodename
-    return hardware_id()  # a name changes with the network there
+    return read_hardware_id()  # a name changes with the network there
 
 
-def _boot() -> str:
+def _read_boot_id() -> str:
     """An id of this run of the system; '' where processes are told by the time instead."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as f:
@@ -223,7 +236,7 @@ def _has_proc() -> bool:
     return os.path.exists("/proc/self/stat")
 
 
-def _pids() -> list[int]:
+def _list_pids() -> list[int]:
     if _has_proc():
         return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
     return list(list_by_ps())
@@ -252,7 +265,7 @@ def _read(pid: int, what: str) -> bytes:
     except OSError:
         if _has_proc():
             return b""
-        words = command_by_ps(pid, environment=what == "environ").split(" ")
+        words = read_command_by_ps(pid, environment=what == "environ").split(" ")
         return "".join(f"{word}\0" for word in words if word).encode("utf-8", "surrogateescape")
 
 
@@ -266,7 +279,7 @@ def list_by_ps() -> dict[int, tuple[int, str, str]]:
     return seen
 
 
-def command_by_ps(pid: int, environment: bool = False) -> str:
+def read_command_by_ps(pid: int, environment: bool = False) -> str:
     """The command line of a process, its words joined by blanks; with its environment behind it,
     as far as the system shows that."""
     return _ask_ps("-axwwEo" if environment else "-axwwo", "pid=,command=").get(pid, "")
@@ -281,7 +294,7 @@ def parse_start(start: str) -> int:
         return 0
 
 
-def hardware_id() -> str:
+def read_hardware_id() -> str:
     """An id of this machine that no network changes; its name where the system has none."""
     try:
         ask: Any = stdlib.ctypes.CDLL(None).gethostuuid

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 _MANY = 1000  # files; indenting them costs more than all else of a hook
 
 
-def folder(repo: Repo) -> str:
+def get_folder(repo: Repo) -> str:
     """Where the states of this repository are, for all of its worktrees."""
     return os.path.join(repo.common, "entire-sessions")
 
 
 def list_ids(repo: Repo) -> list[str]:
     """The ids of all sessions that have a state file, sorted."""
-    listed = files.list_names(folder(repo))
+    listed = files.list_names(get_folder(repo))
     return sorted(name.removesuffix(".json") for name in listed if name.endswith(".json"))
 
 
@@ -52,11 +52,11 @@ def load(repo: Repo, session_id: str) -> State | None:
 
 def read(repo: Repo, session_id: str) -> State | None:
     """load() that changes nothing: raise Damaged for a file that cannot be read as a state."""
-    file = path(repo, session_id)
+    file = get_path(repo, session_id)
     state: State | None = private.load_json(file, shapes.STATE)
     if state is not None and state["session_id"] != session_id:
         raise Damaged(file, f"it is the state of '{state['session_id'][:60]}'")
-    return modern(state) if state is not None else None
+    return update_fields(state) if state is not None else None
 
 
 def peek(repo: Repo, session_id: str) -> State | None:
@@ -67,10 +67,10 @@ def peek(repo: Repo, session_id: str) -> State | None:
     try:
         return read(repo, session_id)
     except Damaged:
-        return modern({"session_id": session_id})
+        return update_fields({"session_id": session_id})
 
 
-def modern(state: State) -> State:
+def update_fields(state: State) -> State:
     """Legacy fields under their present names; unknown keys stay, null says nothing
     (doc/formats.md "Session state")."""
     fields: dict[str, Any] = state  # type: ignore[assignment]  # keys of former times, too
@@ -92,7 +92,7 @@ def modern(state: State) -> State:
     return state
 
 
-def new(repo: Repo, session_id: str, agent_type: str, head: str) -> State:
+def make_state(repo: Repo, session_id: str, agent_type: str, head: str) -> State:
     """The state of a session that begins here and now, on base commit head."""
     state: State = {
         "session_id": session_id,
@@ -129,10 +129,10 @@ def encode(state: State) -> bytes:
     if not touched:
         del state["files_touched"]
     bare = [{k: v for k, v in stream.items() if k != "files"} for stream in state["streams"]]
-    return text({**state, "streams": bare})  # type: ignore[typeddict-item]
+    return dump_state({**state, "streams": bare})  # type: ignore[typeddict-item]
 
 
-def text(state: State) -> bytes:
+def dump_state(state: State) -> bytes:
     """The JSON of a state, indented for eyes unless it has very many files."""
     many = len(state.get("files_touched", ())) > _MANY
     return json.dumps(state, None if many else 2).encode() + b"\n"
@@ -141,7 +141,7 @@ def text(state: State) -> bytes:
 def put(repo: Repo, session_id: str, data: bytes) -> None:
     """Write encoded data as the state of a session: unique temporary name, fsync, rename."""
     trace.note("state", f"save '{session_id}'")
-    private.write_private(repo, path(repo, session_id), data, durable=True)
+    private.write_private(repo, get_path(repo, session_id), data, durable=True)
 
 
 class held:
@@ -170,9 +170,9 @@ class held:
 
 def forget(repo: Repo, session_id: str) -> None:
     """Remove a state file; the caller holds its lock and knows it is settled."""
-    os.unlink(path(repo, session_id))
+    os.unlink(get_path(repo, session_id))
 
 
-def path(repo: Repo, session_id: str) -> str:
+def get_path(repo: Repo, session_id: str) -> str:
     """The state file of a session; InputError for an id that cannot name a file."""
-    return os.path.join(folder(repo), ids.check_session_id(session_id) + ".json")
+    return os.path.join(get_folder(repo), ids.check_session_id(session_id) + ".json")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def leave(repo: Repo, session_id: str, text: str) -> None:
     """Keep a text for the session's next prompt in this worktree, behind what waits already."""
-    path = _path(repo, session_id)
+    path = _get_path(repo, session_id)
     fd = private.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
     with os.fdopen(fd, "a", encoding="utf-8", errors="backslashreplace") as f:
         f.write(text + "\n")
@@ -22,11 +22,11 @@ def leave(repo: Repo, session_id: str, text: str) -> None:
 
 def take(repo: Repo, session_id: str) -> str:
     """The texts that wait, which are gone then; '' for none."""
-    path = _path(repo, session_id)
+    path = _get_path(repo, session_id)
     data = private.read_or_set_aside(repo, lambda: read_file(path))
     private.remove_private(repo, path)
     return (data or b"").decode("utf-8", "replace").strip()
 
 
-def _path(repo: Repo, session_id: str) -> str:
+def _get_path(repo: Repo, session_id: str) -> str:
     return repo.join_own("tell", session_id)

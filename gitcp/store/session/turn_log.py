@@ -32,11 +32,11 @@ def begin(
 ) -> None:
     """Write the baseline of a turn, or of the rest of one after its Stop."""
     private.remove_private(repo, repo.join_own("turn", f"{state['session_id']}.middle"))
-    offset = size(state.get("transcript_path"))
+    offset = read_size(state.get("transcript_path"))
     _write(repo, state, {"head": head, "time_ns": time_ns, "at": at, "dirty": dirty}, offset)
 
 
-def size(transcript: str | None) -> int:
+def read_size(transcript: str | None) -> int:
     """How long a transcript is now, in bytes; 0 where there is none."""
     try:
         return os.stat(transcript or "").st_size
@@ -67,7 +67,7 @@ def _write(repo: Repo, state: State, base: Baseline, offset: int) -> None:
     )
 
 
-def baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Baseline | None:
+def read_baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Baseline | None:
     """What the turn began with; None when there is none or it cannot be read.
 
     git_dir: of the worktree that is the session's home, default this one.
@@ -75,11 +75,11 @@ def baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Baselin
     path = os.path.join(git_dir or repo.git_dir, "gitcp", "turn", session_id)
     known: Baseline | None = private.load_cache(path, shapes.BASELINE)
     if known is not None:
-        known["dirty"] = _tuples(known["dirty"])
+        known["dirty"] = _make_tuples(known["dirty"])
     return known
 
 
-def _tuples(entries: dict[str, Any]) -> dict[str, Entry | None]:
+def _make_tuples(entries: dict[str, Any]) -> dict[str, Entry | None]:
     return {path: tuple(entry) if entry else None for path, entry in entries.items()}
 
 
@@ -95,25 +95,27 @@ def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) ->
     private.write_private(repo, path, json.dumps(dirty).encode())
 
 
-def middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
+def read_middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
     """What reach_middle() kept in this turn; None when nothing was."""
     entries = private.load_cache(repo.join_own("turn", f"{session_id}.middle"), shapes.is_entries)
-    return None if entries is None else _tuples(entries)
+    return None if entries is None else _make_tuples(entries)
 
 
 def resolve_paths(repo: Repo, paths: Iterable[str]) -> list[str]:
     """The paths, relative to the worktree's root, that a tool may write when it names these."""
-    places = (place for path in paths for place in led_to(os.path.join(repo.worktree, path)))
-    return list(dict.fromkeys(path for place in places if (path := relative(repo, place))))
+    places = (place for path in paths for place in list_targets(os.path.join(repo.worktree, path)))
+    return list(
+        dict.fromkeys(path for place in places if (path := find_relative_path(repo, place)))
+    )
 
 
-def led_to(path: str) -> list[str]:
+def list_targets(path: str) -> list[str]:
     """The path, and the file that it leads to where it is a symbolic link: most tools write through
     a link, some put a file in its place."""
     return [path, os.path.realpath(path)] if os.path.islink(path) else [path]
 
 
-def relative(repo: Repo, path: str) -> str | None:
+def find_relative_path(repo: Repo, path: str) -> str | None:
     """A path a tool named, relative to the worktree's root; None when it lies outside.
 
     Symbolic links above the file are followed, the file itself is not: git tracks the link.

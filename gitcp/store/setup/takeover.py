@@ -161,7 +161,7 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
                 _state_edits(repo, objects, state)
                 work.save(repo, state)
                 taken.append(name)
-            elif state and markers.unsettled(state):
+            elif state and markers.is_unsettled(state):
                 work.save(repo, state) if foreign else markers.write(repo, state)
     return taken
 
@@ -204,11 +204,11 @@ def _give_stream(objects: Objects, state: State) -> bool:
     names = (f"{ids.BRANCHES}{base[:7]}-{home}", ids.BRANCHES + base[:7])
     for ref in names if touched and len(base) >= 7 else ():
         try:
-            tip = shadow_refs.read(objects, ref)
+            tip = shadow_refs.read_tip(objects, ref)
         except Error:
             continue
         if tip is not None:
-            recorded = shadow_refs.recorded(objects, {**tip, "base": base})
+            recorded = shadow_refs.read_recorded(objects, {**tip, "base": base})
             held = {path: e for path, e in recorded.items() if path in touched}
             files_: dict[str, File] = {
                 path: {"oid": e[1] if e else "", "mode": e[0] if e else "000000", "turn_id": ""}

@@ -107,7 +107,7 @@ def _find_commit(repo: Repo, name: str) -> str | None:
 def _identify_commit(objects: Objects, oid: str) -> Subject:
     message = objects.need(oid, "commit").partition(b"\n\n")[2].decode(errors="replace")
     subject = message.partition("\n")[0]
-    if shadow_refs.trailer(message, "Entire-Session"):
+    if shadow_refs.find_trailer(message, "Entire-Session"):
         last = subject.rpartition(" ")[2]
         if subject.startswith(_STORED) and ids.is_checkpoint_id(last):
             return "checkpoint", last

@@ -103,7 +103,7 @@ def list_sessions(repo: Repo) -> list[Record]:
     records = []
     for state in session_read.list_states(repo):
         agent, phase = state.get("agent_process"), state.get("phase")
-        lives = not process.gone(agent)
+        lives = not process.is_gone(agent)
         words = {"active": "open", "idle": "waiting"}
         moment = state.get("last_interaction_time") or state.get("started_at")
         records.append(

@@ -47,7 +47,7 @@ def _read_turns(repo: Repo, objects: Objects, session: Record) -> Iterator[Recor
 
     A checkpoint that cannot be read has neither; what a rewind left on the stream is no turn.
     """
-    chains = stream_list.chains(repo, shadow_refs.listing(repo, objects))
+    chains = stream_list.read_chains(repo, shadow_refs.list_tips(repo, objects))
     temporary = {step["oid"]: step for chain in chains.values() for step in chain}
     for checkpoint in session["checkpoints"]:
         if checkpoint["message"] == shadow_refs.FOLLOWED:
@@ -74,7 +74,7 @@ def _read_turn(
         )
         part = session_part.build_part(entry["metadata"], asked)
         return {"asked": part["asked"], "files": dict.fromkeys(part["files"], "")}
-    step = stream_list.detailed(objects, temporary[checkpoint["oid"]])
+    step = stream_list.read_details(objects, temporary[checkpoint["oid"]])
     return {"asked": [step["prompt"]] if step["prompt"] else [], "files": step["files"]}
 
 
@@ -133,13 +133,13 @@ def read_temporary(repo: Repo, objects: Objects, oid: str) -> Record:
         "ref": "",
         "oid": oid,
         "tree": commit["tree"],
-        "stream": shadow_refs.trailer(message, "Gitcp-Stream") or oid[:12],
-        "base": shadow_refs.trailer(message, "Base-Commit"),
-        "session_id": shadow_refs.trailer(message, "Entire-Session"),
+        "stream": shadow_refs.find_trailer(message, "Gitcp-Stream") or oid[:12],
+        "base": shadow_refs.find_trailer(message, "Base-Commit"),
+        "session_id": shadow_refs.find_trailer(message, "Entire-Session"),
         "time": 0,
     }
-    (step, *_) = stream_list.chains(repo, [tip])[""]
-    detailed = stream_list.detailed(objects, step)
+    (step, *_) = stream_list.read_chains(repo, [tip])[""]
+    detailed = stream_list.read_details(objects, step)
     del detailed["ref"]
     entry = Lookup(objects, tip["tree"])(shadow_refs.METADATA + tip["session_id"])
     files = read_tree(objects, entry[1]) if entry else {}

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-def mode(repo: Repo) -> str:
+def get_mode(repo: Repo) -> str:
     """gitcp.streams: 'overlap' (default) or 'suffix'."""
     return str(repo.config.get_option("gitcp.streams"))
 
 
-def suffixes(repo: Repo, base: str) -> dict[int, str]:
+def map_suffixes(repo: Repo, base: str) -> dict[int, str]:
     """The numbers of the suffix branches of base in this worktree -> their refs."""
     by_number = {}
     # Names from before worktrees had their own come first: ours replace them.
@@ -44,7 +44,7 @@ def list_refs(repo: Repo, base: str, among: Iterable[str] | None = None) -> list
 
     among: the refs to choose from, where the caller has listed them.
     """
-    plain = ids.parse_stream_name(shadow_refs.branch(repo, base))
+    plain = ids.parse_stream_name(shadow_refs.build_ref(repo, base))
     below = [f"{place}{base[:7]}*" for place in shadow_refs.PLACES]
     matching = []
     for ref in refs.list_refs(repo, *below) if among is None else among:
@@ -56,25 +56,25 @@ def list_refs(repo: Repo, base: str, among: Iterable[str] | None = None) -> list
     return matching
 
 
-def named_paths(repo: Repo, stream_id: str, among: Iterable[str]) -> dict[str, set[str]]:
+def map_named_paths(repo: Repo, stream_id: str, among: Iterable[str]) -> dict[str, set[str]]:
     """session -> its unsettled paths on a stream, of the sessions of this worktree that name it;
     among: those that may, though their markers rest."""
     return {
         marker["session_id"]: set(stream["files"])
-        for marker in markers.concerned(repo, among)
+        for marker in markers.read_concerned(repo, among)
         if markers.is_home(repo, marker) and any(x["id"] == stream_id for x in marker["streams"])
         for stream in work.list_open_streams(repo, marker)
         if stream["id"] == stream_id
     }
 
 
-def _ours(repo: Repo, objects: Objects, base: str) -> Tip | None:
+def _read_own(repo: Repo, objects: Objects, base: str) -> Tip | None:
     """The stream of base; where the person has a branch of its name, that of the next name of
     the same shape, and the person is told."""
     while True:
-        ref = shadow_refs.branch(repo, base)
+        ref = shadow_refs.build_ref(repo, base)
         tip = _read(repo, objects, ref)
-        other = shadow_refs.branch(repo, base)
+        other = shadow_refs.build_ref(repo, base)
         if other == ref:
             return tip
         notice.warn(f"'{ref}' is not gitcp's; '{other}' is taken instead")
@@ -82,20 +82,20 @@ def _ours(repo: Repo, objects: Objects, base: str) -> Tip | None:
 
 def _read(repo: Repo, objects: Objects, ref: str) -> Tip | None:
     try:
-        return shadow_refs.read(objects, ref)
+        return shadow_refs.read_tip(objects, ref)
     except Foreign as e:
         trace.note("stream", str(e))
         shadow_refs.add_foreign(repo, ref)
         return None
 
 
-def current(repo: Repo, objects: Objects, state: State, base: str) -> Tip | None:
+def find_current(repo: Repo, objects: Objects, state: State, base: str) -> Tip | None:
     """The stream a session is on at base: its own last one, else the newest one there."""
-    if mode(repo) == "overlap":
-        here = _ours(repo, objects, base)
+    if get_mode(repo) == "overlap":
+        here = _read_own(repo, objects, base)
         return here or _read(repo, objects, ids.BRANCHES + base[:7])
     tips = {}
-    for number, ref in suffixes(repo, base).items():
+    for number, ref in map_suffixes(repo, base).items():
         tip = _read(repo, objects, ref)
         if tip:
             tips[number] = tip
@@ -106,7 +106,7 @@ def current(repo: Repo, objects: Objects, state: State, base: str) -> Tip | None
     return tips[max(tips)] if tips else None
 
 
-def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
+def should_follow(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
     """Whether a stream that another base names is to move to base
     (doc/behaviour.md "When HEAD moves").
 
@@ -116,7 +116,7 @@ def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
     """
     parsed = ids.parse_shadow(tip["ref"])
     old = parsed["base7"] if parsed else ""
-    named = named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
+    named = map_named_paths(repo, tip["stream"], shadow_refs.list_sessions(objects, tip))
     bases = (marker["base_commit"] for name in named if (marker := markers.find(repo, name)))
     if not old or not any(commit.startswith(old) for commit in bases):
         return False
@@ -129,15 +129,15 @@ def follows(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
 def find_live(repo: Repo, objects: Objects, base: str, stream_id: str, ref: str = "") -> Tip | None:
     """The tip of a stream that is live at a base: under the base's branch, or under its own ref
     where its work is here and no event has moved it yet."""
-    branch = shadow_refs.branch(repo, base)
+    branch = shadow_refs.build_ref(repo, base)
     for name in filter(None, dict.fromkeys((branch, ref))):
         if name.startswith(shadow_refs.ARCHIVE):
             continue
         try:
-            tip = shadow_refs.read(objects, name)
+            tip = shadow_refs.read_tip(objects, name)
         except Error:
             continue
         here = name == branch or name.startswith(branch + "-")
-        if tip and tip["stream"] == stream_id and (here or follows(repo, objects, tip, base)):
+        if tip and tip["stream"] == stream_id and (here or should_follow(repo, objects, tip, base)):
             return tip
     return None

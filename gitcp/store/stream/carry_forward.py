@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-def forward(
+def carry_streams(
     repo: Repo, objects: Objects, old: str, commit: Commit, condensed: set[str] | None
 ) -> list[refs.Edit]:
     """Move the streams of base old to the commit made on it; return the ref edits done.
@@ -32,16 +32,16 @@ def forward(
     """
     done: list[refs.Edit] = []
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
-        for tip in streams(repo, objects, old, commit["oid"]):
+        for tip in list_moving_streams(repo, objects, old, commit["oid"]):
             linked = condensed is not None
-            edits = _settled(repo, objects, tip, commit, condensed or set()) if linked else []
-            edits = edits or place.rename(repo, objects, tip, commit["oid"])
+            edits = _settle_stream(repo, objects, tip, commit, condensed or set()) if linked else []
+            edits = edits or place.rename_stream(repo, objects, tip, commit["oid"])
             refs.update_refs(repo, edits, "gitcp: carry forward")
             done += edits
     return done
 
 
-def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
+def list_moving_streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
     """The tips of the streams that a commit new on base moves, whichever mode made them.
 
     Those of base; those whose base moved unseen (a pull, a cherry-pick) and whose work is
@@ -58,45 +58,45 @@ def streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
         if ref in moved:
             continue  # by a session's event, between the commit and this hook
         try:
-            tip = shadow_refs.read(objects, ref)
+            tip = shadow_refs.read_tip(objects, ref)
         except Error as e:
             trace.note("stream", str(e))  # a branch of the person's: never touched
             continue
-        if tip and (ref in own or _here(repo, objects, tip, new)):
+        if tip and (ref in own or _is_here(repo, objects, tip, new)):
             tips.append(tip)
     return tips
 
 
-def _here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
-    named = branches.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
+def _is_here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
+    named = branches.map_named_paths(repo, tip["stream"], shadow_refs.list_sessions(objects, tip))
     if any(named.values()):
-        return branches.follows(repo, objects, tip, new)
-    return not recall.forsaken(repo, objects, tip)
+        return branches.should_follow(repo, objects, tip, new)
+    return not recall.holds_lost_work(repo, objects, tip)
 
 
-def _settled(
+def _settle_stream(
     repo: Repo, objects: Objects, tip: Tip, commit: Commit, condensed: set[str]
 ) -> list[refs.Edit]:
     """What a linked commit leaves of a stream starts the next one, under the same id."""
-    named = branches.named_paths(repo, tip["stream"], shadow_refs.sessions(objects, tip))
+    named = branches.map_named_paths(repo, tip["stream"], shadow_refs.list_sessions(objects, tip))
     unsettled = set().union(*named.values())
     present = blobs.list_dirty(repo, objects, unsettled, commit["oid"])
     edits: list[refs.Edit] = []
     if present:
-        spot = place.rename(repo, objects, tip, commit["oid"])[0]
+        spot = place.rename_stream(repo, objects, tip, commit["oid"])[0]
         metadata = {
             path: entry
-            for path, entry in shadow_refs.metadata(objects, tip["tree"]).items()
+            for path, entry in shadow_refs.read_metadata(objects, tip["tree"]).items()
             if path.rpartition("/")[2] in named
         }
         tree = edit_tree(objects, commit["tree"], {**present, **metadata})
         last = tip["session_id"] if tip["session_id"] in named else min(named)
-        message = shadow_refs.message(shadow_refs.CARRIED, last, commit["oid"], tip["stream"])
+        message = shadow_refs.build_message(shadow_refs.CARRIED, last, commit["oid"], tip["stream"])
         oid = write_commit(objects, repo, tree, [], message)
         if not spot[0].startswith(shadow_refs.ARCHIVE):
             edits.append((spot[0], oid, None))
         else:
             present = {}  # the name is taken: all of it stays in the archive
-    if unsettled - set(present) or recall.forsaken(repo, objects, tip, condensed):
-        edits.insert(0, place.archive(repo, tip))
+    if unsettled - set(present) or recall.holds_lost_work(repo, objects, tip, condensed):
+        edits.insert(0, place.archive_stream(repo, tip))
     return [*edits, (tip["ref"], None, tip["oid"])]

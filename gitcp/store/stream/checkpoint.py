@@ -16,7 +16,7 @@ from gitcp.store.journal.journal import Journal
 from gitcp.store.session import phase
 from gitcp.store.snapshot import blobs
 from gitcp.store.stream import shadow_refs, state_copy
-from gitcp.store.stream.place import place
+from gitcp.store.stream.place import find_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,17 +64,17 @@ def write(repo: Repo, objects: Objects, state: State, content: Content, keep: st
     with Journal(repo) as held, exclusive(repo, f"stream-{repo.worktree_hash}"):
         # HEAD and the tip are looked at again, whatever the context knows: what was scanned is
         # compared with where they are now, and the tip seen here is what the ref moves from.
-        head = refs.read_head(repo) or shadow_refs.zeros(repo)
+        head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
         if head != content["head"]:
             raise Moved("HEAD", content["head"], head)
-        spot = place(repo, objects, state, content["head"])
-        _refresh(repo, objects, spot, content)
-        _record(held, state, spot, content)
+        spot = find_place(repo, objects, state, content["head"])
+        _refresh_entries(repo, objects, spot, content)
+        _record_files(held, state, spot, content)
         kept = keep and edits_ref.write_edits(repo, objects, held, state["session_id"], keep)
-        tree = _tree(objects, state, spot, content)
+        tree = _write_tree(objects, state, spot, content)
         parent = spot["parent"]
         about = (state["session_id"], content["head"], spot["stream"], content["trailers"])
-        message = shadow_refs.message(content["subject"], *about)
+        message = shadow_refs.build_message(content["subject"], *about)
         oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
         move: refs.Edit = (spot["ref"], oid, spot["old"])
         edits = [*spot["before"], move, *spot["after"], *([kept] if kept else [])]
@@ -84,7 +84,7 @@ def write(repo: Repo, objects: Objects, state: State, content: Content, keep: st
     return oid
 
 
-def _refresh(repo: Repo, objects: Objects, spot: Place, content: Content) -> None:
+def _refresh_entries(repo: Repo, objects: Objects, spot: Place, content: Content) -> None:
     # Another session wrote a checkpoint after our scan: what it has and we lack is read
     # again, just those paths, so that the tip never goes back to an older worktree.
     tip = spot["parent"]
@@ -104,21 +104,21 @@ def _refresh(repo: Repo, objects: Objects, spot: Place, content: Content) -> Non
             content["entries"][path] = entry
 
 
-def _tree(objects: Objects, state: State, spot: Place, content: Content) -> str:
+def _write_tree(objects: Objects, state: State, spot: Place, content: Content) -> str:
     edits: dict[str, Entry | None] = dict(content["entries"])
     own, before = shadow_refs.METADATA + state["session_id"], None
     if spot["parent"]:
-        edits |= shadow_refs.metadata(objects, spot["parent"]["tree"])
+        edits |= shadow_refs.read_metadata(objects, spot["parent"]["tree"])
         # Of our own metadata only tasks and turns accumulate; the rest is written anew.
         if edits.pop(own, None):
             before = Lookup(objects, spot["parent"]["tree"])
             edits |= {f"{own}/{name}": before(f"{own}/{name}") for name in _ADDED_TO}
     tree = edit_tree(objects, content["head_tree"], edits)
-    files = content["metadata"] | state_copy.files(objects, state, before, own)
+    files = content["metadata"] | state_copy.write_files(objects, state, before, own)
     return edit_tree(objects, tree, {f"{own}/{p}": e for p, e in files.items()})
 
 
-def _record(held: Journal, state: State, spot: Place, content: Content) -> None:
+def _record_files(held: Journal, state: State, spot: Place, content: Content) -> None:
     streams = state["streams"]
     stream = next((s for s in streams if s["id"] == spot["stream"]), None)
     if stream is None:
@@ -127,7 +127,7 @@ def _record(held: Journal, state: State, spot: Place, content: Content) -> None:
         streams.remove(stream)
     streams.append(stream)  # the last one is where the session is
     stream["ref"], stream["base_commit"] = spot["ref"], content["head"]
-    out = {one["id"]: _superseded(one, content) for one in streams[:-1]}
+    out = {one["id"]: _list_superseded(one, content) for one in streams[:-1]}
     out[stream["id"]] = content["undone"] & stream["files"].keys()
     turn, files = state.get("turn_id", ""), {**content["mine"], **content["away"]}
     work.record_checkpoint(held, state, stream["id"], files, turn, out)
@@ -144,7 +144,7 @@ def _record(held: Journal, state: State, spot: Place, content: Content) -> None:
     phase.clear_verdict(state)
 
 
-def _superseded(stream: Stream, content: Content) -> set[str]:
+def _list_superseded(stream: Stream, content: Content) -> set[str]:
     """What a stream has that the turn found in the worktree and worked on: its result is recorded
     now, or nothing."""
     paths = content["mine"].keys() | content["undone"]

@@ -33,11 +33,13 @@ def write(ctx: Context, record: Record) -> Record:
     message = record.get("message")
     if not isinstance(message, str) or not message.strip():
         raise InputError("'message' of a checkpoint must be a text that is not empty")
-    files, metadata = _files(objects, record), _metadata(repo, objects, record)
-    state = ctx.state(name) or states.new(repo, name, str(record.get("agent") or ""), ctx.head)
+    files, metadata = _parse_files(objects, record), _store_metadata(repo, objects, record)
+    state = ctx.state(name) or states.make_state(
+        repo, name, str(record.get("agent") or ""), ctx.head
+    )
     head_tree = find_tree(objects, ctx.head)
     look = Lookup(objects, head_tree)
-    tip = branches.current(repo, objects, state, ctx.head)
+    tip = branches.find_current(repo, objects, state, ctx.head)
     content: checkpoint.Content = {
         "head": ctx.head,
         "head_tree": head_tree,
@@ -60,17 +62,17 @@ def write(ctx: Context, record: Record) -> Record:
     return {"type": "checkpoint", "oid": oid, "ref": state["shadow_ref"], "session_id": name}
 
 
-def _files(objects: Objects, record: Record) -> dict[str, Entry | None]:
+def _parse_files(objects: Objects, record: Record) -> dict[str, Entry | None]:
     given = record.get("files")
     if not isinstance(given, dict):
         raise InputError("'files' of a checkpoint must be an object")
     entries: dict[str, Entry | None] = {}
     for path, entry in given.items():
-        entries[check_path(path)] = None if entry is None else _entry(objects, path, entry)
+        entries[check_path(path)] = None if entry is None else _parse_entry(objects, path, entry)
     return entries
 
 
-def _entry(objects: Objects, path: str, entry: object) -> Entry:
+def _parse_entry(objects: Objects, path: str, entry: object) -> Entry:
     if not isinstance(entry, list) or len(entry) != 2 or not all(isinstance(e, str) for e in entry):
         raise InputError(f"'files' has no mode and oid for {path!a}")
     mode, oid = entry
@@ -80,7 +82,7 @@ def _entry(objects: Objects, path: str, entry: object) -> Entry:
     return mode, oid
 
 
-def _metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, Entry]:
+def _store_metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, Entry]:
     given = record.get("metadata", {})
     if not isinstance(given, dict) or not all(isinstance(t, str) for t in given.values()):
         raise InputError("'metadata' of a checkpoint must be an object of texts")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-def recall(repo: Repo, objects: Objects, session_id: str) -> State | None:
+def recall_state(repo: Repo, objects: Objects, session_id: str) -> State | None:
     """The state of a session; None for one that is not known.
 
     A copy on its stream that is newer wins: we were killed between the ref and the state.
@@ -33,51 +33,52 @@ def recall(repo: Repo, objects: Objects, session_id: str) -> State | None:
     holds the session's lock.
     """
     state = states.load(repo, session_id)
-    return caught_up(
-        repo, objects, session_id, state, refs.read_head(repo) or shadow_refs.zeros(repo)
+    return catch_up_state(
+        repo, objects, session_id, state, refs.read_head(repo) or shadow_refs.get_zeros(repo)
     )
 
 
-def caught_up(
+def catch_up_state(
     repo: Repo, objects: Objects, session_id: str, state: State | None, head: str
 ) -> State | None:
-    """recall() for who has loaded the state already, None where its file is not there, and has
-    asked for HEAD."""
+    """recall_state() of a state that is loaded already, None where it has no file; head: HEAD."""
     if state is None:
-        return _rebuilt(repo, objects, session_id)
+        return _rebuild_state(repo, objects, session_id)
     read_streams(repo, state)
-    tip, revision = _newest(objects, session_id, _near(repo, objects, state, head))
+    tip, revision = _find_newest(objects, session_id, _list_near(repo, objects, state, head))
     newer = tip and revision > state.get("revision", 0)
     copy = late.state_copy.read_with_turns(objects, tip, session_id) if tip and newer else None
     if copy:
         trace.note("state", f"'{session_id}' is behind its stream: taking the copy there")
-        state = states.modern(copy)
+        state = states.update_fields(copy)
         read_streams(repo, state)
     return state
 
 
-def orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
+def is_orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
     """Whether no state names a stream (doc/behaviour.md "Conflicts and warnings").
 
     A state that is merely behind it, or cannot be read, still counts: its session will settle
     that.  So does one of the original program, which names only a base.
     """
-    owners = shadow_refs.sessions(objects, tip)
-    near = markers.concerned(repo, owners)
+    owners = shadow_refs.list_sessions(objects, tip)
+    near = markers.read_concerned(repo, owners)
     if any(stream["id"] == tip["stream"] for marker in near for stream in marker["streams"]):
         return False
-    return not any(_names_stream(repo, objects, tip, session_id) for session_id in owners)
+    return not any(_is_named(repo, objects, tip, session_id) for session_id in owners)
 
 
-def forsaken(repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = frozenset()) -> bool:
+def holds_lost_work(
+    repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = frozenset()
+) -> bool:
     """Whether a stream holds work that no state has taken in: lost, or killed before.
 
     sure: sessions whose states have just been saved with all that the stream knows.
     """
     try:
-        for session_id in shadow_refs.sessions(objects, tip).difference(sure):
+        for session_id in shadow_refs.list_sessions(objects, tip).difference(sure):
             state = states.peek(repo, ids.check_session_id(session_id))
-            copy = late.state_copy.read(objects, tip, session_id)
+            copy = late.state_copy.read_copy(objects, tip, session_id)
             if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
                 return True
     except Error:
@@ -85,7 +86,7 @@ def forsaken(repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = fro
     return False
 
 
-def _names_stream(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
+def _is_named(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
     try:
         state = states.peek(repo, ids.check_session_id(session_id))
     except InputError:
@@ -94,38 +95,38 @@ def _names_stream(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bo
         return False
     if any(stream["id"] == tip["stream"] for stream in state["streams"]):
         return True
-    copy = late.state_copy.read(objects, tip, session_id)
+    copy = late.state_copy.read_copy(objects, tip, session_id)
     if copy is None:
         return bool(state["base_commit"]) and tip["base"].startswith(state["base_commit"][:7])
     return bool(copy.get("revision", 0) > state.get("revision", 0))
 
 
-def _near(repo: Repo, objects: Objects, state: State, head: str) -> list[Tip]:
+def _list_near(repo: Repo, objects: Objects, state: State, head: str) -> list[Tip]:
     """The streams a checkpoint of the session could have gone to since its state was saved."""
     home = ids.hash_worktree(str(state.get("worktree_id") or ""))
     tips = []
     for base in dict.fromkeys((state["base_commit"], head)):
         if not base:
             continue
-        plain = shadow_refs.branch(repo, base, worktree=home)
+        plain = shadow_refs.build_ref(repo, base, worktree=home)
         names = [plain]
-        if branches.mode(repo) == "suffix":
+        if branches.get_mode(repo) == "suffix":
             names += refs.list_refs(repo, f"{plain}-*")
         for ref in names:
             try:
-                tip = shadow_refs.read(objects, ref)
+                tip = shadow_refs.read_tip(objects, ref)
             except Error:
                 continue
             tips += [tip] if tip else []
     return tips
 
 
-def _newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tuple[Tip | None, int]:
+def _find_newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tuple[Tip | None, int]:
     """The tip that carries the newest copy, and its revision."""
     copies: list[tuple[int, Tip]] = []
     for tip in tips:
         try:
-            copy = late.state_copy.read(objects, tip, session_id)
+            copy = late.state_copy.read_copy(objects, tip, session_id)
         except Error as e:
             trace.note("state", f"'{tip['ref']}': {e}")
             continue
@@ -134,21 +135,21 @@ def _newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tuple[Tip
     return newest, revision
 
 
-def _rebuilt(repo: Repo, objects: Objects, session_id: str) -> State | None:
+def _rebuild_state(repo: Repo, objects: Objects, session_id: str) -> State | None:
     marker = markers.find(repo, session_id)
-    tip, _ = _newest(objects, session_id, shadow_refs.listing(repo, objects))
+    tip, _ = _find_newest(objects, session_id, shadow_refs.list_tips(repo, objects))
     copy = late.state_copy.read_with_turns(objects, tip, session_id) if tip else None
     if copy is None and marker is None:
         return None
     trace.note("state", f"'{session_id}' has no state: rebuilt from its stream and marker")
-    state = states.modern(copy or states.new(repo, session_id, "", ""))
+    state = states.update_fields(copy or states.make_state(repo, session_id, "", ""))
     if marker:
-        _follow(state, marker)
+        _follow_marker(state, marker)
     read_streams(repo, state)
     return state
 
 
-def _follow(state: State, marker: Marker) -> None:
+def _follow_marker(state: State, marker: Marker) -> None:
     """Take what the marker knows: it is written with every state, checkpoint or not."""
     known = {stream["id"]: stream for stream in state["streams"]}
     for key in ("agent_type", "worktree_path", "phase", "base_commit", "agent_process"):

@@ -34,12 +34,12 @@ CARRIED = "carry forward: uncommitted session files"
 FOLLOWED = "rewind: the files as they are now"
 
 
-def zeros(repo: Repo) -> str:
+def get_zeros(repo: Repo) -> str:
     """The oid that stands for 'no commit yet'."""
     return "0" * (64 if repo.algo == "sha256" else 40)
 
 
-def home(repo: Repo) -> str:
+def get_home(repo: Repo) -> str:
     """Where streams have their refs in this repository: gitcp.streams-hidden, where it is not set
     whether jj would make bookmarks of branches."""
     hidden = repo.config.get_option("gitcp.streams-hidden")
@@ -61,7 +61,7 @@ def add_foreign(repo: Repo, ref: str) -> None:
     private.write_words(repo, repo.join_shared("foreign"), sorted(_FOREIGN[repo.common]))
 
 
-def branch(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
+def build_ref(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
     """The full ref of the stream of base in this worktree, or the one with that hash: a name
     with more digits of the base where a branch of the person's has it.  Of suffixes the next
     number is free."""
@@ -70,17 +70,17 @@ def branch(repo: Repo, base: str, suffix: int | None = None, worktree: str = "")
         name = ids.format_stream_name(base, worktree or repo.worktree_hash, suffix, digits)
         if taken.isdisjoint(place + name for place in PLACES):
             break
-    return home(repo) + name
+    return get_home(repo) + name
 
 
-def lock_of(repo: Repo, ref: str) -> str:
+def get_lock_name(repo: Repo, ref: str) -> str:
     """The lock under which the streams of a ref's worktree change; this one's where its name
     does not tell."""
     parsed = ids.parse_shadow(ref)
     return f"stream-{(parsed and parsed['worktree']) or repo.worktree_hash}"
 
 
-def message(
+def build_message(
     subject: str, session_id: str, base: str, stream: str, about: Sequence[str] = ()
 ) -> str:
     """The message of a checkpoint of a session on a stream, upon the commit base (full oid).
@@ -98,33 +98,33 @@ def message(
     return "\n".join([subject, "", *lines])
 
 
-def trailer(message: str, key: str) -> str:
+def find_trailer(message: str, key: str) -> str:
     """The last value of key in a message of ours, '' without one."""
     _, separator, rest = message.rpartition(f"\n{key}: ")
     return rest.partition("\n")[0].strip() if separator else ""
 
 
-def read(objects: Objects, ref: str) -> Tip | None:
+def read_tip(objects: Objects, ref: str) -> Tip | None:
     """The tip of ref, or of the branch of its name in the other place; None without both.
 
     Raises Error when ref is not a stream: it is the person's, and never touched.
     """
     trace.note("tip", ref)
     if obj := objects.read(ref):
-        return tip(ref, obj)
+        return parse_tip(ref, obj)
     other = next((PLACES[1 - i] for i in (0, 1) if ref.startswith(PLACES[i])), "")
     moved = other + ids.parse_stream_name(ref)
     try:
-        return tip(moved, obj) if other and (obj := objects.read(moved)) else None
+        return parse_tip(moved, obj) if other and (obj := objects.read(moved)) else None
     except Foreign:
         return None
 
 
-def tip(ref: str, obj: Object) -> Tip:
-    """What read() returns of the object that ref is at."""
+def parse_tip(ref: str, obj: Object) -> Tip:
+    """What read_tip() returns of the object that ref is at."""
     oid, kind, data = obj
     message = decode_name(data) if kind == "commit" else ""
-    session = trailer(message, "Entire-Session")
+    session = find_trailer(message, "Entire-Session")
     if not session:
         raise Foreign(f"'{ref}' is not a stream of checkpoints")
     commit = parse_commit(oid, data)
@@ -132,19 +132,20 @@ def tip(ref: str, obj: Object) -> Tip:
         "ref": ref,
         "oid": oid,
         "tree": commit["tree"],
-        "stream": trailer(message, "Gitcp-Stream") or oid[:12],
-        "base": trailer(message, "Base-Commit") or ids.parse_stream_name(ref).partition("-")[0],
+        "stream": find_trailer(message, "Gitcp-Stream") or oid[:12],
+        "base": find_trailer(message, "Base-Commit")
+        or ids.parse_stream_name(ref).partition("-")[0],
         "session_id": session,
         "time": parse_ident(commit["committer"])[1],
     }
 
 
-def listing(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
+def list_tips(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
     """Every stream below the patterns (default: all branches and archives), newest first.
 
     One for-each-ref; refs that are not streams are left out.
     """
-    return read_all(objects, list_refs(repo, *patterns))
+    return read_tips(objects, list_refs(repo, *patterns))
 
 
 def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
@@ -161,12 +162,12 @@ def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[st
     return [ref for ref in decode_lines(out) if ref.startswith(ARCHIVE) or ids.parse_shadow(ref)]
 
 
-def read_all(objects: Objects, refs: Iterable[str]) -> list[Tip]:
+def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:
     """The tips of those refs that are streams, newest first."""
     tips = []
     for ref in refs:
         try:
-            tip = read(objects, ref)
+            tip = read_tip(objects, ref)
         except Error:
             continue
         if tip:
@@ -174,7 +175,7 @@ def read_all(objects: Objects, refs: Iterable[str]) -> list[Tip]:
     return sorted(tips, key=lambda t: (t["time"], t["ref"]), reverse=True)
 
 
-def recorded(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
+def read_recorded(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
     """What a stream's tip records: path -> entry, None for a path it deletes.
 
     The difference of the tip's tree to its base, without `.entire/`.
@@ -183,16 +184,16 @@ def recorded(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
     return {path: now for path, _, now in changes if not path.startswith(".entire/")}
 
 
-def metadata(objects: Objects, tree: str) -> dict[str, Entry]:
+def read_metadata(objects: Objects, tree: str) -> dict[str, Entry]:
     """The metadata directory of every session on a stream: path -> tree entry."""
     folder = Lookup(objects, tree).read_folder(METADATA.rstrip("/"))
     return {METADATA + name: e for name, e in folder.items() if e[0] == TREE}
 
 
-def sessions(objects: Objects, tip: Tip) -> set[str]:
+def list_sessions(objects: Objects, tip: Tip) -> set[str]:
     """The sessions that a stream has something of."""
     try:
-        folders = metadata(objects, tip["tree"])
+        folders = read_metadata(objects, tip["tree"])
     except Error:
         folders = {}  # of a tree that is gone nothing else is known
     return {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-def message(repo: Repo, objects: Objects, tip: Tip | None, ref: str) -> str:
+def build_notice(repo: Repo, objects: Objects, tip: Tip | None, ref: str) -> str:
     """The session, the stash entry and the ref that will keep its checkpoints, for a stream that
     is about to be left; '' when no entry has something that it records."""
     left = next(_match_stash(repo, objects, {tip["stream"]: ref}), None) if tip else None
@@ -38,7 +38,7 @@ def list_held(repo: Repo, objects: Objects, streams: Iterable[Record]) -> list[R
 def _match_stash(repo: Repo, objects: Objects, stashes: dict[str, str]) -> Iterator[Record]:
     """stashes: stream id -> the ref that keeps it."""
     stash = Stash(repo, objects).list_entries()
-    for marker in markers.here(repo) if stash else ():
+    for marker in markers.read_here(repo) if stash else ():
         for stream in work.list_open_streams(repo, marker):
             files = [(path, (x["mode"], x["oid"])) for path, x in stream["files"].items()]
             for number, one in enumerate(stash if stream["id"] in stashes else ()):

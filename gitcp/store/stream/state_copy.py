@@ -27,14 +27,16 @@ NAME, TURNS = "state.json", "turns"
 _FOLDER = 50  # turns in a directory of their own
 
 
-def files(objects: Objects, state: State, before: Lookup | None, own: str) -> dict[str, Entry]:
+def write_files(
+    objects: Objects, state: State, before: Lookup | None, own: str
+) -> dict[str, Entry]:
     """The files that copy a state, below own, its directory: what before, a tree that has an
     older copy, does not have yet.  path below own -> entry."""
     now, turns = state.get("turn_id", ""), state.get("turns", {})
     brief: Any = {**state, "turns": {turn: turns[turn] for turn in (now,) if turn in turns}}
-    entries = {NAME: ("100644", objects.write("blob", states.text(brief)))}
+    entries = {NAME: ("100644", objects.write("blob", states.dump_state(brief)))}
     for turn, facts in reversed(turns.items()):
-        path = _path(facts)
+        path = _get_path(facts)
         if turn == now:
             continue
         if before and before(f"{own}/{path}"):
@@ -43,12 +45,12 @@ def files(objects: Objects, state: State, before: Lookup | None, own: str) -> di
     return entries
 
 
-def _path(facts: Any) -> str:
+def _get_path(facts: Any) -> str:
     number = int(facts.get("number", 0))
     return f"{TURNS}/{number // _FOLDER}/{number}.json"
 
 
-def read(objects: Objects, tip: Tip, session_id: str) -> State | None:
+def read_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:
     """The state a stream's tip carries for a session, of its turns the last; None for none."""
     entry = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/{NAME}")
     if entry is None:
@@ -62,7 +64,7 @@ def read(objects: Objects, tip: Tip, session_id: str) -> State | None:
     return copy if copy["session_id"] == session_id else None
 
 
-def along(objects: Objects, chain: Iterable[Record]) -> Iterator[State]:
+def read_copies(objects: Objects, chain: Iterable[Record]) -> Iterator[State]:
     """The copies that the checkpoints of a stream (stream_list) have of their own sessions'
     states, as far as they can be read."""
     for step in chain:
@@ -76,7 +78,7 @@ def along(objects: Objects, chain: Iterable[Record]) -> Iterator[State]:
             "time": step["time"],
         }
         try:
-            copy = read(objects, tip, step["session_id"])
+            copy = read_copy(objects, tip, step["session_id"])
         except Error:
             continue
         if copy:
@@ -84,8 +86,8 @@ def along(objects: Objects, chain: Iterable[Record]) -> Iterator[State]:
 
 
 def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None:
-    """read(), with every turn."""
-    copy = read(objects, tip, session_id)
+    """read_copy(), with every turn."""
+    copy = read_copy(objects, tip, session_id)
     folder = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/{TURNS}")
     if copy is None or folder is None:
         return copy

@@ -1,4 +1,4 @@
-"""The stream verdict of a turn's start: what decide() needs, gathered; what it says, kept."""
+"""The stream verdict of a turn's start: what take_verdict() needs, gathered; what it says, kept."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-def decide(
+def take_verdict(
     repo: Repo, objects: Objects, state: State, head: str, dirty: dict[str, Entry | None]
 ) -> Verdict:
     """Take the verdict for a turn that starts with dirty; keep it in state
     (doc/behaviour.md "Which stream a turn continues")."""
-    tip = branches.current(repo, objects, state, head)
+    tip = branches.find_current(repo, objects, state, head)
     named = _collect_streams(repo, objects, state, dirty, tip)
-    current = _current(repo, objects, tip, named)
+    current = _view_current(repo, objects, tip, named)
     alternatives = [
         view
         for stream, (ref, files) in named.items()
         if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
-        if (view := _resolve(repo, objects, stream, ref, files))
+        if (view := _resolve_stream(repo, objects, stream, ref, files))
     ]
-    mode = branches.mode(repo)
+    mode = branches.get_mode(repo)
 
-    def survives(view: View) -> bool:
-        return _survives(repo, objects, view, dirty)
+    def is_left(view: View) -> bool:
+        return _is_work_left(repo, objects, view, dirty)
 
-    verdict = stream_rules.choose_stream(mode, current, alternatives, dirty, survives)
+    verdict = stream_rules.choose_stream(mode, current, alternatives, dirty, is_left)
     if verdict["reason"] == stream_rules.UNREADABLE:
         notice.warn(f"'{verdict['ref']}': {stream_rules.UNREADABLE}")
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
@@ -60,9 +60,14 @@ def _collect_streams(
     concerns them: id -> (ref, their files)."""
     named: dict[str, tuple[str, Entries]] = {}
     writers = entries.list_writers(journal.read(repo), dirty)
-    near = markers.concerned(repo, writers | (shadow_refs.sessions(objects, tip) if tip else set()))
+    near = markers.read_concerned(
+        repo, writers | (shadow_refs.list_sessions(objects, tip) if tip else set())
+    )
     elsewhere = [m for m in near if m["session_id"] != state["session_id"]]
-    for marker in [*filter(lambda m: markers.is_home(repo, m), elsewhere), markers.marker(state)]:
+    for marker in [
+        *filter(lambda m: markers.is_home(repo, m), elsewhere),
+        markers.build_marker(state),
+    ]:
         for stream in work.list_open_streams(repo, marker):
             _, files = named.setdefault(stream["id"], (stream["ref"], {}))
             for path, file in stream["files"].items():
@@ -70,7 +75,7 @@ def _collect_streams(
     return named
 
 
-def _current(
+def _view_current(
     repo: Repo, objects: Objects, tip: Tip | None, trees: dict[str, tuple[str, Entries]]
 ) -> View | None:
     if tip is None:
@@ -78,24 +83,24 @@ def _current(
     orphan = False
     files: Entries | None
     try:
-        files = _files(objects, tip, trees)
-        orphan = tip["stream"] not in trees and recall.orphaned(repo, objects, tip)
+        files = _list_files(objects, tip, trees)
+        orphan = tip["stream"] not in trees and recall.is_orphaned(repo, objects, tip)
     except Error as e:
         trace.note("stream", f"'{tip['ref']}': {e}")
         files = None
-    return _view(tip, files, orphan)
+    return _make_view(tip, files, orphan)
 
 
-def _files(objects: Objects, tip: Tip, trees: dict[str, tuple[str, Entries]]) -> Entries:
+def _list_files(objects: Objects, tip: Tip, trees: dict[str, tuple[str, Entries]]) -> Entries:
     """Whose work it is, the states tell; what of it the tip still has, the tip does."""
-    files = shadow_refs.recorded(objects, tip)
+    files = shadow_refs.read_recorded(objects, tip)
     if tip["stream"] not in trees:
         return files
     ours = trees[tip["stream"]][1]
     return {path: files.get(path, ours[path]) for path in ours}
 
 
-def _view(tip: Tip, files: Entries | None, orphan: bool = False) -> View:
+def _make_view(tip: Tip, files: Entries | None, orphan: bool = False) -> View:
     return {
         "id": tip["stream"],
         "ref": tip["ref"],
@@ -106,49 +111,51 @@ def _view(tip: Tip, files: Entries | None, orphan: bool = False) -> View:
     }
 
 
-def _resolve(repo: Repo, objects: Objects, stream: str, ref: str, files: Entries) -> View | None:
-    tip = find(repo, objects, stream, ref)
+def _resolve_stream(
+    repo: Repo, objects: Objects, stream: str, ref: str, files: Entries
+) -> View | None:
+    tip = find_tip(repo, objects, stream, ref)
     if tip is None:
         return None
     try:
-        return _view(tip, _files(objects, tip, {stream: (ref, files)}))
+        return _make_view(tip, _list_files(objects, tip, {stream: (ref, files)}))
     except Error as e:
         trace.note("stream", f"'{tip['ref']}': {e}")
         return None
 
 
-def find(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
+def find_tip(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
     """The tip of a stream by its id: where its state last saw it, else wherever it is now."""
     try:
-        tip = shadow_refs.read(objects, ref)
+        tip = shadow_refs.read_tip(objects, ref)
     except Error:
         tip = None
     if tip and tip["stream"] == stream:
         return tip
-    return next((t for t in shadow_refs.listing(repo, objects) if t["stream"] == stream), None)
+    return next((t for t in shadow_refs.list_tips(repo, objects) if t["stream"] == stream), None)
 
 
-def _survives(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry | None]) -> bool:
+def _is_work_left(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry | None]) -> bool:
     """Whether lines of the agent survive in the files that the stream and the worktree share."""
     rule = repo.config.get_option("gitcp.suffix-match")
-    tip = shadow_refs.read(objects, view["ref"])
+    tip = shadow_refs.read_tip(objects, view["ref"])
     before = Lookup(objects, find_tree(objects, tip["base"] if tip else None))
     for path, entry in (view["files"] or {}).items():
         if path in dirty:
             was, now = before(path), dirty[path]
             if late.line_evidence.is_change_left(
-                _blob(objects, was),
-                _blob(objects, entry),
-                _worktree(repo, objects, path, now),
+                _read_blob(objects, was),
+                _read_blob(objects, entry),
+                _read_worktree(repo, objects, path, now),
                 rule,
             ):
                 return True
     return False
 
 
-def _worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> bytes | None:
+def _read_worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> bytes | None:
     # What was hashed at the turn's start is not stored: then the file itself has to tell.
-    stored = _blob(objects, entry)
+    stored = _read_blob(objects, entry)
     if stored is not None or entry is None:
         return stored
     try:
@@ -158,6 +165,6 @@ def _worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> b
         return None
 
 
-def _blob(objects: Objects, entry: Entry | None) -> bytes | None:
+def _read_blob(objects: Objects, entry: Entry | None) -> bytes | None:
     obj = objects.read(entry[1]) if entry and entry[0] != "160000" else None
     return obj[2] if obj else None

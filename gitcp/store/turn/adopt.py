@@ -71,7 +71,7 @@ def _adopt_from(ctx: Context, there: Context, session_id: str) -> Record:
     with there:
         old = there.state(session_id)
         if old:
-            phase.step(old, phases.SESSION_END)
+            phase.take_event(old, phases.SESSION_END)
             there.keep(old)
     return _build_record(
         state, before, [{"worktree": before, "files": sorted(files)}] if files else []
@@ -84,7 +84,7 @@ def _unite_states(ctx: Context, state: State) -> State:
     begun = ctx.state(state["session_id"])
     moving: State = {key: state[key] for key in _MOVING if key in state}  # type: ignore
     if not begun:
-        fresh = states.new(ctx.repo, state["session_id"], state["agent_type"], ctx.head)
+        fresh = states.make_state(ctx.repo, state["session_id"], state["agent_type"], ctx.head)
         return {**fresh, **moving}
     known = state.get("turns", {})
     later = {
@@ -102,7 +102,7 @@ def _begin_here(ctx: Context, state: State) -> None:
     look = turn_look.Look(repo)
     scan = snapshot.scan_worktree(repo)
     look.end_scan()
-    head = scan.head or shadow_refs.zeros(repo)
+    head = scan.head or shadow_refs.get_zeros(repo)
     dirty = blobs.resolve_changes(ctx.objects, scan, write=False)
     look.take(ctx.objects, head, dirty)
     phase.clear_verdict(state)

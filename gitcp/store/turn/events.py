@@ -39,8 +39,8 @@ def begin_turn(
 ) -> None:
     """TurnStart: a new turn id, its prompt, its baseline of time_ns, by the worktree's clock at
     (doc/behaviour.md "Temporary checkpoints")."""
-    phase.step(state, phases.TURN_START)
-    state["turn_id"] = place.fresh_id()
+    phase.take_event(state, phases.TURN_START)
+    state["turn_id"] = place.make_id()
     state["base_commit"] = head
     state.pop("last_checkpoint_id", None)
     state.pop("turn_checkpoint_ids", None)
@@ -65,7 +65,7 @@ def note_process(repo: Repo, state: State, event: Record) -> None:
     """What every event tells: from which process it comes, with which transcript."""
     if event.get("transcript_path") and not event.get("agent_id"):
         state["transcript_path"] = event["transcript_path"]
-    agent_process = process.agent(repo.git.env)
+    agent_process = process.find_agent(repo.git.env)
     if agent_process:
         state["agent_process"] = agent_process
 
@@ -80,7 +80,7 @@ def refuse_elsewhere(repo: Repo, state: State) -> None:
     if not os.path.isdir(there):
         return
     known = state.get("agent_process")
-    if process.alive(known) and known != process.agent(repo.git.env):
+    if process.is_alive(known) and known != process.find_agent(repo.git.env):
         raise SessionIDConflictError(state["session_id"], there, here)
 
 
@@ -110,7 +110,7 @@ def continue_turn(repo: Repo, state: State, event: Record) -> None:
     """The same turn continues: active again, with its baseline and verdict
     (doc/behaviour.md "Events")."""
     keep_verdict(state)
-    phase.step(state, phases.TURN_START)
+    phase.take_event(state, phases.TURN_START)
     note_process(repo, state, event)
 
 
@@ -124,20 +124,20 @@ def keep_verdict(state: State) -> None:
 
 def end_turn(repo: Repo, state: State, event: Record) -> None:
     """TurnEnd: idle, the flag to reset the stream cleared whether it was used or not."""
-    phase.step(state, phases.TURN_END)
+    phase.take_event(state, phases.TURN_END)
     phase.clear_verdict(state)
     note_process(repo, state, event)
 
 
 def end_session(repo: Repo, state: State, event: Record) -> None:
     """SessionStop: ended, with the time."""
-    phase.step(state, phases.SESSION_END)
+    phase.take_event(state, phases.SESSION_END)
     note_process(repo, state, event)
 
 
 def start_session(repo: Repo, state: State, event: Record) -> None:
     """SessionStart of a session that is known: resumed, or its transcript replaced."""
-    phase.step(state, phases.SESSION_START)
+    phase.take_event(state, phases.SESSION_START)
     if event.get("source") != "compact":
         state["resumed"] = True  # until its next prompt
     note_process(repo, state, event)

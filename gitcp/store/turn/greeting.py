@@ -43,7 +43,7 @@ def list_company(repo: Repo, objects: Objects, session_id: str, head: str) -> li
     """
     return [
         m
-        for m in markers.here(repo)
+        for m in markers.read_here(repo)
         if m["session_id"] != session_id and m["count"] > 0
         if m["base_commit"] == head
         or any(branches.find_live(repo, objects, head, s["id"]) for s in m["streams"])

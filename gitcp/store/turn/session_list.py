@@ -37,7 +37,7 @@ def list_sessions(repo: Repo, objects: Objects, stored: bool = True) -> list[Rec
 
 def list_temporary(repo: Repo, objects: Objects) -> list[Record]:
     """A checkpoint record for each commit of every stream."""
-    chains = stream_list.chains(repo, shadow_refs.listing(repo, objects))
+    chains = stream_list.read_chains(repo, shadow_refs.list_tips(repo, objects))
     return [checkpoint for chain in chains.values() for checkpoint in chain]
 
 

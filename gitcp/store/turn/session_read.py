@@ -41,7 +41,7 @@ def read_state(repo: Repo, name: str) -> State:
     try:
         state = states.read(repo, name)
         if state is None:
-            there = os.path.lexists(states.path(repo, name))
+            there = os.path.lexists(states.get_path(repo, name))
             return {**bare, "unreadable": ANOTHERS if there else "it is gone"}
         read_streams(repo, state)
         _list_touched(repo, state)
@@ -107,9 +107,9 @@ def list_recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[S
     opened = [name for name in names if name in marked]
     closed = [name for name in names if name not in marked]
     if len(closed) > count:
-        closed.sort(key=lambda name: _compute_age(states.folder(repo), name))
+        closed.sort(key=lambda name: _compute_age(states.get_folder(repo), name))
     if most is not None and len(opened) > most:
-        opened = sorted(opened, key=lambda name: _compute_age(states.folder(repo), name))[:most]
+        opened = sorted(opened, key=lambda name: _compute_age(states.get_folder(repo), name))[:most]
     chosen = opened + closed[:count]
     return _read_own(repo, chosen), len(names) - len(chosen)
 

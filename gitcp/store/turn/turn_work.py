@@ -36,11 +36,11 @@ class Turn:
 
     def __init__(self, repo: Repo, objects: Objects, state: State) -> None:
         self.began, self.look = time.time_ns(), turn_look.Look(repo)
-        self.base = turn_log.baseline(repo, state["session_id"])
+        self.base = turn_log.read_baseline(repo, state["session_id"])
         self.scan = snapshot.scan_worktree(repo)
         self.look.end_scan()
-        self.head = self.scan.head or shadow_refs.zeros(repo)
-        self.tip = branches.current(repo, objects, state, self.head)
+        self.head = self.scan.head or shadow_refs.get_zeros(repo)
+        self.tip = branches.find_current(repo, objects, state, self.head)
         known = _look_up_tip(objects, self.tip["tree"]) if self.tip else None
         self.entries = blobs.resolve_changes(objects, self.scan, write=True, head=known)
         self.stored = transcript.store_session(repo, objects, state)
@@ -103,7 +103,7 @@ def write_turn(repo: Repo, objects: Objects, state: State, event: dict[str, Any]
         # What came into HEAD since the caller looked is neither dirty nor linked yet.
         raise Moved("HEAD", state["base_commit"], now.head)
     new = bool(now.changed or now.away)
-    if middle and turn_log.middle(repo, session_id) == now.entries:
+    if middle and turn_log.read_middle(repo, session_id) == now.entries:
         new = False
     if event["event"] in ("subagent-end", "todo"):
         step = late.tasks.build_step(repo, objects, state, event, now.tip)

@@ -16,7 +16,7 @@ from gitcp.record import decode_name
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import TREE, Lookup, write_tree
-from gitcp.store.stream.place import fresh_id
+from gitcp.store.stream.place import make_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def record_step(
 
 def make_step(kind: str, reason: str, effects: Iterable[Effect] = (), **more: Any) -> Step:
     """A step that stands on nothing yet: write_step() puts it onto the log's end."""
-    return {"id": fresh_id(), "kind": kind, "reason": reason, "effects": list(effects), **more}
+    return {"id": make_id(), "kind": kind, "reason": reason, "effects": list(effects), **more}
 
 
 def write_step(
