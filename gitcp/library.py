@@ -90,8 +90,8 @@ class Repository:
         with self._asking() as (repo, objects):
             evidence = Evidence(repo, objects)
             if not revision and not repo.git.read_records("ls-files", "-z", "--", path):
-                return view.untracked(repo, path, evidence)
-            return list(view.records(repo, given, run.blame(repo.git, given), evidence))
+                return view.build_untracked_records(repo, path, evidence)
+            return list(view.build_records(repo, given, run.run_blame(repo.git, given), evidence))
 
     def read_words(self, line: Any) -> tuple[Around | None, list[Entry]]:
         """What was said where a session wrote a line that blame() gave: the call with the words
@@ -105,7 +105,7 @@ class Repository:
         place = f"{path}:{first},{last or first}"
         with self._asking() as (repo, objects):
             evidence = Evidence(repo, objects)
-            return list(origin.origins(repo, repo.git, objects, evidence, place, revision))
+            return list(origin.list_origins(repo, repo.git, objects, evidence, place, revision))
 
     def search(
         self, words: str, paths: tuple[str, ...] = (), most: int = 10, **options: Any

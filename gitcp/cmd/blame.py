@@ -40,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
         os.execvp("git", ["git", "blame", *options["given"]])
     here = jj.find_root(os.getcwd()) and Repo.find()
     git = jj.choose_git(here) if here else Git()
-    blamed = asked.begun(git, options)  # git is at it while the rest is brought in
+    blamed = asked.start_blame(git, options)  # git is at it while the rest is brought in
     from gitcp.store.blame import view
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
@@ -53,9 +53,11 @@ def run(argv: Sequence[str]) -> int:
         if "json" in flags:
             from gitcp import record
 
-            record.write_records(sys.stdout.buffer, view.records(repo, options, blamed(), evidence))
+            record.write_records(
+                sys.stdout.buffer, view.build_records(repo, options, blamed(), evidence)
+            )
         else:
-            _print(view.printed(repo, git, options, blamed(), evidence))
+            _print(view.format_output(repo, git, options, blamed(), evidence))
     return OK
 
 

@@ -20,7 +20,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.lines import exports
 
     args = cli.parse("export-notes", OPTIONS, argv)
-    changed, warnings = exports.note(Repo.find(), args.revision)
+    changed, warnings = exports.write_notes(Repo.find(), args.revision)
     for warning in warnings:
         from gitcp.console import notice
 

@@ -19,4 +19,4 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.lines import exports
 
     revisions = cli.parse("export-traces", OPTIONS, argv).revision
-    return cli.write_records(exports.traces(Repo.find(), revisions))
+    return cli.write_records(exports.build_traces(Repo.find(), revisions))

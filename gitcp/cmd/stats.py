@@ -92,12 +92,14 @@ def _count_lines(
         replay = survival.Replay(*about) if lived else None
         of = f" of {replay.commits}" if replay else ""
         options, limits = (survival.OPTIONS, ()) if replay else (ranges.WHOLE, paths)
-        for count, commit in enumerate(ranges.commits(repo, objects, revisions, limits, options)):
+        for count, commit in enumerate(
+            ranges.list_commits(repo, objects, revisions, limits, options)
+        ):
             if count % _EACH == 0:
                 notice.progress(f"stats: {count}{of} commits")
             if replay:
                 replay.replay_commit(commit)
-            if ranges.limit(commit, paths):
+            if ranges.limit_patches(commit, paths):
                 sums.take(commit)
         stats = sums.build_record()
         if replay:

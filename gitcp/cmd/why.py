@@ -33,7 +33,9 @@ def run(argv: Sequence[str]) -> int:
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
         records = list(
-            origin.origins(repo, choose_git(repo), objects, evidence, args.lines, args.revision)
+            origin.list_origins(
+                repo, choose_git(repo), objects, evidence, args.lines, args.revision
+            )
         )
     if args.json:
         return cli.write_records(records)

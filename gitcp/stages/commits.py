@@ -272,7 +272,7 @@ def _condense_commit(match: Record) -> None:
 
             olds = commit_sessions.list_taken_back(ctx.repo, match["old"])
             replaced = {match["commit"]: olds if len(olds) < commit_sessions.MOST else ()}
-            carried.follow(ctx.repo, ctx.objects, [match["commit"]], replaced)
+            carried.follow_lines(ctx.repo, ctx.objects, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and reflog.list_stashes(ctx.repo):
             from gitcp.store.match import lost_commits
 

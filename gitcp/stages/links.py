@@ -69,7 +69,7 @@ def _follow_lines(
         commits = dict.fromkeys([*became, *(link["commit"] for link in noted)])
         amended = command == "amend"
         replaced = {new: olds for new, olds in became.items() if amended or len(olds) > 1}
-        carried.follow(ctx.repo, ctx.objects, commits, replaced, amended)
+        carried.follow_lines(ctx.repo, ctx.objects, commits, replaced, amended)
 
 
 def _find_wanted(options: Namespace) -> Iterator[Record]:
@@ -130,7 +130,7 @@ def _follow_links(ctx: Context, links: Sequence[Pair]) -> None:
     """Let the checkpoints of links know the lines of the commits they go to."""
     from gitcp.store.lines import carried
 
-    carried.follow(ctx.repo, ctx.objects, dict.fromkeys(link["commit"] for link in links))
+    carried.follow_lines(ctx.repo, ctx.objects, dict.fromkeys(link["commit"] for link in links))
 
 
 STAGES = {

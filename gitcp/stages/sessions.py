@@ -226,9 +226,9 @@ def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
     _limit_edits(ctx)
     complaints = notices.at_start(repo)
     if complaints:
-        recording.end(repo, noticed=True)
+        recording.end_recording(repo, noticed=True)
     else:
-        recording.begin(repo)
+        recording.begin_recording(repo)
     return [{"type": "say", "message": "\n".join(filter(None, [greeted, moved, *complaints]))}]
 
 

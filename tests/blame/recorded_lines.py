@@ -27,7 +27,7 @@ def linked(
     """Link HEAD to a checkpoint whose session recorded ranges for path; None: it touched path,
     and recorded no lines."""
     at = Repo.find_here()
-    recording.begin(at)
+    recording.begin_recording(at)
     entry = [{"oid": git("rev-parse", f"HEAD:{path}"), "ranges": ranges}]
     metadata = {
         "agent": "Claude Code",

@@ -202,7 +202,7 @@ def test_a_history_told_by_several_is_the_one_told_by_one(
     repo = Repo.find()
 
     def everything() -> list[object]:
-        return [*commit_list.list_commits(repo, []), *ranges.commits(repo, objects, [], [])]
+        return [*commit_list.list_commits(repo, []), *ranges.list_commits(repo, objects, [], [])]
 
     alone = everything()
     monkeypatch.setattr(commit_list, "_FIRST", 2)

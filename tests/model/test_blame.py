@@ -34,7 +34,9 @@ def blamed(top: Path, name: str) -> Iterator[dict[str, Any]]:
     """The records of `gitcp blame --json` of a file, without a process of its own."""
     repo, words = Repo.find(str(top)), options.parse(["--", name])
     with Prefetched(repo) as objects:
-        yield from view.records(repo, words, run.blame(repo.git, words), Evidence(repo, objects))
+        yield from view.build_records(
+            repo, words, run.run_blame(repo.git, words), Evidence(repo, objects)
+        )
 
 
 def check(model: Lines, top: Path, step: str) -> int:

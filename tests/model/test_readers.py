@@ -50,7 +50,9 @@ class Readers:
         words = options.parse([*revision, "--", path])
         with Prefetched(self.repo) as objects:
             evidence = Evidence(self.repo, objects)
-            rows = view.records(self.repo, words, run.blame(self.repo.git, words), evidence)
+            rows = view.build_records(
+                self.repo, words, run.run_blame(self.repo.git, words), evidence
+            )
             return {
                 row["line"]: ((row["commit"], row["path"], row["original_line"]), name(row))
                 for row in rows
@@ -61,7 +63,7 @@ class Readers:
         with Prefetched(self.repo) as objects:
             evidence = Evidence(self.repo, objects)
             about = self.repo, self.repo.git, objects, evidence, place
-            rows = list(origin.origins(*about, *revision))
+            rows = list(origin.list_origins(*about, *revision))
         return {n: name(row) for row in rows for n in range(row["first"], row["last"] + 1)}
 
     def page(self, head: str, paths: list[str]) -> dict[str, list[Name]]:
@@ -73,7 +75,7 @@ class Readers:
     def stats(self) -> Iterator[tuple[dict[Spot, Name], Counter[str]]]:
         """(the author of each line that a commit put in, how many stats counts for whom)."""
         with Prefetched(self.repo) as objects:
-            for commit in ranges.commits(self.repo, objects, ["HEAD"], (), ranges.WHOLE):
+            for commit in ranges.list_commits(self.repo, objects, ["HEAD"], (), ranges.WHOLE):
                 spots: dict[Spot, Name] = {}
                 counts: Counter[str] = Counter()
                 for patch in sums.list_patches(commit):
@@ -90,7 +92,7 @@ class Readers:
         """Whom the export names: `<checkpoint>/<session>`."""
         return {
             (record["vcs"]["revision"], path, line): whom
-            for record in exports.traces(self.repo, ["HEAD"])
+            for record in exports.build_traces(self.repo, ["HEAD"])
             for path, lines in agent_trace.parse_lines(record).items()
             for line, whom in lines.items()
         }
@@ -98,7 +100,7 @@ class Readers:
     def recorded(self, spot: Spot) -> Name | None:
         """What lines.json says of a line; None for nothing."""
         with Prefetched(self.repo) as objects:
-            author = Evidence(self.repo, objects).lines(*spot[:2]).get(spot[2])
+            author = Evidence(self.repo, objects).find_recorded_authors(*spot[:2]).get(spot[2])
         return name(author) if author and author["who"] == "session" else None
 
 

@@ -234,7 +234,7 @@ def work(
             changes[path] = (*(was or ABSENT), *(entry or ABSENT))
             if file["turn_id"] == state.get("turn_id"):
                 current.add(path)
-    credit = edit_lines.Edits(objects, journal.read(repo)).credit(changes)
+    credit = edit_lines.Edits(objects, journal.read(repo)).credit_paths(changes)
     return {
         "entries": {p: (mode, oid) if oid else None for p, (_, _, mode, oid) in changes.items()},
         "current": current,

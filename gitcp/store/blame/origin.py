@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gitcp.store.lines.evidence import Evidence
 
 
-def place(name: str) -> tuple[str, int, int]:
+def parse_place(name: str) -> tuple[str, int, int]:
     """(file, first line, last line) of `<file>:<line>` or `<file>:<first>,<last>`.
 
     Raises InputError for anything else.
@@ -46,28 +46,30 @@ def place(name: str) -> tuple[str, int, int]:
     return path, start, end
 
 
-def origins(
+def list_origins(
     repo: Repo, git: Git, objects: Objects, evidence: Evidence, name: str, revision: str = ""
 ) -> Iterator[Record]:
     """A record `origin` for each run of lines of name that came of one edit or commit."""
-    path, first, last = place(name)
+    path, first, last = parse_place(name)
     words = ["-L", f"{first},{last}", *([revision] if revision else []), "--", path]
     given = arguments.parse(words)
-    known = evidence.blame(git, given, contents=True)
-    file = decode_name(run.asked(repo, git, given, [entry for entry, _ in known]))
+    known = evidence.blame_lines(git, given, contents=True)
+    file = decode_name(run.find_asked_path(repo, git, given, [entry for entry, _ in known]))
     start = 0
     for n in range(1, len(known) + 1):
-        if n == len(known) or _key(*known[n]) != _key(*known[start]):
+        if n == len(known) or _get_key(*known[n]) != _get_key(*known[start]):
             part = [entry for entry, _ in known[start:n]]
-            yield _origin(repo, objects, file, part, known[start][1])
+            yield _build_origin(repo, objects, file, part, known[start][1])
             start = n
 
 
-def _key(entry: Row, author: Author) -> tuple[object, ...]:
+def _get_key(entry: Row, author: Author) -> tuple[object, ...]:
     return (entry["oid"], entry["path"], *author.values())
 
 
-def _origin(repo: Repo, objects: Objects, file: str, part: list[Row], author: Author) -> Record:
+def _build_origin(
+    repo: Repo, objects: Objects, file: str, part: list[Row], author: Author
+) -> Record:
     entry, headers = part[0], dict(part[0]["headers"])
     commit = {
         "oid": entry["oid"],
@@ -85,14 +87,14 @@ def _origin(repo: Repo, objects: Objects, file: str, part: list[Row], author: Au
         **author,
         "author": decode_name(headers.get(b"author", b"")),
         "commit": commit if entry["oid"].strip("0") else None,
-        "call": _call(repo, objects, author),
-        "resume": _resume(author),
+        "call": _find_call(repo, objects, author),
+        "resume": _build_resume_command(author),
     }
 
 
-def _call(repo: Repo, objects: Objects, author: Author) -> around_call.Around | None:
+def _find_call(repo: Repo, objects: Objects, author: Author) -> around_call.Around | None:
     tool = author["tool_use_id"]
-    return around_call.find(*_talk(repo, objects, author), tool) if tool else None
+    return around_call.find(*_read_talk(repo, objects, author), tool) if tool else None
 
 
 def read_words(
@@ -100,20 +102,20 @@ def read_words(
 ) -> tuple[around_call.Around | None, list[Entry]]:
     """Of a session's line: the call that wrote it, None where that is not known, and what was said
     in its turn as (role, text), the prompt first; [] where that is not here."""
-    talk = _talk(repo, objects, author)
+    talk = _read_talk(repo, objects, author)
     tool, number = author["tool_use_id"], author["number"]
     call = around_call.find(*talk, tool) if tool else None
     return call, conversation.list_turn_entries(talk[0], number) if number else []
 
 
-def _talk(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[str, bytes]]:
+def _read_talk(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[str, bytes]]:
     """The transcript of a line's session, and those of its subagents."""
     if author["checkpoint_id"]:
-        return _stored(repo, objects, author)
-    return _live(repo, objects, author["session_id"], author["tool_use_id"] or "")
+        return _read_stored(repo, objects, author)
+    return _read_live(repo, objects, author["session_id"], author["tool_use_id"] or "")
 
 
-def _stored(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[str, bytes]]:
+def _read_stored(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[str, bytes]]:
     """The transcript of a session and those of its subagents, as a checkpoint has them."""
     try:
         checkpoint = committed_read.read_checkpoint(repo, objects, author["checkpoint_id"])
@@ -123,14 +125,14 @@ def _stored(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, dict[s
     return content["transcript"], committed_read.read_task_transcripts(objects, checkpoint)
 
 
-def _resume(author: Author) -> str:
+def _build_resume_command(author: Author) -> str:
     """The command of the agent's own client that goes on with the conversation; '' for none."""
     if author["who"] != "session":
         return ""
     return find_client(author["agent"]).format_resume_command(author["session_id"])
 
 
-def _live(
+def _read_live(
     repo: Repo, objects: Objects, session_id: str, tool_use_id: str
 ) -> tuple[bytes, dict[str, bytes]]:
     """The transcript of a session, and of the subagent that made this call: by the id of the
@@ -138,20 +140,20 @@ def _live(
     state = states.peek(repo, session_id)
     if not state:
         return b"", {}
-    agent_id = _subagent(repo, session_id, tool_use_id)
-    task, stored = _task(objects, state, agent_id) if agent_id else ("", b"")
-    theirs = _transcript(state, agent_id) or stored
+    agent_id = _find_subagent(repo, session_id, tool_use_id)
+    task, stored = _find_task(objects, state, agent_id) if agent_id else ("", b"")
+    theirs = _read_transcript(state, agent_id) or stored
     return read_live(state), {task: theirs} if theirs else {}
 
 
-def _subagent(repo: Repo, session_id: str, tool_use_id: str) -> str:
+def _find_subagent(repo: Repo, session_id: str, tool_use_id: str) -> str:
     """The subagent of a session that made a call, by the journal; '' for none."""
     call = session_id, tool_use_id
     calls = (one for one in journal.read(repo) if (one.get("session"), one.get("open")) == call)
     return next((str(one["agent"]) for one in calls if one.get("agent")), "")
 
 
-def _task(objects: Objects, state: State, agent_id: str) -> tuple[str, bytes]:
+def _find_task(objects: Objects, state: State, agent_id: str) -> tuple[str, bytes]:
     """The call that started a subagent, with what the session's streams keep of it; of one that
     is at work still there is nothing."""
     for tip in shadow_refs.read_tips(objects, [stream["ref"] for stream in state["streams"]]):
@@ -161,7 +163,7 @@ def _task(objects: Objects, state: State, agent_id: str) -> tuple[str, bytes]:
     return tasks.find_task(state, agent_id) or "", b""
 
 
-def _transcript(state: State, agent_id: str) -> bytes:
+def _read_transcript(state: State, agent_id: str) -> bytes:
     try:
         about = state.get("agent_type") or "", state.get("transcript_path") or "", agent_id
         path = locate_subagent_transcript(*about) if agent_id else None

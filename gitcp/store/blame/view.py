@@ -36,18 +36,18 @@ _HEADS = frozenset(("score-debug", "color-lines", "color-by-age"))
 _MARKS = ("blame.markunblamablelines", "blame.markignoredlines", "blame.coloring")
 
 
-def printed(
+def format_output(
     repo: Repo, git: Git, options: Options, blamed: Blamed, evidence: Evidence
 ) -> Iterator[bytes]:
     """What the person asked for, line by line: a format for programs or the table.
 
-    blamed: what git says in that format (run.begun).
+    blamed: what git says in that format (run.start_blame).
     """
     if not arguments.choose_format(options):
-        yield from _table(repo, git, options, blamed, evidence)
+        yield from _format_table(repo, git, options, blamed, evidence)
         return
     entries, rest = blamed
-    moved = _ready(repo, options, evidence, entries)
+    moved = _prepare_evidence(repo, options, evidence, entries)
     for line in porcelain.rewrite_entries(
         entries, lambda entry, n: _show_author(evidence, options, entry, n, moved)
     ):
@@ -55,13 +55,15 @@ def printed(
     yield rest
 
 
-def records(repo: Repo, options: Options, blamed: Blamed, evidence: Evidence) -> Iterator[Record]:
+def build_records(
+    repo: Repo, options: Options, blamed: Blamed, evidence: Evidence
+) -> Iterator[Record]:
     """A record `line` for each line (gitcp-record(5))."""
     entries = porcelain.complete(blamed[0])
-    moved = _ready(repo, options, evidence, entries)
+    moved = _prepare_evidence(repo, options, evidence, entries)
     for entry in entries:
-        author = _author(evidence, entry, 0, moved)
-        guess = _guess(evidence, options, entry, author)
+        author = _find_author(evidence, entry, 0, moved)
+        guess = _guess_author(evidence, options, entry, author)
         yield {
             "type": "line",
             "line": entry["final"],
@@ -75,8 +77,8 @@ def records(repo: Repo, options: Options, blamed: Blamed, evidence: Evidence) ->
         }
 
 
-def untracked(repo: Repo, path: str, evidence: Evidence) -> list[Record]:
-    """A record `line` for each line of a file that git does not know yet, as records() has them.
+def build_untracked_records(repo: Repo, path: str, evidence: Evidence) -> list[Record]:
+    """A record `line`, as build_records() has it, for each line of a file that git does not know.
 
     Raises Error where it cannot be read.
     """
@@ -93,7 +95,7 @@ def untracked(repo: Repo, path: str, evidence: Evidence) -> list[Record]:
             "commit": zeros,
             "original_line": number,
             "path": path,
-            **evidence.author(zeros, path, number),
+            **evidence.find_author(zeros, path, number),
             "author": "",
             "content": decode_name(content),
         }
@@ -101,14 +103,14 @@ def untracked(repo: Repo, path: str, evidence: Evidence) -> list[Record]:
     ]
 
 
-def _table(
+def _format_table(
     repo: Repo, git: Git, options: Options, blamed: Blamed, evidence: Evidence
 ) -> Iterator[bytes]:
     entries, rest = porcelain.complete(blamed[0]), blamed[1]
     if not entries:
         yield rest
         return
-    moved = _ready(repo, options, evidence, entries)
+    moved = _prepare_evidence(repo, options, evidence, entries)
     config, flags = repo.config, set(options["flags"])
     flags |= {"e"} if config.get_flag("blame.showemail") and "no-e" not in flags else set()
     flags |= {"b"} if config.get_flag("blame.blankboundary") else set()
@@ -117,7 +119,7 @@ def _table(
     dates = pad_dates(dated, width)
     heads = porcelain.map_headers(entries)
     rows = [
-        _row(
+        _build_row(
             flags,
             entry,
             heads[entry["oid"]],
@@ -126,9 +128,9 @@ def _table(
         )
         for entry in entries
     ]
-    edges = run.edges(git, options, entries) if _asks_git(flags, config) else None
-    abbrev = _abbrev(options, [name for name, _ in dated.values()], len(entries[0]["oid"]))
-    path = run.asked(repo, git, options, entries)
+    edges = run.read_edges(git, options, entries) if _asks_git(flags, config) else None
+    abbrev = _choose_abbrev(options, [name for name, _ in dated.values()], len(entries[0]["oid"]))
+    path = run.find_asked_path(repo, git, options, entries)
     yield from layout.format_table(rows, flags, abbrev, path, edges)
     yield rest
 
@@ -137,14 +139,16 @@ def _asks_git(flags: set[str], config: Config) -> bool:
     return bool(flags & _HEADS) or any(config.get(key) for key in _MARKS)
 
 
-def _ready(repo: Repo, options: Options, evidence: Evidence, entries: list[Entry]) -> bool:
+def _prepare_evidence(
+    repo: Repo, options: Options, evidence: Evidence, entries: list[Entry]
+) -> bool:
     """Prepare the evidence; whether a line may have another text where it came from."""
     moved = may_read_otherwise(repo, options)
     evidence.prefetch(entries, contents=moved)
     return moved
 
 
-def _row(
+def _build_row(
     flags: set[str],
     entry: Entry,
     headers: dict[bytes, bytes],
@@ -165,7 +169,7 @@ def _row(
     }
 
 
-def _abbrev(options: Options, oids: list[bytes], size: int) -> int:
+def _choose_abbrev(options: Options, oids: list[bytes], size: int) -> int:
     asked = options["abbrev"]
     if asked == 0:
         return size
@@ -176,10 +180,10 @@ def _abbrev(options: Options, oids: list[bytes], size: int) -> int:
 def _show_author(
     evidence: Evidence, options: Options, entry: Entry, offset: int, moved: bool
 ) -> tuple[bytes, bytes] | None:
-    author = _author(evidence, entry, offset, moved)
+    author = _find_author(evidence, entry, offset, moved)
     if author["who"] == "session":
         return encode_name(authors.format_label(author)), encode_name(authors.format_mail(author))
-    guess = _guess(evidence, options, entry, author)
+    guess = _guess_author(evidence, options, entry, author)
     if guess is not None:
         return encode_name(f"{authors.format_label(guess)}?"), _UNKNOWN[1]
     if author["who"] == "unrecorded" and "mark-unknown" in options["flags"]:
@@ -189,15 +193,17 @@ def _show_author(
     return _UNKNOWN if author["who"] == "unknown" else None
 
 
-def _guess(evidence: Evidence, options: Options, entry: Entry, author: Author) -> Author | None:
+def _guess_author(
+    evidence: Evidence, options: Options, entry: Entry, author: Author
+) -> Author | None:
     if author["who"] != "unknown" or "coarse" not in options["flags"]:
         return None
-    return evidence.guess(entry["oid"], entry["path"])
+    return evidence.guess_author(entry["oid"], entry["path"])
 
 
-def _author(evidence: Evidence, entry: Entry, offset: int, moved: bool) -> Author:
+def _find_author(evidence: Evidence, entry: Entry, offset: int, moved: bool) -> Author:
     content = entry["content"] if moved else None
-    return evidence.author(entry["oid"], entry["path"], entry["orig"] + offset, content)
+    return evidence.find_author(entry["oid"], entry["path"], entry["orig"] + offset, content)
 
 
 def may_read_otherwise(repo: Repo, options: Options) -> bool:
@@ -224,13 +230,17 @@ def display_commits(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[
     if width is None:
         stamps[""] = b"0 +0000"
     stored = [oid for oid in times if oid.strip("0")]
-    known = _with_scratch(repo, stored, stamps, mode) if stamps else _log(repo.git, stored, mode)
+    known = (
+        _date_in_scratch(repo, stored, stamps, mode)
+        if stamps
+        else _read_log(repo.git, stored, mode)
+    )
     if width is None:
         width = layout.count_columns(known.pop("")[1])
     return known, width
 
 
-def _with_scratch(
+def _date_in_scratch(
     repo: Repo, stored: Sequence[str], stamps: Mapping[str, bytes], mode: str
 ) -> dict[str, Date]:
     with tempfile.TemporaryDirectory(prefix="gitcp-") as scratch:
@@ -244,14 +254,14 @@ def _with_scratch(
             tree = b"0" * len(shadow_refs.get_zeros(repo))
             commit = b"tree %s\nauthor x <x> %s\ncommitter x <x> %s\n\n" % (tree, stamp, stamp)
             oids[name] = decode_name(repo.git.run(*make, stdin=commit, env=env)[1].strip())
-        known = _log(repo.git, [*stored, *oids.values()], mode, env)
+        known = _read_log(repo.git, [*stored, *oids.values()], mode, env)
     for name, oid in oids.items():
         abbreviated, date = known.pop(oid)
         known[name] = b"0" * len(abbreviated), date
     return known
 
 
-def _log(
+def _read_log(
     git: Git, oids: Sequence[str], mode: str, env: Mapping[str, str] | None = None
 ) -> dict[str, Date]:
     args = ("log", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--stdin", "-z")

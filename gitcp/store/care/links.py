@@ -101,7 +101,7 @@ def _list_empty(
             )
             if oid not in changed or checkpoint["lacks"]:
                 continue
-            record = candidates.edits_in(objects, checkpoint, changed[oid])
+            record = candidates.extract_edits(objects, checkpoint, changed[oid])
             if record and not candidates.match_edits(objects, record, changed[oid]):
                 empty.append((oid, name))
     objects.forget()

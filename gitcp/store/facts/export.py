@@ -109,7 +109,7 @@ def _tell(
     options = ("--no-patch", "--reverse", "--topo-order") if light else survival.OPTIONS
     with Prefetched(repo) as objects:
         replay = None if light else survival.Replay(repo, Evidence(repo, objects), chosen, ())
-        history = ranges.retold(repo, objects, tell, chosen, (), options)
+        history = ranges.map_commits(repo, objects, tell, chosen, (), options)
         for count, (commit, spoken) in enumerate(history):
             progress(count)
             time = int(commit["author"].rpartition(" ")[2])
@@ -131,7 +131,7 @@ def _read(seen: Set[str], prompts: bool, evidence: Evidence, change: Change) -> 
     spoken: Rows = {"turns": [], "calls": []}
     for record in commit["records"]:
         try:
-            data = evidence.recorded.transcripts(record["checkpoint_id"])
+            data = evidence.recorded.read_transcripts(record["checkpoint_id"])
         except Error:
             data = {}
         transcript = list_items(data.get(record["session_id"], b""))

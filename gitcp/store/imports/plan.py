@@ -243,7 +243,7 @@ class Planner:
             return []
         credits = {path: credit for path, (credit, _) in proofs.items()}
         unproven = {path: c for path, c in commit.changes.items() if path not in credits}
-        bare = edit_lines.Edits(self._contents, ()).credit(unproven)
+        bare = edit_lines.Edits(self._contents, ()).credit_paths(unproven)
         every = [*credits.values(), *map(holding.forget_all, bare.values())]
         parts: list[Part] = []
         for session in held:

@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 def keep(repo: Repo, commits: Iterable[str]) -> None:
     """With gitcp.ai-notes: let the notes on these commits (full oids) say what is recorded."""
     if repo.config.get_option("gitcp.ai-notes") and (oids := list(dict.fromkeys(commits))):
-        late.exports.note(repo, oids, "--no-walk=unsorted")
+        late.exports.write_notes(repo, oids, "--no-walk=unsorted")

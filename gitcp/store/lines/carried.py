@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _FILES = ("100644", "100755", "120000")
 
 
-def follow(
+def follow_lines(
     repo: Repo,
     database: Objects,
     commits: Iterable[str],
@@ -57,13 +57,13 @@ def follow(
             typed, credit = dict[str, set[int]](), None
             if amended:
                 credit = commit_lines.Credit(repo, objects, commit, changes, (), olds)
-            elif _all_told(objects, before, changes, ids, olds):
-                typed = _typed(repo, objects, commit, changes, olds)
-            items += _items(ids, changes, before, evidence, typed, credit)
+            elif _are_sources_complete(objects, before, changes, ids, olds):
+                typed = _list_typed_lines(repo, objects, commit, changes, olds)
+            items += _build_items(ids, changes, before, evidence, typed, credit)
     _write(repo, database, items)
 
 
-def squashed(
+def follow_squash(
     repo: Repo,
     database: Objects,
     ids: Iterable[str],
@@ -71,20 +71,21 @@ def squashed(
     head: str,
     merged: Sequence[str],
 ) -> None:
-    """follow() for a commit that is to be made on head of what a merge has squashed: git tells of
-    it before, and no more when it is made.  merged: the commits."""
+    """follow_lines() for the commit of a squash that is to be made on head.
+
+    git names what was squashed before that commit alone.  merged: the commits squashed."""
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
         commit: Commit = {**need_commit(objects, head), "oid": "", "parents": [head]}
         before = Lookup(objects, find_tree(objects, head))
         typed: Lines = {}
-        if _all_told(objects, before, changes, ids, merged):
-            typed = _typed(repo, objects, commit, changes, merged)
-        items = _items(ids, changes, before, evidence, typed)
+        if _are_sources_complete(objects, before, changes, ids, merged):
+            typed = _list_typed_lines(repo, objects, commit, changes, merged)
+        items = _build_items(ids, changes, before, evidence, typed)
     _write(repo, database, items)
 
 
-def _items(
+def _build_items(
     ids: Iterable[str],
     changes: Changes,
     before: Lookup,
@@ -94,16 +95,16 @@ def _items(
 ) -> list[tuple[str, SessionData]]:
     items: list[tuple[str, SessionData]] = []
     for one in ids:
-        records = evidence.recorded.records(one)
+        records = evidence.recorded.read_records(one)
         if records and credit:
-            items += [(one, data) for data in _counted(credit, records, evidence)]
+            items += [(one, data) for data in _count_amended(credit, records, evidence)]
         elif records:
-            known = _recorded_authors(evidence, records, changes, before)
-            items += [(one, data) for data in _standing(changes, records, known, typed)]
+            known = _find_recorded_authors(evidence, records, changes, before)
+            items += [(one, data) for data in _collect_standing(changes, records, known, typed)]
     return items
 
 
-def _recorded_authors(
+def _find_recorded_authors(
     evidence: Evidence, records: Sequence[Record], changes: Changes, before: Lookup
 ) -> dict[str, dict[int, Author]]:
     """The recorded authors of the lines of each content of a commit; those of a path that is
@@ -117,15 +118,17 @@ def _recorded_authors(
         if come and not (changes[path][3] if path in changes else before(path))
         if (stored := authors.list_entries(record, path))
     }
-    origins = moves.find_moves(gone, come, lambda oid: line_diff.split_lines(evidence.blob(oid)))
+    origins = moves.find_moves(
+        gone, come, lambda oid: line_diff.split_lines(evidence.read_blob(oid))
+    )
     return {
-        path: evidence.of_blob(records, path, oid)
-        or evidence.of_blob(records, origins.get(path, path), oid)
+        path: evidence.credit_blob(records, path, oid)
+        or evidence.credit_blob(records, origins.get(path, path), oid)
         for path, oid in contents.items()
     }
 
 
-def _all_told(
+def _are_sources_complete(
     objects: Objects, before: Lookup, changes: Changes, ids: Iterable[str], olds: Sequence[str]
 ) -> bool:
     """Whether all that sessions may have put into a commit with these changes and ids is told of
@@ -145,7 +148,7 @@ def _all_told(
     return carried.issuperset(ids) and bool(olds)
 
 
-def _typed(
+def _list_typed_lines(
     repo: Repo, objects: Prefetched, commit: Commit, changes: Changes, olds: Sequence[str]
 ) -> Lines:
     """The lines that are the person's in a commit with these changes that took the place of
@@ -160,7 +163,7 @@ def _write(repo: Repo, database: Objects, items: Sequence[tuple[str, SessionData
         committed_write.write_sessions(repo, database, items, subject=subject)
 
 
-def _standing(
+def _collect_standing(
     changes: Changes,
     records: Sequence[Record],
     decided: Mapping[str, Mapping[int, Author]],
@@ -172,27 +175,27 @@ def _standing(
     elsewhere: dict[Writer, str] = {}
     for path, lines in decided.items():
         oid = changes[path][3] or ""
-        recorded = any(_tells(record, path, oid) for record in records)
-        credit = _credit(oid, lines, typed.get(path, set()) - lines.keys())
+        recorded = any(_is_recorded(record, path, oid) for record in records)
+        credit = _build_credit(oid, lines, typed.get(path, set()) - lines.keys())
         if credit["added"] and not (recorded and len(credit["added"]) == len(lines)):
             credits[path] = credit
-            elsewhere |= history.checkpoints(lines.values())
-    return _data(records, credits, elsewhere) if credits else []
+            elsewhere |= history.map_checkpoints(lines.values())
+    return _build_data(records, credits, elsewhere) if credits else []
 
 
-def _tells(record: Record, path: str, oid: str) -> bool:
+def _is_recorded(record: Record, path: str, oid: str) -> bool:
     return any(entry.get("oid") == oid for entry in authors.list_entries(record, path))
 
 
-def _credit(oid: str, decided: Mapping[int, Author], persons: Iterable[int]) -> PathCredit:
-    everybody = {n: history.author(who) for n, who in decided.items()} | dict.fromkeys(
+def _build_credit(oid: str, decided: Mapping[int, Author], persons: Iterable[int]) -> PathCredit:
+    everybody = {n: history.make_writer(who) for n, who in decided.items()} | dict.fromkeys(
         persons, PERSON
     )
     added: list[tuple[int, Writer]] = sorted(everybody.items())
     return {"oid": oid, "added": added, "removed": [], "lost": [], "whole": False}
 
 
-def _data(
+def _build_data(
     records: Sequence[Record],
     credits: dict[str, PathCredit],
     checkpoints: Mapping[Writer, str],
@@ -205,24 +208,24 @@ def _data(
         lines = attribution.build_entries(name, credits, elsewhere)
         one: SessionData = {"session_id": name, "lines": lines}
         if credit:
-            one["metadata"] = {"initial_attribution": credit.attribution(name)}
+            one["metadata"] = {"initial_attribution": credit.compute_attribution(name)}
         data.append(one)
     return data
 
 
-def _counted(
+def _count_amended(
     credit: commit_lines.Credit, records: Sequence[Record], evidence: Evidence
 ) -> list[SessionData]:
     """Lines and sums of an amended commit: what is recorded stays, the journal (which credit goes
     by) tells the rest."""
     elsewhere = dict(credit.checkpoints)
     for path, part in credit.paths.items():
-        known = evidence.of_blob(records, path, part["oid"]) if part["oid"] else {}
+        known = evidence.credit_blob(records, path, part["oid"]) if part["oid"] else {}
         part["added"] = [
-            (n, history.author(known[n]) if n in known else who) for n, who in part["added"]
+            (n, history.make_writer(known[n]) if n in known else who) for n, who in part["added"]
         ]
-        elsewhere |= history.checkpoints(known.values())
-    data = _data(records, credit.paths, elsewhere, credit)
+        elsewhere |= history.map_checkpoints(known.values())
+    data = _build_data(records, credit.paths, elsewhere, credit)
     pairs = zip(records, data, strict=True)
     return data if any(_differs(record, one) for record, one in pairs) else []
 
@@ -232,5 +235,5 @@ def _differs(record: Record, data: SessionData) -> bool:
     sums = [record["metadata"].get("initial_attribution"), data["metadata"]["initial_attribution"]]
     before, now = ({**(one or {}), "calculated_at": ""} for one in sums)
     return before != now or not all(
-        _tells(record, path, entries[0]["oid"]) for path, entries in data["lines"].items()
+        _is_recorded(record, path, entries[0]["oid"]) for path, entries in data["lines"].items()
     )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MOST = 40  # paths of a commit whose history is asked: it is in a person's way
 
 
-def _committed(
+def _find_committed_authors(
     repo: Repo, commit: Commit, path: str, oid: str, place: str
 ) -> tuple[dict[int, Writer], dict[Writer, str]]:
     """(the authors of a content by what was committed before, the checkpoints that tell of them);
@@ -41,7 +41,7 @@ def _committed(
     with Prefetched(repo) as objects:
         known = evidence.Evidence(repo, objects, worktree=False)
         before = history.History(repo, objects, known, parent, commit["oid"])
-        return before.authors(path, oid, place), before.checkpoints
+        return before.find_authors(path, oid, place), before.checkpoints
 
 
 def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
@@ -53,14 +53,14 @@ def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterabl
         for old in replaced:
             for path, part in paths.items():
                 if any(who == PERSON for _, who in part["added"]):
-                    silent = evidence.silent(old, path, part["oid"])
+                    silent = evidence.list_silent_lines(old, path, part["oid"])
                     part["added"] = [
                         (n, UNKNOWN if who == PERSON and n in silent else who)
                         for n, who in part["added"]
                     ]
 
 
-def _taken(
+def _find_checkpoints(
     repo: Repo, objects: Objects, lines: Sequence[JournalLine], authors: Iterable[Writer]
 ) -> dict[Writer, str]:
     """The checkpoint of the commit that took what an author of the journal's has written."""
@@ -93,31 +93,31 @@ class Credit:
         self.checkpoints: dict[Writer, str] = {}  # of authors that came from elsewhere
         asked = count()
 
-        def committed(path: str, oid: str, place: str) -> dict[int, Writer]:
+        def find_committed(path: str, oid: str, place: str) -> dict[int, Writer]:
             if next(asked) >= _MOST:
                 return {}
-            known, checkpoints = _committed(repo, commit, path, oid, place)
+            known, checkpoints = _find_committed_authors(repo, commit, path, oid, place)
             self.checkpoints |= checkpoints
             return known
 
         looks = [Lookup(objects, find_tree(objects, oid)) for oid in commit["parents"][1:]]
         other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
-        edits = edit_lines.Edits(objects, self.lines, committed)
-        self.paths = edits.credit(changes, other_parents)
+        edits = edit_lines.Edits(objects, self.lines, find_committed)
+        self.paths = edits.credit_paths(changes, other_parents)
         if replaced:
             _leave_silent(repo, self.paths, replaced)
         own = {"", *(state["session_id"] for state in sessions)}
         wrote = {who for part in self.paths.values() for _, who in part["added"]}
         foreign = {who for who in wrote - self.checkpoints.keys() if who[0] not in own}
         if foreign:
-            self.checkpoints |= _taken(repo, objects, self.lines, foreign)
+            self.checkpoints |= _find_checkpoints(repo, objects, self.lines, foreign)
 
-    def attribution(self, session_id: str) -> dict[str, Any]:
+    def compute_attribution(self, session_id: str) -> dict[str, Any]:
         """initial_attribution of a session in the whole commit."""
         counts = attribution.compute_attribution(session_id, self.paths.values())
         return {"calculated_at": format_now(), **counts}
 
-    def touched(self, session_id: str) -> set[str]:
+    def list_touched(self, session_id: str) -> set[str]:
         """The paths of which a session wrote or removed lines that no commit before has taken."""
         return {
             path
@@ -125,23 +125,23 @@ class Credit:
             if path in self.paths and session_id in attribution.list_sessions(self.paths[path])
         }
 
-    def ranges(self, session_id: str) -> dict[str, list[dict[str, Any]]]:
+    def build_ranges(self, session_id: str) -> dict[str, list[dict[str, Any]]]:
         """What lines.json says of a session."""
         return attribution.build_entries(session_id, self.paths, self.checkpoints)
 
-    def turns(self, session_id: str, path: str) -> list[str]:
+    def list_turns(self, session_id: str, path: str) -> list[str]:
         """The turns of a session that wrote lines of a path; where none did, those that
         changed it at all."""
         credit: PathCredit | None = self.paths.get(path)
         wrote = attribution.list_turns(session_id, credit) if credit else []
-        return wrote or list(dict.fromkeys(who[1] for who, _ in self._edits(session_id, path)))
+        return wrote or list(dict.fromkeys(who[1] for who, _ in self._list_edits(session_id, path)))
 
-    def by_window(self, session_id: str, path: str) -> bool:
+    def is_by_window(self, session_id: str, path: str) -> bool:
         """Whether only windows tell that a session wrote a path."""
-        hows = [how for _, how in self._edits(session_id, path)]
+        hows = [how for _, how in self._list_edits(session_id, path)]
         return bool(hows) and all(how in ("window", "turn") for how in hows)
 
-    def tools(self, session_id: str) -> dict[str, dict[str, str]]:
+    def map_tools(self, session_id: str) -> dict[str, dict[str, str]]:
         """The tool uses that wrote lines of a session's: id -> model and agent, as far as the
         journal knows them."""
         names = {
@@ -156,7 +156,7 @@ class Credit:
             if line.get("session") == session_id and line.get("open") in names
         }
 
-    def _edits(self, session_id: str, path: str) -> list[tuple[Writer, str]]:
+    def _list_edits(self, session_id: str, path: str) -> list[tuple[Writer, str]]:
         own = [line for line in entries.list_edits(self.lines) if line["path"] == path]
         edits = [(entries.get_author(line), str(line["how"])) for line in own]
         return [(who, how) for who, how in edits if who[0] == session_id]

@@ -66,7 +66,7 @@ class Earlier:
     def _walk(self, tips: Sequence[str], paths: Sequence[str]) -> None:
         first: dict[tuple[str, str], Place] = {}
         try:
-            for commit, path, oid in self._log(tips, paths):
+            for commit, path, oid in self._read_log(tips, paths):
                 place = commit, path
                 if paths:
                     self._read.add(place)
@@ -76,7 +76,7 @@ class Earlier:
         except GitError:
             pass  # a part of the history is not here
 
-    def _log(
+    def _read_log(
         self, tips: Sequence[str], paths: Sequence[str], *options: str
     ) -> Iterator[tuple[str, str, str]]:
         """(commit, path, blob) of all that commits made of paths, newest first."""
@@ -91,7 +91,7 @@ class Earlier:
             else:
                 commit = decode_name(token)
 
-    def spots(
+    def find_spots(
         self,
         place: Place,
         lines: Sequence[int],
@@ -105,19 +105,19 @@ class Earlier:
         before: the path in its parent, "" for none.  alike: a line that went may read the same.
         linked: the commit names a checkpoint.  message: of the commit.
         """
-        sources, alike = [*self._sources(place, message)], alike and bool(before)
+        sources, alike = [*self._list_sources(place, message)], alike and bool(before)
         if not (alike or sources or linked):
             return {}
-        now = self._lines(*place)
+        now = self._read_lines(*place)
         lines = [line for line in lines if line <= len(now)]
         known: dict[int, Spot] = {}
         if alike and self._has(f"{place[0]}^", before, [now[n - 1] for n in lines]):
-            known = self._blamed(*place, {line: line for line in lines})
+            known = self._find_blamed(*place, {line: line for line in lines})
         for source in sources:
             if rest := [line for line in lines if line not in known]:
-                known |= self._restored(place, rest, now, source)
+                known |= self._find_restored(place, rest, now, source)
         if linked:
-            known |= self._returned(place, {n for n in lines if n not in known}, now)
+            known |= self._find_returned(place, {n for n in lines if n not in known}, now)
         return {line: spot for line, spot in known.items() if spot[0] != place[0]}
 
     def forget(self) -> None:
@@ -129,61 +129,65 @@ class Earlier:
     def _has(self, commit: str, path: str, lines: Iterable[bytes]) -> bool:
         """Whether one of these lines may stand in a file, white space aside."""
         wanted = {remove_space(line) for line in line_evidence.select_significant({*lines})}
-        return bool(wanted) and not wanted.isdisjoint(map(remove_space, self._lines(commit, path)))
+        return bool(wanted) and not wanted.isdisjoint(
+            map(remove_space, self._read_lines(commit, path))
+        )
 
-    def _sources(self, place: Place, message: bytes) -> Iterator[str]:
+    def _list_sources(self, place: Place, message: bytes) -> Iterator[str]:
         """The commits that may have lines that one restores at a path."""
         for oid in _REVERTS.findall(message):
             yield f"{decode_name(oid)}^"
         oid = self._again.get(place, "")
         if oid.strip("0"):
-            before = self._before(place, f"--find-object={oid}")
+            before = self._list_versions(place, f"--find-object={oid}")
             yield from [commit for commit, was in before if was == oid][:1]
 
-    def _returned(self, place: Place, lines: set[int], now: Sequence[bytes]) -> dict[int, Spot]:
+    def _find_returned(
+        self, place: Place, lines: set[int], now: Sequence[bytes]
+    ) -> dict[int, Spot]:
         """line -> where it was put in, of lines that an earlier content of the path had."""
         telling = line_evidence.select_significant({now[n - 1] for n in lines})
         wanted = {n for n in lines if now[n - 1].strip() in telling}
         known: dict[int, Spot] = {}
-        versions = self._before(place, f"--max-count={_VERSIONS}") if wanted else ()
+        versions = self._list_versions(place, f"--max-count={_VERSIONS}") if wanted else ()
         for source, _ in versions:
-            if not telling.isdisjoint(line.strip() for line in self._lines(source, place[1])):
-                known |= self._restored(place, sorted(wanted - known.keys()), now, source)
+            if not telling.isdisjoint(line.strip() for line in self._read_lines(source, place[1])):
+                known |= self._find_restored(place, sorted(wanted - known.keys()), now, source)
             if wanted <= known.keys():
                 break
         return known
 
-    def _before(self, place: Place, *options: str) -> list[tuple[str, str]]:
+    def _list_versions(self, place: Place, *options: str) -> list[tuple[str, str]]:
         """(commit, blob) of what made a path before a commit, newest first."""
         try:
-            history = self._log([f"{place[0]}^"], [place[1]], *options)
+            history = self._read_log([f"{place[0]}^"], [place[1]], *options)
             return [(commit, oid) for commit, _, oid in history]
         except GitError:
             return []  # it has no parent, or a part of the history is not here
 
-    def _restored(
+    def _find_restored(
         self, place: Place, lines: Sequence[int], now: Sequence[bytes], source: str
     ) -> dict[int, Spot]:
-        then = self._lines(source, place[1])
+        then = self._read_lines(source, place[1])
         wanted = set(lines)
         there = {j + 1: i + 1 for i, j in replay.pair_lines(then, now) if j + 1 in wanted}
-        return self._blamed(source, place[1], there) if there else {}
+        return self._find_blamed(source, place[1], there) if there else {}
 
-    def _blamed(self, commit: str, path: str, lines: Mapping[int, int]) -> dict[int, Spot]:
+    def _find_blamed(self, commit: str, path: str, lines: Mapping[int, int]) -> dict[int, Spot]:
         """name -> where a line was put in, white space and moves aside; lines: name -> line."""
         ranges = [f"-L{first},{last}" for first, last in line_diff.group_runs(lines.values())]
         words = [*_FOLLOW, *(ranges if len(ranges) <= _RANGES else ()), commit, "--", path]
         try:
-            entries, _ = run.blame(self._repo.git, options.parse(words))
+            entries, _ = run.run_blame(self._repo.git, options.parse(words))
         except Error:
             return {}
-        spots = {entry["final"]: _spot(entry) for entry in entries}
+        spots = {entry["final"]: _get_spot(entry) for entry in entries}
         return {name: spots[line] for name, line in lines.items() if line in spots}
 
-    def _lines(self, commit: str, path: str) -> Sequence[bytes]:
+    def _read_lines(self, commit: str, path: str) -> Sequence[bytes]:
         blob = self._objects.read(f"{commit}:{path}")
         return line_diff.split_lines(blob[2]) if blob and blob[1] == "blob" else ()
 
 
-def _spot(entry: Entry) -> Spot:
+def _get_spot(entry: Entry) -> Spot:
     return entry["oid"], entry["path"], entry["orig"]

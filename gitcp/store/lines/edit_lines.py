@@ -34,7 +34,7 @@ class Edits:
         self._edits, self._taken = entries.list_edits(lines), entries.list_settled_contents(lines)
         self._contents: dict[str, Version | None] = {"": Version("", ())}
 
-    def content(self, mode: str, oid: str | None) -> Version | None:
+    def get_content(self, mode: str, oid: str | None) -> Version | None:
         """A content; None for one that is not there any more."""
         name = oid if oid and mode in _FILES else ""
         if name not in self._contents:
@@ -46,13 +46,13 @@ class Edits:
 
     def _read_content(self, value: object) -> Version | None:
         """The content that an entry of a line names."""
-        return self.content(*(entries.parse_entry(value) or ("", "")))
+        return self.get_content(*(entries.parse_entry(value) or ("", "")))
 
-    def chain(self, path: str) -> list[JournalLine]:
+    def trace_content(self, path: str) -> list[JournalLine]:
         """entries.trace_content() of these."""
         return entries.trace_content(self._edits, path)
 
-    def credit(
+    def credit_paths(
         self,
         changes: Changes,
         other_parents: Sequence[Mapping[str, tuple[str, str]]] = (),
@@ -63,20 +63,22 @@ class Edits:
         """
         credited = {}
         for path, (old_mode, old, mode, new) in changes.items():
-            parent, now = self.content(old_mode, old), self.content(mode, new)
+            parent, now = self.get_content(old_mode, old), self.get_content(mode, new)
             if parent is not None and now is not None:
                 more = [self._read_content(other.get(path)) for other in other_parents]
                 parents = [parent, *filter(None, more)]
-                credited[path] = attribution.credit_path(self.replay(path, parent), parents, now)
+                credited[path] = attribution.credit_path(
+                    self.replay_path(path, parent), parents, now
+                )
         return credited
 
-    def replay(self, path: str, parent: Version, reading: bool = False) -> Replay:
+    def replay_path(self, path: str, parent: Version, reading: bool = False) -> Replay:
         """A path's edits in their order, from the first one's before; from the parent's content
         where that is gone.  A step whose content is gone leaves what follows to nobody.
 
         reading: nobody waits to commit.
         """
-        chain, committed = self.chain(path), self._committed
+        chain, committed = self.trace_content(path), self._committed
         first = self._read_content(chain[0]["before"]) if chain else parent
         start, origin = first or parent, chain[0]["path"] if chain else path
         # History costs as much as a blame: no commit asks it of a file edited in its place.
@@ -94,27 +96,29 @@ class Edits:
             if after is None:
                 broken = True
                 continue
-            known = {} if lines.knows(after) else self._recorded(line, after)
+            known = {} if lines.knows(after) else self._find_recorded(line, after)
             who = UNKNOWN if broken else entries.get_author(line)
             taken = (line["path"], before.oid if before else "") in self._taken
-            lines.add_step(after, who, regains(line["how"]), known, taken or "stashed" in line)
+            lines.add_step(
+                after, who, choose_regains(line["how"]), known, taken or "stashed" in line
+            )
             at, broken = after.oid, False
         return lines
 
-    def _recorded(self, line: JournalLine, now: Version) -> Mapping[int, Writer]:
+    def _find_recorded(self, line: JournalLine, now: Version) -> Mapping[int, Writer]:
         """The authors of lines that an edit brought in, or back, as they are recorded elsewhere."""
         if "from" in line:
-            return self._brought_in(line["from"], now)
+            return self._find_brought_in(line["from"], now)
         if self._committed and line["how"] == "restored":
             return self._committed(line["path"], now.oid, "")
         return {}
 
-    def _brought_in(self, sources: Sequence[Sequence[str]], now: Version) -> dict[int, Writer]:
+    def _find_brought_in(self, sources: Sequence[Sequence[str]], now: Version) -> dict[int, Writer]:
         """The authors, by index, of the lines of a content that came from its sources; of all,
         nobody, where a source is gone."""
         authors: dict[int, Writer] = {}
         for commit, path, oid in sources:
-            source = self.content("100644", oid)
+            source = self.get_content("100644", oid)
             if source is None:
                 return dict.fromkeys(range(len(now.lines)), UNKNOWN)
             known = self._committed(path, oid, commit) if self._committed and commit else {}
@@ -123,7 +127,7 @@ class Edits:
         return authors
 
 
-def regains(how: str) -> Regains:
+def choose_regains(how: str) -> Regains:
     """Which lines a step may move or give back, by how it is known: beside new work they are told
     by what they say."""
     return replay.accepts_any_line if how == "restored" else line_evidence.is_telling

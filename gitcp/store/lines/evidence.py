@@ -10,7 +10,7 @@ from gitcp.store.git.commit import parse_ident, read_commit
 from gitcp.store.lines import history, recorded, run, uncommitted
 from gitcp.store.lines.earlier import Earlier
 from gitcp.store.lines.recorded import Attested
-from gitcp.store.lines.recording import periods
+from gitcp.store.lines.recording import read_periods
 from gitcp.store.v1 import find_commits
 
 TYPE_CHECKING = False
@@ -70,31 +70,38 @@ class Evidence:
     def prefetch(self, entries: Sequence[Entry], contents: bool = False) -> None:
         """Have at hand what author() will need of these lines: a few questions to git, however
         many they are.  contents: it will be given how they read."""
-        places = run.places(entries)
+        places = run.group_by_place(entries)
         self._prefetch(places, contents)
         commits = {commit for commit, _ in places if commit.strip("0")}
         single = {commit for commit in commits if not self._is_merge(commit)}
         asked = {place: lines for place, lines in places.items() if place[0] in single}
-        if unstated := self._unstated(asked):
+        if unstated := self._list_unstated(asked):
             # All that such a commit puts in, as who asks of its patch does: git's search for a
             # line that moved goes by all the lines that it is asked for.
-            befores = run.befores(entries)
+            befores = run.map_previous_paths(entries)
             names = [name for p in unstated for name in (p[1], befores.get(p)) if name]
-            new = self._new_lines(self._changes([commit for commit, _ in unstated], names))
+            new = self._map_new_lines(self._changes([commit for commit, _ in unstated], names))
             # A line may be a copy of one that stays: who asks of a file can afford to look.
-            self._trace({place: (*new[place][:2], True) for place in unstated if place in new})
+            self._trace_lines(
+                {place: (*new[place][:2], True) for place in unstated if place in new}
+            )
 
-    def blame(
+    def blame_lines(
         self, git: Git, options: Options, contents: bool = False
     ) -> list[tuple[Entry, Author]]:
         """The lines that `git blame` tells of, with all headers, each with its author.
 
         contents: git may tell of a line that reads differently where it came from.
         """
-        entries = porcelain.complete(run.blame(git, options)[0])
+        entries = porcelain.complete(run.run_blame(git, options)[0])
         self.prefetch(entries, contents)
         return [
-            (e, self.author(e["oid"], e["path"], e["orig"], e["content"] if contents else None))
+            (
+                e,
+                self.find_author(
+                    e["oid"], e["path"], e["orig"], e["content"] if contents else None
+                ),
+            )
             for e in entries
         ]
 
@@ -107,8 +114,8 @@ class Evidence:
         commits = list(dict.fromkeys(commit for commit, _ in wanted))
         self._objects.fetch(commits)
         self._fetch_notes(commits)
-        self.recorded.prefetch(one for commit in commits for one in self._ids(commit))
-        specs = [f"{commit}:{path}" for commit, path in wanted if self.records(commit)]
+        self.recorded.prefetch(one for commit in commits for one in self._list_ids(commit))
+        specs = [f"{commit}:{path}" for commit, path in wanted if self.read_records(commit)]
         self._oids |= self._objects.resolve(specs)
         if contents:
             self._objects.fetch(oid for spec in specs if (oid := self._oids.get(spec)))
@@ -126,82 +133,86 @@ class Evidence:
                     self._oids[f"{oid}:{patch['path']}"] = patch["oid"]
                     self._hunks[oid, patch["path"]] = patch["hunks"]
         self.recorded.prefetch(one for change in window for one in self._named[change["oid"]])
-        self._trace(self._new_lines(window))
+        self._trace_lines(self._map_new_lines(window))
 
-    def _new_lines(self, changes: Iterable[Change]) -> dict[Place, New]:
+    def _map_new_lines(self, changes: Iterable[Change]) -> dict[Place, New]:
         """What _trace() takes of commits that are no merges."""
         return {
             (change["oid"], patch["path"]): (
                 alignment.list_new_lines(patch["hunks"]),
                 patch["old"],
-                patch["alike"] or self.linked(change["oid"]),
+                patch["alike"] or self.is_linked(change["oid"]),
             )
             for change in changes
             for patch in change["patches"]
             if patch["hunks"] and patch["path"] and len(change["parents"]) < 2
         }
 
-    def _trace(self, places: Mapping[Place, New]) -> None:
+    def _trace_lines(self, places: Mapping[Place, New]) -> None:
         """Know where those of the lines were before of which their commit does not tell."""
-        pending = self._unstated({place: lines for place, (lines, _, _) in places.items()})
+        pending = self._list_unstated({place: lines for place, (lines, _, _) in places.items()})
         while pending:
             self._walk(pending)
             origins: dict[Place, list[int]] = {}
             for place, lines in pending.items():
                 _, before, alike = places.get(place, ((), "", False))
-                about = before, alike, self.linked(place[0]), self._maker(place[0])[1]
-                spots = self._earlier.spots(place, lines, *about)
+                about = before, alike, self.is_linked(place[0]), self._read_maker(place[0])[1]
+                spots = self._earlier.find_spots(place, lines, *about)
                 self._before.setdefault(place, {}).update({n: spots.get(n) for n in lines})
                 self._known.pop(place, None)
                 for commit, path, line in spots.values():
                     origins.setdefault((commit, path), []).append(line)
             self._prefetch(origins)
-            pending = self._unstated(origins)
+            pending = self._list_unstated(origins)
 
-    def _unstated(self, places: Mapping[Place, Iterable[int]]) -> dict[Place, list[int]]:
+    def _list_unstated(self, places: Mapping[Place, Iterable[int]]) -> dict[Place, list[int]]:
         """Those of the lines whose commit names nobody for them, and that were not asked for."""
         unstated: dict[Place, list[int]] = {}
         for place, lines in places.items():
-            stated, asked = self._stated_authors(*place), self._before.get(place, ())
-            left = [n for n in lines if n not in asked and _names_nobody(stated.get(n))]
+            stated, asked = self._find_stated_authors(*place), self._before.get(place, ())
+            left = [n for n in lines if n not in asked and _is_nobody(stated.get(n))]
             if left:
                 unstated[place] = sorted(set(left))
         return unstated
 
-    def _stated_authors(self, commit: str, path: str) -> Known:
+    def _find_stated_authors(self, commit: str, path: str) -> Known:
         """The authors of lines as they are recorded, or as a note of another tool attests."""
         key = commit, path
         if key not in self._stated:
-            attested = self._attested.lines(commit, path)
-            self._stated[key] = authors.fill_unknown(self.lines(commit, path), attested)
+            attested = self._attested.find_authors(commit, path)
+            self._stated[key] = authors.fill_unknown(
+                self.find_recorded_authors(commit, path), attested
+            )
         return self._stated[key]
 
     def _walk(self, places: Collection[Place]) -> None:
         if len({path for _, path in places}) > _MOST:
-            self._earlier.walk_all(self._tips)
+            self._earlier.walk_all(self._list_tips)
         else:
             self._earlier.walk(places)
 
-    def _tips(self) -> list[str]:
+    def _list_tips(self) -> list[str]:
         names = self._repo.git.read_records("rev-parse", "--revs-only", *self._revisions, sep=b"\n")
         return [decode_name(name) for name in names if not name.startswith(b"^")]
 
-    def author(self, commit: str, path: str, line: int, content: bytes | None = None) -> Author:
+    def find_author(
+        self, commit: str, path: str, line: int, content: bytes | None = None
+    ) -> Author:
         """Who wrote a line (1-based) of path in commit; nobody() of whom nothing is known.
 
         content: how the line reads now; where it reads differently in the commit, white space
         apart, blame has moved it there and nothing is known.
         """
-        author = self._authors(commit, path).get(line)
+        author = self._find_authors(commit, path).get(line)
         if author is None:
-            return self.nobody(commit)
+            return self.find_default_author(commit)
         if content is not None:
-            lines = self._content(commit, path)
+            lines = self._read_content(commit, path)
             if not 0 < line <= len(lines) or lines[line - 1].split() != content.split():
                 return authors.build_nobody("unknown")
         return author
 
-    def nobody(self, commit: str) -> Author:
+    def find_default_author(self, commit: str) -> Author:
         """Whose the lines of a commit are of which nothing is known.
 
         "unknown" where it has a checkpoint; else "person" where what its author did then was
@@ -209,16 +220,16 @@ class Evidence:
         """
         if not commit.strip("0"):
             return authors.build_nobody("person")
-        if self.linked(commit):
+        if self.is_linked(commit):
             return authors.build_nobody("unknown")
-        author, message = self._maker(commit)
+        author, message = self._read_maker(commit)
         name, seconds = parse_ident(author)
         agent = recording.find_attested_agent(name, message)
-        if agent or not self._recorded(name.rpartition("<")[2].rstrip(">"), seconds):
+        if agent or not self._was_recorded(name.rpartition("<")[2].rstrip(">"), seconds):
             return {**authors.build_nobody("unrecorded"), "agent": agent}
         return authors.build_nobody("person")
 
-    def _maker(self, commit: str) -> tuple[str, bytes]:
+    def _read_maker(self, commit: str) -> tuple[str, bytes]:
         """The author of a commit, `Name <mail> seconds`, and its message."""
         if commit not in self._makers:
             there = read_commit(self._objects, commit)
@@ -226,26 +237,26 @@ class Evidence:
             self._makers[commit] = known
         return self._makers[commit]
 
-    def _recorded(self, mail: str, seconds: int) -> bool:
+    def _was_recorded(self, mail: str, seconds: int) -> bool:
         if self._periods is None:
-            self._periods = periods(self._repo, self._notes)
+            self._periods = read_periods(self._repo, self._notes)
         return recording.covers(self._periods, mail, seconds)
 
-    def line_authors(self, commit: str, path: str) -> Known:
+    def find_line_authors(self, commit: str, path: str) -> Known:
         """The authors of the lines of path in commit: as they are recorded; where nothing is
         known, as a note of another tool attests; else as they were before."""
         key = commit, path
         if key not in self._known:
             before = self._before.get(key, {})
-            origins = {n: self._origin(spot) for n, spot in before.items() if spot}
+            origins = {n: self._find_origin(spot) for n, spot in before.items() if spot}
             earlier = {
-                n: self._stated_authors(c, p).get(line) or self.nobody(c)
+                n: self._find_stated_authors(c, p).get(line) or self.find_default_author(c)
                 for n, (c, p, line) in origins.items()
             }
-            self._known[key] = {**self._stated_authors(commit, path), **earlier}
+            self._known[key] = {**self._find_stated_authors(commit, path), **earlier}
         return self._known[key]
 
-    def _origin(self, spot: Spot) -> Spot:
+    def _find_origin(self, spot: Spot) -> Spot:
         """Where a line was put in first, as far as it is known."""
         seen = {spot}
         while before := self._before.get(spot[:2], {}).get(spot[2]):
@@ -255,53 +266,61 @@ class Evidence:
             spot = before
         return spot
 
-    def lines(self, commit: str, path: str) -> Known:
+    def find_recorded_authors(self, commit: str, path: str) -> Known:
         """The authors of the lines of path that are recorded for commit."""
         key = commit, path
         if key not in self._lines:
-            records = self.records(commit)
-            oid = self._oid(commit, path) if records else None
-            known = self.of_blob(records, path, oid) if oid else {}
+            records = self.read_records(commit)
+            oid = self._find_oid(commit, path) if records else None
+            known = self.credit_blob(records, path, oid) if oid else {}
             if known and key in self._hunks:
                 hunks = self._hunks[key]
-                known = alignment.align_authors(known, hunks, lambda: self._content(commit, path))
+                known = alignment.align_authors(
+                    known, hunks, lambda: self._read_content(commit, path)
+                )
             self._lines[key] = known
         return self._lines[key]
 
-    def of_blob(self, records: Sequence[Record], path: str, oid: str) -> Known:
+    def credit_blob(self, records: Sequence[Record], path: str, oid: str) -> Known:
         """authors.credit_blob() of what is here."""
-        return authors.credit_blob(records, path, oid, self.blob, self.recorded.session)
+        return authors.credit_blob(records, path, oid, self.read_blob, self.recorded.find_session)
 
-    def linked(self, commit: str) -> bool:
+    def is_linked(self, commit: str) -> bool:
         """Whether the commit names a checkpoint."""
-        return bool(self._ids(commit))
+        return bool(self._list_ids(commit))
 
-    def noted(self, commit: str) -> bool:
+    def has_note(self, commit: str) -> bool:
         """Whether the commit has a note of Git AI, whoever wrote it."""
-        return self._attested.noted(commit)
+        return self._attested.has_note(commit)
 
-    def records(self, commit: str) -> Sequence[Record]:
+    def read_records(self, commit: str) -> Sequence[Record]:
         """What the sessions of a commit's checkpoints recorded; where that is no lines, with
         those that their transcripts prove."""
         if commit not in self._records:
-            records = [record for one in self._ids(commit) for record in self.recorded.records(one)]
-            self._records[commit] = recorded.completed(self._repo, self._objects, commit, records)
+            records = [
+                record
+                for one in self._list_ids(commit)
+                for record in self.recorded.read_records(one)
+            ]
+            self._records[commit] = recorded.complete_records(
+                self._repo, self._objects, commit, records
+            )
         return self._records[commit]
 
-    def silent(self, commit: str, path: str, oid: str) -> set[int]:
+    def list_silent_lines(self, commit: str, path: str, oid: str) -> set[int]:
         """The lines (1-based) of a blob that a linked commit put in at path, telling nobody."""
-        if not self.linked(commit):
+        if not self.is_linked(commit):
             return set()
-        oids = self._oid(f"{commit}^", path), self._oid(commit, path), oid
-        before, after, now = (line_diff.split_lines(self.blob(one or "")) for one in oids)
+        oids = self._find_oid(f"{commit}^", path), self._find_oid(commit, path), oid
+        before, after, now = (line_diff.split_lines(self.read_blob(one or "")) for one in oids)
         silent = set(line_diff.find_changed_lines(before, after)[1])
-        silent -= {line - 1 for line in self.lines(commit, path)}
+        silent -= {line - 1 for line in self.find_recorded_authors(commit, path)}
         return {j + 1 for i, j in line_diff.pair_lines(after, now) if i in silent}
 
-    def guess(self, commit: str, path: str) -> Author | None:
+    def guess_author(self, commit: str, path: str) -> Author | None:
         """Whom a line of a linked commit may be of where nothing is known: the one session that
         touched the path.  A guess: for eyes alone, and shown as one."""
-        records = [r for r in self.records(commit) if path in recorded.touched(r)]
+        records = [r for r in self.read_records(commit) if path in recorded.list_touched_paths(r)]
         if len({record["session_id"] for record in records}) != 1:
             return None
         files = records[-1]["metadata"].get("files")
@@ -328,12 +347,12 @@ class Evidence:
 
     def _lacks(self, place: Place, lines: Iterable[int]) -> bool:
         """Whether the record of a place leaves out one of the lines that git says are new there."""
-        known = self.lines(*place)
+        known = self.find_recorded_authors(*place)
         return bool(known) and any(line not in known for line in lines)
 
     def _changes(self, commits: Iterable[str], paths: Iterable[str]) -> list[Change]:
         names = [encode_name(path) for path in dict.fromkeys(paths)]
-        return run.of_paths(self._repo, [*dict.fromkeys(commits)], names)
+        return run.read_path_changes(self._repo, [*dict.fromkeys(commits)], names)
 
     def _align(self, places: Sequence[Place]) -> None:
         if not places:
@@ -345,52 +364,56 @@ class Evidence:
             self._lines.pop(place, None)
             self._stated.pop(place, None)
 
-    def _authors(self, commit: str, path: str) -> Known:
-        return self.line_authors(commit, path) if commit.strip("0") else self._uncommitted(path)[0]
+    def _find_authors(self, commit: str, path: str) -> Known:
+        return (
+            self.find_line_authors(commit, path)
+            if commit.strip("0")
+            else self._read_uncommitted(path)[0]
+        )
 
-    def _uncommitted(self, path: str) -> tuple[Known, Sequence[bytes]]:
+    def _read_uncommitted(self, path: str) -> tuple[Known, Sequence[bytes]]:
         """The authors of the lines of path in the worktree, and these lines."""
         if path not in self._worktree:
             about = self._repo, self._objects, path
-            now = uncommitted.content(*about) if self._journalled else None
+            now = uncommitted.read_content(*about) if self._journalled else None
             if now is None:
                 return {}, ()
-            committed = history.History(self._repo, self._objects, self, "HEAD").authors
-            known = uncommitted.lines(*about, now, committed)
-            ids = uncommitted.brought(*about, now.oid)
+            committed = history.History(self._repo, self._objects, self, "HEAD").find_authors
+            known = uncommitted.find_authors(*about, now, committed)
+            ids = uncommitted.list_brought_ids(*about, now.oid)
             self.recorded.prefetch(ids)
-            records = [record for one in ids for record in self.recorded.records(one)]
-            more = self.of_blob(records, path, now.oid)
+            records = [record for one in ids for record in self.recorded.read_records(one)]
+            more = self.credit_blob(records, path, now.oid)
             self._worktree[path] = authors.prefer_sessions(known, more), now.lines
         return self._worktree[path]
 
-    def _ids(self, commit: str) -> list[str]:
+    def _list_ids(self, commit: str) -> list[str]:
         if commit not in self._named:
             texts = find_commits.read_texts(self._objects, commit, self._notes)
             self._named[commit] = find_commits.find_ids(*texts, self.recorded.places)
         return self._named[commit]
 
-    def _oid(self, commit: str, path: str) -> str | None:
+    def _find_oid(self, commit: str, path: str) -> str | None:
         spec = f"{commit}:{path}"
         if spec not in self._oids:
             self._oids |= self._objects.resolve([spec])
         return self._oids.get(spec)
 
-    def blob(self, oid: str) -> bytes | None:
+    def read_blob(self, oid: str) -> bytes | None:
         """The bytes of a blob by its full oid; None where it is not here."""
         there = self._objects.read(oid) if oid.isalnum() else None
         return there[2] if there and there[1] == "blob" else None
 
-    def _content(self, commit: str, path: str) -> Sequence[bytes]:
+    def _read_content(self, commit: str, path: str) -> Sequence[bytes]:
         """The lines of path in commit; [] where it is not here."""
         if not commit.strip("0"):
-            return self._uncommitted(path)[1]
-        oid = self._oid(commit, path) or ""
+            return self._read_uncommitted(path)[1]
+        oid = self._find_oid(commit, path) or ""
         if oid not in self._contents:
-            data = self.blob(oid)
+            data = self.read_blob(oid)
             self._contents[oid] = data.split(b"\n") if data is not None else []
         return self._contents[oid]
 
 
-def _names_nobody(author: Author | None) -> bool:
+def _is_nobody(author: Author | None) -> bool:
     return author is None or author["who"] == "unknown"

@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 _SUBJECT = "Notes added by gitcp"
 
 
-def traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
+def build_traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
     """An Agent Trace record for each commit of the revisions in which a session wrote a line."""
     with Prefetched(repo) as objects:
-        for oid, lines in _commits(repo, objects, revisions):
-            _, seconds = _committer(objects, oid)
+        for oid, lines in _list_commits(repo, objects, revisions):
+            _, seconds = _read_committer(objects, oid)
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
             record = agent_trace.build_record(oid, when, lines, VERSION)
             if record is not None:
                 yield record
 
 
-def note(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[list[str], list[str]]:
+def write_notes(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[list[str], list[str]]:
     """Write the authorship logs of the revisions' commits as notes under notes.AI.
 
     One commit on that ref, by compare and swap; what other tools attested there stays, and so
@@ -50,24 +50,28 @@ def note(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[list[str]
     logs: dict[str, Log] = {}
     warnings = []
     with Prefetched(repo) as objects:
-        for oid, lines in _commits(repo, objects, revisions, *options):
+        for oid, lines in _list_commits(repo, objects, revisions, *options):
             warnings += [
                 f"left out of the note on '{oid[:12]}': '{path}'"
                 for path in lines
-                if not git_ai.can_name(path) and _by_sessions(lines[path].values())
+                if not git_ai.can_name(path) and _has_session_lines(lines[path].values())
             ]
-            logs[oid] = git_ai.build_log(oid, lines, _committer(objects, oid)[0])
+            logs[oid] = git_ai.build_log(oid, lines, _read_committer(objects, oid)[0])
         if not logs:
             return [], warnings
-        changed, refused = refs.retry_moved(repo, "notes", lambda: _written(repo, objects, logs))
+        changed, refused = refs.retry_moved(
+            repo, "notes", lambda: _write_notes(repo, objects, logs)
+        )
     return changed, warnings + refused
 
 
-def _by_sessions(authors: Iterable[Author]) -> bool:
+def _has_session_lines(authors: Iterable[Author]) -> bool:
     return any(author["who"] == "session" for author in authors)
 
 
-def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[list[str], list[str]]:
+def _write_notes(
+    repo: Repo, objects: Objects, logs: Mapping[str, Log]
+) -> tuple[list[str], list[str]]:
     """One attempt: (commits whose note changed, why others' were left alone)."""
     tip = read_commit(objects, notes.AI)
     tree = tip["tree"] if tip else None
@@ -95,40 +99,40 @@ def _written(repo: Repo, objects: Objects, logs: Mapping[str, Log]) -> tuple[lis
     return changed, refused
 
 
-def _commits(
+def _list_commits(
     repo: Repo, objects: Prefetched, revisions: Sequence[str], *options: str
 ) -> Iterator[tuple[str, Lines]]:
     """(oid, the sessions' lines of each path) of the commits that have any, that are linked, or
     that were when a note was written."""
 
-    def lines_of(evidence: Evidence, change: Change) -> tuple[str, Lines] | None:
+    def find_lines(evidence: Evidence, change: Change) -> tuple[str, Lines] | None:
         oid = change["oid"]
-        is_linked = evidence.linked(oid) or evidence.noted(oid)
-        lines = _lines(repo, evidence, change) if is_linked or change["patches"] else {}
+        is_linked = evidence.is_linked(oid) or evidence.has_note(oid)
+        lines = _find_lines(repo, evidence, change) if is_linked or change["patches"] else {}
         return (oid, lines) if is_linked or any(map(len, lines.values())) else None
 
-    yield from filter(None, ranges.retold(repo, objects, lines_of, revisions, (), options))
+    yield from filter(None, ranges.map_commits(repo, objects, find_lines, revisions, (), options))
 
 
-def _lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
+def _find_lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
     oid = change["oid"]
     hunks = {patch["path"]: patch["hunks"] for patch in change["patches"] if patch["path"]}
     if not hunks:
-        return {path: _recorded(evidence, oid, path) for path in _resolved(repo, oid)}
-    return {p: alignment.select_added(_recorded(evidence, oid, p), hunks[p]) for p in hunks}
+        return {path: _find_recorded(evidence, oid, path) for path in _list_resolved(repo, oid)}
+    return {p: alignment.select_added(_find_recorded(evidence, oid, p), hunks[p]) for p in hunks}
 
 
-def _recorded(evidence: Evidence, oid: str, path: str) -> dict[int, Author]:
+def _find_recorded(evidence: Evidence, oid: str, path: str) -> dict[int, Author]:
     """The authors of lines, without what only another tool's note attests."""
-    known = evidence.line_authors(oid, path).items()
+    known = evidence.find_line_authors(oid, path).items()
     return {line: author for line, author in known if author["checkpoint_id"]}
 
 
-def _resolved(repo: Repo, merge: str) -> list[str]:
+def _list_resolved(repo: Repo, merge: str) -> list[str]:
     """The paths that a merge has as none of its parents has them: git log passes merges over."""
     args = ("diff-tree", "-c", "-r", "-z", "--name-only", "--no-commit-id", merge)
     return [decode_name(path) for path in repo.git.read_records(*args)]
 
 
-def _committer(objects: Objects, oid: str) -> tuple[str, int]:
+def _read_committer(objects: Objects, oid: str) -> tuple[str, int]:
     return parse_ident(need_commit(objects, oid)["committer"])

@@ -37,16 +37,16 @@ class History:
         self._known: dict[tuple[str, str], dict[int, Writer]] = {}
         self.checkpoints: dict[Writer, str] = {}  # that tell of a session's, of all that was asked
 
-    def authors(self, path: str, oid: str, commit: str = "") -> dict[int, Writer]:
+    def find_authors(self, path: str, oid: str, commit: str = "") -> dict[int, Writer]:
         """The authors of the lines of a blob at a path, by index; {} where no commit here that
         HEAD was at lately has it there.  commit: one that has."""
         key = path, oid
         if key not in self._known:
-            commit = commit or self._commit(path, oid) or ""
-            self._known[key] = self._blamed(commit, path) if commit else {}
+            commit = commit or self._find_commit(path, oid) or ""
+            self._known[key] = self._blame_content(commit, path) if commit else {}
         return self._known[key]
 
-    def _commit(self, path: str, oid: str) -> str | None:
+    def _find_commit(self, path: str, oid: str) -> str | None:
         if not oid:
             return None
         if self._places is None:
@@ -58,21 +58,21 @@ class History:
         oids = self._objects.resolve(specs)
         return next((place for spec, place in specs.items() if oids[spec] == oid), None)
 
-    def _blamed(self, commit: str, path: str) -> dict[int, Writer]:
+    def _blame_content(self, commit: str, path: str) -> dict[int, Writer]:
         try:
-            rows = self._evidence.blame(self._repo.git, options.parse([commit, "--", path]))
+            rows = self._evidence.blame_lines(self._repo.git, options.parse([commit, "--", path]))
         except Error:
             return {}
-        self.checkpoints |= checkpoints(whose for _, whose in rows)
-        return {row["final"] - 1: author(whose) for row, whose in rows}
+        self.checkpoints |= map_checkpoints(whose for _, whose in rows)
+        return {row["final"] - 1: make_writer(whose) for row, whose in rows}
 
 
-def checkpoints(lines: Iterable[Author]) -> dict[Writer, str]:
+def map_checkpoints(lines: Iterable[Author]) -> dict[Writer, str]:
     """The checkpoint that tells of each session's author among these."""
-    return {author(one): one["checkpoint_id"] for one in lines if one["checkpoint_id"]}
+    return {make_writer(one): one["checkpoint_id"] for one in lines if one["checkpoint_id"]}
 
 
-def author(line: Author) -> Writer:
+def make_writer(line: Author) -> Writer:
     """An author of blame's as the journal names it."""
     if line["who"] == "session":
         return line["session_id"], line["turn_id"], line["tool_use_id"] or ""

@@ -24,16 +24,17 @@ if TYPE_CHECKING:
     Retold = TypeVar("Retold")
 
 _WINDOW = 256  # commits whose checkpoints are read at once
-# Of git log with paths: no branch is left out, and what was renamed is seen to be; limit() then.
+# Options of git log with paths: no branch is left out, and renames are found.  The commits are
+# then for limit_patches().
 WHOLE = ("--full-history", "--full-diff")
 
 
-def commits(repo: Repo, objects: Prefetched, *chosen: Sequence[str]) -> Iterator[Commit]:
-    """The commits that retold() takes."""
-    return retold(repo, objects, describe_commit, *chosen)
+def list_commits(repo: Repo, objects: Prefetched, *chosen: Sequence[str]) -> Iterator[Commit]:
+    """The commits of revisions that change something in paths; arguments as in map_commits()."""
+    return map_commits(repo, objects, describe_commit, *chosen)
 
 
-def retold(
+def map_commits(
     repo: Repo,
     objects: Prefetched,
     tell: Callable[[Evidence, Change], Retold],
@@ -41,11 +42,11 @@ def retold(
     paths: Sequence[str],
     options: Sequence[str] = (),
 ) -> Iterator[Retold]:
-    """What tell() makes of each of the commits of the revisions (none: HEAD) that change
-    something in paths, and of what is known of them.
+    """What tell(evidence, commit) returns for each commit of the revisions (none: HEAD) that
+    changes something in paths.
 
-    options: of git log.  Of a long history several processes make parts of it: it is what
-    spread() can bring.  Raises Error in git's words for what is no revision.
+    options: of git log.  A long history is divided among several processes: what tell() returns
+    must be what spread_batches() can send.  Raises Error in git's words for what is no revision.
     """
     where: tuple[str | bytes, ...] = (
         "--end-of-options",
@@ -60,14 +61,14 @@ def retold(
         nonlocal first
         evidence = Evidence(repo, objects, revisions=revisions or ["HEAD"], like=first)
         first = first or evidence
-        return partial(_window, tell, evidence)
+        return partial(_describe_window, tell, evidence)
 
-    every = split_windows(run.changes(repo, [*options, *where]), _WINDOW)
+    every = split_windows(run.read_changes(repo, [*options, *where]), _WINDOW)
     for batch in spread_batches(objects, every, begin):
         yield from batch
 
 
-def _window(
+def _describe_window(
     tell: Callable[[Evidence, Change], Retold], evidence: Evidence, window: Sequence[Change]
 ) -> list[Retold]:
     evidence.prefetch_changes(window)
@@ -82,22 +83,24 @@ def describe_commit(evidence: Evidence, change: Change) -> Commit:
     added = (patch["path"] for patch in change["patches"] if patch["hunks"] and patch["path"])
     return {
         **change,
-        "linked": evidence.linked(oid),
-        "unsaid": evidence.nobody(oid),
-        "records": [{**record, "lines": None} for record in evidence.records(oid)],
-        "known": {path: known for path in added if (known := evidence.line_authors(oid, path))},
+        "linked": evidence.is_linked(oid),
+        "unsaid": evidence.find_default_author(oid),
+        "records": [{**record, "lines": None} for record in evidence.read_records(oid)],
+        "known": {
+            path: known for path in added if (known := evidence.find_line_authors(oid, path))
+        },
     }
 
 
-def limit(commit: Commit, paths: Sequence[str]) -> bool:
+def limit_patches(commit: Commit, paths: Sequence[str]) -> bool:
     """Reduce the patches of a commit to those below paths (none: all); whether the commit counts
     there: what a merge brings is counted where it was made."""
     if not paths:
         return True
-    commit["patches"] = [p for p in commit["patches"] if below(p["path"] or p["old"], paths)]
+    commit["patches"] = [p for p in commit["patches"] if is_below(p["path"] or p["old"], paths)]
     return bool(sums.list_patches(commit))
 
 
-def below(path: str, paths: Sequence[str]) -> bool:
+def is_below(path: str, paths: Sequence[str]) -> bool:
     """Whether a path is one of paths or in one of these directories; True without paths."""
     return not paths or any(one in (".", path) or path.startswith(f"{one}/") for one in paths)

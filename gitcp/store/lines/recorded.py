@@ -39,24 +39,24 @@ class Recorded:
         """Read these now, by a few questions to git however many they are."""
         wanted = [one for one in dict.fromkeys(ids) if one not in self._known]
         self._objects.fetch(self.places.list_unread_shards(wanted))
-        trees = [place[1] for one in wanted if (place := self._place(one))]
+        trees = [place[1] for one in wanted if (place := self._find_place(one))]
         self._trees |= committed_list.prepare_trees(self._objects, trees, summary.LINES, brief=True)
 
-    def records(self, checkpoint_id: str) -> list[Record]:
+    def read_records(self, checkpoint_id: str) -> list[Record]:
         """What each session of a checkpoint recorded; [] where it is not here or unreadable."""
         if checkpoint_id not in self._known:
-            place = self._place(checkpoint_id)
-            self._known[checkpoint_id] = self._records(checkpoint_id, *place) if place else []
+            place = self._find_place(checkpoint_id)
+            self._known[checkpoint_id] = self._load_records(checkpoint_id, *place) if place else []
         return self._known[checkpoint_id]
 
-    def session(self, checkpoint_id: str, session_id: str) -> Record | None:
+    def find_session(self, checkpoint_id: str, session_id: str) -> Record | None:
         """What a session of a checkpoint recorded; None where that is not here."""
-        records = self.records(checkpoint_id) if checkpoint_id else ()
+        records = self.read_records(checkpoint_id) if checkpoint_id else ()
         return next((one for one in records if one["session_id"] == session_id), None)
 
-    def transcripts(self, checkpoint_id: str) -> dict[str, bytes]:
+    def read_transcripts(self, checkpoint_id: str) -> dict[str, bytes]:
         """Session -> its transcript, for those of a checkpoint that have one here."""
-        if not (place := self._place(checkpoint_id)):
+        if not (place := self._find_place(checkpoint_id)):
             return {}
         about = self._objects, checkpoint_id, *place, self._trees
         sessions = committed_read.load_checkpoint(*about, brief=True, parse=parse_json)["sessions"]
@@ -72,7 +72,7 @@ class Recorded:
         self._trees.clear()
         self._objects.forget()
 
-    def _place(self, checkpoint_id: str) -> tuple[str, str] | None:
+    def _find_place(self, checkpoint_id: str) -> tuple[str, str] | None:
         if checkpoint_id not in self._places:
             try:
                 self._places[checkpoint_id] = self.places.find_checkpoint(checkpoint_id)
@@ -80,14 +80,14 @@ class Recorded:
                 self._places[checkpoint_id] = None
         return self._places[checkpoint_id]
 
-    def _records(self, checkpoint_id: str, ref: str, tree: str) -> list[Record]:
+    def _load_records(self, checkpoint_id: str, ref: str, tree: str) -> list[Record]:
         about = (self._objects, checkpoint_id, ref, tree, self._trees)
         return [
             {
                 "checkpoint_id": checkpoint_id,
                 "session_id": entry["session_id"],
                 "metadata": entry["metadata"],
-                "lines": self._lines(entry["files"]),
+                "lines": self._load_lines(entry["files"]),
                 "time": str(entry["metadata"].get("created_at") or ""),
             }
             for entry in committed_read.load_checkpoint(*about, brief=True, parse=parse_json)[
@@ -95,7 +95,7 @@ class Recorded:
             ]
         ]
 
-    def _lines(self, files: Tree) -> dict[str, Any] | None:
+    def _load_lines(self, files: Tree) -> dict[str, Any] | None:
         if summary.LINES not in files:
             return None
         try:
@@ -105,13 +105,15 @@ class Recorded:
         return value if isinstance(value, dict) else None
 
 
-def completed(repo: Repo, objects: Prefetched, commit: str, records: list[Record]) -> list[Record]:
+def complete_records(
+    repo: Repo, objects: Prefetched, commit: str, records: list[Record]
+) -> list[Record]:
     """The records of a commit, those without lines with what their transcripts prove."""
     whole = [record for record in records if record["lines"] is not None]
     if len(whole) == len(records):
         return records
     lacking = (record for record in records if record["lines"] is None)
-    proved = [_proven(repo, objects, commit, record) for record in lacking]
+    proved = [_prove_record(repo, objects, commit, record) for record in lacking]
     silent = [record for record in proved if record["lines"] is None]
     return [
         *whole,
@@ -120,15 +122,15 @@ def completed(repo: Repo, objects: Prefetched, commit: str, records: list[Record
     ]
 
 
-def touched(record: Record) -> set[str]:
+def list_touched_paths(record: Record) -> set[str]:
     """The paths that a session touched, by a checkpoint's metadata."""
     files = record["metadata"].get("files")
     listed = summary.list_strings(record["metadata"].get("files_touched"))
     return {*listed, *(files if isinstance(files, dict) else ())}
 
 
-def _proven(repo: Repo, objects: Prefetched, commit: str, record: Record) -> Record:
-    specs = {f"{commit}:{path}": path for path in touched(record)}
+def _prove_record(repo: Repo, objects: Prefetched, commit: str, record: Record) -> Record:
+    specs = {f"{commit}:{path}": path for path in list_touched_paths(record)}
     contents = {}
     for spec, oid in objects.resolve(specs).items():
         blob = objects.read(oid) if oid else None
@@ -160,13 +162,13 @@ class Attested:
         """Have the notes on these commits at hand."""
         self._objects.fetch(oid for commit in commits if (oid := self._reader.find_oid(commit)))
 
-    def noted(self, commit: str) -> bool:
+    def has_note(self, commit: str) -> bool:
         """Whether there is a note on a commit."""
         return bool(self._reader.find_oid(commit))
 
-    def lines(self, commit: str, path: str) -> dict[int, Author]:
+    def find_authors(self, commit: str, path: str) -> dict[int, Author]:
         """The authors of the lines (1-based) of path in commit that a note attests."""
-        log = self._log(commit)
+        log = self._load_log(commit)
         if log is None:
             return {}
         return git_ai.find_authors(log, commit, path)
@@ -175,7 +177,7 @@ class Attested:
         """Let go of what was read."""
         self._logs.clear()
 
-    def _log(self, commit: str) -> Log | None:
+    def _load_log(self, commit: str) -> Log | None:
         if commit not in self._logs:
             data = self._reader.read_note(commit)
             if data:

@@ -26,35 +26,35 @@ UNSHARED = "recording-unshared"  # the marker that the note lacks a line
 _DATE = re.compile(r"@?(\d+)(?: [-+]\d{4})?")
 
 
-def begin(repo: Repo) -> None:
+def begin_recording(repo: Repo) -> None:
     """Note that work is recorded from now on; that it still is where it was.
 
     A clone that says nothing yet, and whose person has written checkpoints, did so before this
     was noted: since the first of them.
     """
-    mail, seconds = _author(repo)
-    last = _last(repo)
+    mail, seconds = _read_author(repo)
+    last = _read_last(repo)
     if last and last[1] == BEGUN and last[3] == mail:
         private.touch_private(repo, repo.join_shared("recording"))
         return
     if last is None:
-        seconds = min([seconds, *(first for first, _ in _writers(repo).get(mail, ()))])
+        seconds = min([seconds, *(first for first, _ in _list_writers(repo).get(mail, ()))])
     clone = last[0] if last else os.urandom(6).hex()
     ended = [(clone, ENDED, seconds, last[3])] if last and last[1] == BEGUN else []
     _append(repo, [*ended, (clone, BEGUN, seconds, mail)])
 
 
-def end(repo: Repo, noticed: bool = False) -> None:
+def end_recording(repo: Repo, noticed: bool = False) -> None:
     """Note that work is recorded no more; noticed: since it was last known that it is."""
-    last = _last(repo)
+    last = _read_last(repo)
     if last and last[1] == BEGUN:
-        seconds = _author(repo)[1]
+        seconds = _read_author(repo)[1]
         if noticed:
             seconds = min(seconds, int(os.stat(repo.join_shared("recording")).st_mtime))
         _append(repo, [(last[0], ENDED, max(seconds, last[2]), last[3])])
 
 
-def share(repo: Repo, objects: Objects) -> None:
+def share_recording(repo: Repo, objects: Objects) -> None:
     """Let the note have this clone's lines, where there are checkpoints that it can go with."""
     if not committed_refs.list_sources(repo):
         return
@@ -68,7 +68,7 @@ def share(repo: Repo, objects: Objects) -> None:
     private.remove_private(repo, repo.join_shared(UNSHARED))
 
 
-def periods(repo: Repo, reader: notes.Reader) -> Periods:
+def read_periods(repo: Repo, reader: notes.Reader) -> Periods:
     """When work was recorded, by mail, as far as this clone was told; where nobody said so, each
     who wrote a checkpoint records since the first one."""
     try:
@@ -76,10 +76,10 @@ def periods(repo: Repo, reader: notes.Reader) -> Periods:
     except Error:
         shared = b""
     known = recording.build_periods(recording.parse_lines(_read(repo) + decode_name(shared)))
-    return known or _writers(repo)
+    return known or _list_writers(repo)
 
 
-def _writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
+def _list_writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
     known: dict[str, int] = {}
     for ref in committed_refs.list_sources(repo)[:1]:
         start = f"--glob={ref}/*" if ref == CHECKPOINTS else ref
@@ -89,7 +89,7 @@ def _writers(repo: Repo) -> dict[str, list[tuple[int, int | None]]]:
     return {mail: [(seconds, None)] for mail, seconds in known.items()}
 
 
-def _author(repo: Repo) -> tuple[str, int]:
+def _read_author(repo: Repo) -> tuple[str, int]:
     """The mail and the time that git, or jj where it works here, would give a commit made now."""
     name, seconds = parse_ident(read_ident(repo, "AUTHOR"))
     date = _DATE.fullmatch(repo.git.env.get("GIT_AUTHOR_DATE", ""))
@@ -106,7 +106,7 @@ def _read(repo: Repo) -> str:
     return decode_name(private.read_cache(repo.join_shared("recording")))
 
 
-def _last(repo: Repo) -> tuple[str, str, int, str] | None:
+def _read_last(repo: Repo) -> tuple[str, str, int, str] | None:
     events = recording.parse_lines(_read(repo))
     return events[-1] if events else None
 

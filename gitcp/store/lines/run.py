@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     Blamed = tuple[list[Entry], bytes]  # and what git says behind them
 
 
-def begun(git: Git, options: Options) -> Callable[[], Blamed]:
+def start_blame(git: Git, options: Options) -> Callable[[], Blamed]:
     """Start git in the format asked for, or in `porcelain`; what is returned waits for it."""
-    running = _started(
+    running = _start_git(
         git, f"--{arguments.choose_format(options) or 'porcelain'}", *options["given"]
     )
-    return lambda: porcelain.parse(_finished(running))
+    return lambda: porcelain.parse(_finish_git(running))
 
 
-def blame(git: Git, options: Options) -> Blamed:
+def run_blame(git: Git, options: Options) -> Blamed:
     """The entries of `git blame` with the person's arguments, and what follows them.
 
     git runs where the person stands.  Raises Error with git's own words.
     """
-    return begun(git, options)()
+    return start_blame(git, options)()
 
 
-def places(entries: Iterable[Entry]) -> dict[tuple[str, str], list[int]]:
+def group_by_place(entries: Iterable[Entry]) -> dict[tuple[str, str], list[int]]:
     """(commit, path there) of entries -> their lines there: what evidence is asked of."""
     lines: dict[tuple[str, str], list[int]] = {}
     for entry in entries:
@@ -50,7 +50,7 @@ def places(entries: Iterable[Entry]) -> dict[tuple[str, str], list[int]]:
     return lines
 
 
-def befores(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
+def map_previous_paths(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
     """(commit, path there) of entries -> the path in the commit's parent, where it has one."""
     paths: dict[tuple[str, str], str] = {}
     for entry in entries:
@@ -62,12 +62,12 @@ def befores(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
     return paths
 
 
-def _started(git: Git, *args: str) -> Running:
+def _start_git(git: Git, *args: str) -> Running:
     ways = ("-c", "core.useReplaceRefs=false")  # filters and textconv are the person's
     return git.start(*ways, "blame", *map(encode_name, args), filters=True)
 
 
-def _finished(running: Running) -> bytes:
+def _finish_git(running: Running) -> bytes:
     try:
         return running.finish()[1]
     except GitError as e:
@@ -77,12 +77,12 @@ def _finished(running: Running) -> bytes:
         raise e.plain() from None
 
 
-def edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes, bytes]]:
+def read_edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes, bytes]]:
     """What git shows of each line before the author, and between the number and the content:
     for options whose effect (colours, scores, marks) git alone can tell."""
     width = len(str(max((row["final"] for row in rows), default=0)))
     parts = []
-    lines = _finished(_started(git, *options["given"], "-s")).split(b"\n")
+    lines = _finish_git(_start_git(git, *options["given"], "-s")).split(b"\n")
     for line, row in zip(lines, rows, strict=False):
         end = len(line) - len(row["content"] or b"")
         middle = b" %*d) " % (width, row["final"])
@@ -91,17 +91,17 @@ def edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes
     return parts
 
 
-def asked(repo: Repo, git: Git, options: Options, rows: Sequence[Entry]) -> bytes:
+def find_asked_path(repo: Repo, git: Git, options: Options, rows: Sequence[Entry]) -> bytes:
     """The path of the file asked for where git runs, from the top of the worktree."""
     here = os.path.relpath(os.path.realpath(git.cwd), os.path.realpath(repo.top or "."))
     names = [os.path.normpath(os.path.join(here, name)) for name in options["names"]]
     paths = {row["path"] for row in rows}
     # `<rev> <file>`, or `<file> <rev>` as git also takes it.
-    likely = [n for n in reversed(names) if n in paths or os.path.lexists(_at(repo, n))]
+    likely = [n for n in reversed(names) if n in paths or os.path.lexists(_join_top(repo, n))]
     return encode_name((likely or names or [""])[0])
 
 
-def _at(repo: Repo, path: str) -> str:
+def _join_top(repo: Repo, path: str) -> str:
     return os.path.join(repo.top or ".", path)
 
 
@@ -110,7 +110,7 @@ _LOG = """log --no-color --no-show-signature --no-notes -p -U0 -M --root --full-
 --submodule=short --no-color-moved""".split()
 
 
-def changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
+def read_changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
     """The commits that `git log` tells of with these arguments, as they come.
 
     Merges have no patches, unless an argument asks for them.  Raises Error in git's words for
@@ -124,7 +124,7 @@ def changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
         raise e.plain() from None
 
 
-def of_paths(repo: Repo, commits: Sequence[str], paths: Sequence[bytes]) -> list[Change]:
+def read_path_changes(repo: Repo, commits: Sequence[str], paths: Sequence[bytes]) -> list[Change]:
     """What these commits (full oids) change in these paths, by one process of git."""
     args: tuple[str | bytes, ...] = (
         *_LOG,

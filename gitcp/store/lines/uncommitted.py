@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from gitcp.store.lines.edit_lines import Committed
 
 
-def content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
+def read_content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
     """A file of the worktree as git would store it, which is how git blames it, and objects has
     at hand then; None where nothing stands that can be read."""
     try:
         entry = blobs.read_paths(repo, objects, [path], write=False)[path]
         with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
             data = file.read()
-        data = _converted(repo, objects, path, entry[1], data) if entry else b""
+        data = _convert_content(repo, objects, path, entry[1], data) if entry else b""
     except (Error, OSError, KeyError):
         return None
     if not entry:
@@ -47,7 +47,7 @@ def content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
     return replay.Version(entry[1], replay.split(entry[1], data))
 
 
-def _converted(repo: Repo, objects: Prefetched, path: str, oid: str, data: bytes) -> bytes:
+def _convert_content(repo: Repo, objects: Prefetched, path: str, oid: str, data: bytes) -> bytes:
     """The bytes of a file, which git would store as oid, after the person's filters."""
     if objects.hash_object("blob", data) == oid:
         return data
@@ -60,29 +60,30 @@ def _converted(repo: Repo, objects: Prefetched, path: str, oid: str, data: bytes
         return repo.git.run("cat-file", "blob", out.strip(), env=env)[1]
 
 
-def lines(
+def find_authors(
     repo: Repo, objects: Prefetched, path: str, now: Version, committed: Committed
 ) -> dict[int, Author]:
-    """The authors of the lines of path, which reads so (content()), by 1-based line: as a commit
-    that is made now would have them; where lines are not told apart (replay.has_no_lines), all
-    are whose the edits are, be it one alone.  committed: as edit_lines.Edits has it."""
+    """The authors of the lines of path, 1-based, as a commit made now would have them.
+
+    now: what read_content() returned.  Where lines are not told apart (replay.has_no_lines), all
+    have the one author of the edits.  committed: as edit_lines.Edits has it."""
     base = objects.read(f"HEAD:{path}")
-    edits = edit_lines.Edits(objects, _looked(repo, objects, path), committed)
-    parent = edits.content("100644", base[0] if base else None)
+    edits = edit_lines.Edits(objects, _look_at_path(repo, objects, path), committed)
+    parent = edits.get_content("100644", base[0] if base else None)
     if parent is None:
         return {}
     data = objects.need(now.oid, "blob")
     if replay.has_no_lines(data):
-        author = _author(repo, _alone(edits.chain(path), parent.oid))
+        author = _build_author(repo, _find_sole_writer(edits.trace_content(path), parent.oid))
         return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
-    replayed = edits.replay(path, parent, reading=True)
+    replayed = edits.replay_path(path, parent, reading=True)
     if not replayed.knows(now):
-        replayed.add_step(now, replay.PERSON, edit_lines.regains(evidence.BETWEEN))
+        replayed.add_step(now, replay.PERSON, edit_lines.choose_regains(evidence.BETWEEN))
     numbers = enumerate(replayed.find_numbers(now, replay.PERSON), 1)
-    return {n: _author(repo, replayed.get_author(number)) for n, number in numbers}
+    return {n: _build_author(repo, replayed.get_author(number)) for n, number in numbers}
 
 
-def _alone(chain: Sequence[JournalLine], committed: str) -> Writer:
+def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:
     """Who alone has written since a path had the blob that is committed; UNKNOWN for several."""
     writers: set[Writer] = set()
     for line in chain:
@@ -93,7 +94,7 @@ def _alone(chain: Sequence[JournalLine], committed: str) -> Writer:
     return writers.pop() if len(writers) == 1 else replay.UNKNOWN
 
 
-def brought(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
+def list_brought_ids(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
     """The ids of what a merge has squashed, or a cherry-pick put, into what is to be committed
     and reads so (a blob) at path."""
     base = objects.read(f"HEAD:{path}")
@@ -104,7 +105,7 @@ def brought(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
     return list(dict.fromkeys(one for _, ids, _, _ in answers for one in ids))
 
 
-def _looked(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
+def _look_at_path(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
     """The journal with what a look at the path, and at what may have become it, would add."""
     aside = journal.Aside(repo)
     unsettled = {line["path"] for line in entries.list_open_edits(aside.lines)}
@@ -116,7 +117,7 @@ def _looked(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
     return aside.lines
 
 
-def _author(repo: Repo, who: Writer) -> Author:
+def _build_author(repo: Repo, who: Writer) -> Author:
     session_id, turn_id, tool = who
     if not session_id:
         return authors.build_nobody(turn_id)

@@ -62,7 +62,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     """prepare-commit-msg(file, source, revision): match, store the verdict, name the ids.  A step
     of a rebase, cherry-pick or am gets no new id."""
     source = args[1] if len(args) > 1 else ""
-    head = refs.read_head(repo) or shadow_refs.zeros(repo)
+    head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
     when = sources.REPLAYING if commit_memory.is_replaying(repo) else sources.MAKING
     if source == "merge" and when == sources.MAKING:
         when = sources.MERGING
@@ -80,18 +80,18 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     if when == sources.REPLAYING:
         return _replay(repo, objects, head, args, [*kept, *brought], drop)
     sessions = commit_match.sessions(repo, objects, target.read()[1], head)
-    checkpoint_id = kept[-1] if kept else place.fresh_id()
+    checkpoint_id = kept[-1] if kept else place.make_id()
     ids = list(dict.fromkeys([*kept, *brought, *([checkpoint_id] if sessions else [])]))
     parents = amended["parents"] if amended else [head]
     verdict: Verdict = {
         "id": checkpoint_id if sessions else "",
         "head": head,
-        "parent": parents[0] if parents else shadow_refs.zeros(repo),
+        "parent": parents[0] if parents else shadow_refs.get_zeros(repo),
         "sessions": sessions,
         "ids": ids,
     }
     if sessions:
-        verdict["maker"] = process.above("git")
+        verdict["maker"] = process.find_above("git")
     if brought:
         verdict["brings"] = True
     commit_memory.save(repo, verdict)
@@ -108,7 +108,7 @@ def _ask(case: Case, when: str) -> tuple[list[str], list[str], list[str]]:
         drop += left
         if "squash" in ids.values():
             changes = target.read()[1]
-            late.carried.squashed(case.repo, case.objects, [*ids], changes, case.head, olds)
+            late.carried.follow_squash(case.repo, case.objects, [*ids], changes, case.head, olds)
     return kept, list(dict.fromkeys(brought)), drop
 
 
@@ -144,7 +144,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
     commit_memory.clear_brought(repo)
     commit = need_commit(objects, "HEAD")
     lost_commits.look_again(repo, commit["oid"])
-    parent = commit["parents"][0] if commit["parents"] else shadow_refs.zeros(repo)
+    parent = commit["parents"][0] if commit["parents"] else shadow_refs.get_zeros(repo)
     verdict = commit_memory.load(repo)
     holds = verdict is not None and verdict["parent"] == parent
     conclusion: Conclusion = {
@@ -190,12 +190,12 @@ def _obey(
     picked = read_commit(objects, verdict["picked"]) if verdict and "picked" in verdict else None
     if picked:  # what the conflict made of it may be a session's work
         fresh = commit_changes.subtract_changes(objects, fresh, [picked])
-        conclusion["id"] = ids[-1] if ids else place.fresh_id()
+        conclusion["id"] = ids[-1] if ids else place.make_id()
         conclusion["noted"] = not ids
     elif ids and not _has_stored(repo, objects, ids):
         conclusion["id"] = ids[-1]
     elif verdict is None or (verdict["sessions"] and not verdict.get("told")):
-        conclusion["id"], conclusion["noted"] = place.fresh_id(), True
+        conclusion["id"], conclusion["noted"] = place.make_id(), True
     if conclusion["id"]:
         parent, replay = conclusion["old"], picked is not None
         conclusion["sessions"] = commit_match.sessions(repo, objects, fresh, parent, replay=replay)

@@ -91,7 +91,7 @@ def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
     ai_notes.keep(repo, [commit["oid"]])
     if os.path.exists(repo.join_shared("recording-unshared")):
         try:
-            late.recording.share(repo, objects)
+            late.recording.share_recording(repo, objects)
         except Error as e:  # the next commit shares it
             trace.note("condense", f"recording: {e!r}")
 
@@ -148,8 +148,8 @@ def _other_shares(
             checkpoint_id,
             {
                 "session_id": session_id,
-                "metadata": {"initial_attribution": credit.attribution(session_id)},
-                "lines": credit.ranges(session_id),
+                "metadata": {"initial_attribution": credit.compute_attribution(session_id)},
+                "lines": credit.build_ranges(session_id),
             },
         )
         for session_id in sorted(session_ids)

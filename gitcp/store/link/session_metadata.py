@@ -44,7 +44,7 @@ def describe_session(
 ) -> SessionData:
     """One session of a commit with these changes; in state, what it has cost until now."""
     session_id = state["session_id"]
-    lines = credit.ranges(session_id)
+    lines = credit.build_ranges(session_id)
     session_files = _describe_files(state, linked, changes, credit)
     metadata: dict[str, Any] = {
         "cli_version": state.get("cli_version"),
@@ -61,8 +61,8 @@ def describe_session(
         "transcript_path": home_relative(state.get("transcript_path")),
         "files": session_files,
         "turns": _describe_turns(state, session_files, lines),
-        "tools": credit.tools(session_id),
-        "initial_attribution": credit.attribution(session_id),
+        "tools": credit.map_tools(session_id),
+        "initial_attribution": credit.compute_attribution(session_id),
     }
     metadata |= note_spent(state, stored)
     return {
@@ -139,9 +139,9 @@ def _describe_files(
         recorded |= stream["files"]
     session_id, prompts_of = state["session_id"], state.get("turns", {})
     touched: dict[str, dict[str, Any]] = {}
-    for path in sorted({*linked["paths"], *credit.touched(session_id)}):
+    for path in sorted({*linked["paths"], *credit.list_touched(session_id)}):
         old_mode, old, mode, oid = changes.get(path, ("", None, "000000", None))
-        wrote = [turn for turn in credit.turns(session_id, path) if turn]
+        wrote = [turn for turn in credit.list_turns(session_id, path) if turn]
         wrote.sort(key=lambda turn: int(prompts_of.get(turn, {}).get("number", 0)))
         # Without a line that tells: the turn that recorded it, or the one that runs.
         recorded_in = recorded[path].get("turn_id") if path in recorded else ""
@@ -150,7 +150,7 @@ def _describe_files(
         prompt = prompts_of.get(wrote[-1], {}).get("prompt", "")
         touched[path] = {"oid": oid or "", "mode": mode, "turn_id": wrote[-1], "prompt": prompt}
         touched[path] |= {"turns": wrote, "before": [old_mode, old] if old else None}
-        if credit.by_window(session_id, path):
+        if credit.is_by_window(session_id, path):
             touched[path]["by_window"] = True
     return touched
 

@@ -44,15 +44,15 @@ def read_edits(
     if committed_refs.find_checkpoint(repo, objects, checkpoint_id) is None:
         return []
     changed = commit_changes.read_changes(objects, commit)[1] if commit else {}
-    record = edits_in(
+    record = extract_edits(
         objects, committed_read.read_checkpoint(repo, objects, checkpoint_id), changed
     )
     if changed.keys().isdisjoint(entry["path"] for entry in record):
-        record += [_entry(path, change) for path, change in changed.items()]
+        record += [_build_edit(path, change) for path, change in changed.items()]
     return record
 
 
-def edits_in(objects: Objects, checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
+def extract_edits(objects: Objects, checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
     """read_edits() of a checkpoint that was read; changed: what its commit changes, {} if unknown.
     Where it names no file at all, all that the commit changes."""
     by_path: dict[str, Recorded] = {}
@@ -61,23 +61,23 @@ def edits_in(objects: Objects, checkpoint: Checkpoint, changed: Changes) -> list
         files = session["metadata"].get("files")
         for path, file in (files if isinstance(files, dict) else {}).items():
             if isinstance(file, dict) and file:
-                by_path[path] = _stored(path, file)
+                by_path[path] = _parse_edit(path, file)
         paths = session["metadata"].get("files_touched")
         touched.update(p for p in (paths if isinstance(paths, list) else ()) if isinstance(p, str))
     named = changed.keys() & {*by_path, *touched}
-    by_path |= {path: _entry(path, changed[path]) for path in named}
-    by_path = by_path or {path: _entry(path, change) for path, change in changed.items()}
+    by_path |= {path: _build_edit(path, changed[path]) for path in named}
+    by_path = by_path or {path: _build_edit(path, change) for path, change in changed.items()}
     _leave_foreign_lines(objects, checkpoint, by_path)
     return list(by_path.values())
 
 
-def _entry(path: str, change: Staged) -> Recorded:
+def _build_edit(path: str, change: Staged) -> Recorded:
     old_mode, old, mode, oid = change
     before: Version = (old_mode, old) if old else None
     return {"path": path, "mode": mode, "oid": oid, "live": False, "before": before}
 
 
-def _stored(path: str, file: Mapping[str, Any]) -> Recorded:
+def _parse_edit(path: str, file: Mapping[str, Any]) -> Recorded:
     """An edit as metadata tells it: by anybody who can push, so not of any form."""
     mode, oid = (v if isinstance(v := file.get(key), str) else "" for key in ("mode", "oid"))
     entry: Recorded = {"path": path, "mode": mode or ABSENT, "oid": oid or None, "live": False}
@@ -98,8 +98,8 @@ def _leave_foreign_lines(
     for session in checkpoint["sessions"]:
         blob = session["files"].get(summary.LINES)
         stored = objects.read(blob[1]) if blob else None
-        for path, entries in _lines(stored[2] if stored else b"").items():
-            for oid, first, last, who in _ranges(entries):
+        for path, entries in _parse_lines(stored[2] if stored else b"").items():
+            for oid, first, last, who in _list_ranges(entries):
                 numbers = written.setdefault((path, oid), set())
                 if who not in ("person", "unknown"):
                     credited = True
@@ -112,7 +112,7 @@ def _leave_foreign_lines(
             entry["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in mine)
 
 
-def _lines(data: bytes) -> Mapping[str, Any]:
+def _parse_lines(data: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(data) if data else {}
     except ValueError:
@@ -120,7 +120,7 @@ def _lines(data: bytes) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _ranges(entries: object) -> list[tuple[str, int, int, str]]:
+def _list_ranges(entries: object) -> list[tuple[str, int, int, str]]:
     """(blob, first line, last line, whose) of what lines.json says of a path."""
     ranges = []
     for entry in entries if isinstance(entries, list) else ():
@@ -144,7 +144,7 @@ def match_edits(
     return overlap.match(_rename(record, changes, blobs, gone), changes, blobs, gone)["shared"]
 
 
-def concerns(
+def is_concerned(
     objects: Objects, record: list[Recorded], changes: Changes, gone: Callable[[str], bool]
 ) -> bool:
     """Whether a commit with these changes changes a file of some edits, be it by another name."""
@@ -152,7 +152,7 @@ def concerns(
     paths = {entry["path"]: entry["oid"] for entry in _rename(record, changes, blob, gone)}
     come = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
     left = {path: oid for path, oid in paths.items() if oid}
-    return not paths.keys().isdisjoint(changes) or bool(_moves(left, come, blob))
+    return not paths.keys().isdisjoint(changes) or bool(_find_moves(left, come, blob))
 
 
 def _rename(
@@ -167,11 +167,11 @@ def _rename(
     if not lost:
         return record
     there = {path: old for path, (_, old, _, _) in changes.items() if old}
-    names = {was: now for now, was in _moves(lost, there, blob).items()}
+    names = {was: now for now, was in _find_moves(lost, there, blob).items()}
     return [{**e, "path": names.get(e["path"], e["path"])} for e in record]
 
 
-def _moves(gone: Mapping[str, str], come: Mapping[str, str], blob: Blob) -> dict[str, str]:
+def _find_moves(gone: Mapping[str, str], come: Mapping[str, str], blob: Blob) -> dict[str, str]:
     return moves.find_moves(gone, come, lambda oid: (blob(oid) or b"").split(b"\n"))
 
 
@@ -182,7 +182,7 @@ def tell_how(record: Iterable[Recorded], changes: Changes) -> str:
     return BLOBS if there else "evidence"
 
 
-def is_gone(objects: Objects, parent: str) -> Callable[[str], bool]:
+def build_gone_check(objects: Objects, parent: str) -> Callable[[str], bool]:
     """To ask whether a commit lacks a path."""
     there = Lookup(objects, find_tree(objects, parent))
     return lambda path: there(path) is None
@@ -212,7 +212,7 @@ class Search:
         self._edits: dict[str, dict[str, list[Recorded]]] = {}
         self.asked = ""
 
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         """Whether the time is up."""
         return time.monotonic() >= self._until
 
@@ -224,7 +224,7 @@ class Search:
         """Commits, each with the ids whose work it has and that it lacks, in the order of those of
         the search, and how that shows, while there is time; asked is the last of them."""
         for new in news:
-            if self.late():
+            if self.is_late():
                 return
             parent, changes = new.read()
             ids = relink_rules.choose([*self._match(changes, parent)])
@@ -235,17 +235,17 @@ class Search:
             self.asked = new.oid
 
     def _tell_how(self, checkpoint_id: str, changes: Changes) -> str:
-        records = [self.edits(commit).get(checkpoint_id) for commit in self.commits]
+        records = [self.read_edits(commit).get(checkpoint_id) for commit in self.commits]
         return min(tell_how(record, changes) for record in records if record)
 
     def _match(self, changes: Changes, parent: str) -> Iterator[dict[str, relink_rules.Evidence]]:
         """What each commit, while there is time, has in common with these changes on parent, by id;
         none that has nothing."""
-        gone = is_gone(self._objects, parent)
+        gone = build_gone_check(self._objects, parent)
         for commit in self.commits if changes else ():
-            if self.late():
+            if self.is_late():
                 return
-            edits = self.edits(commit)
+            edits = self.read_edits(commit)
             shared: dict[str, relink_rules.Evidence] = {}
             for one, record in edits.items():
                 common = match_edits(self._objects, record, changes, gone)
@@ -254,7 +254,7 @@ class Search:
             if shared:
                 yield shared
 
-    def edits(self, commit: Commit) -> dict[str, list[Recorded]]:
+    def read_edits(self, commit: Commit) -> dict[str, list[Recorded]]:
         """What each checkpoint of a commit recorded of it."""
         oid = commit["oid"]
         if oid not in self._edits:

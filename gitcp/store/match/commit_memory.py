@@ -98,7 +98,7 @@ def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
     if not verdict or not verdict["sessions"] or verdict["parent"] != parent:
         return False
     taken = os.stat(repo.join_own("verdict")).st_mtime
-    return verdict["id"] in ids and process.at_work(verdict.get("maker"), taken)
+    return verdict["id"] in ids and process.is_at_work(verdict.get("maker"), taken)
 
 
 def unkept(ctx: Context) -> bool:

@@ -53,7 +53,7 @@ def keep(repo: Repo, objects: Objects, search: Search | None, head: str, changes
         still = _Pending(repo, objects, head, changes)
         for commit in search.commits:
             # What there is no time for is for the next hook.
-            if search.late() or any(map(still.comes, search.edits(commit).values())):
+            if search.is_late() or any(map(still.comes, search.read_edits(commit).values())):
                 pending.append(commit["oid"])
     path = repo.join_own("taken-back")
     if pending:

@@ -90,11 +90,11 @@ def _keep(case: Case, old: str, ids: Sequence[str], target: Target) -> list[str]
         return [*ids]
     had = commit_changes.read_changes(case.objects, was)[1]
     parent, changes = target.read()
-    lacks, kept = late.candidates.is_gone(case.objects, parent), []
+    lacks, kept = late.candidates.build_gone_check(case.objects, parent), []
     for one in ids:
         edits = late.candidates.read_edits(case.repo, case.objects, one, was)
         record = [entry for entry in edits if entry["path"] in had]
-        if not record or late.candidates.concerns(case.objects, record, changes, lacks):
+        if not record or late.candidates.is_concerned(case.objects, record, changes, lacks):
             kept.append(one)
     return kept
 
@@ -176,7 +176,7 @@ def list_copied(case: Case) -> Iterator[Answer]:
     for one in (one for one in named if one not in refused):
         record = late.candidates.read_edits(case.repo, case.objects, one)
         parent, changes = case.target.read()
-        gone = late.candidates.is_gone(case.objects, parent)
+        gone = late.candidates.build_gone_check(case.objects, parent)
         if not record or late.candidates.match_edits(case.objects, record, changes, gone):
             ids.append(one)
     if named:

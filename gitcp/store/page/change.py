@@ -133,7 +133,7 @@ def read_authors(
         for path in paths[at : at + _BESIDE]:
             wanted = [f"-L{first},{last}" for first, last in spans[path]]
             asked = options.parse([*wanted, tip, *since, "--", path])
-            waiting[path] = run.begun(repo.git, asked)
+            waiting[path] = run.start_blame(repo.git, asked)
         for path, wait in waiting.items():
             with suppress(Error):
                 entries[path] = porcelain.complete(wait()[0])
@@ -145,7 +145,7 @@ def read_authors(
 
 
 def _find_writer(evidence: Evidence, entry: Entry) -> Writer:
-    author = evidence.author(entry["oid"], entry["path"], entry["orig"], entry["content"])
+    author = evidence.find_author(entry["oid"], entry["path"], entry["orig"], entry["content"])
     if author["who"] == "session":
         return author, authors.format_label(author)
     return author, decode_name(dict(entry["headers"]).get(b"author", b""))

@@ -160,7 +160,7 @@ def count_lines(
     authors = {record["oid"]: str(record["author"]) for record in records}
     counted = {}
     removers: Removers = {}
-    for commit in ranges.commits(repo, objects, names, (), ["--no-walk=unsorted"]):
+    for commit in ranges.list_commits(repo, objects, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.list_patches(commit):
             row = shares.setdefault(patch["path"] or patch["old"], {})

@@ -195,8 +195,8 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
     with Objects(repo) as objects:
         place.move_home(repo, objects)
         taken = takeover.adopt(repo, objects)
-        recording.begin(repo)
-        recording.share(repo, objects)
+        recording.begin_recording(repo)
+        recording.share_recording(repo, objects)
     if taken:
         done.append(f"took over {len(taken)} unsettled sessions of Entire")
     try:
@@ -218,9 +218,9 @@ def hook_folders(repo: Repo, record: Manifest) -> list[str]:
 
 def end_recording(repo: Repo) -> None:
     """Note that work is recorded no more."""
-    recording.end(repo)
+    recording.end_recording(repo)
     with Objects(repo) as objects:
-        recording.share(repo, objects)
+        recording.share_recording(repo, objects)
 
 
 def stripper(repo: Repo, record: Manifest) -> Strip:

@@ -33,7 +33,7 @@ def check_range(repo: Repo, revisions: Sequence[str], target: str = "") -> Recor
     sums, reasons = Sums(), list["Reason"]()
     seen: dict[str, None] = {}
     with Prefetched(repo) as objects:
-        for commit in ranges.commits(repo, objects, revisions, ()):
+        for commit in ranges.list_commits(repo, objects, revisions, ()):
             sums.take(commit)
             if (agent := commit["unsaid"]["agent"]) and not commit["linked"]:
                 reasons += gate.judge_attested(rules, commit["oid"], agent)

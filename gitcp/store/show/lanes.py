@@ -57,7 +57,7 @@ def list_lanes(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list
     lines = journal.read(repo)
     edits = entries.list_open_edits(lines)
     changes = _list_changes(repo, objects, edits)
-    credits = edit_lines.Edits(objects, lines).credit(changes).values()
+    credits = edit_lines.Edits(objects, lines).credit_paths(changes).values()
     authors = [entries.get_author(edit) for edit in edits]
     working = {author[:2] for author in authors}
     lanes = []

@@ -86,7 +86,7 @@ def _finish_row(row: dict[str, Any]) -> Record:
 def _sum_lines(repo: Repo, options: list[str]) -> Record:
     sums = Sums()
     with Prefetched(repo) as objects:
-        for commit in ranges.commits(repo, objects, (), (), options):
+        for commit in ranges.list_commits(repo, objects, (), (), options):
             sums.take(commit)
     return sums.build_record()
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitcp.store.lines.evidence import Evidence
 
 _ORDER = ("--reverse", "--topo-order")
-OPTIONS = (*_ORDER, "-c")  # of ranges.commits(), for take() to have them in its order
+OPTIONS = (*_ORDER, "-c")  # of ranges.list_commits(), for take() to have them in its order
 _MERGES = """--merges --diff-merges=first-parent --raw --no-abbrev --no-renames --no-color
 --no-show-signature --no-notes --format=%H""".split()
 
@@ -121,7 +121,7 @@ class Replay:
                 files.pop(patch["old"], None)
         for patch in commit["patches"]:
             path, (blob, owners) = patch["path"], before[patch["old"]]
-            if not ranges.below(path or patch["old"], self._paths):
+            if not ranges.is_below(path or patch["old"], self._paths):
                 continue
             if patch["hunks"]:
                 known = commit["known"].get(path, {})
@@ -144,7 +144,7 @@ class Replay:
                 owners = ""
                 if resolved.get(path):
                     parents = [state.get(path, ("", ""))[1] for state in states]
-                    known = self._evidence.line_authors(commit["oid"], path)
+                    known = self._evidence.find_line_authors(commit["oid"], path)
                     self._evidence.forget()
                     owners = self.survival.merge(parents, resolved[path], known)
                 same = blob, owners

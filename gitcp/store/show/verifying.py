@@ -110,5 +110,5 @@ def _holds_content(objects: Prefetched, oid: str, checkpoint: Checkpoint) -> boo
     """Whether a commit has content of a checkpoint, by evidence."""
     commit = read_commit(objects, oid)
     changed = commit_changes.read_changes(objects, commit)[1] if commit else {}
-    edits = candidates.edits_in(objects, checkpoint, changed)
+    edits = candidates.extract_edits(objects, checkpoint, changed)
     return not edits or bool(candidates.match_edits(objects, edits, changed))
