@@ -26,7 +26,7 @@ def run(argv: Sequence[str]) -> int:
 
     with context.here() as ctx:
         commit = need_commit(ctx.objects, args.commit)
-        checkpoint_id = by_hand.link(ctx, commit, args.name)
+        checkpoint_id = by_hand.link_commit(ctx, commit, args.name)
     tell(args.json, "linked", commit["oid"], [checkpoint_id])
     return OK
 

@@ -28,6 +28,6 @@ def run(argv: Sequence[str]) -> int:
 
     with context.here() as ctx:
         commit = need_commit(ctx.objects, args.commit)
-        gone = by_hand.unlink(ctx, commit, args.name, args.message)
+        gone = by_hand.unlink_commit(ctx, commit, args.name, args.message)
     tell(args.json, "unlinked", commit["oid"], gone)
     return OK

@@ -108,7 +108,7 @@ def keep_promise(repo: Repo, first: Record) -> None:
     from gitcp.store.match import commit_memory
 
     with context.open_context(repo) as ctx:
-        if commit_memory.unkept(ctx):
+        if commit_memory.lacks_checkpoint(ctx):
             list(connect_stages(pipelines.DEFAULT["post-commit"], [first], repo.top))
 
 

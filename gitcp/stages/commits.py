@@ -50,7 +50,7 @@ def _judge_commit(commit: str) -> Iterator[Record]:
     with context.here() as ctx:
         asked = need_commit(ctx.objects, commit)
         parent, changes = commit_changes.read_changes(ctx.objects, asked)
-        linked = commit_match.sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
+        linked = commit_match.match_sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
     for session_id, why in linked.items():
         yield {"type": "match", "commit": asked["oid"], "session_id": session_id, **why}
 
@@ -79,7 +79,7 @@ def _write_ids(match: Record) -> None:
     with open(path, "rb") as f:
         before = f.read()
     comment, edited = b"", os.environ.get("GIT_EDITOR") != ":" or source in ("", "template")
-    if edited or commit_arguments.cleanup(repo) == "strip":
+    if edited or commit_arguments.find_cleanup_mode(repo) == "strip":
         comment = trailers.choose_comment_char(before, repo.config.get("core.commentchar", "#"))
     _keep_template(repo, before if source == "template" else None)
     by_note = repo.config.get_option("gitcp.link") == "note"
@@ -94,7 +94,7 @@ def _write_ids(match: Record) -> None:
         from gitcp.process import files
 
         files.replace_file(path, text, durable=False)  # what the person wrote survives a full disk
-    commit_memory.tell(repo, commented)
+    commit_memory.mark_told(repo, commented)
 
 
 def _clean_message(
@@ -131,10 +131,13 @@ def _add_ids(
     from gitcp.core.message import trailers
     from gitcp.store.link import commit_arguments
 
-    strips = bool(ids) and commit_arguments.cleanup(repo) not in ("verbatim", "whitespace")
+    strips = bool(ids) and commit_arguments.find_cleanup_mode(repo) not in (
+        "verbatim",
+        "whitespace",
+    )
     about = _explain_line(repo, match) if strips else []
     empty = "template" in match["args"][1:2] or trailers.is_unwritten(text, comment=comment)
-    if not (ids and empty) or commit_arguments.checks_message(repo):
+    if not (ids and empty) or commit_arguments.will_check_message(repo):
         return _add_disclosure(repo, match, text, ids, comment, about), False
     if comment and strips:
         about = [f"{trailers.KEY}: {one} (in a note)" for one in ids] + about[1:]
@@ -160,7 +163,7 @@ def _add_disclosure(
 
     if trailers.is_unwritten(text, comment=comment):
         disclosure.have_it_checked(repo)
-    more = disclosure.lines(repo, key, sorted(match["sessions"]))
+    more = disclosure.format_lines(repo, key, sorted(match["sessions"]))
     return trailers.add(text, ids, comment=comment, comments=about, more=more)
 
 
@@ -229,7 +232,7 @@ def _check_file(repo: Repo, path: str) -> None:
         text = f.read()
     comment = trailers.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
     template = private.read_cache(repo.join_own("template"))
-    way = commit_arguments.cleanup(repo)
+    way = commit_arguments.find_cleanup_mode(repo)
     if way in _KEPT or (way != "strip" and os.environ.get("GIT_EDITOR") == ":"):
         # What looks like a comment stays, it is text; what is below the cut is not.
         text, template = _cut_message(text, comment), _cut_message(template, comment)
@@ -293,11 +296,11 @@ def _settle_match(match: Record) -> None:
         commit, old = need_commit(ctx.objects, match["commit"]), match["old"]
         states = ctx.states(match["sessions"])
         if match["dismissed"]:
-            commit_sessions.dismiss(ctx.repo, ctx.objects, commit, states.values(), old)
+            commit_sessions.dismiss_sessions(ctx.repo, ctx.objects, commit, states.values(), old)
         else:
             pairs = [(state, match["sessions"][one]) for one, state in states.items()]
             about = (commit, match["id"], pairs, old, match["noted"])
-            failed = commit_sessions.store(ctx.repo, ctx.objects, *about)
+            failed = commit_sessions.store_sessions(ctx.repo, ctx.objects, *about)
         for session_id, state in states.items():
             if session_id not in failed:
                 ctx.keep(state)

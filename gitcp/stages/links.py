@@ -38,9 +38,9 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
 
     with context.here() as ctx:
         repo, objects, command = ctx.repo, ctx.objects, event["args"][0]
-        rewrite = rewritten.read(repo, objects, command, event["stdin"])
+        rewrite = rewritten.read_rewrite(repo, objects, command, event["stdin"])
         case = Case(repo, objects, rewrite=rewrite)
-        noted, replayed = reconcile.reconcile(case, sources.REWRITE), rewrite.replayed()
+        noted, replayed = reconcile.reconcile(case, sources.REWRITE), rewrite.list_replayed()
         for marker in markers.read_here(repo) if replayed else ():
             state = ctx.state(marker["session_id"], rebuild=False)
             if state:

@@ -110,7 +110,7 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     scan = snapshot.scan_worktree(repo)
     look.end_scan()
     head = scan.head or shadow_refs.get_zeros(repo)
-    catch_up.leftovers(repo, objects, state, event, head)
+    catch_up.settle_leftovers(repo, objects, state, event, head)
     dirty = blobs.resolve_changes(objects, scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""
     look.take(objects, head, dirty, telling=telling)
@@ -152,7 +152,7 @@ def _handle_tool(ctx: Context, event: Record) -> list[Record]:
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
         from gitcp.store.relink import catch_up
 
-        catch_up.moved(repo, ctx.objects, state, ctx.head)
+        catch_up.follow_head(repo, ctx.objects, state, ctx.head)
         changed = True
     if state.get("phase") != "active":
         from gitcp.store.turn import events
@@ -190,7 +190,7 @@ def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
 
     state = ctx.state(event["session_id"])
     if state:
-        catch_up.last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
+        catch_up.settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
         events.end_session(ctx.repo, state, event)
         ctx.keep(state)
     _limit_edits(ctx)
@@ -219,7 +219,7 @@ def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
     known = os.path.exists(states.get_path(repo, session_id))
     state = ctx.state(session_id) if known else None
     if state:
-        catch_up.leftovers(repo, ctx.objects, state, event, ctx.head)
+        catch_up.settle_leftovers(repo, ctx.objects, state, event, ctx.head)
         events.start_session(repo, state, event)
         ctx.keep(state)
     greeted = greeting.format_greeting(repo, ctx.objects, session_id, ctx.head)
@@ -315,7 +315,7 @@ def look_at_head(repo: Repo) -> None:
         with context.open_context(repo) as ctx:
             if not context.is_off(repo) and commit_memory.is_unseen(repo, ctx.head):
                 # A commit of this worktree waits for its session's event; jj's have no hooks.
-                waits = not repo.jj_root and ctx.head in unhooked.made_here(repo)
+                waits = not repo.jj_root and ctx.head in unhooked.list_made_here(repo)
                 message = "" if waits else _link_pulled(ctx)
     except (Error, OSError) as e:
         trace.note("settle", f"not now: {e}")

@@ -120,7 +120,7 @@ def _write(event: Record) -> Iterator[Record]:
             state = ctx.state(event["session_id"], rebuild=False) or state
             yield from _describe_over_limit(state, known)
             return
-        oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
+        oid = catch_up.write_checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
         ctx.keep(state)
     yield from _describe_over_limit(state, known)
     if oid:

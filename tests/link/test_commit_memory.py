@@ -34,9 +34,9 @@ def verdict(repo: Repo, **more: Any) -> Any:
 
 
 def is_unkept(repo: Repo, stored: Any) -> bool:
-    commit_memory.save(repo, stored)
+    commit_memory.save_verdict(repo, stored)
     with context.open_context(repo) as ctx:
-        return commit_memory.unkept(ctx)
+        return commit_memory.lacks_checkpoint(ctx)
 
 
 def test_a_promise_is_unkept_while_the_commit_names_it_and_nothing_is_stored(
@@ -59,8 +59,8 @@ def test_a_commit_is_pending_while_the_git_that_makes_it_runs(repo: Repo) -> Non
         (verdict(repo, sessions={}), [ID], now["parent"], False),
         (verdict(repo, maker={**now["maker"], "start": "1"}), [ID], now["parent"], False),
     ):
-        commit_memory.save(repo, stored)
-        assert commit_memory.pending(repo, ids, parent) is pending
+        commit_memory.save_verdict(repo, stored)
+        assert commit_memory.is_pending(repo, ids, parent) is pending
 
 
 def test_what_was_judged_is_read_from_where_it_was_kept_before(repo: Repo) -> None:

@@ -66,7 +66,7 @@ def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
     state = ctx.state(event["session_id"])
     if state is None:
         return []
-    oid = catch_up.checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
+    oid = catch_up.write_checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
     ctx.keep(state)
     if oid is None:
         if not state["streams"]:
@@ -122,7 +122,7 @@ def _message(repo: Repo, subject: str, checkpoint_id: str, session_id: str) -> s
     key = repo.config.get_option("gitcp.disclose")
     lines = [] if repo.config.get_option("gitcp.link") == "note" else [f"{KEY}: {checkpoint_id}"]
     if key:
-        lines += disclosure.lines(repo, key, [session_id])
+        lines += disclosure.format_lines(repo, key, [session_id])
     return "\n".join([subject, *([""] if lines else []), *lines]) + "\n"
 
 
@@ -131,7 +131,7 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     state, head = ctx.state(session_id), ctx.head
     if state is None:
         return []
-    catch_up.moved(repo, objects, state, head)
+    catch_up.follow_head(repo, objects, state, head)
     ctx.keep(state)
     tip = shadow_refs.read_tip(objects, oid)
     seen = shadow_refs.read_recorded(objects, tip) if tip else {}

@@ -135,7 +135,7 @@ def link_commit(case: Case, item: Finding) -> str:
 def end_session(case: Case, item: Finding) -> str:
     """End a session that is in a turn although its agent is gone."""
     with case.ctx as ctx:
-        catch_up.end(ctx, item["subject"])
+        catch_up.end_session(ctx, item["subject"])
     return "ended; its work stays on its stream"
 
 

@@ -65,7 +65,7 @@ def _keep_promise(case: Case, item: Finding) -> str:
 
 
 def _take_back(case: Case, item: Finding) -> str:
-    return by_hand.take_back(case.repo, case.objects, item["subject"], item["checkpoint_id"])
+    return by_hand.take_link_back(case.repo, case.objects, item["subject"], item["checkpoint_id"])
 
 
 def _take_copy(case: Case, item: Finding) -> str:

@@ -188,7 +188,7 @@ def _data(
         "files_touched": sorted(files),
         "agent": session.client.AGENT_TYPE,
         "turn_id": "".join(last),
-        "transcript_path": session_metadata.home_relative(session.path),
+        "transcript_path": session_metadata.shorten_home(session.path),
         "files": files,
         "turns": {turn: _leave_empty_out(turns[turn]) for turn in sorted(named) if turn in turns},
         "initial_attribution": {"calculated_at": when, **part["attribution"]},

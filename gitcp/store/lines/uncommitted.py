@@ -101,7 +101,7 @@ def list_brought_ids(repo: Repo, objects: Prefetched, path: str, oid: str) -> li
     changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
     target = Target(objects, parent="HEAD", changes=lambda: changes)
     case = Case(repo, objects, target=target, is_seen=True)
-    answers = sources.ask(case, sources.STAGED)
+    answers = sources.ask_sources(case, sources.STAGED)
     return list(dict.fromkeys(one for _, ids, _, _ in answers for one in ids))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _VALUED = "mFcCtSu"  # one-letter options that take the rest of their word, or the next one
 
 
-def amends(repo: Repo, args: Sequence[str]) -> bool:
+def is_amend(repo: Repo, args: Sequence[str]) -> bool:
     """Whether this commit replaces HEAD, given the arguments of prepare-commit-msg.
 
     `--amend -m` looks like any message to the hook: the arguments of git itself tell, and where
@@ -25,7 +25,7 @@ def amends(repo: Repo, args: Sequence[str]) -> bool:
     return list(args[1:]) == ["commit", "HEAD"]
 
 
-def checks_message(repo: Repo) -> bool:
+def will_check_message(repo: Repo) -> bool:
     """Whether git will run commit-msg: not with -n.  Yes where the arguments cannot be seen."""
     for word in process.read_git_arguments(repo.config, "commit") or ():
         if len(word) > 6 and "--no-verify".startswith(word):
@@ -38,7 +38,7 @@ def checks_message(repo: Repo) -> bool:
     return True
 
 
-def cleanup(repo: Repo) -> str:
+def find_cleanup_mode(repo: Repo) -> str:
     """What git will do to the message: an argument of this commit, else the configuration."""
     words = process.read_git_arguments(repo.config, "commit") or []
     for at, word in enumerate(words):

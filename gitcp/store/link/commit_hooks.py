@@ -66,7 +66,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     when = sources.REPLAYING if commit_memory.is_replaying(repo) else sources.MAKING
     if source == "merge" and when == sources.MAKING:
         when = sources.MERGING
-    amends = when != sources.MERGING and commit_arguments.amends(repo, args)
+    amends = when != sources.MERGING and commit_arguments.is_amend(repo, args)
     amended = read_commit(objects, head) if amends else None
     target = Target(objects, parent=head, changes=lambda: sources.read_staged(repo, head))
     copied = args[2] if source == "commit" and args[2:] and not amended else ""
@@ -74,12 +74,12 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     case.is_seen = source == "squash"
     kept, brought, drop = _ask(case, when)
     if when == sources.MERGING:
-        commit_memory.forget(repo)  # conclude() decides, when it is known what became of it
+        commit_memory.forget_verdict(repo)  # conclude() decides, when it is known what became of it
         drop = sorted(commit_memory.read_refused(repo).difference(brought))
         return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
     if when == sources.REPLAYING:
         return _replay(repo, objects, head, args, [*kept, *brought], drop)
-    sessions = commit_match.sessions(repo, objects, target.read()[1], head)
+    sessions = commit_match.match_sessions(repo, objects, target.read()[1], head)
     checkpoint_id = kept[-1] if kept else place.make_id()
     ids = list(dict.fromkeys([*kept, *brought, *([checkpoint_id] if sessions else [])]))
     parents = amended["parents"] if amended else [head]
@@ -94,7 +94,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         verdict["maker"] = process.find_above("git")
     if brought:
         verdict["brings"] = True
-    commit_memory.save(repo, verdict)
+    commit_memory.save_verdict(repo, verdict)
     drop = [one for one in drop if one not in ids]
     return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
 
@@ -103,7 +103,7 @@ def _ask(case: Case, when: str) -> tuple[list[str], list[str], list[str]]:
     """The ids that a commit which is being made has of what it amends; those of what it takes from
     others; those that its message is not to have."""
     kept, brought, drop = list[str](), list[str](), list[str]()
-    for target, ids, left, olds in sources.ask(case, when):
+    for target, ids, left, olds in sources.ask_sources(case, when):
         (brought if target is case.target else kept).extend(ids)
         drop += left
         if "squash" in ids.values():
@@ -133,7 +133,7 @@ def _replay(
         verdict["ids"] = [one for one in ids if one in there]
     elif ids:
         verdict["brings"] = True
-    commit_memory.save(repo, verdict)
+    commit_memory.save_verdict(repo, verdict)
     drop = [one for one in drop if one not in verdict["ids"]]
     return {"ids": verdict["ids"], "drop": drop, "gather": True, "sessions": {}}
 
@@ -145,7 +145,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
     commit = need_commit(objects, "HEAD")
     lost_commits.look_again(repo, commit["oid"])
     parent = commit["parents"][0] if commit["parents"] else shadow_refs.get_zeros(repo)
-    verdict = commit_memory.load(repo)
+    verdict = commit_memory.load_verdict(repo)
     holds = verdict is not None and verdict["parent"] == parent
     conclusion: Conclusion = {
         "commit": commit["oid"],
@@ -198,7 +198,9 @@ def _obey(
         conclusion["id"], conclusion["noted"] = place.make_id(), True
     if conclusion["id"]:
         parent, replay = conclusion["old"], picked is not None
-        conclusion["sessions"] = commit_match.sessions(repo, objects, fresh, parent, replay=replay)
+        conclusion["sessions"] = commit_match.match_sessions(
+            repo, objects, fresh, parent, replay=replay
+        )
 
 
 def _has_stored(repo: Repo, objects: Objects, ids: list[str]) -> bool:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-def sessions(
+def match_sessions(
     repo: Repo,
     objects: Objects,
     changes: Changes,
@@ -55,30 +55,30 @@ def sessions(
     guests = [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
     lines = open_edits.look_for_commit(repo, objects, None if replay else changes, visitors, guests)
     if open_markers is None:
-        every = _with_writers(repo, every, changes, entries.list_writers(lines, changes))
+        every = _add_writers(repo, every, changes, entries.list_writers(lines, changes))
     is_here = open_edits.build_stay_check(repo, parent)
     for marker in every:
         session_id, how = marker["session_id"], named.get(marker["session_id"])
         work = Work(lines, session_id, is_here).build_records()
-        work = _known_to_be_gone(stash, work, changes, replay)
-        work += [] if replay else _elsewhere(repo, marker, changes)
+        work = _mark_stashed(stash, work, changes, replay)
+        work += [] if replay else _list_elsewhere(repo, marker, changes)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
         trace.note("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
         if verdict["paths"] or how:
-            linked[session_id] = _linked(how or "content", verdict)
+            linked[session_id] = _build_link(how or "content", verdict)
     for path in {path for part in linked.values() for path in part["paths"]}:
-        _give_each_its_own(objects, lines, linked, path, changes)
+        _leave_out_lineless(objects, lines, linked, path, changes)
     return linked
 
 
-def _elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
+def _list_elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
     """What a session has away in other worktrees at the paths of a commit."""
     if markers.is_home(repo, marker) and not marker.get("visits"):
         return []
     return elsewhere.list_records(repo, marker, changes)
 
 
-def _give_each_its_own(
+def _leave_out_lineless(
     objects: Objects,
     lines: list[JournalLine],
     linked: dict[str, Linked],
@@ -107,12 +107,12 @@ def _give_each_its_own(
             del linked[session_id]
 
 
-def _linked(how: str, verdict: Matched) -> Linked:
+def _build_link(how: str, verdict: Matched) -> Linked:
     paths = verdict["paths"]
     return {"how": how, "paths": paths, "reasons": verdict["reasons"] if paths else {}}
 
 
-def _with_writers(
+def _add_writers(
     repo: Repo, every: list[Marker], changes: Changes, writers: set[str]
 ) -> list[Marker]:
     """Those of every, and those of sessions that the journal names."""
@@ -121,7 +121,7 @@ def _with_writers(
     return markers.read_concerned(repo, writers)
 
 
-def _known_to_be_gone(
+def _mark_stashed(
     stash: reflog.Stash, work: list[Recorded], among: Container[str], replay: bool
 ) -> list[Recorded]:
     """The records with what the stash holds of them marked; in a replay all are away."""
@@ -141,7 +141,7 @@ def _find_acting(open_markers: list[Marker]) -> dict[str, str]:
     active = [m for m in open_markers if m["phase"] == "active"]
     if not active:
         return {}
-    how = {m["session_id"]: "environment" for m in active if _in_environment(m)}
+    how = {m["session_id"]: "environment" for m in active if _is_in_environment(m)}
     if how or not any(m["agent_process"] for m in active):
         return how
     above = set(process.list_ancestors())
@@ -152,7 +152,7 @@ def _find_acting(open_markers: list[Marker]) -> dict[str, str]:
     return how
 
 
-def _in_environment(marker: Marker) -> bool:
+def _is_in_environment(marker: Marker) -> bool:
     """Whether a variable that is its client's names the session."""
     naming = {name for name, value in os.environ.items() if value == marker["session_id"]}
     if not naming:

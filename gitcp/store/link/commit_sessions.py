@@ -22,7 +22,7 @@ MOST = 20  # commits that are looked at
 _LEFT = ("--first-parent", "--ignore-missing", f"--max-count={MOST}")
 
 
-def store(
+def store_sessions(
     repo: Repo,
     objects: Objects,
     commit: Commit,
@@ -49,11 +49,13 @@ def store(
         notes.add_link(repo, objects, commit["oid"], checkpoint_id)
     if pairs:
         about = repo, objects, commit, checkpoint_id, pairs, noted
-        failed |= condense.condense_sessions(*about, replaced=_replaced(repo, objects, commit, old))
+        failed |= condense.condense_sessions(
+            *about, replaced=_list_replaced(repo, objects, commit, old)
+        )
     return failed
 
 
-def _replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> list[str]:
+def _list_replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> list[str]:
     """What this commit may stand in place of: what it amends, HEAD before with the same parents;
     or the commits that a reset had left just before."""
     before = read_commit(objects, old) if old != commit["oid"] else None
@@ -68,7 +70,7 @@ def list_taken_back(repo: Repo, head: str) -> list[str]:
     return list_commits(repo, *_LEFT, *left, "--not", head) if left else []
 
 
-def dismiss(
+def dismiss_sessions(
     repo: Repo, objects: Objects, commit: Commit, sessions: Iterable[State], old: str
 ) -> None:
     """The person took the line out: nothing is linked, what is fully committed is settled."""
@@ -79,7 +81,7 @@ def dismiss(
     open_edits.settle_commit(repo, objects, commit, changes, [s["session_id"] for s in dismissed])
     for state in dismissed:
         phase.take_commit(state, ())
-        condense.settle(repo, state)
+        condense.settle_state(repo, state)
         if markers.is_home(repo, state):
             state["base_commit"] = commit["oid"]
 

@@ -61,17 +61,17 @@ def condense_sessions(
         with Apart(state["session_id"], failed):
             stored = transcript.store_session(repo, objects, state, check=True)
             data = session_metadata.describe_session(repo, state, linked, changes, stored, credit)
-            done = session_metadata.task_files(repo, objects, parent, state, changes, credit)
+            done = session_metadata.read_task_files(repo, objects, parent, state, changes, credit)
             _add(data, done, extra or {}, commit["oid"] if noted else "")
             items, storeds = [*items, (checkpoint_id, data)], [*storeds, (state, stored)]
     raise_if_none(failed, items)
-    items += _other_shares(repo, objects, checkpoint_id, credit, items)
+    items += _build_other_shares(repo, objects, checkpoint_id, credit, items)
     committed_write.write_sessions(repo, objects, items)
     open_edits.settle_commit(repo, objects, commit, changes, {s["session_id"] for s, _ in storeds})
     for (state, stored), (_, data) in zip(storeds, items, strict=False):
         with Apart(state["session_id"], failed):
-            settle(repo, state)
-            _moved_on(repo, state, data["metadata"], checkpoint_id, stored, commit["oid"])
+            settle_state(repo, state)
+            _move_state_on(repo, state, data["metadata"], checkpoint_id, stored, commit["oid"])
     raise_if_none(failed, [state for state, _ in storeds if state["session_id"] not in failed])
     _keep_notes(repo, objects, commit)
     return failed
@@ -133,7 +133,7 @@ def raise_if_none(failed: Mapping[str, Exception], done: object) -> None:
         raise next(iter(failed.values()))
 
 
-def _other_shares(
+def _build_other_shares(
     repo: Repo,
     objects: Objects,
     checkpoint_id: str,
@@ -156,7 +156,7 @@ def _other_shares(
     ]
 
 
-def settle(repo: Repo, state: State) -> None:
+def settle_state(repo: Repo, state: State) -> None:
     """Take out of a state what its session has no open edit of any more."""
     if state.get("visits"):
         late.visits.forget_visits(repo, state)
@@ -178,13 +178,13 @@ def take_over(repo: Repo, objects: Objects, state: State, checkpoint_id: str, he
     metadata = next(e["metadata"] for e in entries if e["session_id"] == state["session_id"])
     if isinstance(metadata.get("token_usage"), dict):
         state["token_usage"] = state["tokens_at_condensation"] = metadata["token_usage"]
-    _moved_on(repo, state, metadata, checkpoint_id, None, head)
+    _move_state_on(repo, state, metadata, checkpoint_id, None, head)
     if state.get("phase") != "active":
         pending = state.setdefault("pending_finalize", {"ids": [], "size": -1})
         pending["ids"] = [*pending["ids"], checkpoint_id]
 
 
-def _moved_on(
+def _move_state_on(
     repo: Repo,
     state: State,
     metadata: Mapping[str, Any],

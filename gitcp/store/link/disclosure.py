@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TAIL = 1 << 20  # bytes of a transcript in which the last model is looked for
 
 
-def lines(repo: Repo, key: str, session_ids: Iterable[str]) -> list[str]:
+def format_lines(repo: Repo, key: str, session_ids: Iterable[str]) -> list[str]:
     """A line `key: agent (model)` for each agent and model of these sessions, once."""
     known = filter(None, (states.peek(repo, name) for name in session_ids))
     return list(dict.fromkeys(f"{key}: {_describe(state)}" for state in known))

@@ -58,7 +58,7 @@ def describe_session(
         "turn_id": state.get("turn_id"),
         "transcript_identifier_at_start": state.get("transcript_identifier_at_start"),
         "checkpoint_transcript_start": state.get("checkpoint_transcript_start", 0),
-        "transcript_path": home_relative(state.get("transcript_path")),
+        "transcript_path": shorten_home(state.get("transcript_path")),
         "files": session_files,
         "turns": _describe_turns(state, session_files, lines),
         "tools": credit.map_tools(session_id),
@@ -86,7 +86,7 @@ def note_spent(state: State, stored: Stored | None) -> dict[str, Any]:
     return {"token_usage": cumulative, "token_usage_delta": delta}
 
 
-def task_files(
+def read_task_files(
     repo: Repo,
     objects: Objects,
     parent: str,
@@ -99,7 +99,7 @@ def task_files(
 
     A task whose work the journal knows goes to a commit that has some of it, and to no other.
     """
-    blobs, elsewhere = _kept_tasks(repo, objects, parent, state), set()
+    blobs, elsewhere = _read_kept_tasks(repo, objects, parent, state), set()
     for path, data in blobs.items():
         if path.endswith("/checkpoint.json"):
             agent = (parse_json(data) or {}).get("agent_id")
@@ -110,13 +110,13 @@ def task_files(
                 elsewhere.add(path.split("/")[0])
     there = {path: data for path, data in blobs.items() if path.split("/")[0] not in elsewhere}
 
-    def written(agent_id: str) -> set[str]:
+    def list_written(agent_id: str) -> set[str]:
         return entries.list_written_paths(credit.lines, agent_id)
 
-    return there | tasks.list_ended_files(repo, objects, state, written, changes)
+    return there | tasks.list_ended_files(repo, objects, state, list_written, changes)
 
 
-def _kept_tasks(repo: Repo, objects: Objects, parent: str, state: State) -> dict[str, bytes]:
+def _read_kept_tasks(repo: Repo, objects: Objects, parent: str, state: State) -> dict[str, bytes]:
     """The task files of a session that can be read; which cannot is said once."""
     blobs: dict[str, bytes] = {}
     for stream in state["streams"]:
@@ -180,7 +180,7 @@ def read_branch(repo: Repo) -> str | None:
         return None
 
 
-def home_relative(path: str | None) -> str | None:
+def shorten_home(path: str | None) -> str | None:
     """A path as it is below home; one elsewhere as it is."""
     home = os.path.expanduser("~")
     if path and path.startswith(home + os.sep):
@@ -197,14 +197,14 @@ def count_tokens(state: State, stored: Stored | None) -> Usage | None:
     if stored is None or not stored.scan:
         return None
     client = find_client(state.get("agent_type", ""))
-    total = _with_subagents(state, stored.scan, client)
+    total = _add_subagents(state, stored.scan, client)
     if total and "tokens_at_condensation" not in state:
-        _begin(state, stored, client)
+        _note_earlier_costs(state, stored, client)
     copied = state.get("tokens_before")
     return tokens.subtract(total, copied) if total and copied else total
 
 
-def _with_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
+def _add_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
     path, usages = state.get("transcript_path"), []
     for name in scan["subagents"] if path else ():
         try:
@@ -215,20 +215,20 @@ def _with_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
     return tokens.add_subagents(scan["usage"], usages)
 
 
-def _begin(state: State, stored: Stored, client: Any) -> None:
+def _note_earlier_costs(state: State, stored: Stored, client: Any) -> None:
     """Note what was spent before the session began, and of one taken over from the original
     program what that has condensed: neither is in what a checkpoint of ours cost."""
-    before = _with_subagents(state, client.scan(_older(stored, state, client)), client)
+    before = _add_subagents(state, client.scan(_list_older_lines(stored, state, client)), client)
     if before:
         state["tokens_before"] = before
     start = state.get("checkpoint_transcript_start", 0)
     if start:
         scan = client.scan(b"".join(islice(stored.list_lines(), start)))
-        condensed = tokens.subtract(_with_subagents(state, scan, client), before)
+        condensed = tokens.subtract(_add_subagents(state, scan, client), before)
         state["tokens_at_condensation"] = condensed
 
 
-def _older(stored: Stored, state: State, client: Any) -> bytes:
+def _list_older_lines(stored: Stored, state: State, client: Any) -> bytes:
     """The lines of a transcript that are older than the session, by their times; none where all of
     it seems to be, for then its clock is another."""
     lines: list[bytes] = []

@@ -48,9 +48,9 @@ def link_all(repo: Repo, objects: Objects, state: State, old: str, new: str) -> 
         return
     moves = reflog.list_head_moves(repo)
     last = moves[-1][1] if moves else old
-    unlogged = set(between(repo, last, new)) if last != new else set[str]()
-    here = _made_here(moves).union(unlogged).difference(commit_memory.read_judged(repo))
-    for oid in reversed(between(repo, old, new)) if here else ():
+    unlogged = set(list_between(repo, last, new)) if last != new else set[str]()
+    here = _select_made_here(moves).union(unlogged).difference(commit_memory.read_judged(repo))
+    for oid in reversed(list_between(repo, old, new)) if here else ():
         commit = read_commit(objects, oid)
         if commit and oid in here:
             link_one(repo, objects, state, commit, logged=oid not in unlogged)
@@ -76,16 +76,18 @@ def link_one(
     stored = {name: committed_read.list_session_ids(repo, objects, name) for name in ids}
     mine = [name for name in ids if session_id in stored[name]]
     promised = [name for name in ids if not stored[name]]
-    if mine and not (promised or olds or _beyond(repo, objects, changes, parent, own, mine)):
+    if mine and not (promised or olds or _has_more_work(repo, objects, changes, parent, own, mine)):
         if not dry_run:
             _settle_killed(repo, objects, state, commit, mine[-1])
         return ""
-    if commit_memory.pending(repo, ids, parent):
+    if commit_memory.is_pending(repo, ids, parent):
         return ""  # its own post-commit is about to come
     had = [old for oid in olds if (old := read_commit(objects, oid))]
     fresh, replay = commit_changes.subtract_changes(objects, changes, had), bool(olds) or not logged
-    matched = commit_match.sessions(repo, objects, fresh, parent, own, agent=False, replay=replay)
-    linked = matched.get(session_id) or _decided(repo, parent, ids, session_id)
+    matched = commit_match.match_sessions(
+        repo, objects, fresh, parent, own, agent=False, replay=replay
+    )
+    linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)
     if not linked or not phase.take_commit(state, linked["paths"]):
         return ""
     checkpoint_id = (promised or mine or ids or [NEW if dry_run else place.make_id()])[-1]
@@ -104,11 +106,11 @@ def _settle_killed(
     """A commit was condensed, and the hook killed before the session's state was saved."""
     changes = commit_changes.read_changes(objects, commit)[1]
     open_edits.settle_commit(repo, objects, commit, changes, {state["session_id"]})
-    condense.settle(repo, state)
+    condense.settle_state(repo, state)
     condense.take_over(repo, objects, state, checkpoint_id, commit["oid"])
 
 
-def _beyond(
+def _has_more_work(
     repo: Repo,
     objects: Objects,
     changes: Changes,
@@ -118,21 +120,21 @@ def _beyond(
 ) -> bool:
     """Whether a commit has work of the session that none of these checkpoints of its holds: an id
     may have come back with the content of an earlier commit."""
-    matched = commit_match.sessions(repo, objects, changes, parent, own, agent=False)
+    matched = commit_match.match_sessions(repo, objects, changes, parent, own, agent=False)
     paths = {path for linked in matched.values() for path in linked["paths"]}
     held = {(e["path"], e["oid"]) for one in ids for e in candidates.read_edits(repo, objects, one)}
     return any((path, changes[path][3]) not in held for path in paths)
 
 
-def _decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) -> Linked | None:
+def _find_decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) -> Linked | None:
     """What was decided before the commit, where that was killed before it could be obeyed."""
-    verdict = commit_memory.load(repo)
+    verdict = commit_memory.load_verdict(repo)
     if not verdict or verdict["parent"] != parent or verdict["id"] not in ids:
         return None
     return verdict["sessions"].get(session_id)
 
 
-def between(repo: Repo, old: str, new: str) -> list[str]:
+def list_between(repo: Repo, old: str, new: str) -> list[str]:
     """The commits on new's first-parent line that old has not, newest first; [] when neither old
     is an ancestor of that line nor commits and amends alone lead there: a rewrite, a reset, another
     branch."""
@@ -145,13 +147,13 @@ def between(repo: Repo, old: str, new: str) -> list[str]:
     return list_commits(repo, *args, f"^{old}")
 
 
-def made_here(repo: Repo) -> set[str]:
+def list_made_here(repo: Repo) -> set[str]:
     """The commits that HEAD's reflog calls made in this worktree, whatever made them: not
     pulled, merged in, reset to or switched to."""
-    return _made_here(reflog.list_head_moves(repo))
+    return _select_made_here(reflog.list_head_moves(repo))
 
 
-def _made_here(moves: Sequence[reflog.Move]) -> set[str]:
+def _select_made_here(moves: Sequence[reflog.Move]) -> set[str]:
     return {new for _, new, reason in moves if not _comes_from_elsewhere(reason)}
 
 
@@ -190,9 +192,9 @@ def _link_each(
     """(session's state, commit, checkpoint) of what sessions have in commits of a range; without
     a range, in those made since the session looked last: what was there before is not its work."""
     head = refs.read_head(repo) or ""
-    commits = _unjudged(repo, objects, head, among)
+    commits = _list_unjudged(repo, objects, head, among)
     for state in states if commits else ():
-        since = None if among else {*between(repo, state.get("base_commit") or "", head)}
+        since = None if among else {*list_between(repo, state.get("base_commit") or "", head)}
         for commit in commits:
             if since is None or commit["oid"] in since:
                 one = _link_in(repo, objects, state, commit, dry_run)
@@ -219,7 +221,7 @@ def _link_in(repo: Repo, objects: Objects, state: State, commit: Commit, dry_run
     return link_one(repo, objects, state, commit, dry_run=dry_run)
 
 
-def _unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[Commit]:
+def _list_unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[Commit]:
     """Those of a range without a checkpoint that is stored, oldest first; of those that no hook
     has judged also such as lack the part of a session, whose data was damaged then."""
     where = ["--end-of-options", among, "--"] if among else [head]
@@ -230,12 +232,14 @@ def _unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[Commi
     except GitError as e:
         raise e.plain() from None
     if not among:
-        here = made_here(repo).difference(commit_memory.read_judged(repo))
+        here = list_made_here(repo).difference(commit_memory.read_judged(repo))
         oids = [oid for oid in oids if oid in here]
     every = (read_commit(objects, oid) for oid in oids)
-    return [commit for commit in every if commit and not (among and _stored(repo, objects, commit))]
+    return [
+        commit for commit in every if commit and not (among and _has_stored(repo, objects, commit))
+    ]
 
 
-def _stored(repo: Repo, objects: Objects, commit: Commit) -> bool:
+def _has_stored(repo: Repo, objects: Objects, commit: Commit) -> bool:
     ids = find_commits.list_linked(objects, commit["oid"])
     return any(committed_read.list_session_ids(repo, objects, one) for one in ids)

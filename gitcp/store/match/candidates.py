@@ -230,7 +230,7 @@ class Search:
             ids = relink_rules.choose([*self._match(changes, parent)])
             if ids and self._refused is None:
                 self._refused = commit_memory.read_refused(self._repo)
-            has = {*new.ids(), *(self._refused or ())}
+            has = {*new.list_ids(), *(self._refused or ())}
             yield new, {one: self._tell_how(one, changes) for one in ids if one not in has}
             self.asked = new.oid
 

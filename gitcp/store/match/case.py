@@ -51,7 +51,7 @@ class Target:
         self._changes = lambda: changes
         return self.parent, changes
 
-    def ids(self) -> Collection[str]:
+    def list_ids(self) -> Collection[str]:
         """The ids that it has."""
         return late.find_commits.list_linked(self._objects, self.oid) if self.oid else ()
 
@@ -88,7 +88,7 @@ class Case:
         self.done = head  # the last commit there was time for, '' for none
         self._fresh: list[str] | None = None
 
-    def fresh(self) -> list[str]:
+    def list_fresh(self) -> list[str]:
         """The commits since then that nobody has judged, oldest first."""
         if self._fresh is None:
             args = ("--first-parent", "--reverse", "--no-merges", f"--max-count={MOST}")
@@ -98,7 +98,7 @@ class Case:
             self._fresh = [oid for oid in oids if oid not in judged]
         return self._fresh
 
-    def targets(self, oids: Iterable[str]) -> list[Target]:
+    def make_targets(self, oids: Iterable[str]) -> list[Target]:
         """Those of some commits that are there."""
         return [Target(self.objects, oid) for oid in oids if read_commit(self.objects, oid)]
 
@@ -111,6 +111,6 @@ class Case:
         """Commits whose checkpoints are held against others."""
         return late.candidates.Search(self.repo, self.objects, commits, seconds, refused)
 
-    def linked(self, oids: Iterable[str]) -> list[Commit]:
+    def select_linked(self, oids: Iterable[str]) -> list[Commit]:
         """Those of some commits that are there and are linked to a checkpoint."""
         return late.candidates.select_linked(self.objects, oids)

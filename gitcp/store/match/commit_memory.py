@@ -61,22 +61,22 @@ def is_replaying(repo: Repo) -> bool:
     return any(os.path.exists(os.path.join(repo.git_dir, name)) for name in phases.REWRITING)
 
 
-def save(repo: Repo, verdict: Verdict) -> None:
+def save_verdict(repo: Repo, verdict: Verdict) -> None:
     """Replace the worktree's stored verdict."""
     private.write_private(repo, repo.join_own("verdict"), json.dumps(verdict).encode())
 
 
-def tell(repo: Repo, commented: bool = False) -> None:
+def mark_told(repo: Repo, commented: bool = False) -> None:
     """Note that the message has had the verdict's ids: if it lacks one later, that was the
     person.  Killed before this, nobody took anything out."""
-    verdict = load(repo)
+    verdict = load_verdict(repo)
     if verdict and (verdict["sessions"] or verdict.get("ids")):
-        save(repo, {**verdict, "told": True, "commented": commented})
+        save_verdict(repo, {**verdict, "told": True, "commented": commented})
 
 
 def read_left_out(repo: Repo, head: str, commit: Commit) -> set[str]:
     """The ids that the person took out of the message of a commit made when HEAD was head."""
-    verdict = load(repo)
+    verdict = load_verdict(repo)
     parents = [*commit["parents"], "0" * len(commit["oid"])]
     if not verdict or (verdict["head"], verdict["parent"]) != (head, parents[0]):
         return set()
@@ -85,25 +85,25 @@ def read_left_out(repo: Repo, head: str, commit: Commit) -> set[str]:
     return set(verdict.get("ids", ())).difference(trailers.read(encode_name(commit["message"])))
 
 
-def load(repo: Repo) -> Verdict | None:
+def load_verdict(repo: Repo) -> Verdict | None:
     """The worktree's stored verdict; None when there is none that can be read."""
     verdict: Verdict | None = private.load_cache(repo.join_own("verdict"), shapes.COMMIT_VERDICT)
     return verdict
 
 
-def pending(repo: Repo, ids: Container[str], parent: str) -> bool:
+def is_pending(repo: Repo, ids: Container[str], parent: str) -> bool:
     """Whether a commit with these ids on parent is the verdict's, and the git that makes it
     still runs: then its post-commit condenses, nobody else."""
-    verdict = load(repo)
+    verdict = load_verdict(repo)
     if not verdict or not verdict["sessions"] or verdict["parent"] != parent:
         return False
     taken = os.stat(repo.join_own("verdict")).st_mtime
     return verdict["id"] in ids and process.is_at_work(verdict.get("maker"), taken)
 
 
-def unkept(ctx: Context) -> bool:
+def lacks_checkpoint(ctx: Context) -> bool:
     """Whether HEAD has the id that was decided for it, and no checkpoint of that id is stored."""
-    verdict = load(ctx.repo)
+    verdict = load_verdict(ctx.repo)
     if not verdict or not verdict["id"] or ctx.head in read_judged(ctx.repo):
         return False
     commit = read_commit(ctx.objects, ctx.head)
@@ -112,16 +112,16 @@ def unkept(ctx: Context) -> bool:
     return late.committed_refs.find_checkpoint(ctx.repo, ctx.objects, verdict["id"]) is None
 
 
-def forget(repo: Repo) -> None:
+def forget_verdict(repo: Repo) -> None:
     """Remove the stored verdict: nothing is decided about the commit that comes."""
     private.remove_private(repo, repo.join_own("verdict"))
 
 
 def clear_brought(repo: Repo) -> None:
     """Let nothing be expected of the next post-commit hook."""
-    verdict = load(repo)
+    verdict = load_verdict(repo)
     if verdict and verdict.pop("brings", False):
-        save(repo, verdict)
+        save_verdict(repo, verdict)
 
 
 def _read(repo: Repo) -> tuple[str, list[str]]:

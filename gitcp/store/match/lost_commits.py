@@ -35,17 +35,19 @@ _MOST = 50  # commits that are looked at
 _RECENT = 50  # entries of HEAD's reflog
 
 
-def find(repo: Repo, objects: Objects, head: str) -> list[Commit]:
+def find_lost(repo: Repo, objects: Objects, head: str) -> list[Commit]:
     """The commits with an id that HEAD, at head, has lost, oldest first, as they were listed or a
     reset since has left them."""
     listed = private.read_words(repo.join_own("taken-back"), is_object_name)
-    lost = [*listed, *_reset(repo, objects, head)]
+    lost = [*listed, *_list_reset(repo, objects, head)]
     if not lost:
         return []
     return late.candidates.select_linked(objects, dict.fromkeys(lost))
 
 
-def keep(repo: Repo, objects: Objects, search: Search | None, head: str, changes: Changes) -> None:
+def keep_pending(
+    repo: Repo, objects: Objects, search: Search | None, head: str, changes: Changes
+) -> None:
     """List those commits of a search of which something may still come once a commit with these
     changes is made on head; the others can never come back."""
     pending: list[str] = []
@@ -72,7 +74,7 @@ class _Pending:
         self._stash = reflog.Stash(repo, objects).list_entries()
         self._now: dict[str, Version] = {}
 
-    def _after(self, path: str) -> Version:
+    def _find_after(self, path: str) -> Version:
         if path not in self._changes:
             return self._look(path)
         mode, oid = self._changes[path][2:]
@@ -81,18 +83,18 @@ class _Pending:
     def comes(self, record: Sequence[Recorded]) -> bool:
         """Whether the worktree or an entry of the stash brings work that HEAD has not; or a stash
         that was applied brings it once more, on another branch."""
-        open_ = [e for e in record if (self._after(e["path"]) or ("", None))[1] != e["oid"]]
+        open_ = [e for e in record if (self._find_after(e["path"]) or ("", None))[1] != e["oid"]]
         fresh = [e["path"] for e in open_ if e["path"] not in self._now]
         if fresh:
             self._now |= late.blobs.read_paths(self._repo, self._objects, sorted(fresh), write=True)
-        steps = [(path, self._after(path), self._now.get(path)) for path in _paths(open_)]
-        if _brings(self._objects, open_, steps):
+        steps = [(path, self._find_after(path), self._now.get(path)) for path in _list_paths(open_)]
+        if _has_work(self._objects, open_, steps):
             return True
-        stash = (entry.list_steps(_paths(record)) for entry in self._stash)
-        return any(_brings(self._objects, record, steps) for steps in stash)
+        stash = (entry.list_steps(_list_paths(record)) for entry in self._stash)
+        return any(_has_work(self._objects, record, steps) for steps in stash)
 
 
-def _brings(
+def _has_work(
     objects: Objects, record: Sequence[Recorded], steps: Iterable[tuple[str, Version, Version]]
 ) -> bool:
     """Whether steps, from one content of a path to another, have some of the recorded work."""
@@ -103,11 +105,11 @@ def _brings(
     return bool(late.candidates.match_edits(objects, list(record), changes))
 
 
-def _paths(record: Iterable[Recorded]) -> list[str]:
+def _list_paths(record: Iterable[Recorded]) -> list[str]:
     return [entry["path"] for entry in record]
 
 
-def add(repo: Repo, commits: Iterable[str]) -> None:
+def add_commits(repo: Repo, commits: Iterable[str]) -> None:
     """Content of these commits may be committed again: it is looked for."""
     path = repo.join_own("taken-back")
     private.write_words(
@@ -123,30 +125,32 @@ def add_stashed(repo: Repo, objects: Objects, oid: str) -> None:
     stash = [e for e in reflog.Stash(repo, objects).list_entries() if any(map(e.changes, paths))]
     for one in late.find_commits.list_linked(objects, oid) if stash else ():
         record = late.candidates.read_edits(repo, objects, one, commit)
-        if any(_brings(objects, record, entry.list_steps(_paths(record))) for entry in stash):
-            add(repo, [oid])
+        if any(
+            _has_work(objects, record, entry.list_steps(_list_paths(record))) for entry in stash
+        ):
+            add_commits(repo, [oid])
             return
 
 
-def _at(repo: Repo) -> str:
+def _get_orig_head(repo: Repo) -> str:
     return os.path.join(repo.git_dir, "ORIG_HEAD")
 
 
-def _looked(repo: Repo) -> bool:
+def _was_looked_at(repo: Repo) -> bool:
     """Whether ORIG_HEAD is the file that was looked at last."""
     try:
-        return os.path.samefile(_at(repo), repo.join_own("orig-head"))
+        return os.path.samefile(_get_orig_head(repo), repo.join_own("orig-head"))
     except OSError:
         return False
 
 
 def look_again(repo: Repo, head: str) -> None:
     """Where HEAD is what ORIG_HEAD names, a reset from there leaves that file: look at it then."""
-    if private.read_words(_at(repo), is_object_name) == [head]:
+    if private.read_words(_get_orig_head(repo), is_object_name) == [head]:
         private.remove_private(repo, repo.join_own("orig-head"))
 
 
-def _look(repo: Repo, *, seen: bool) -> None:
+def _mark_looked(repo: Repo, *, seen: bool) -> None:
     """ORIG_HEAD as it is now has been looked at, or is to be looked at again.  Where the file
     system has no hard links, it always is."""
     mark = repo.join_own("orig-head")
@@ -154,19 +158,19 @@ def _look(repo: Repo, *, seen: bool) -> None:
     if seen:
         try:
             repo.make_folder(os.path.dirname(mark))
-            os.link(_at(repo), mark)
+            os.link(_get_orig_head(repo), mark)
         except OSError as e:
             trace.note("commit", f"ORIG_HEAD cannot be marked: {e}")
 
 
-def _reset(repo: Repo, objects: Objects, head: str) -> list[str]:
+def _list_reset(repo: Repo, objects: Objects, head: str) -> list[str]:
     """The commits that only ORIG_HEAD has, oldest first; looked at once.  One whose ids are on
     commits that took its place, as after a rebase, is not lost."""
-    orig = "".join(private.read_words(_at(repo), is_object_name))
+    orig = "".join(private.read_words(_get_orig_head(repo), is_object_name))
     # At HEAD nothing is taken back yet, but it may be, and git leave the file that says so.
-    if not orig or (orig != head and _looked(repo)):
+    if not orig or (orig != head and _was_looked_at(repo)):
         return []
-    _look(repo, seen=orig != head)
+    _mark_looked(repo, seen=orig != head)
     # A stash, too, ends in a reset: the reflog tells of those before it.
     resets = [
         old for old, _, why in reflog.list_head_moves(repo)[-_RECENT:] if why.startswith(b"reset:")
@@ -177,10 +181,10 @@ def _reset(repo: Repo, objects: Objects, head: str) -> list[str]:
     args = ["--first-parent", f"--max-count={_MOST}", *tips]
     born = head.strip("0")
     lost = list_commits(repo, *args, *([f"^{head}"] if born else []))[::-1]
-    return _not_replaced(repo, objects, lost, head, tips) if lost and born else lost
+    return _drop_replaced(repo, objects, lost, head, tips) if lost and born else lost
 
 
-def _not_replaced(
+def _drop_replaced(
     repo: Repo, objects: Objects, lost: list[str], head: str, tips: Iterable[str]
 ) -> list[str]:
     fresh = list_commits(repo, f"--max-count={_MOST}", head, *(f"^{oid}" for oid in tips))

@@ -40,15 +40,15 @@ def find_lost(
     only HEAD's recent past has, where else all that is stored is read."""
     if not lately:
         stored = [one["checkpoint_id"] for one in committed_list.list_checkpoints(repo, brief=True)]
-        return _pair(repo, objects, stored, among, _MOST)
+        return _pair_links(repo, objects, stored, among, _MOST)
     if not os.path.exists(repo.join_shared("linked")):
         return []
     gone = _list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")
     stored = [one for one in gone if committed_refs.find_checkpoint(repo, objects, one)]
-    return _pair(repo, objects, stored, among, _RECENT)
+    return _pair_links(repo, objects, stored, among, _RECENT)
 
 
-def _pair(
+def _pair_links(
     repo: Repo, objects: Objects, stored: Collection[str], among: str, most: int
 ) -> list[tuple[str, dict[str, str]]]:
     """The commits, of the newest so many, that those of these checkpoints belong to that have no
@@ -59,7 +59,7 @@ def _pair(
         find_commits.find_carriers(repo, objects, stored),
         commit_memory.read_refused(repo),
     )
-    lost = [one for one in carried if one not in refused and not _on_a_branch(repo, carried[one])]
+    lost = [one for one in carried if one not in refused and not _is_on_branch(repo, carried[one])]
     free = _list_commits(repo, among, most) if lost else []
     linked = {oid for oids in carried.values() for oid in oids}
     commits = [
@@ -90,7 +90,7 @@ def _choose(objects: Objects, record: list[Recorded], changed: dict[str, Changes
     return relink_rules.choose(evidence)
 
 
-def _on_a_branch(repo: Repo, commits: Sequence[str]) -> bool:
+def _is_on_branch(repo: Repo, commits: Sequence[str]) -> bool:
     # find_carriers() sees tags and notes too; a noted commit may be one that was rewritten.
     for oid in commits:
         args = ("for-each-ref", "--count=1", f"--contains={oid}", "refs/heads", "refs/remotes")

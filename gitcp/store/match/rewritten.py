@@ -36,7 +36,7 @@ class Rewrite:
     ) -> None:
         self.command, self.olds, self.news, self.added = command, olds, news, added
 
-    def replayed(self) -> dict[str, Sequence[str]]:
+    def list_replayed(self) -> dict[str, Sequence[str]]:
         """The commits that a rebase made, oldest first, each with its olds; {} without one."""
         return {oid: self.olds.get(oid, ()) for oid in self.news if self.command == "rebase"}
 
@@ -44,7 +44,7 @@ class Rewrite:
 NOTHING = Rewrite("", {}, ())
 
 
-def read(repo: Repo, objects: Objects, command: str, lines: Iterable[str]) -> Rewrite:
+def read_rewrite(repo: Repo, objects: Objects, command: str, lines: Iterable[str]) -> Rewrite:
     """The rewrite that post-rewrite tells of; lines: `<old> <new> …`, several olds of one new were
     squashed.  To a step of a rebase no link follows: that has a post-rewrite of its own."""
     olds: dict[str, list[str]] = {}
@@ -52,17 +52,17 @@ def read(repo: Repo, objects: Objects, command: str, lines: Iterable[str]) -> Re
         olds.setdefault(new, []).append(old)
     if command != "rebase":
         return Rewrite(command, olds, () if commit_memory.is_replaying(repo) else [*olds])
-    branch, were = _replayed(repo, olds)
+    branch, were = _find_replayed(repo, olds)
     added = [oid for oid in branch if oid not in were] if were is not None else []
-    olds = _with_amended(repo, objects, olds, added, were or ())
+    olds = _add_amended(repo, objects, olds, added, were or ())
     news = [oid for oid in branch if oid in olds or oid in added]
     return Rewrite(command, olds, news, [oid for oid in added if oid not in olds])
 
 
-def _replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[str] | None]:
+def _find_replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[str] | None]:
     """(what a rebase that ends made of its branch, oldest first; what the branch was before).  With
     --apply git notes nothing of itself until it stops: olds is all there is."""
-    onto, before = (_noted(repo, name) for name in ("onto", "orig-head"))
+    onto, before = (_read_noted(repo, name) for name in ("onto", "orig-head"))
     if not onto:
         return list(olds), None
     args = ("--reverse", f"--max-count={_MOST}", f"^{onto}")
@@ -70,14 +70,14 @@ def _replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[st
     return list_commits(repo, *args, "HEAD"), were
 
 
-def _noted(repo: Repo, name: str) -> str:
+def _read_noted(repo: Repo, name: str) -> str:
     """What git has noted of a rebase that is under way, '' where it has not."""
     folders = (os.path.join(repo.git_dir, way) for way in ("rebase-merge", "rebase-apply"))
     words = (private.read_words(os.path.join(folder, name), is_object_name) for folder in folders)
     return next((one[0] for one in words if one), "")
 
 
-def _with_amended(
+def _add_amended(
     repo: Repo,
     objects: Objects,
     olds: Mapping[str, list[str]],
@@ -91,7 +91,7 @@ def _with_amended(
     every = dict(olds)
     for new in added:
         sources, step = list(olds.get(new, ())), new
-        while _amends(objects, old := came.pop(step, ""), step):
+        while _is_amend(objects, old := came.pop(step, ""), step):
             sources = [*every.pop(old, [old] if old in were else []), *sources]
             step = old
         if sources:
@@ -99,7 +99,7 @@ def _with_amended(
     return every
 
 
-def _amends(objects: Objects, old: str, new: str) -> bool:
+def _is_amend(objects: Objects, old: str, new: str) -> bool:
     before, after = read_commit(objects, old) if old else None, read_commit(objects, new)
     return bool(before and after and before["parents"] == after["parents"])
 
@@ -112,10 +112,10 @@ def list_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> dict[str, l
     except Error as e:
         trace.note("jj", str(e))
         return {}
-    return {new: _linked(objects, sources, new) for new in commits}
+    return {new: _find_linked(objects, sources, new) for new in commits}
 
 
-def _linked(objects: Objects, sources: Mapping[str, Sequence[str]], new: str) -> list[str]:
+def _find_linked(objects: Objects, sources: Mapping[str, Sequence[str]], new: str) -> list[str]:
     linked, seen, waiting = [], {new}, list(sources.get(new, ()))
     while waiting:
         old = waiting.pop(0)

@@ -39,7 +39,7 @@ RELINK, LOST = "relink", "lost"
 _RANGE = 2000  # commits of a range that a person names
 
 
-def ask(case: Case, when: str) -> Iterator[Answer]:
+def ask_sources(case: Case, when: str) -> Iterator[Answer]:
     """What the sources that are asked then know of each commit that may lack links."""
     for name, times, find in SOURCES:
         for target, ids, left, olds in find(case) if when in times else ():
@@ -48,7 +48,7 @@ def ask(case: Case, when: str) -> Iterator[Answer]:
 
 def _follow(case: Case, target: Target, olds: Sequence[str], but: Collection[str] = ()) -> Answer:
     """The ids that a commit has of those that git says it was made of, without some."""
-    linked = {old: _linked(case, old) for old in olds}
+    linked = {old: _list_linked(case, old) for old in olds}
     kept = {one for old, each in linked.items() for one in _keep(case, old, each, target)}
     named = [one for each in linked.values() for one in each]
     ids = [one for one in named if one in kept and one not in but]
@@ -67,17 +67,17 @@ def _answer(
     refused = late.find_commits.list_refused(case.objects, olds) if olds else {}
     well = [one for one in dict.fromkeys(ids) if one not in refused]
     left = {one: refused.get(one) for one in [*source_ids, *refused] if one not in well}
-    has, how = target.ids(), case.rewrite.command if case.rewrite else ""
+    has, how = target.list_ids(), case.rewrite.command if case.rewrite else ""
     return target, dict.fromkeys((one for one in well if one not in has), how), left, olds
 
 
-def _searched(search: Search, news: Iterable[Target]) -> Iterator[Answer]:
+def _search_targets(search: Search, news: Iterable[Target]) -> Iterator[Answer]:
     """The ids whose work commits have by the difference."""
     for target, ids in search.find_missing(news):
         yield target, ids, {}, ()
 
 
-def _linked(case: Case, oid: str) -> list[str]:
+def _list_linked(case: Case, oid: str) -> list[str]:
     return late.find_commits.list_linked(case.objects, oid)
 
 
@@ -116,12 +116,12 @@ def list_picked(case: Case) -> Iterator[Answer]:
 
 def list_taken_back(case: Case) -> Iterator[Answer]:
     """Commits that HEAD lost, for the one that is being made."""
-    lost = lost_commits.find(case.repo, case.objects, case.head)
+    lost = lost_commits.find_lost(case.repo, case.objects, case.head)
     search = case.search(lost) if lost else None
     if search:
-        yield from _searched(search, [case.target])
+        yield from _search_targets(search, [case.target])
     changes = case.target.read()[1] if search else {}
-    lost_commits.keep(case.repo, case.objects, search, case.head, changes)
+    lost_commits.keep_pending(case.repo, case.objects, search, case.head, changes)
 
 
 def list_picked_before(case: Case) -> Iterator[Answer]:
@@ -133,7 +133,7 @@ def list_picked_before(case: Case) -> Iterator[Answer]:
         repo, objects = case.repo, case.objects
         same = late.find_commits.list_beside_head(repo, objects, paths=case.target.read()[1])
         every = [*same, *late.find_commits.list_beside_head(repo, objects)]
-        yield from _searched(case.search(every, refused=()), [case.target])
+        yield from _search_targets(case.search(every, refused=()), [case.target])
 
 
 def list_squashed(case: Case) -> Iterator[Answer]:
@@ -143,7 +143,7 @@ def list_squashed(case: Case) -> Iterator[Answer]:
     commits = [commit for w in words if (commit := read_commit(case.objects, w[1]))]
     if words:
         olds = [commit["oid"] for commit in commits]
-        noted = [one for old in olds for one in _linked(case, old)]
+        noted = [one for old in olds for one in _list_linked(case, old)]
         named = [*trailers.find_anywhere(encode_name(message)), *noted]
         refused = {*commit_memory.read_refused(case.repo)}
         ids = [one for one in named if one not in refused]
@@ -202,7 +202,7 @@ def list_rewritten(case: Case) -> Iterator[Answer]:
     """What an amend replaced, or a rebase replayed and squashed."""
     rewrite = case.rewrite or late.rewritten.NOTHING
     every = {*rewrite.olds, *rewrite.news}
-    carried = {one for new in every for one in _linked(case, new)}
+    carried = {one for new in every for one in _list_linked(case, new)}
     for new in rewrite.news:
         olds = rewrite.olds.get(new)
         if olds and rewrite.command == "amend":
@@ -221,8 +221,8 @@ def list_split(case: Case) -> Iterator[Answer]:
     only."""
     if case.rewrite and case.rewrite.added:
         olds = dict.fromkeys(old for each in case.rewrite.olds.values() for old in each)
-        search = case.search(case.linked(olds))
-        yield from _searched(search, case.targets(case.rewrite.added))
+        search = case.search(case.select_linked(olds))
+        yield from _search_targets(search, case.make_targets(case.rewrite.added))
 
 
 def _is_amended(was: Commit, now: Commit) -> bool:
@@ -242,8 +242,8 @@ def list_killed(case: Case) -> Iterator[Answer]:
     seen = [at for at, (_, new, _) in enumerate(entries) if new == case.since]
     for old, new, reason in entries[seen[-1] + 1 if seen else 0 :]:
         after = read_commit(case.objects, new) if reason.startswith(b"commit (amend)") else None
-        if after and _linked(case, new):
-            yield _follow(case, Target(case.objects, new), [old], _linked(case, old))
+        if after and _list_linked(case, new):
+            yield _follow(case, Target(case.objects, new), [old], _list_linked(case, old))
         elif after:
             refused = everywhere | commit_memory.read_left_out(case.repo, old, after)
             if case.since:
@@ -257,17 +257,17 @@ def _remember(case: Case, old: str, after: Commit, but: Collection[str]) -> None
     before, look = read_commit(case.objects, old), tree.Lookup(case.objects, after["tree"])
     record = [
         entry
-        for one in _linked(case, old)
+        for one in _list_linked(case, old)
         if before and one not in but
         for entry in late.candidates.read_edits(case.repo, case.objects, one, before)
     ]
     if any((look(entry["path"]) or ("", None))[1] != entry["oid"] for entry in record):
-        lost_commits.add(case.repo, [old])
+        lost_commits.add_commits(case.repo, [old])
 
 
 def list_in_jj(case: Case) -> Iterator[Answer]:
     """What jj rewrote, squashed or split."""
-    fresh = case.fresh() if case.repo.jj_root else []
+    fresh = case.list_fresh() if case.repo.jj_root else []
     refused = commit_memory.read_refused(case.repo) if fresh else ()
     sources = late.rewritten.list_jj(case.repo, case.objects, fresh) if fresh else {}
     for new, olds in sources.items():
@@ -276,29 +276,29 @@ def list_in_jj(case: Case) -> Iterator[Answer]:
 
 def list_lost(case: Case) -> Iterator[Answer]:
     """Commits that HEAD lost or never had: taken back, or squashed and rebased by a forge."""
-    fresh = case.fresh()
-    lost = lost_commits.find(case.repo, case.objects, case.head)
-    beside = _beside(case, fresh) if fresh else []
+    fresh = case.list_fresh()
+    lost = lost_commits.find_lost(case.repo, case.objects, case.head)
+    beside = _list_beside(case, fresh) if fresh else []
     if not (lost or beside):
         return
     search = case.search([*beside, *lost])
-    yield from _searched(search, case.targets(fresh))
+    yield from _search_targets(search, case.make_targets(fresh))
     if fresh and search.asked != fresh[-1]:
         case.done = search.asked
     search.commits = lost
-    lost_commits.keep(case.repo, case.objects, search, case.head, {})
+    lost_commits.keep_pending(case.repo, case.objects, search, case.head, {})
 
 
-def _beside(case: Case, fresh: Sequence[str]) -> list[Commit]:
+def _list_beside(case: Case, fresh: Sequence[str]) -> list[Commit]:
     """The commits with an id that were made here, or are on a branch, and that HEAD has not,
     where none of the commits that came to it has the id."""
     moves = reflog.list_head_moves(case.repo)[-MOST:]
     tips = dict.fromkeys(new for _, new, _ in moves if read_commit(case.objects, new))
-    there = {one for oid in fresh for one in _linked(case, oid)}
+    there = {one for oid in fresh for one in _list_linked(case, oid)}
     return [
         commit
         for commit in late.find_commits.list_beside_head(case.repo, case.objects, tips)
-        if not there.issuperset(_linked(case, commit["oid"]))
+        if not there.issuperset(_list_linked(case, commit["oid"]))
     ]
 
 
@@ -311,9 +311,11 @@ def list_merged(case: Case) -> Iterator[Answer]:
         target, head = case.onto
         raise Error(f"'{target}' and '{head}' have no commit in common")
     args = ("--reverse", "--no-merges", f"--max-count={_RANGE}", f"^{out.decode().split()[0]}")
-    search = case.search(case.linked(list_commits(case.repo, *args, tip)), seconds=LONG)
+    search = case.search(case.select_linked(list_commits(case.repo, *args, tip)), seconds=LONG)
     if search.commits:
-        yield from _searched(search, case.targets(list_commits(case.repo, *args, merged)))
+        yield from _search_targets(
+            search, case.make_targets(list_commits(case.repo, *args, merged))
+        )
 
 
 def list_unplaced(case: Case) -> Iterator[Answer]:

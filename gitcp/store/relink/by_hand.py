@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-def link(ctx: Context, commit: Commit, name: str) -> str:
+def link_commit(ctx: Context, commit: Commit, name: str) -> str:
     """Link a commit to a checkpoint, or to a session, by an id or its beginning; the id of the
     checkpoint.
 
@@ -39,15 +39,15 @@ def link(ctx: Context, commit: Commit, name: str) -> str:
     if meant is None:
         raise Error(f"no such checkpoint or session: '{name}'")
     kind, key = meant
-    checkpoint_id = key if kind == "checkpoint" else _of_session(ctx, commit, key)
-    _note(
+    checkpoint_id = key if kind == "checkpoint" else _find_or_make_checkpoint(ctx, commit, key)
+    _edit_note(
         ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.add_link_by_hand, checkpoint_id
     )
     commit_memory.write_refused(ctx.repo, (), allowed=checkpoint_id)
     return checkpoint_id
 
 
-def unlink(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
+def unlink_commit(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
     """Take the link to a checkpoint (an id or its beginning), or all links, off a commit; the
     ids.  Raises Error where there is none."""
     there = find_commits.list_ids(ctx.repo, ctx.objects, commit["oid"])
@@ -59,12 +59,12 @@ def unlink(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
         raise Error(f"'{commit['oid'][:12]}' is not linked to {what}")
     reason = redaction.redact_text(ctx.repo, reason)
     for one in gone:
-        _note(ctx.repo, ctx.objects, commit, "unlink", one, links.remove_link, one, reason)
+        _edit_note(ctx.repo, ctx.objects, commit, "unlink", one, links.remove_link, one, reason)
     commit_memory.write_refused(ctx.repo, gone)
     return gone
 
 
-def take_back(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
+def take_link_back(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
     """Take a link that a search made off a commit that has nothing of the checkpoint, and off
     its note in every clone; say so, '' where it is not there any more."""
     commit = read_commit(objects, oid)
@@ -73,11 +73,11 @@ def take_back(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str
     ):
         return ""
     why = "no work of it"
-    _note(repo, objects, commit, "fsck", checkpoint_id, links.remove_link, checkpoint_id, why)
+    _edit_note(repo, objects, commit, "fsck", checkpoint_id, links.remove_link, checkpoint_id, why)
     return "took the link away; 'gitcp undo' brings it back"
 
 
-def _note(
+def _edit_note(
     repo: Repo,
     objects: Objects,
     commit: Commit,
@@ -98,7 +98,7 @@ def _note(
         ai_notes.keep(repo, [commit["oid"]])
 
 
-def _of_session(ctx: Context, commit: Commit, session_id: str) -> str:
+def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> str:
     stored = {
         entry["session_id"]: checkpoint["checkpoint_id"]
         for checkpoint in committed_list.list_checkpoints(ctx.repo, brief=True)

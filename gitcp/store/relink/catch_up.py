@@ -31,54 +31,58 @@ if TYPE_CHECKING:
 _TRIES = 5
 
 
-def head(repo: Repo) -> str:
+def read_head(repo: Repo) -> str:
     """The oid of HEAD; zeros when unborn."""
     return refs.read_head(repo) or shadow_refs.get_zeros(repo)
 
 
-def leftovers(repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str) -> None:
+def settle_leftovers(
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str
+) -> None:
     """Settle what the session's last event left over; now is HEAD."""
     interrupted = state.get("phase") == phases.ACTIVE and event["event"] == "turn-start"
     if interrupted and not event.get("notification"):
         trace.note("settle", f"the turn of '{state['session_id']}' was interrupted")
-        checkpoint(repo, objects, state, event, now)
-    moved(repo, objects, state, now)
+        write_checkpoint(repo, objects, state, event, now)
+    follow_head(repo, objects, state, now)
     if interrupted or (state.get("pending_finalize") and states.lacks_transcript(state)):
         late.finalize.finalize(repo, objects, state)
 
 
-def last_turn(repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str) -> None:
+def settle_last_turn(
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str
+) -> None:
     """Settle what a session leaves that ends: an interrupted turn gets its checkpoint, so that who
     commits finds the work.  Killed in here, the session stays active."""
     if state.get("phase") == phases.ACTIVE:
-        checkpoint(repo, objects, state, event, now)
+        write_checkpoint(repo, objects, state, event, now)
     else:
-        moved(repo, objects, state, now)
+        follow_head(repo, objects, state, now)
 
 
 def end_abandoned(ctx: Context, session_id: str) -> None:
     """End the other sessions of this worktree that are in a turn although their agent is gone."""
     for name in markers.list_abandoned(ctx.repo, session_id):
         try:
-            end(ctx, name)
+            end_session(ctx, name)
         except (Error, OSError) as e:  # of its data: nothing of who looks
             trace.note("settle", f"'{name}': {e}")
         ctx.leave()  # the locks of sessions are not taken in just any order
 
 
-def end(ctx: Context, session_id: str) -> None:
+def end_session(ctx: Context, session_id: str) -> None:
     """End a session that is in a turn, and that nobody else will end."""
     state = ctx.state(session_id)
     if state and state.get("phase") == phases.ACTIVE:
         trace.note("settle", f"the agent of '{session_id}' is gone")
         event = {"event": "session-end", "session_id": session_id}
-        last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
+        settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
         late.finalize.finalize(ctx.repo, ctx.objects, state)
         phase.take_event(state, phases.SESSION_END)
         ctx.keep(state)
 
 
-def checkpoint(
+def write_checkpoint(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str
 ) -> str | None:
     """The checkpoint of a turn, on the streams where HEAD is; its oid, None without a change.
@@ -87,16 +91,16 @@ def checkpoint(
     scanned, moves the streams: then both are done again.
     """
     for _ in range(_TRIES):
-        moved(repo, objects, state, now)
+        follow_head(repo, objects, state, now)
         try:
             return late.turn_work.write_turn(repo, objects, state, event)
         except Moved as e:
             trace.note("settle", f"again: {e}")
-            now = head(repo)
+            now = read_head(repo)
     raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
 
 
-def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
+def follow_head(repo: Repo, objects: Objects, state: State, now: str) -> None:
     """HEAD is not where the session last saw it: link what was committed without our hooks,
     then let the session's streams follow, or stay (doc/behaviour.md "When HEAD moves")."""
     old = state.get("base_commit") or ""
@@ -104,12 +108,12 @@ def moved(repo: Repo, objects: Objects, state: State, now: str) -> None:
         return
     late.unhooked.link_all(repo, objects, state, old, now)
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
-        for tip in _own(repo, objects, state, old):
-            _follow(repo, objects, state, tip, now)
+        for tip in _list_own(repo, objects, state, old):
+            _follow_base(repo, objects, state, tip, now)
     state["base_commit"] = now
 
 
-def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
+def _list_own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
     ids = {s["id"] for s in state["streams"]}
     tips = []
     for ref in branches.list_refs(repo, old):
@@ -122,7 +126,7 @@ def _own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
     return tips
 
 
-def _follow(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:
+def _follow_base(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:
     """Rename a stream to the new base while some of its files are still changes here."""
     own = [s["files"] for s in state["streams"] if s["id"] == tip["stream"]]
     named = branches.map_named_paths(repo, tip["stream"], shadow_refs.list_sessions(objects, tip))

@@ -37,13 +37,13 @@ def reconcile(case: Case, when: str) -> list[Pair]:
     copied the line of its message."""
     done: dict[tuple[str, str], Pair] = {}
     repo, objects = case.repo, case.objects
-    for target, ids, left, _ in sources.ask(case, when):
+    for target, ids, left, _ in sources.ask_sources(case, when):
         for one, how in ids.items():
             link: Pair = {"commit": target.oid, "checkpoint_id": one, "how": how}
             done.setdefault((target.oid, one), link)
             if not case.dry_run:
                 notes.add_link(repo, objects, target.oid, one)
-        there = target.ids() if left and not case.dry_run else ()
+        there = target.list_ids() if left and not case.dry_run else ()
         for one, why in left.items():
             if one in there and why is not None:
                 notes.deny_link(repo, objects, target.oid, one, why)
@@ -72,7 +72,7 @@ def settle(ctx: Context, but: str = "") -> int:
     if case.done and not waiting:
         commit_memory.write_looked(repo, case.done)
     again = [link["commit"] for link in links if link["how"] == "lost"]
-    here = unhooked.made_here(repo) if again else ()
+    here = unhooked.list_made_here(repo) if again else ()
     return sum(oid not in here for oid in again)
 
 
@@ -80,7 +80,7 @@ def _settle_session(ctx: Context, session_id: str, head: str) -> None:
     state = ctx.state(session_id)
     try:
         if state and state.get("base_commit") != head:
-            catch_up.moved(ctx.repo, ctx.objects, state, head)
+            catch_up.follow_head(ctx.repo, ctx.objects, state, head)
             finalize.finalize(ctx.repo, ctx.objects, state)
             ctx.keep(state)
     except (Error, OSError) as e:  # of its data: nothing of who looks

@@ -58,7 +58,7 @@ def keep_promise(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> 
     """Store what the open sessions here that are not at work have in a commit made here, under
     the id it carries; say so, '' where there is nothing to store."""
     commit = read_commit(objects, oid)
-    if commit is None or not repo.top or oid not in unhooked.made_here(repo):
+    if commit is None or not repo.top or oid not in unhooked.list_made_here(repo):
         return ""
     before = committed_read.list_session_ids(repo, objects, checkpoint_id)
     for name in [marker["session_id"] for marker in unhooked.list_resting(repo)]:
