@@ -82,9 +82,7 @@ class Evidence:
             names = [name for p in unstated for name in (p[1], befores.get(p)) if name]
             new = self._map_new_lines(self._changes([commit for commit, _ in unstated], names))
             # A line may be a copy of one that stays: who asks of a file can afford to look.
-            self._trace_lines(
-                {place: (*new[place][:2], True) for place in unstated if place in new}
-            )
+            self._trace_lines({p: (*new[p][:2], True) for p in unstated if p in new})
 
     def blame_lines(
         self, git: Git, options: Options, contents: bool = False
@@ -95,15 +93,12 @@ class Evidence:
         """
         entries = porcelain.complete(run.run_blame(git, options)[0])
         self.prefetch(entries, contents)
-        return [
-            (
-                e,
-                self.find_author(
-                    e["oid"], e["path"], e["orig"], e["content"] if contents else None
-                ),
-            )
-            for e in entries
-        ]
+        credited = []
+        for entry in entries:
+            about = entry["oid"], entry["path"], entry["orig"]
+            author = self.find_author(*about, entry["content"] if contents else None)
+            credited.append((entry, author))
+        return credited
 
     def _is_merge(self, commit: str) -> bool:
         there = read_commit(self._objects, commit) if commit.strip("0") else None
@@ -168,11 +163,12 @@ class Evidence:
     def _list_unstated(self, places: Mapping[Place, Iterable[int]]) -> dict[Place, list[int]]:
         """Those of the lines whose commit names nobody for them, and that were not asked for."""
         unstated: dict[Place, list[int]] = {}
+        unknown = authors.build_nobody("unknown")
         for place, lines in places.items():
             stated, asked = self._find_stated_authors(*place), self._before.get(place, ())
-            left = [n for n in lines if n not in asked and _is_nobody(stated.get(n))]
-            if left:
-                unstated[place] = sorted(set(left))
+            lacking = {n for n in lines if stated.get(n, unknown)["who"] == "unknown"}
+            if left := lacking.difference(asked):
+                unstated[place] = sorted(left)
         return unstated
 
     def _find_stated_authors(self, commit: str, path: str) -> Known:
@@ -180,9 +176,8 @@ class Evidence:
         key = commit, path
         if key not in self._stated:
             attested = self._attested.find_authors(commit, path)
-            self._stated[key] = authors.fill_unknown(
-                self.find_recorded_authors(commit, path), attested
-            )
+            known = self.find_recorded_authors(commit, path)
+            self._stated[key] = authors.fill_unknown(known, attested)
         return self._stated[key]
 
     def _walk(self, places: Collection[Place]) -> None:
@@ -225,7 +220,10 @@ class Evidence:
         author, message = self._read_maker(commit)
         name, seconds = parse_ident(author)
         agent = recording.find_attested_agent(name, message)
-        if agent or not self._was_recorded(name.rpartition("<")[2].rstrip(">"), seconds):
+        if self._periods is None:
+            self._periods = read_periods(self._repo, self._notes)
+        mail = name.rpartition("<")[2].rstrip(">")
+        if agent or not recording.covers(self._periods, mail, seconds):
             return {**authors.build_nobody("unrecorded"), "agent": agent}
         return authors.build_nobody("person")
 
@@ -236,11 +234,6 @@ class Evidence:
             known = (there["author"], encode_name(there["message"])) if there else ("", b"")
             self._makers[commit] = known
         return self._makers[commit]
-
-    def _was_recorded(self, mail: str, seconds: int) -> bool:
-        if self._periods is None:
-            self._periods = read_periods(self._repo, self._notes)
-        return recording.covers(self._periods, mail, seconds)
 
     def find_line_authors(self, commit: str, path: str) -> Known:
         """The authors of the lines of path in commit: as they are recorded; where nothing is
@@ -275,9 +268,7 @@ class Evidence:
             known = self.credit_blob(records, path, oid) if oid else {}
             if known and key in self._hunks:
                 hunks = self._hunks[key]
-                known = alignment.align_authors(
-                    known, hunks, lambda: self._read_content(commit, path)
-                )
+                known = alignment.align_authors(known, hunks, lambda: self._read_content(*key))
             self._lines[key] = known
         return self._lines[key]
 
@@ -297,14 +288,9 @@ class Evidence:
         """What the sessions of a commit's checkpoints recorded; where that is no lines, with
         those that their transcripts prove."""
         if commit not in self._records:
-            records = [
-                record
-                for one in self._list_ids(commit)
-                for record in self.recorded.read_records(one)
-            ]
-            self._records[commit] = recorded.complete_records(
-                self._repo, self._objects, commit, records
-            )
+            records = self.recorded.read_all_records(self._list_ids(commit))
+            about = self._repo, self._objects, commit
+            self._records[commit] = recorded.complete_records(*about, records)
         return self._records[commit]
 
     def list_silent_lines(self, commit: str, path: str, oid: str) -> set[int]:
@@ -365,11 +351,9 @@ class Evidence:
             self._stated.pop(place, None)
 
     def _find_authors(self, commit: str, path: str) -> Known:
-        return (
-            self.find_line_authors(commit, path)
-            if commit.strip("0")
-            else self._read_uncommitted(path)[0]
-        )
+        if commit.strip("0"):
+            return self.find_line_authors(commit, path)
+        return self._read_uncommitted(path)[0]
 
     def _read_uncommitted(self, path: str) -> tuple[Known, Sequence[bytes]]:
         """The authors of the lines of path in the worktree, and these lines."""
@@ -382,8 +366,7 @@ class Evidence:
             known = uncommitted.find_authors(*about, now, committed)
             ids = uncommitted.list_brought_ids(*about, now.oid)
             self.recorded.prefetch(ids)
-            records = [record for one in ids for record in self.recorded.read_records(one)]
-            more = self.credit_blob(records, path, now.oid)
+            more = self.credit_blob(self.recorded.read_all_records(ids), path, now.oid)
             self._worktree[path] = authors.prefer_sessions(known, more), now.lines
         return self._worktree[path]
 
@@ -413,7 +396,3 @@ class Evidence:
             data = self.read_blob(oid)
             self._contents[oid] = data.split(b"\n") if data is not None else []
         return self._contents[oid]
-
-
-def _is_nobody(author: Author | None) -> bool:
-    return author is None or author["who"] == "unknown"

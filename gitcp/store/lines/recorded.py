@@ -49,6 +49,10 @@ class Recorded:
             self._known[checkpoint_id] = self._load_records(checkpoint_id, *place) if place else []
         return self._known[checkpoint_id]
 
+    def read_all_records(self, ids: Iterable[str]) -> list[Record]:
+        """read_records() of several checkpoints, in their order."""
+        return [record for one in ids for record in self.read_records(one)]
+
     def find_session(self, checkpoint_id: str, session_id: str) -> Record | None:
         """What a session of a checkpoint recorded; None where that is not here."""
         records = self.read_records(checkpoint_id) if checkpoint_id else ()
