@@ -83,10 +83,8 @@ def link_one(
     if commit_memory.is_pending(repo, ids, parent):
         return ""  # its own post-commit is about to come
     had = [old for oid in olds if (old := read_commit(objects, oid))]
-    fresh, replay = commit_changes.subtract_changes(objects, changes, had), bool(olds) or not logged
-    matched = commit_match.match_sessions(
-        repo, objects, fresh, parent, own, agent=False, replay=replay
-    )
+    about = repo, objects, commit_changes.subtract_changes(objects, changes, had), parent, own
+    matched = commit_match.match_sessions(*about, agent=False, replay=bool(olds) or not logged)
     linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)
     if not linked or not phase.take_commit(state, linked["paths"]):
         return ""
