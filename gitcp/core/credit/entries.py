@@ -155,9 +155,8 @@ def map_recorded_files(
             own = streams.get(line["stream"]) or {}
             streams[line["stream"]] = {**own, **dict.fromkeys(line["files"], line)}
         elif streams and ("settled" in line or "taken" in line):
-            done = {*line.get("settled", ()), *line.get("taken", ())}.difference(
-                line.get("left", ())
-            )
+            settled = {*line.get("settled", ()), *line.get("taken", ())}
+            done = settled.difference(line.get("left", ()))
             for stream, files in streams.items():
                 if files and not done.isdisjoint(files):
                     streams[stream] = _drop_paths(files, done) or None

@@ -163,8 +163,7 @@ class Replay:
                 if number not in self.takers:
                     self._changers[number] = who  # it moved
                 elif regains is not accepts_any_line and number not in self._kept:
-                    # It went, and nothing keeps it: a session may have typed it once more, and of
-                    # the person nobody knows.
+                    # Nothing keeps it: a session typed it once more; of the person it is unknown.
                     number = self._add_line(UNKNOWN if who == PERSON else who)
                 writers[j] = number
 

@@ -64,7 +64,7 @@ def find_losses(repo: Repo, command: str, cwd: str) -> list[Discard]:
         return discards.find_discards(command, folder, root)
     losses = discards.find_discards(command, folder, root, late.spelling.fold)
     for loss in losses:
-        loss["paths"] = [turn_log.relative(repo, path) or path for path in loss["paths"]]
+        loss["paths"] = [turn_log.find_relative_path(repo, path) or path for path in loss["paths"]]
     return losses
 
 

@@ -71,9 +71,8 @@ def follow_squash(
     head: str,
     merged: Sequence[str],
 ) -> None:
-    """follow_lines() for the commit of a squash that is to be made on head.
-
-    git names what was squashed before that commit alone.  merged: the commits squashed."""
+    """follow_lines() for the commit that is to be made of a squash on head: git names the commits
+    squashed until then.  merged: these commits."""
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
         commit: Commit = {**need_commit(objects, head), "oid": "", "parents": [head]}

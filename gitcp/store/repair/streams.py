@@ -149,7 +149,9 @@ class Rebuilder:
         tree = self._rebuild_tree(old["tree"], base, "") or self._repo.empty_tree
         self.lost.update(self._lost)
         if self._lost:
-            tree = self._note_omitted(tree, shadow_refs.find_trailer(old["message"], "Entire-Session"))
+            tree = self._note_omitted(
+                tree, shadow_refs.find_trailer(old["message"], "Entire-Session")
+            )
         if tree == old["tree"] and old["parents"] == ([parent] if parent else []):
             return old["oid"]
         head = [f"tree {tree}", *([f"parent {parent}"] if parent else [])]

@@ -182,10 +182,8 @@ def find(repo: Repo, session_id: str) -> Marker | None:
 
 
 def read_stored(repo: Repo, session_id: str) -> Marker | None:
-    """The marker of one session as its file has it; raise Damaged where that says nothing.
-
-    A process parses a file once: a marker that changes is another file (private.write).
-    """
+    """The marker of one session as its file has it; raise Damaged where that says nothing.  A
+    process parses a file once: a marker that changes is another file (private.write)."""
     for place in _list_places(repo, session_id):
         try:
             st = os.stat(place)

@@ -80,11 +80,9 @@ def update_fields(state: State) -> State:
         lines = fields.pop(old, 0)
         if lines and not state.get("checkpoint_transcript_start"):
             state["checkpoint_transcript_start"] = lines
-    phase = state.get("phase")
-    if phase == "active_committed":
-        state["phase"] = "active"
-    elif phase not in ("active", "idle", "ended"):
-        state["phase"] = "idle"
+    phase = state.get("phase", "")
+    if phase not in ("active", "idle", "ended"):
+        state["phase"] = "active" if phase == "active_committed" else "idle"
     for stream in state.setdefault("streams", []):
         stream.setdefault("files", {})
     state.setdefault("checkpoint_count", 0)

@@ -60,14 +60,10 @@ def _collect_streams(
     concerns them: id -> (ref, their files)."""
     named: dict[str, tuple[str, Entries]] = {}
     writers = entries.list_writers(journal.read(repo), dirty)
-    near = markers.read_concerned(
-        repo, writers | (shadow_refs.list_sessions(objects, tip) if tip else set())
-    )
-    elsewhere = [m for m in near if m["session_id"] != state["session_id"]]
-    for marker in [
-        *filter(lambda m: markers.is_home(repo, m), elsewhere),
-        markers.build_marker(state),
-    ]:
+    writers |= shadow_refs.list_sessions(objects, tip) if tip else set()
+    near = [m for m in markers.read_concerned(repo, writers) if markers.is_home(repo, m)]
+    foreign = [m for m in near if m["session_id"] != state["session_id"]]
+    for marker in [*foreign, markers.build_marker(state)]:
         for stream in work.list_open_streams(repo, marker):
             _, files = named.setdefault(stream["id"], (stream["ref"], {}))
             for path, file in stream["files"].items():
