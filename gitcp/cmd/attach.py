@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 
+from gitcp import agents
 from gitcp.console import cli
 from gitcp.console.options import JSON, flag, value
 from gitcp.errors import NO, OK
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OPTIONS = (
-    value("-a --agent", "<agent>", "whose transcript it is, where that does not show", default=""),
+    value(
+        "-a --agent",
+        "<agent>",
+        "whose transcript it is, where that does not show",
+        choices=agents.list_names(),
+        default="",
+    ),
     value(
         "--path",
         "<directory>",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp import agents
 from gitcp.console import cli
 from gitcp.console.options import JSON, flag, value
 from gitcp.errors import OK
@@ -23,6 +24,7 @@ OPTIONS = (
         "<agent>",
         "only conversations of this agent; more than once: of several",
         action="append",
+        choices=agents.list_names(),
         default=[],
     ),
     value(

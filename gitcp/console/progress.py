@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
 
     Item = TypeVar("Item")
 
-_PATIENCE, _PAUSE = 1.0, 0.1  # seconds before anything is shown, and between two showings
+_PATIENCE, _PAUSE = 1, 0.1  # seconds before anything is shown, and between two showings
 _CLEAR = "\r\033[K"
 _SHOWING: dict[str, str] = memory.table("progress")  # the line on the terminal
 
 
 def each(title: str, items: Sequence[Item]) -> Iterator[Item]:
-    """The items, one by one, and meanwhile `title: 34 % (12/35)` once it takes a second."""
+    """The items, one by one, and meanwhile what Counter shows of them."""
     counter = Counter(title)
     for number, item in enumerate(items):
         counter.show(number, len(items))
@@ -29,11 +30,14 @@ def each(title: str, items: Sequence[Item]) -> Iterator[Item]:
 
 
 class Counter:
-    """`title: 34 % (12/35)`, shown from a second after it is made, where there is a terminal."""
+    """`title: 34 % (12/35)`, where there is a terminal, from a second after it is made, or as long
+    as GIT_PROGRESS_DELAY says, which is git's."""
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._due = time.monotonic() + _PATIENCE if sys.stderr.isatty() else float("inf")
+        delay = os.environ.get("GIT_PROGRESS_DELAY", "")
+        seconds = int(delay) if delay.isdecimal() else _PATIENCE
+        self._due = time.monotonic() + seconds if sys.stderr.isatty() else float("inf")
 
     def show(self, done: int, every: int) -> None:
         """Show how much is done, unless it was shown just before; nothing once all is."""

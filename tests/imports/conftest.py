@@ -17,6 +17,8 @@ from tests.imports.truth import git
 from tests.support import warm
 from tests.support.harness import Agent, Json, World
 
+TALE = "def tale():\n    return 'once upon a time'\n"
+
 
 @pytest.fixture(autouse=True)
 def times(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,3 +209,12 @@ class Yesterday:
 @pytest.fixture
 def past(repo: Path, tmp_path: Path) -> Yesterday:
     return Yesterday(repo, tmp_path / "home")
+
+
+@pytest.fixture
+def worked(past: Yesterday) -> Yesterday:
+    past.prompt("Write a tale")
+    past.write("tale.py", TALE)
+    past.say()
+    past.commit()
+    return past

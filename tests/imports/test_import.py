@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.imports.conftest import Yesterday
+from tests.imports.conftest import TALE, Yesterday
 from tests.imports.truth import Told
 from tests.support import warm
 from tests.support.harness import Json, World
 from tests.support.terminal import talk
 
-TALE = "def tale():\n    return 'once upon a time'\n"
 NOTES = "refs/notes/gitcp"
 
 
 def refs(past: Yesterday) -> str:
     return past.git("for-each-ref", "--format=%(refname) %(objectname)", NOTES, "refs/heads")
-
-
-@pytest.fixture
-def worked(past: Yesterday) -> Yesterday:
-    past.prompt("Write a tale")
-    past.write("tale.py", TALE)
-    past.say()
-    past.commit()
-    return past
 
 
 def test_a_plan_writes_nothing_and_an_import_is_there_once(worked: Yesterday) -> None:
@@ -43,6 +33,56 @@ def test_a_plan_writes_nothing_and_an_import_is_there_once(worked: Yesterday) ->
     after = refs(worked)
     assert worked.imported() == []
     assert refs(worked) == after
+
+
+def test_an_import_takes_the_conversations_that_are_asked_for_and_no_others(
+    worked: Yesterday,
+) -> None:
+    """Two of Claude Code's, one of which ended long ago, and one of Codex's."""
+    first = worked.say()
+    old = worked.say("long-ago")
+    os.utime(old, (1, 1))
+    folder = worked.home / ".codex" / "sessions" / "2026"
+    folder.mkdir(parents=True)
+    meta = {"id": "s-codex", "cwd": str(worked.repo)}
+    head = {"type": "session_meta", "payload": meta}
+    (folder / "rollout-1-s-codex.jsonl").write_text(json.dumps(head) + "\n")
+
+    def find(*args: str) -> list[tuple[str, str]]:
+        found = worked.imported("--dry-run", "--unlinked", *args)
+        return sorted((one["agent"], one["session_id"]) for one in found)
+
+    claude, codex = [("Claude Code", "yesterday")], [("Codex", "s-codex")]
+    every = [("Claude Code", "long-ago"), *claude, *codex]
+    for args, wanted in (
+        ((), every),
+        (("--agent", "codex"), codex),
+        (("--agent", "claude-code"), every[:2]),
+        (("--agent", "codex", "-a", "claude-code"), every),
+        (("--agent", "pi"), []),
+        (("--since", "2 days ago"), claude + codex),
+        (("--since", "2 days ago", "--agent", "claude-code"), claude),
+    ):
+        assert find(*args) == wanted, args
+    for words in (["import"], ["attach", "yesterday"]):
+        done = warm.run(*words, "--agent", "nobody", cwd=worked.repo)
+        assert done.returncode == 129 and "unknown value 'nobody'; it is one of" in done.stderr
+    os.utime(first, (1, 1))
+    assert find("--since", "yesterday", "--agent", "claude-code") == []
+
+
+def test_an_import_shows_a_terminal_how_far_it_has_come_and_a_pipe_nothing(
+    worked: Yesterday, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_PROGRESS_DELAY", "0")
+    planned = warm.run("import", "--dry-run", cwd=worked.repo)
+    assert planned.stderr == "" and " 0 %" not in planned.stdout
+    world = World(worked.repo, worked.home)
+    world.env["GIT_PROGRESS_DELAY"] = "0"
+    seen = talk(world, ["import", "--yes"])
+    steps = ("Reading conversations", "Comparing commits", "Storing checkpoints")
+    assert [step for step in steps if f"{step}: 0 % (0/1)" in seen] == [*steps]
+    assert "linked: 'gitcp undo' takes it back" in seen.rpartition("\033[K")[2]
 
 
 def test_one_undo_takes_an_import_back_and_redo_brings_it_again(worked: Yesterday) -> None:
@@ -264,53 +304,6 @@ def test_a_damaged_conversation_keeps_no_other_back(worked: Yesterday, tmp_path:
     (path.parent / "empty.jsonl").write_bytes(b"")
     (path.parent / "loop.jsonl").symlink_to("loop.jsonl")
     assert [one["session_id"] for one in worked.imported()] == ["yesterday"]
-
-
-def attached(past: Yesterday, *args: str, status: int = 0) -> list[dict[str, object]]:
-    """The records of attaching a session."""
-    done = warm.run("attach", "--json", *args, cwd=past.repo)
-    assert done.returncode == status, done
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def test_a_session_is_attached_by_the_commits_that_hold_its_edits(worked: Yesterday) -> None:
-    worked.say("other")
-    (link,) = attached(worked, "yest")
-    assert (link["session_id"], link["lines"]) == ("yesterday", 2)
-    assert "Write a tale" in worked.run("why", "tale.py:2")
-    assert attached(worked, "yest", status=1) == []
-    worked.run("undo")
-    assert Told(worked.repo).links == set()
-
-
-def test_a_transcript_from_elsewhere_is_attached_whoever_committed(
-    past: Yesterday, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "bot@example.com")
-    past.write("tale.py", TALE)
-    past.commit()
-    path = tmp_path / "artefact.jsonl"
-    path.write_text(past.say().read_text().replace(str(past.repo), "/workspace"))
-    shutil.rmtree(past.home / ".claude")
-    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "c@example.com")
-    (link,) = attached(past, str(path))
-    assert (link["files"], link["lines"]) == (["tale.py"], 2)
-
-
-def test_a_commit_that_shows_nothing_is_attached_by_a_persons_word(worked: Yesterday) -> None:
-    (worked.repo / "shell.txt").write_text("by a command\n")
-    worked.commit()
-    assert [link["lines"] for link in attached(worked, "yesterday", "HEAD", "HEAD~1")] == [2, 0]
-    assert "Linked-By-Hand" in worked.git("notes", "--ref=gitcp", "show", "HEAD")
-    assert len(Told(worked.repo).links) == 2
-    worked.run("undo")
-    assert Told(worked.repo).links == set()
-
-
-def test_what_names_no_conversation_is_an_error(worked: Yesterday, tmp_path: Path) -> None:
-    (tmp_path / "no.jsonl").write_text('{"a": 1}\n')
-    for name in ("nobody", str(tmp_path / "no.jsonl")):
-        assert attached(worked, name, status=128) == []
 
 
 def test_enable_counts_conversations_and_says_who_deletes_them_unless_told(
