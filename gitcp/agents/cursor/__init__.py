@@ -31,7 +31,9 @@ BY_PLACE = True
 RESUME = "cursor-agent --resume {}"
 TRUST = "runs hooks of a repository only in a workspace that you trust"
 KINDS = {
-    **dict.fromkeys("Write Edit StrReplace MultiEdit EditNotebook Delete".split(), "write"),
+    **dict.fromkeys(
+        "Write Edit StrReplace MultiEdit EditNotebook ApplyPatch Delete".split(), "write"
+    ),
     **dict.fromkeys("Shell Bash".split(), "shell"),
     **dict.fromkeys("Task Agent".split(), "task"),
     **dict.fromkeys(
@@ -110,6 +112,13 @@ def locate_sessions(home: str, cwd: str) -> str:
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations that may have been held in cwd or below it."""
-    folder, slug = os.path.split(os.path.dirname(locate_sessions(home, cwd)))
-    return list_files(folder, ".jsonl", prefix=slug)
+    """The files with conversations that were held in cwd: no word of theirs tells where."""
+    return list_files(locate_sessions(home, cwd), ".jsonl")
+
+
+def read_head(path: str) -> dict[str, str]:
+    """What the name of a transcript says of it, its lines do not (gitcp.agents.reading.edits)."""
+    folder, name = os.path.split(path.removesuffix(".jsonl"))
+    above, below = os.path.split(folder)
+    parent = os.path.basename(above) if below == "subagents" else ""
+    return {"session": name, "parent": parent, "agent": "", "cwd": ""}

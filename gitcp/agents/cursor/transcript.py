@@ -1,11 +1,13 @@
 """Reading a transcript of Cursor: JSON lines of {role, message: {content}}.
 
-Documented by its users only; what a line does not say is passed over.  It tells no tokens.
+Documented by its users only; what a line does not say is passed over.  It tells no tokens, no
+times and nothing of what came of a call, and calls have no ids.
 """
 
 from __future__ import annotations
 
-from gitcp.core.transcript import facts
+from gitcp.core.git import ids
+from gitcp.core.transcript import apply_patch, facts
 from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -38,14 +40,20 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     elif entry.get("role") == "assistant":
         for block in list_objects(content):
             if block.get("type") == "tool_use":
-                key, name = str(block.get("id") or block)[:200], str(block.get("name"))
-                yield "call", key, name, ensure_object(block.get("input"))
+                named = str(block.get("id") or block).encode(errors="replace")
+                arguments = block.get("input")
+                if isinstance(arguments, str):
+                    arguments = {"patch": arguments}
+                key = ids.start_sha256(named).hexdigest()[:16]
+                yield "call", key, str(block.get("name")), ensure_object(arguments)
             elif isinstance(block.get("text"), str):
                 yield "reply", block["text"]
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
+    if name == "ApplyPatch":
+        return apply_patch.list_paths(str(arguments.get("patch")))
     return _path(arguments) if name in WRITES else []
 
 

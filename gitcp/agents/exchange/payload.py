@@ -34,7 +34,7 @@ _TEXTS = {
 _OLD = "old_string", "old_str", "oldString", "old_text", "oldText", "before"
 _NEW = "new_string", "new_str", "newString", "new_text", "newText", "after"
 _EVERYWHERE = "replace_all", "replaceAll", "change_all"
-_CONTENT = "content", "file_text"
+_CONTENT = "content", "contents", "file_text"
 _OUTPUT = 65536  # characters of a shell's output that an event carries
 
 

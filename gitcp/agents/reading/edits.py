@@ -133,8 +133,9 @@ def _find_text(places: Iterable[dict[str, Any]], keys: Iterable[str]) -> str:
 class Reading:
     """One transcript being read: its turns so far, and the calls that have no answer yet."""
 
-    def __init__(self, client: Client, cwd: str, agent: str = "") -> None:
-        """cwd: the directory it began in; agent: of the subagent whose it is."""
+    def __init__(self, client: Client, cwd: str, agent: str = "", began: int = 0) -> None:
+        """cwd: the directory it began in; agent: of the subagent whose it is; began: in ns since
+        1970, the time of its entries before one tells its own."""
         self._client, self._reader = client, client.get_reader()
         self._cwd, self._agent = cwd, agent
         self._kinds = {**_SHELLS, **client.KINDS}
@@ -145,7 +146,7 @@ class Reading:
         self._files = Sightings()
         # call -> the file that it shows, and whether its text is what that holds
         self._looks: dict[str, tuple[str, bool]] = {}
-        self._at = 0
+        self._at, self.is_timed = began, False
         self.turns: list[Turn] = []
 
     def read_edits(self, lines: Iterable[dict[str, Any]]) -> Iterator[Edit]:
@@ -158,7 +159,7 @@ class Reading:
 
     def _read_entry(self, entry: dict[str, Any]) -> Iterator[Edit]:
         self._cwd = find_cwd(entry) or self._cwd
-        self._at = _parse_time(entry.get("timestamp")) or self._at
+        self._take_time(entry.get("timestamp"))
         if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
             self.turns.clear()  # a fork begins with a copy of another session's words
             self._waiting.clear()
@@ -166,7 +167,7 @@ class Reading:
         listed = list(self._list_items(entry))
         asks = any(item["kind"] == "prompt" for item in listed) and self._is_new(entry)
         for item in listed:
-            self._at = _parse_time(item["time"]) or self._at
+            self._take_time(item["time"])
             if item["kind"] == "prompt" and asks:
                 self.turns.append({"prompt": item["text"], "at": self._at, "model": ""})
             elif item["kind"] == "call":
@@ -178,6 +179,11 @@ class Reading:
             self.turns[-1]["model"] = model
         for call, answer in self._list_answers(entry):
             yield from self._take_answer(call, answer)
+
+    def _take_time(self, stamp: object) -> None:
+        """Note when what follows was written, where that is told."""
+        if at := _parse_time(stamp):
+            self._at, self.is_timed = at, True
 
     def _is_new(self, entry: dict[str, Any]) -> bool:
         """Whether the person typed what an entry asks, and it comes for the first time: a resumed

@@ -21,15 +21,18 @@ if TYPE_CHECKING:
 
 class Conversation:
     """A file with a conversation.  agent: of the subagent whose it is, '' for the session's own.
-    age: its last change, in seconds since 1970."""
+    began, age: when it came to be, as far as that is known not before it, and its last change, in
+    seconds since 1970."""
 
-    __slots__ = ("age", "agent", "client", "cwd", "path", "session", "size")
+    __slots__ = ("age", "agent", "began", "client", "cwd", "path", "session", "size")
 
     def __init__(
         self, client: Client, path: str, session: str, agent: str, cwd: str, st: os.stat_result
     ) -> None:
         self.client, self.path, self.session, self.agent = client, path, session, agent
         self.cwd, self.size, self.age = cwd, st.st_size, st.st_mtime
+        born = getattr(st, "st_birthtime", None) or os.stat(os.path.dirname(path)).st_mtime
+        self.began = min(born, self.age)
 
 
 def roots(repo: Repo, former: Iterable[str] = ()) -> list[str]:
@@ -111,7 +114,7 @@ def open_file(
         st = os.stat(path)
         if st.st_mtime < since or not os.path.isfile(path):
             return None
-        about = edits.read_head(path)
+        about = getattr(client, "read_head", edits.read_head)(path)
     except OSError:
         return None
     tells = getattr(client, "read_directory", None)

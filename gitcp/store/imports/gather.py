@@ -113,7 +113,7 @@ class Gathered:
         """Take in a conversation; one that cannot be read is left out.  A call that another
         conversation has told of already is that one's: it is the older."""
         session = self.sessions.setdefault(held.session, Session(held))
-        reading = edits.Reading(held.client, held.cwd, held.agent)
+        reading = edits.Reading(held.client, held.cwd, held.agent, int(held.began * 10**9))
         mine: set[tuple[str, int]] = set()
         try:
             for edit in reading.read_edits(edits.read_entries(held.path)):
@@ -135,6 +135,8 @@ class Gathered:
                 session.wrote(edit["at"])
         except OSError:
             return
+        if mine and not reading.is_timed:
+            session.wrote(int(held.age * 10**9))
         self._seen |= mine
         if not held.agent:
             session.path, session.size, session.age = held.path, held.size, held.age
