@@ -38,7 +38,7 @@ from gitcp import context
 from gitcp.store.imports import kept
 with context.here() as here:
     for size in sys.argv[1:]:
-        counted = kept.count(here.repo, os.path.expanduser("~"))
+        counted = kept.count_conversations(here.repo, os.path.expanduser("~"))
         assert sum(map(len, counted.values())) == int(size), counted
 """
 # The conversations of a home and nothing else.

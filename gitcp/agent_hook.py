@@ -53,7 +53,7 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
         client = late.adapters.find(Repo.find_here(), name)
     except NoRepository:
         return  # the agent is at work where nothing is recorded
-    for event in client.events(hook, data):
+    for event in client.read_events(hook, data):
         yield from _locate_event(client, event)
         os.chdir(start)
 
@@ -96,7 +96,7 @@ def _locate_event(client: Client | None, event: Record) -> Events:
     place, repo = home
     os.chdir(place)
     if client:
-        heard.event(repo, client.NAME, event["event"])
+        heard.note_event(repo, client.NAME, event["event"])
     if client and client.export:
         late.conversation_copy.copy(repo, client, event)
     if unknown:

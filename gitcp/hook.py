@@ -107,7 +107,7 @@ def run(repo: Repo, first: Record) -> int:
         deadline.set_bound(None)  # the person's own word
     resting = os.environ.get("GITCP_ACTIVE") == "configured"
     if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.join_own("auto")):
-        late.settling.left_over(context.open_context(repo))
+        late.settling.settle_left_over(context.open_context(repo))
     messages: dict[str, list[str]] = {"person": [], "agent": []}
     wrong, refusal = list[str](), None
     for pipeline in [p for p in list_in_force(repo, event) if isinstance(p, str) or not resting]:

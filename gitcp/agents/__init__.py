@@ -147,8 +147,11 @@ class Client:
     def list_conversations(self, home: str, cwd: str) -> list[str]:
         """The files with conversations that may have been held in cwd or below it; their own words
         tell.  Those of subagents are among them."""
-        folder = self.locate(home, self.TRANSCRIPTS)
-        return list_files(folder, ".jsonl") if self.TRANSCRIPTS else []
+        folder, prefix = self.locate(home, self.TRANSCRIPTS), ""
+        if self.BY_PLACE:  # those of directories below cwd begin with its name
+            below = os.path.relpath(self.locate_sessions(home, cwd), folder)
+            prefix = below.partition(os.sep)[0]
+        return list_files(folder, ".jsonl", prefix=prefix) if self.TRANSCRIPTS else []
 
     def locate_subagent_transcript(self, transcript_path: str, agent_id: str) -> str | None:
         """Where the transcript of a subagent is, given its session's; it need not be there.  None
@@ -216,11 +219,11 @@ def list_names() -> list[str]:
 
 def get_client(name: str) -> Client:
     """The client of a name, or of an agent type as stored data has it; else InputError."""
-    there, wanted = list_names(), name.lower().replace(" ", "-")
+    names, wanted = list_names(), name.lower().replace(" ", "-")
     for one in (wanted, wanted.removesuffix("-cli")):
-        if one in there:
+        if one in names:
             return Client(__import__("gitcp.agents." + one.replace("-", "_"), fromlist=["NAME"]))
-    raise InputError(f"unknown agent '{name}'; known are {', '.join(there)}")
+    raise InputError(f"unknown agent '{name}'; known are {', '.join(names)}")
 
 
 def find_client(name: str) -> Client:

@@ -26,7 +26,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.setup import configuration
 
     args = cli.parse("config", OPTIONS, argv)
-    records = configuration.settings(Repo.find_here(), args.key)
+    records = configuration.list_settings(Repo.find_here(), args.key)
     if args.check:
         records = [one for one in records if one["complaint"]]
     if args.json:

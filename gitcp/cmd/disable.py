@@ -72,8 +72,8 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     for known in manifests:
         if dry_run:
             for entry in known.entries:
-                touched = "" if known.intact(entry) else " (edited since: only gitcp's part)"
-                print(cli.printable(f"would take out '{known.path(entry)}'{touched}"))
+                touched = "" if known.is_intact(entry) else " (edited since: only gitcp's part)"
+                print(cli.printable(f"would take out '{known.get_path(entry)}'{touched}"))
             continue
         with exclusive(repo, "install"):
             folders = install.hook_folders(repo, known)
@@ -81,8 +81,8 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
             for entry in reversed(known.entries[:]):
                 if entry["kind"] == adapters.KIND and not _take_out(repo, entry["agent"]):
                     continue
-                outcome = _OUTCOMES[known.restore(entry, install.stripper(repo, known))]
-                print(cli.printable(outcome.format(known.path(entry))))
+                outcome = _OUTCOMES[known.restore(entry, install.make_stripper(repo, known))]
+                print(cli.printable(outcome.format(known.get_path(entry))))
             _tell_forgotten(folders)
     if not dry_run:
         install.end_recording(repo)
@@ -115,5 +115,5 @@ def _clear_strays(record: Manifest, folders: Iterable[str]) -> None:
 def _tell_forgotten(folders: Iterable[str]) -> None:
     from gitcp.store.setup import git_hooks
 
-    for path in git_hooks.forgotten(folders):
+    for path in git_hooks.list_forgotten(folders):
         print(cli.printable(f"left '{path}': it {git_hooks.FORGOTTEN}"))

@@ -50,7 +50,7 @@ def _tell(repo: Repo, every: Iterable[Record]) -> None:
     if any(one.get("fix") and "fixed" not in one for one in every):
         print("\n'gitcp doctor --fix' mends what it can")
     home = os.path.expanduser("~")
-    for line in kept.deletions(repo, home, kept.count(repo, home)):
+    for line in kept.list_deletions(repo, home, kept.count_conversations(repo, home)):
         print(cli.printable(line))
 
 

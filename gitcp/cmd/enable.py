@@ -110,7 +110,7 @@ def run(argv: Sequence[str]) -> int:
         return OK
     with tempfile.TemporaryDirectory() as aside:  # a look makes nothing here
         repo = _find_usable(Repo.find(init=aside))
-        writes, notes = install.plan(repo, options, manifest.load(repo))
+        writes, notes = install.plan_install(repo, options, manifest.load(repo))
         _say(repo, [_would(write["note"]) for write in writes], notes)
     return OK
 
@@ -119,7 +119,7 @@ def _tell_of_conversations(repo: Repo) -> None:
     from gitcp.store.imports import kept
 
     home = os.path.expanduser("~")
-    for line in kept.describe(repo, home, kept.count(repo, home)):
+    for line in kept.describe(repo, home, kept.count_conversations(repo, home)):
         print(cli.printable(line))
 
 
@@ -169,7 +169,7 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
 
     if args.checkpoints:
         return destination.check_destination(repo, args.checkpoints)
-    proposed, file = takeover.unanswered(repo)
+    proposed, file = takeover.find_proposal(repo)
     settled = bool(destination.read_destination(repo) or destination.find_inherited_remote(repo))
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.worktree
     if not asks or (settled and not proposed):

@@ -34,7 +34,9 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.facts import export
 
     options = args.repository, args.text, args.light
-    done = export.export(Repo.find(eager=True), args.o, args.revision, *options, _show_progress)
+    done = export.export_facts(
+        Repo.find(eager=True), args.o, args.revision, *options, _show_progress
+    )
     notice.progress("")
     if args.json:
         cli.write_records([done])

@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> int:
     directory = os.path.abspath(args.o)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     failed = 0
-    with fleet.session(args.master) as spark:
+    with fleet.open_session(args.master) as spark:
         sources = fleet.read_sources(args.list) if args.list else []
         for record in fleet.export_all(spark, sources, directory, args.light):
             failed += record["state"] == "failed"

@@ -169,7 +169,7 @@ def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) 
     return {
         "type": "status",
         "state": installation.read_state(repo),
-        "strategy": strategy.strategy(repo),
+        "strategy": strategy.get_strategy(repo),
         "worktree_path": repo.top or repo.git_dir,
         "bare": not repo.top,
         "worktree_id": repo.worktree_id,
@@ -179,7 +179,7 @@ def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) 
         "settled": settled,
         "more_streams": more,
         **_describe_destination(repo),
-        "claims": roster.listing(repo, _list_in_turn(repo, states)) if repo.top else [],
+        "claims": roster.list_records(repo, _list_in_turn(repo, states)) if repo.top else [],
     }
 
 

@@ -47,11 +47,11 @@ def _judge_start(event: Record) -> tuple[bool, str]:
     from gitcp.store.guard import claims, guard
 
     repo, name = Repo.find_here(), event["event"]
-    mode = guard.mode(repo)
+    mode = guard.get_mode(repo)
     if mode == "off" or name not in ("tool-start", "turn-start"):
         return False, ""
     if name == "tool-start":
-        message = guard.start(repo, event, context.leave_all)
+        message = guard.start_call(repo, event, context.leave_all)
         return bool(message) and mode == "deny", message
     claims.leave(repo, event)
     return False, guard.greet(repo, event)
@@ -67,7 +67,7 @@ def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record
         from gitcp.repo import Repo
         from gitcp.store.guard import roster
 
-        records = roster.release(Repo.find_here(), args.session)
+        records = roster.release_session(Repo.find_here(), args.session)
     for record in records:
         if record.get("type") == "event" and record.get("session_id"):
             yield from _release_event(record)
@@ -103,10 +103,10 @@ def _judge_end(event: Record) -> list[Record]:
     from gitcp.store.guard import guard
 
     repo = Repo.find_here()
-    mode = guard.mode(repo)
+    mode = guard.get_mode(repo)
     if mode == "off":
         return []
-    objection, event["poisoned"] = guard.end(repo, event)
+    objection, event["poisoned"] = guard.end_call(repo, event)
     return (
         [{"type": "refuse" if mode == "deny" else "say", "message": objection}] if objection else []
     )
@@ -120,13 +120,13 @@ def _record_edits(event: Record) -> list[Record]:
     from gitcp.repo import Repo
     from gitcp.store.guard import guard
 
-    if guard.mode(Repo.find_here()) == "deny":
+    if guard.get_mode(Repo.find_here()) == "deny":
         from gitcp import context
         from gitcp.store.guard import session_change
 
         ctx = context.here()
         if ctx.state(event["session_id"], rebuild=False):
-            session_change.record(ctx.repo, ctx.objects, event)
+            session_change.record_call(ctx.repo, ctx.objects, event)
     return []
 
 
@@ -152,7 +152,7 @@ def list_claims(args: Namespace, _: object) -> Iterator[Record]:
     from gitcp.repo import Repo
     from gitcp.store.guard import roster
 
-    for record in roster.listing(Repo.find_here()):
+    for record in roster.list_records(Repo.find_here()):
         if record["path"] or not args.held:
             yield record
 

@@ -224,7 +224,7 @@ def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
         ctx.keep(state)
     greeted = greeting.format_greeting(repo, ctx.objects, session_id, ctx.head)
     _limit_edits(ctx)
-    complaints = notices.at_start(repo)
+    complaints = notices.list_notices(repo)
     if complaints:
         recording.end_recording(repo, noticed=True)
     else:

@@ -116,7 +116,7 @@ def _write(event: Record) -> Iterator[Record]:
         if event["event"] in ("turn-end", "subagent-end") and _makes_commits(ctx.repo):
             from gitcp.store.auto import save
 
-            yield from save.save(ctx, event)
+            yield from save.save_work(ctx, event)
             state = ctx.state(event["session_id"], rebuild=False) or state
             yield from _describe_over_limit(state, known)
             return
@@ -158,7 +158,7 @@ def _makes_commits(repo: Repo) -> bool:
         return False
     from gitcp.store.setup import strategy
 
-    return strategy.strategy(repo) == strategy.AUTO
+    return strategy.get_strategy(repo) == strategy.AUTO
 
 
 def read_stream(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:

@@ -185,13 +185,13 @@ def test_an_adapter_that_cannot_say_who_it_is_is_named(ship: Ship, text: str, wh
 def test_events_of_an_adapter_are_checked_as_those_of_any_other_tool(ship: Ship) -> None:
     program = ship.add("gitcp-agent-hal", HAL)
     client = adapters.External("hal", str(program), str(ship.world.path))
-    (event,) = client.events("turn-start", b'{"session_id":"s1","agent":"else","prompt":"go"}')
+    (event,) = client.read_events("turn-start", b'{"session_id":"s1","agent":"else","prompt":"go"}')
     assert (event["agent"], event["cwd"]) == ("HAL 9000", str(ship.world.path))
     assert client.format_resume_command("s 1") == "hal --again 's 1'"
     with pytest.raises(InputError, match="'session_id'"):
-        client.events("turn-start", b'{"session_id":"../s"}')
+        client.read_events("turn-start", b'{"session_id":"../s"}')
     with pytest.raises(InputError, match="no record of JSON"):
-        client.events("turn-start", b"nothing\n")
+        client.read_events("turn-start", b"nothing\n")
 
 
 @pytest.mark.parametrize(

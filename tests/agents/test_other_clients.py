@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import cline, copilot, cursor, opencode, qwen_code
+from gitcp.agents import cline, copilot, cursor, opencode
 from gitcp.agents.opencode import messages
 from gitcp.errors import InputError
 from tests.support import recording
@@ -120,8 +120,9 @@ def test_a_background_shell_of_copilot_is_named_at_its_end_and_by_its_notificati
 
 def test_an_empty_prompt_of_qwen_code_is_no_turn_and_a_folder_no_transcript() -> None:
     common = {"session_id": "s1", "cwd": "/repo", "transcript_path": "/h/chats"}
-    assert qwen_code.read_event("UserPromptSubmit", {**common, "prompt": ""})["event"] == "unknown"
-    found = qwen_code.read_event("UserPromptSubmit", {**common, "prompt": "go"})
+    qwen = agents.get_client("qwen-code")
+    assert qwen.read_event("UserPromptSubmit", {**common, "prompt": ""})["event"] == "unknown"
+    found = qwen.read_event("UserPromptSubmit", {**common, "prompt": "go"})
     assert found["transcript_path"] == "/h/chats/s1.jsonl"
 
 

@@ -77,6 +77,8 @@ def test_a_light_task_clones_no_file_and_has_the_sessions(
         "exported",
         len(world.git("rev-list", "HEAD").split()),
     )
-    tables = {name: len(files) for name, files in dataset.files(str(tmp_path / "facts")).items()}
+    tables = {
+        name: len(files) for name, files in dataset.list_files(str(tmp_path / "facts")).items()
+    }
     assert tables["sessions"] == 1 and tables["files"] == tables["survival"] == 0
     assert fleet.export_one(source, str(tmp_path / "facts"), light=True)["state"] == "same"

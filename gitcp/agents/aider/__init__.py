@@ -36,7 +36,7 @@ def export(record: Event, folder: str) -> None:
     model = ""
     if record["event"] != "turn-start":
         with open(path, encoding="utf-8") as f:
-            begun = [given for given in map(json.loads, f) if given["kind"] == "begin"][-1]
+            begun = [line for line in map(json.loads, f) if line["kind"] == "begin"][-1]
         lines, model = history.read_lines(text[begun["size"] :], begun["size"], begun["model"])
     _append(path, [*lines, {"kind": "begin", "size": len(text), "model": model}])
     record["transcript_path"] = path
@@ -44,11 +44,11 @@ def export(record: Event, folder: str) -> None:
 
 def _read_history(cwd: str) -> str:
     """The history of the worktree around a directory; '' for none."""
-    named = os.environ.get("AIDER_CHAT_HISTORY_FILE")
+    own_path = os.environ.get("AIDER_CHAT_HISTORY_FILE")
     folders = [cwd]
     while folders[-1] != os.path.dirname(folders[-1]):
         folders.append(os.path.dirname(folders[-1]))
-    for path in [named] if named else [os.path.join(folder, _HISTORY) for folder in folders]:
+    for path in [own_path] if own_path else [os.path.join(folder, _HISTORY) for folder in folders]:
         try:
             with open(os.path.join(cwd, path), encoding="utf-8", errors="replace") as f:
                 return f.read()

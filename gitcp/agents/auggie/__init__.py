@@ -49,5 +49,5 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     arguments = payload.get_object(fields, "tool_input")
     if len(changed) == 1:
         arguments = {"path": changed[0].get("path"), **arguments}
-    place = {"cwd": roots[0]} if isinstance(roots, list) and roots else {}
-    return name, {**fields, **place, "tool_input": arguments}
+    cwd = {"cwd": roots[0]} if isinstance(roots, list) and roots else {}
+    return name, {**fields, **cwd, "tool_input": arguments}

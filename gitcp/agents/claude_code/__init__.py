@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import list_files, resolve_path
+from gitcp.agents import resolve_path
 from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 from gitcp.start import stdlib
@@ -36,6 +36,7 @@ SETTINGS = {
     "shared": ".claude/settings.json",
     "user": ".claude/settings.json",
 }
+TRANSCRIPTS = ".claude/projects"
 BY_PLACE = True
 DELETES = ("cleanupPeriodDays", 30)
 RESUME = "claude -r {}"
@@ -85,8 +86,8 @@ _FAILED = ("<tool_use_error>", "PreToolUse:")  # how the text of a call that nev
 
 def is_own(fields: Mapping[str, Any]) -> bool:
     """Whether a payload is surely of this client; others run its hooks too."""
-    named = str(fields.get("transcript_path")).endswith(f"{fields.get('session_id')}.jsonl")
-    return named and "conversation_id" not in fields
+    has_name = str(fields.get("transcript_path")).endswith(f"{fields.get('session_id')}.jsonl")
+    return has_name and "conversation_id" not in fields
 
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
@@ -130,13 +131,7 @@ def _refine_event(ours: str, tool: Tool, response: object) -> str:
 
 def locate_sessions(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
-    return resolve_path(home, f".claude/projects/{_make_slug(cwd)}", HOME_ENV)
-
-
-def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations that may have been held in cwd or below it."""
-    folder, slug = os.path.split(locate_sessions(home, cwd))
-    return list_files(folder, ".jsonl", prefix=slug)
+    return resolve_path(home, f"{TRANSCRIPTS}/{_make_slug(cwd)}", HOME_ENV)
 
 
 def _make_slug(cwd: str) -> str:

@@ -213,8 +213,8 @@ def _get_uuid(line: dict[str, Any]) -> str:
 def _get_message(line: dict[str, Any]) -> str:
     """The id of the agent's message that a line is a part of; '' for any other line."""
     message = line.get("message")
-    named = message.get("id") if isinstance(message, dict) else None
-    return named if isinstance(named, str) and line.get("type") == "assistant" else ""
+    key = message.get("id") if isinstance(message, dict) else None
+    return key if isinstance(key, str) and line.get("type") == "assistant" else ""
 
 
 def _get_blocks(line: dict[str, Any]) -> list[Any]:

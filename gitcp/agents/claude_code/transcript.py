@@ -119,9 +119,9 @@ class _Reader:
 
     def take_queued(self, line: bytes) -> None:
         """A prompt typed while the agent worked is kept as an attachment only."""
-        given = self.load(line).get("attachment")
-        if isinstance(given, dict) and given.get("type") == "queued_command":
-            prompt = given.get("prompt")
+        attachment = self.load(line).get("attachment")
+        if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
+            prompt = attachment.get("prompt")
             self.add_prompt(prompt if isinstance(prompt, str) else "")
 
     def add_prompt(self, text: str) -> None:
@@ -147,10 +147,10 @@ class _Reader:
                 self.scan["model"] = message["model"]
 
     def take_call(self, block: dict[str, Any]) -> None:
-        name, key, given = block.get("name"), block.get("id"), block.get("input")
-        if not isinstance(name, str) or not isinstance(key, str) or not isinstance(given, dict):
+        name, key, arguments = block.get("name"), block.get("id"), block.get("input")
+        if not isinstance(name, str) or not isinstance(key, str) or not isinstance(arguments, dict):
             return
-        path = find_written_path(name, given)
+        path = find_written_path(name, arguments)
         if name in TASKS:
             self.pending[key] = ""
         elif path and path not in self.written:

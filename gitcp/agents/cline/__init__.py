@@ -61,12 +61,10 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
     ours, parent = EVENTS.get(name), fields.get("parent_agent_id")
     if ours is None or (parent is not None and ours in ("turn-start", "turn-end")):
         return payload.make_unknown(NAME)
-    session = payload.get_object(fields, "sessionContext").get("rootSessionId") or fields.get(
-        "taskId"
-    )
+    context = payload.get_object(fields, "sessionContext")
     roots = fields.get("workspaceRoots")
     common = {
-        "session_id": session,
+        "session_id": context.get("rootSessionId") or fields.get("taskId"),
         "cwd": roots[0] if isinstance(roots, list) and roots else None,
         "agent_id": fields.get("agent_id") if parent is not None else None,
         "turn_id": fields.get("timestamp") if isinstance(fields.get("timestamp"), str) else None,

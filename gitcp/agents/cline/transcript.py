@@ -20,9 +20,8 @@ _path = facts.make_path_reader("path", "file_path")
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Read data, always the whole (its bytes is 0, previous is not needed); see Scan."""
-    return facts.scan_document(
-        list_messages(transcript_scan.load(data) or {}), list_facts, list_written
-    )
+    document = transcript_scan.load(data) or {}
+    return facts.scan_document(list_messages(document), list_facts, list_written)
 
 
 def list_messages(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -48,15 +47,11 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         elif kind == "text":
             yield "reply", str(block.get("text") or "")
         elif kind == "tool_use":
-            yield (
-                "call",
-                str(block.get("id")),
-                str(block.get("name")),
-                ensure_object(block.get("input")),
-            )
+            key, name = str(block.get("id")), str(block.get("name"))
+            yield "call", key, name, ensure_object(block.get("input"))
         elif kind == "tool_result":
-            given, failed = facts.extract_text(block.get("content")), block.get("is_error") is True
-            yield "result", str(block.get("tool_use_id")), failed, given
+            text, failed = facts.extract_text(block.get("content")), block.get("is_error") is True
+            yield "result", str(block.get("tool_use_id")), failed, text
     if isinstance(entry.get("metrics"), dict):
         yield "usage", str(entry.get("id")), _read_usage(entry["metrics"])
 
@@ -81,9 +76,8 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     """The paths that a call of the tool name with this input writes, as it named them."""
     if name == "apply_patch":
-        return apply_patch.list_paths(
-            "\n".join(v for v in arguments.values() if isinstance(v, str))
-        )
+        texts = (value for value in arguments.values() if isinstance(value, str))
+        return apply_patch.list_paths("\n".join(texts))
     return _path(arguments) if name in WRITES else []
 
 

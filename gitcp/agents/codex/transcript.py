@@ -39,8 +39,8 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
     What the client settled is exact.  Older ones tell of the outcome of a patch alone.
     """
-    given = facts.ensure_object(entry.get("payload"))
-    item = facts.ensure_object(given.get("item")) or given
+    payload = facts.ensure_object(entry.get("payload"))
+    item = facts.ensure_object(payload.get("item")) or payload
     key, kind = str(item.get("call_id") or item.get("id")), item.get("type")
     if kind in ("FileChange", "patch_apply_end") and item.get("status") != "inProgress":
         done = item.get("status") == "completed" or item.get("success") is True
@@ -56,9 +56,9 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
     """What became of a path; nothing where it was moved."""
-    given = facts.ensure_object(change)
-    kind = given.get("type") or next(iter(given), "")
-    about = facts.ensure_object(given.get(kind)) or given
+    changed = facts.ensure_object(change)
+    kind = changed.get("type") or next(iter(changed), "")
+    about = facts.ensure_object(changed.get(kind)) or changed
     if kind == "add" and isinstance(about.get("content"), str):
         yield path, {"content": about["content"], "created": True}
     elif kind == "delete":
@@ -174,13 +174,11 @@ class _Reader:
 
 def _list_counts(info: object, key: str) -> list[int] | None:
     """Input, of it from and into the cache, and output; None where the client tells no such."""
-    given = info.get(key) if isinstance(info, dict) else None
+    counts = info.get(key) if isinstance(info, dict) else None
     names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens"
-    return (
-        [tokens.parse_count(given.get(n)) for n in names.split()]
-        if isinstance(given, dict)
-        else None
-    )
+    if not isinstance(counts, dict):
+        return None
+    return [tokens.parse_count(counts.get(name)) for name in names.split()]
 
 
 def _make_absolute(cwd: str, path: str) -> str:

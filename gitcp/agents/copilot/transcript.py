@@ -36,12 +36,18 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         if data.get("content"):
             yield "reply", str(data["content"])
         for call in list_objects(data.get("toolRequests")):
-            given = call.get("arguments")
-            given = {"patch": given} if isinstance(given, str) else ensure_object(given)
-            yield "call", str(call.get("toolCallId")), str(call.get("name")), given
+            arguments = call.get("arguments")
+            if isinstance(arguments, str):
+                arguments = {"patch": arguments}
+            yield (
+                "call",
+                str(call.get("toolCallId")),
+                str(call.get("name")),
+                ensure_object(arguments),
+            )
     elif kind == "tool.execution_complete":
-        given = facts.extract_text(data.get("result") or data.get("error"))
-        yield "result", str(data.get("toolCallId")), data.get("success") is not True, given
+        arguments = facts.extract_text(data.get("result") or data.get("error"))
+        yield "result", str(data.get("toolCallId")), data.get("success") is not True, arguments
     elif kind == "session.usage_record":
         yield "usage", str(entry.get("id")), _read_usage(ensure_object(data.get("usage")))
 

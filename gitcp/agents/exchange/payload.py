@@ -86,7 +86,7 @@ def read_tool(
 ) -> Tool:
     """The call a payload is about.  keys: those of its input under the first of which a call that
     writes names its path, in cwd; without them input_paths is left to the client's adapter."""
-    name, given = get_text(payload, "tool_name"), get_object(payload, "tool_input")
+    name, arguments = get_text(payload, "tool_name"), get_object(payload, "tool_input")
     if not name:
         raise InputError("'tool_name' is missing")
     key = payload.get("tool_use_id")
@@ -100,18 +100,18 @@ def read_tool(
     duration, kind = payload.get("duration_ms"), call["kind"]
     if isinstance(duration, int) and duration >= 0:
         call["duration_ms"] = duration
-    if any(given.get(key) is True for key in ("run_in_background", "is_background")):
+    if any(arguments.get(key) is True for key in ("run_in_background", "is_background")):
         call["background"] = True
     if kind == "write":
-        call["input_paths"] = find_paths(given, keys, cwd)
-        call.update(_describe_write(given, payload.get("tool_response")))  # type: ignore[typeddict-item]
+        call["input_paths"] = find_paths(arguments, keys, cwd)
+        call.update(_describe_write(arguments, payload.get("tool_response")))  # type: ignore[typeddict-item]
     elif kind == "shell":
-        call["command"] = get_words(given, "command")
+        call["command"] = get_words(arguments, "command")
     elif kind == "task":
-        call["subagent_type"] = get_text(given, "subagent_type")
-        call["description"] = get_words(given, "description")
+        call["subagent_type"] = get_text(arguments, "subagent_type")
+        call["description"] = get_words(arguments, "description")
     elif kind == "todo":
-        call["todos"] = get_objects(given, "todos")
+        call["todos"] = get_objects(arguments, "todos")
     return call
 
 
@@ -250,5 +250,5 @@ def resolve_path(spelled: str, cwd: str, field: str) -> str:
 
 def find_paths(fields: Mapping[str, Any], keys: tuple[str, ...], cwd: str) -> list[str]:
     """What stands under the first of keys that is there, as a path; or nothing."""
-    named = ((get_text(fields, key), key) for key in keys)
-    return next(([resolve_path(value, cwd, key)] for value, key in named if value), [])
+    spelled = ((get_text(fields, key), key) for key in keys)
+    return next(([resolve_path(value, cwd, key)] for value, key in spelled if value), [])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import list_files
 from gitcp.agents.exchange import claudes
 
 NAME = "factory-droid"
@@ -18,6 +17,7 @@ FOLDERS = (".factory",)  # its configuration, at home or at the top
 SETTINGS = dict.fromkeys(("shared", "user"), ".factory/settings.json")
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"
+TRANSCRIPTS = ".factory/sessions"
 BY_PLACE = True
 RESUME = "droid --resume {}"
 KINDS = {
@@ -33,9 +33,3 @@ HOOKS = claudes.list_hooks(KINDS, EVENTS)
 def locate_sessions(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
     return os.path.join(home, ".factory", "sessions", cwd.replace("/", "-"))
-
-
-def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations that may have been held in cwd or below it."""
-    folder, slug = os.path.split(locate_sessions(home, cwd))
-    return list_files(folder, ".jsonl", prefix=slug)

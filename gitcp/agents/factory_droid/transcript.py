@@ -44,12 +44,8 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             yield "call", key, name, ensure_object(block.get("input"))
         elif kind == "tool_result":
             failed = block.get("is_error") is True
-            yield (
-                "result",
-                str(block.get("tool_use_id")),
-                failed,
-                facts.extract_text(block.get("content")),
-            )
+            text = facts.extract_text(block.get("content"))
+            yield "result", str(block.get("tool_use_id")), failed, text
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:

@@ -62,9 +62,9 @@ def merge_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         if "$rewindTo" in part:
             end = list(kept).index(part["$rewindTo"]) if part["$rewindTo"] in kept else 0
             kept = dict(list(kept.items())[:end])
-        given = part.get("$set")
-        given = given if isinstance(given, dict) else part
-        listed = given.get("messages", [given])
+        document = part.get("$set")
+        document = document if isinstance(document, dict) else part
+        listed = document.get("messages", [document])
         for message in listed if isinstance(listed, list) else ():
             if isinstance(message, dict) and message.get("type"):
                 key = str(message.get("id") or len(kept))
@@ -85,16 +85,16 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def read_display(display: object) -> dict[str, Any]:
     """What a client shows of a file that was written: what it held before and holds now."""
-    given = facts.ensure_object(display)
-    if not isinstance(given.get("newContent"), str):
+    shown = facts.ensure_object(display)
+    if not isinstance(shown.get("newContent"), str):
         return {}
-    changed = facts.ensure_object(given.get("diffStat"))
+    changed = facts.ensure_object(shown.get("diffStat"))
     by_person = any(changed.get(key) for key in ("user_added_lines", "user_removed_lines"))
-    answer: dict[str, Any] = {"content": given["newContent"], "by_person": by_person}
-    if given.get("isNewFile") is True or given.get("originalContent") is None:
+    answer: dict[str, Any] = {"content": shown["newContent"], "by_person": by_person}
+    if shown.get("isNewFile") is True or shown.get("originalContent") is None:
         answer["created"] = True
-    elif isinstance(given["originalContent"], str):
-        answer["original"] = given["originalContent"]
+    elif isinstance(shown["originalContent"], str):
+        answer["original"] = shown["originalContent"]
     return answer
 
 
@@ -181,8 +181,7 @@ class _Reader:
         for call in calls if isinstance(calls, list) else []:
             if not isinstance(call, dict) or call.get("status", "success") != "success":
                 continue
-            args = call.get("args")
-            path = find_written_path(str(call.get("name")), args if isinstance(args, dict) else {})
+            path = find_written_path(str(call.get("name")), facts.ensure_object(call.get("args")))
             if path and path not in self.scan["written"]:
                 self.scan["written"].append(path)
 
@@ -194,9 +193,8 @@ class _Reader:
                 for key in ("functionCall", "functionResponse")
             )
             if isinstance(call, dict):
-                args = call.get("args")
                 path = find_written_path(
-                    str(call.get("name")), args if isinstance(args, dict) else {}
+                    str(call.get("name")), facts.ensure_object(call.get("args"))
                 )
                 if path:
                     self.asked[str(call.get("id"))] = path

@@ -148,9 +148,8 @@ def _plan_settings(
     Raises InputError, naming path, for settings that cannot be read.
     """
     name, old = adapter.NAME, ground.read(path)
-    command = settings.make_own_command(
-        *ground.baked, name, replies.format_message(adapter.ANSWERS, _LOST)
-    )
+    lost = replies.format_message(adapter.ANSWERS, _LOST)
+    command = settings.make_own_command(*ground.baked, name, lost)
     if scope == "shared":
         command = settings.make_shared_command(name)
     try:
@@ -168,8 +167,8 @@ def _plan_settings(
     write = _make_write(path, name, new, note)
     write["alone"], write["user"] = scope == "local", scope == "user"
     write["adopted"] = new == text
-    lost = scope != "shared" and not ground.recorded(path)
-    return write if lost or new != text else None
+    unknown = scope != "shared" and not ground.recorded(path)
+    return write if unknown or new != text else None
 
 
 def plan_removal(adapter: Client, path: str, old: bytes) -> Write | None:

@@ -49,16 +49,16 @@ def add_value(text: str, path: Path, value: object) -> str:
 
     What path needs on the way is made, objects all.
     """
-    at, rest = _find_object(text), list(path)
-    while rest:
-        member = next((item for item in _list_items(text, at) if item.key == rest[0]), None)
+    at, keys_left = _find_object(text), list(path)
+    while keys_left:
+        member = next((item for item in _list_items(text, at) if item.key == keys_left[0]), None)
         if member is None:
             break
         at = member.value
-        rest.pop(0)
-    for part in reversed(rest[1:]):
+        keys_left.pop(0)
+    for part in reversed(keys_left[1:]):
         value = {part: value}
-    return _append(text, at, rest[0] if rest else None, value)
+    return _append(text, at, keys_left[0] if keys_left else None, value)
 
 
 def cut_value(text: str, path: Path) -> str:
@@ -77,8 +77,8 @@ def cut_value(text: str, path: Path) -> str:
     if number:
         before = _find_comma(text, items[number - 1].end) or begin
         return text[:before] + text[before + 1 : begin] + text[end:]
-    rest = text[end:].lstrip(_BLANK) if begin == at + 1 else text[end:]
-    return text[:begin] + rest
+    after = text[end:].lstrip(_BLANK) if begin == at + 1 else text[end:]
+    return text[:begin] + after
 
 
 def _append(text: str, at: int, key: str | int | None, value: object) -> str:
@@ -179,8 +179,8 @@ def _find_comma(text: str, at: int) -> int | None:
 def _find_line_end(text: str, at: int) -> int:
     """Where a comment that is the rest of a line ends; `at` when nothing of the kind follows."""
     end = text.find("\n", at)
-    rest = text[at:end].rstrip()
-    return at + len(rest) if rest and not _blank_comments(text)[at:end].strip() else at
+    comment = text[at:end].rstrip()
+    return at + len(comment) if comment and not _blank_comments(text)[at:end].strip() else at
 
 
 def _skip_blanks(text: str, at: int) -> int:

@@ -105,7 +105,7 @@ def _build_json_files(
         make = settings.make_plain_command if adapter.EXPANDS else settings.make_own_command
         command = make(*baked, adapter.NAME)
     texts = adapter.build_files(path, lambda event: f"{command(event)} # {MARKER}")
-    return {file: json.dumps(given).encode() + b"\n" for file, given in texts.items()}
+    return {file: json.dumps(content).encode() + b"\n" for file, content in texts.items()}
 
 
 def _build_script(adapter: Client, event: str, baked: tuple[str, str] | None) -> bytes:

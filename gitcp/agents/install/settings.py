@@ -115,8 +115,8 @@ def get_hooks(entry: object) -> list[Any]:
 
 def get_command(hook: object) -> str:
     """The command line of a hook, "" when it has none."""
-    given = (hook.get("command") or hook.get("bash")) if isinstance(hook, dict) else None
-    return given if isinstance(given, str) else ""
+    command = (hook.get("command") or hook.get("bash")) if isinstance(hook, dict) else None
+    return command if isinstance(command, str) else ""
 
 
 _OURS = r"(?:\bgitcp-hook|\bgitcp hook|/gitcp/entry\.py'?)\s+{agent}\s+[\w.]+\s*$"
@@ -168,9 +168,9 @@ def make_shared_command(agent: str) -> Callable[[str], str]:
 def make_plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
     """As own_command, for a client that puts variables into commands itself: it has none."""
     py, entry = stdlib.shlex.quote(py), stdlib.shlex.quote(entry)
-    there = f"[ -x {py} ] && [ -f {entry} ]"
+    exists = f"[ -x {py} ] && [ -f {entry} ]"
     return lambda event: (
-        f"{there} && exec {py} -I -S {entry} {agent} {event}; {make_shared_command(agent)(event)}"
+        f"{exists} && exec {py} -I -S {entry} {agent} {event}; {make_shared_command(agent)(event)}"
     )
 
 

@@ -35,7 +35,7 @@ def append(database: str, session_id: str, path: str, done: bool = True) -> bool
         if last is None:
             lines.append({"info": _read_session(db, session_id)})
         messages = list(_read_messages(db, session_id, last or ""))
-        if messages and not done and not _is_complete(messages[-1]["info"]):
+        if messages and not done and not messages[-1]["info"].get("time", {}).get("completed"):
             messages.pop()
         _write(path, [*lines, *messages])
     except (stdlib.sqlite3.Error, LookupError, ValueError):
@@ -93,10 +93,6 @@ def _read_messages(db: Connection, session_id: str, after: str) -> Iterator[dict
         info = {**json.loads(data), "id": key, "sessionID": session_id}
         info.pop("summary", None)  # worked out later, from the client's own snapshots
         yield {"info": info, "parts": parts.get(key, [])}
-
-
-def _is_complete(info: dict[str, Any]) -> bool:
-    return bool(info.get("time", {}).get("completed"))
 
 
 def _trim_to_last(path: str) -> str | None:

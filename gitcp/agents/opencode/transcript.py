@@ -54,8 +54,8 @@ def _list_part_facts(part: dict[str, Any]) -> Iterator[Fact]:
         key, state = str(part.get("callID")), ensure_object(part.get("state"))
         yield "call", key, str(part.get("tool")), ensure_object(state.get("input"))
         if state.get("status") in ("completed", "error"):
-            given = facts.extract_text(state.get("output") or state.get("error"))
-            yield "result", key, state["status"] == "error", given
+            text = facts.extract_text(state.get("output") or state.get("error"))
+            yield "result", key, state["status"] == "error", text
         child = ensure_object(state.get("metadata")).get("sessionId")
         if part.get("tool") == "task" and isinstance(child, str):
             yield "agent", child

@@ -69,11 +69,11 @@ def check_name(name: object) -> str:
 
 
 def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
-    kind, named = payload.get_text(fields, "kind") or "other", fields.get("input_paths")
+    kind, input_paths = payload.get_text(fields, "kind") or "other", fields.get("input_paths")
     if kind not in KINDS:
         raise InputError(f"'kind' is none of a tool's: {ascii(kind)[:80]}")
-    if named is not None and not isinstance(named, list):
-        raise InputError(f"'input_paths' is not a list: {ascii(named)[:80]}")
+    if input_paths is not None and not isinstance(input_paths, list):
+        raise InputError(f"'input_paths' is not a list: {ascii(input_paths)[:80]}")
     name = payload.get_text(fields, "name") or kind
     renamed = {
         "tool_name": name,
@@ -82,7 +82,7 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
         "duration_ms": fields.get("duration_ms"),
     }
     tool = payload.read_tool(renamed, {name: kind})
-    each = ({"input_paths": path} for path in named or ())
+    each = ({"input_paths": path} for path in input_paths or ())
     tool["input_paths"] = [
         payload.resolve_path(payload.get_text(e, "input_paths"), cwd, "path") for e in each
     ]

@@ -38,12 +38,8 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         for part in parts:
             call = ensure_object(part.get("functionCall"))
             if call:
-                yield (
-                    "call",
-                    str(call.get("id")),
-                    str(call.get("name")),
-                    ensure_object(call.get("args")),
-                )
+                key, name = str(call.get("id")), str(call.get("name"))
+                yield "call", key, name, ensure_object(call.get("args"))
             elif isinstance(part.get("text"), str) and part.get("thought") is not True:
                 yield "reply", part["text"]
         if isinstance(entry.get("usageMetadata"), dict):

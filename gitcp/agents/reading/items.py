@@ -170,11 +170,9 @@ def _is_call(block: dict[str, Any]) -> bool:
 
 
 def _clean_text(kind: str, text: str) -> str:
-    return (
-        prompts.extract_typed(text)
-        if kind == "prompt"
-        else prompts.replace_surrogates(text).strip()
-    )
+    if kind == "prompt":
+        return prompts.extract_typed(text)
+    return prompts.replace_surrogates(text).strip()
 
 
 def _load_input(arguments: Any) -> Any:

@@ -50,10 +50,8 @@ is_own = is_payload
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
     """The record of a hook call; InputError names a field that cannot be right."""
-    ours, agent = (
-        EVENTS.get(payload.get_text(fields, "hookEventName") or name),
-        fields.get("agent_id"),
-    )
+    ours = EVENTS.get(payload.get_text(fields, "hookEventName") or name)
+    agent = fields.get("agent_id")
     if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
         return payload.make_unknown(NAME)
     common = {**fields, "session_id": fields.get("sessionId")}
@@ -85,5 +83,5 @@ def _list_written(arguments: dict[str, Any]) -> list[str]:
         return apply_patch.list_paths(patch)
     replacements = payload.get_objects(arguments, "replacements")
     files = arguments.get("files")
-    named = [one.get("filePath") for one in replacements] + (files if type(files) is list else [])
-    return list(dict.fromkeys(path for path in named if isinstance(path, str)))
+    paths = [one.get("filePath") for one in replacements] + (files if type(files) is list else [])
+    return list(dict.fromkeys(path for path in paths if isinstance(path, str)))

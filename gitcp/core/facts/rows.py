@@ -31,8 +31,8 @@ _NOBODY = authors.build_nobody("")
 def derive_repository_name(url: str) -> str:
     """Host and path of an address, or the path itself, without what does not tell repositories
     apart."""
-    _, mark, place = url.partition("://")
-    host, slash, path = (place if mark else url).partition("/")
+    _, mark, address = url.partition("://")
+    host, slash, path = (address if mark else url).partition("/")
     name = f"{host.rpartition('@')[2]}{slash}{path}" if mark or "@" in host else url
     name = name if name.startswith("/") else name.replace(":", "/", 1)
     return name.rstrip("/").removesuffix("/.git").removesuffix(".git")
@@ -145,9 +145,8 @@ def _find_model(metadata: Mapping[str, Any], turns: Mapping[str, Any]) -> str:
     """The model of the last turn; where no turn has one, of the last tool use or the session."""
     tools = metadata.get("tools")
     used = [*tools.values()] if isinstance(tools, dict) else []
-    last = sorted(
-        filter(_has_model, turns.values()), key=lambda t: tokens.parse_count(t.get("number"))
-    )
+    named = filter(_has_model, turns.values())
+    last = sorted(named, key=lambda turn: tokens.parse_count(turn.get("number")))
     return str([metadata, *filter(_has_model, used), *last][-1].get("model") or "")
 
 
@@ -160,10 +159,10 @@ def make_spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
     the prompts."""
     metadata = record["metadata"]
     start = tokens.parse_count(metadata.get("checkpoint_transcript_start"))
-    named = metadata.get("turns")
+    turn_facts = metadata.get("turns")
     ids = {
         about["number"]: (key, str(about.get("model") or ""))
-        for key, about in (named.items() if isinstance(named, dict) else ())
+        for key, about in (turn_facts.items() if isinstance(turn_facts, dict) else ())
         if isinstance(about, dict) and isinstance(about.get("number"), int)
     }
     names = record["checkpoint_id"], record["session_id"]

@@ -222,7 +222,7 @@ def _resolve_loss(
 ) -> Discard | None:
     """A loss as the worktree at root has it; None where it lies outside."""
     located = [_locate(posixpath.join(folder, path), root, fold) for path in paths or ["."]]
-    places = [place for place in located if place is not None]
+    places = [located_path for located_path in located if located_path is not None]
     elsewhere = how == PATHSPEC and _relate(folder, root, fold).split("/")[0] == ".."
     if elsewhere or not places:
         return None

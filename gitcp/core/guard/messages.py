@@ -1,4 +1,4 @@
-"""What a refusal says: the fixed texts, their variants for git, and two more."""
+"""The texts of refusals, for git and for jj."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def _format_way_back(seen: Look) -> str:
 def _format_return(seen: Look) -> str:
     if seen["vcs"] == "jj":
         return f"jj edit {seen['id'][:_CHANGE]}"
-    named = seen["name"].removeprefix("refs/heads/")
-    return f"git switch {named}" if named != "HEAD" else f"git switch --detach {_shorten_id(seen)}"
+    branch = seen["name"].removeprefix("refs/heads/")
+    return f"git switch {branch if branch != 'HEAD' else f'--detach {_shorten_id(seen)}'}"
 
 
 def _format_abandon(seen: Look) -> list[str]:

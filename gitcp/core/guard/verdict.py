@@ -64,9 +64,9 @@ def find_workspace_owner(message: bytes) -> str | None:
 
 def make_look(vcs: str, name: str, short_id: str, message: bytes, keys: Sequence[str]) -> Look:
     """A commit or change as the checks see it."""
-    named = read_sessions(message, keys)
+    sessions = read_sessions(message, keys)
     owner = find_workspace_owner(message)
-    return {"vcs": vcs, "name": name, "id": short_id, "sessions": named, "workspace": owner}
+    return {"vcs": vcs, "name": name, "id": short_id, "sessions": sessions, "workspace": owner}
 
 
 def judge_start(now: Look, session_id: str, live: Collection[str]) -> Verdict:
@@ -75,9 +75,8 @@ def judge_start(now: Look, session_id: str, live: Collection[str]) -> Verdict:
     live: the sessions at work in this working copy; in git a finished session's commit is
     history, in jj any other session's change is unsafe (doc/guard.md "Verdicts").
     """
-    return _find_unsafe(now, session_id, live, False) or _make_verdict(
-        "allow", "nothing is in the way", now
-    )
+    allowed = _make_verdict("allow", "nothing is in the way", now)
+    return _find_unsafe(now, session_id, live, False) or allowed
 
 
 def judge_end(

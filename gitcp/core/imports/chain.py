@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def list_steps(calls: Iterable[Call], versions: Sequence[Version]) -> Iterator[Step]:
-    """What the calls on one path, in their order, made of it; a call that left nobody knows what is
-    left out.  versions: what commits have there, oldest first."""
+    """The contents before and after each call on one path, in order, without calls whose result is
+    not known.  versions: what commits have at the path, oldest first."""
     running: bytes | None = None
     for at, who, tells in calls:
         ends = _find_ends(tells, running, at, versions)

@@ -60,7 +60,7 @@ def _judge_removed(who: Writer, line: bytes, alone: bool, taken: Taken) -> Write
 
 
 def forget_all(credit: PathCredit) -> PathCredit:
-    """A path's credit where no edit is known: nobody's, and so is what came and went."""
+    """A path's credit where no edit is known: no line has an author."""
     return {
         **credit,
         "added": [(line, _forget_person(who)) for line, who in credit["added"]],

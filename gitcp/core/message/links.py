@@ -57,8 +57,8 @@ def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
     text; the caller asks whether those exist."""
     if not note and (only := trailers.read_simple(message)) is not None:
         return only, []
-    known = list_carried(message, note)
-    return list(known), _list_further(message, note, known)
+    carried = list_carried(message, note)
+    return list(carried), _list_further(message, note, carried)
 
 
 def _list_further(message: bytes, note: bytes, ids: Collection[str]) -> list[str]:

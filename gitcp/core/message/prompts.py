@@ -75,8 +75,8 @@ def parse_ended_tasks(notification: str) -> list[dict[str, str]]:
     keys = {"id": "task-id", "tool_use_id": "tool-use-id", "status": "status"}
     parts = notification.split("<task-notification>")[1:]
     if not parts:  # of Copilot CLI, in words
-        named = stdlib.re.findall(r"\(shellId: (\w+)\) has (\w+)", notification)
-        return [{"id": key, "tool_use_id": "", "status": status} for key, status in named]
+        matches = stdlib.re.findall(r"\(shellId: (\w+)\) has (\w+)", notification)
+        return [{"id": key, "tool_use_id": "", "status": status} for key, status in matches]
     return [{key: _read_tag(part, tag) for key, tag in keys.items()} for part in parts]
 
 

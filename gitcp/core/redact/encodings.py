@@ -9,7 +9,6 @@ from gitcp.core.redact.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterable, Iterator
 
     from gitcp.core.redact.rules import Secret
@@ -55,7 +54,7 @@ def find_escaped(flat: bytes, find: Callable[[bytes], Iterable[Secret]]) -> Iter
     """Yield (rule, start, end) in a flattened text of what find() finds once a URL's escapes are
     what they mean."""
     places = _find_escaped_words(flat)
-    decoded = [_ESCAPE.sub(_decode_escape, flat[start:end]) for start, end in places]
+    decoded = [_ESCAPE.sub(lambda m: unhexlify(m[1]), flat[slice(*place)]) for place in places]
     ends, size = list[int](), 0
     for text in decoded:
         size += len(text) + len(_BETWEEN)
@@ -64,11 +63,8 @@ def find_escaped(flat: bytes, find: Callable[[bytes], Iterable[Secret]]) -> Iter
         number = bisect_right(ends, start)
         first = ends[number] - len(decoded[number]) - len(_BETWEEN)
         at, word = places[number][0], flat[slice(*places[number])]
-        yield (
-            rule,
-            at + _find_raw_offset(word, start - first),
-            at + _find_raw_offset(word, end - first),
-        )
+        begin, stop = (_find_raw_offset(word, offset - first) for offset in (start, end))
+        yield rule, at + begin, at + stop
 
 
 def _find_escaped_words(flat: bytes) -> list[tuple[int, int]]:
@@ -81,10 +77,6 @@ def _find_escaped_words(flat: bytes) -> list[tuple[int, int]]:
             start = words.rfind(b" ", 0, escape.start()) + 1
             places.append((start, len(words) if end < 0 else end))
     return places
-
-
-def _decode_escape(match: re.Match[bytes]) -> bytes:
-    return bytes((int(match[1], 16),))
 
 
 def _find_raw_offset(word: bytes, at: int) -> int:

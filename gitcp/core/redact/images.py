@@ -22,13 +22,11 @@ DOT = (
 # Quotes may be escaped, at any depth of JSON in JSON.
 _TYPE = rb'(?:(?:media|mime)_?[tT]ype|type)\\*"\s*:\s*\\*"image/)([a-z0-9.+-]{1,40})'
 _DATA = rb'(?:data|base64)\\*"\s*:\s*\\*")([0-9A-Za-z+/]{64,}+={0,2})'
+_URL = rb"(data:image/)([a-z0-9.+-]{1,40})(;base64,)([0-9A-Za-z+/]{64,}+={0,2})"
 _SHAPES = (
     (load_pattern(rb'("' + _TYPE + rb'(\\*"\s*,\s*\\*"' + _DATA), (2, 4)),
     (load_pattern(rb'("' + _DATA + rb'(\\*"\s*,\s*\\*"' + _TYPE), (4, 2)),
-    (
-        load_pattern(rb"(data:image/)([a-z0-9.+-]{1,40})(;base64,)([0-9A-Za-z+/]{64,}+={0,2})"),
-        (2, 4),
-    ),
+    (load_pattern(_URL), (2, 4)),
 )
 
 

@@ -25,7 +25,7 @@ _DOMAIN = load_pattern(
     rb"(?![0-9A-Za-z_(\[-]|\.[0-9A-Za-z])"
 )
 _LOCAL = load_pattern(rb"(?:[0-9A-Za-z_%+'.-]|[\xc3-\xf4][\x80-\xbf]{1,3}){1,64}$")
-# Whom nobody is: robots, accounts of a service, and domains that stand for none (RFC 2606).
+# Addresses of no person: robots, accounts of a service, and example domains (RFC 2606).
 _ROBOT = load_pattern(
     rb"(?i)(?:.*\b(?:no-?reply|do-?not-?reply|bot|robot|mailer-daemon|postmaster|notifications?"
     rb"|automation|ci|github-actions)(?:[+.-].*)?|.*[a-z]{5}bot|git|hg|svn|root|admin|www|abuse|webmaster|hostmaster"

@@ -1,7 +1,7 @@
-"""Secrets are taken out of transcripts, prompts and subjects before git sees them.
+"""Take secrets out of transcripts, prompts and subjects before git sees them.
 
-A line of a transcript is searched as it is, which is fast; only where that finds something, or
-an escape might hide something, its JSON is taken apart to place it, and what is exempt stays.
+A line of a transcript is searched as it stands, which is fast.  Its JSON is parsed only where that
+finds something or an escape may hide something: to find the value it lies in, and what is exempt.
 """
 
 from __future__ import annotations
@@ -102,11 +102,9 @@ class Redactor:
     def find_suspects(self, texts: Sequence[bytes]) -> list[int]:
         """The numbers of the texts in which find() may find something; in the others it finds
         nothing.  Many small texts are searched at once."""
-        return (
-            list(range(len(texts)))
-            if self._own
-            else line_search.find_suspects(texts, self._detector)
-        )
+        if self._own:
+            return list(range(len(texts)))
+        return line_search.find_suspects(texts, self._detector)
 
     def _find_in_text(self, text: bytes, persons: bool = False) -> list[Secret]:
         flat = flatten(text)

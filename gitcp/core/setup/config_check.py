@@ -75,8 +75,8 @@ def find_line(text: str, key: str, value: str) -> int:
             head, _, line = line[1:].partition("]")
             first, _, second = head.partition(" ")
             section = f"{first.lower()}.{second.strip().strip(_QUOTE)}".rstrip(".")
-        variable, _, given = line.partition("=")
-        same = given.strip().strip(_QUOTE) == value
+        variable, _, text_set = line.partition("=")
+        same = text_set.strip().strip(_QUOTE) == value
         if f"{section}.{variable.strip().lower()}" == key and (same or not last):
             last = number
     return last

@@ -28,7 +28,7 @@ def find_strategy(name: object) -> str | None:
 def merge(shared: Mapping[str, Any], local: Mapping[str, Any]) -> dict[str, Any]:
     """settings.json overridden field by field by settings.local.json, options by key."""
     options = [s.get("strategy_options") for s in (shared, local)]
-    joined = {k: v for given in options if isinstance(given, dict) for k, v in given.items()}
+    joined = {k: v for chosen in options if isinstance(chosen, dict) for k, v in chosen.items()}
     return {**shared, **local, "strategy_options": joined}
 
 
@@ -56,8 +56,8 @@ def choose_destination(settings: object, remotes: Collection[str], url: str) -> 
     """The URL of the repository, else the remote, that Entire's settings name for checkpoints; ""
     for none, and for what is neither.  url: the code's, for whether git goes there by ssh."""
     options = settings.get("strategy_options") if isinstance(settings, dict) else None
-    given = options if isinstance(options, dict) else {}
-    remote, name = given.get("checkpoint_remote"), given.get("checkpoint_push_remote")
+    named = options if isinstance(options, dict) else {}
+    remote, name = named.get("checkpoint_remote"), named.get("checkpoint_push_remote")
     if isinstance(remote, dict) and (address := _build_url(remote, url)):
         return address
     return name if isinstance(name, str) and name in remotes else ""

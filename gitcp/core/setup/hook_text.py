@@ -30,8 +30,8 @@ def choose_chain(hook: str) -> Chain:
     A shell script that looks at its own name (husky) is sourced, so that it still finds it.
     """
     shell = _SHELL.match(hook)
-    named = "$0" in hook and any(sign in hook for sign in ("basename", "##*/", "husky", ")/h"))
-    by = shell[1] if shell and named else ""
+    by_name = "$0" in hook and any(sign in hook for sign in ("basename", "##*/", "husky", ")/h"))
+    by = shell[1] if shell and by_name else ""
     return {"suffix": BACKUP, "shell": by, "lefthook": find_tool(hook) == "lefthook"}
 
 
@@ -59,10 +59,10 @@ def find_tool(text: str) -> str:
 
 def parse_program(text: str) -> tuple[str, str] | None:
     """The interpreter and the entry that one of our scripts starts."""
-    there = _BAKED.search(text) if is_ours(text) else None
-    if there is None:
+    match = _BAKED.search(text) if is_ours(text) else None
+    if match is None:
         return None
-    py, work = (quoted.replace("'\\''", "'") for quoted in there.groups())
+    py, work = (quoted.replace("'\\''", "'") for quoted in match.groups())
     return py, work.rpartition("/")[0] + "/entry.py"
 
 

@@ -95,9 +95,9 @@ def is_document(first_line: bytes, path: str) -> bool:
 
 
 def merge_documents(old: bytes, new: bytes) -> bytes:
-    """The document new, with the messages before its own that only old has (nothing is lost).
+    """The document new with those messages of old that it lacks in front of its own.
 
-    new itself, byte for byte, where it has them all or one of the two is not such a document.
+    new itself, byte for byte, where it lacks none or one of the two is no such document.
     """
     before, now = _parse_document(old), _parse_document(new)
     if before is None or now is None:
@@ -121,5 +121,5 @@ def _parse_document(data: bytes) -> dict[str, Any] | None:
 
 
 def _identify_message(message: Any) -> str:
-    named = message.get("id") if isinstance(message, dict) else None
-    return stdlib.json.dumps(named if named else message, sort_keys=True)
+    name = message.get("id") if isinstance(message, dict) else None
+    return stdlib.json.dumps(name if name else message, sort_keys=True)

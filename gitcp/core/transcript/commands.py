@@ -67,10 +67,10 @@ def _take_documents(command: str) -> tuple[str, dict[str, str]]:
 def _parse_write(call: list[str], documents: dict[str, str]) -> tuple[str, str] | None:
     """(path, content) of a call that writes one file anew with words of the command."""
     words, ends = list[str](), dict[str, str]()
-    rest = iter(call)
-    for word in rest:
+    words_left = iter(call)
+    for word in words_left:
         if word in (">", ">|", "<"):
-            ends[word[0]] = next(rest, "")
+            ends[word[0]] = next(words_left, "")
         elif set(word) <= set("<>&|"):
             return None
         else:

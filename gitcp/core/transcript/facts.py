@@ -155,8 +155,8 @@ def join_texts(parts: object) -> str:
     """The texts of a message's parts, joined; of a bare text, itself."""
     if isinstance(parts, str):
         return parts
-    given = [part.get("text") for part in list_objects(parts)]
-    return "\n\n".join(text for text in given if isinstance(text, str))
+    texts = [part.get("text") for part in list_objects(parts)]
+    return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
 def extract_prompt(content: object) -> str:

@@ -1,4 +1,4 @@
-"""A transcript read on in stretches of whole lines, however large it is, or a line of it."""
+"""Read a transcript of any size in stretches of complete lines."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def read_stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stre
 
 
 def read_bounded(read: Read, start: int, end: int) -> bytes:
-    """What stands from start to end, for who looks at it at once: of more than DOCUMENT bytes
-    the first and the last lines, as read_stretches() has them."""
+    """The bytes from start to end in one piece; of more than DOCUMENT bytes the first and the last
+    lines, as read_stretches() has them."""
     if end - start <= DOCUMENT:
         return read(start, end)
     return b"".join(part for part, _ in read_stretches(read, start, end, DOCUMENT))
@@ -62,7 +62,7 @@ def read_lines(read: Read, start: int, end: int) -> Iterator[Stretch]:
 
 
 def read_line(read: Read, start: int, end: int, newline: bytes = b"") -> bytes:
-    """One line as it is; of one that is too long its head, tail and length."""
+    """One line as it is; in place of one longer than LINE its head, tail and length, as JSON."""
     if end - start <= LINE:
         return read(start, end) + newline
     head, tail = (
@@ -74,6 +74,7 @@ def read_line(read: Read, start: int, end: int, newline: bytes = b"") -> bytes:
 
 
 def _find_next_line(read: Read, start: int, end: int) -> int | None:
+    """The offset behind the first newline from start on; None where there is none before end."""
     while start < end:
         data = read(start, min(end, start + STRETCH))
         if not data:

@@ -68,8 +68,8 @@ def parse_time(text: str) -> int | None:
         if text.isdecimal() and text.isascii():
             return int(text) * 1_000_000
         year, month, date = map(int, day.split("-"))
-        hour, minute, rest = clock.removesuffix("Z").split(":")
-        whole, _, fraction = rest.partition(".")
+        hour, minute, second = clock.removesuffix("Z").split(":")
+        whole, _, fraction = second.partition(".")
         leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
         days = (year - 1970) * 365 + (year - 1969) // 4 - (year - 1901) // 100
         days += (year - 1601) // 400 + _DAYS[month - 1] + (leap and month > 2) + date - 1

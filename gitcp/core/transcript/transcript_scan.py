@@ -43,7 +43,7 @@ def begin(previous: Scan | None = None) -> Scan:
 
 
 def make_cursor(scan: Scan) -> Scan:
-    """As previous, this makes the next scan give only what is new: small enough to be kept."""
+    """A scan without its lists: as previous it makes the next scan list only what is new."""
     return {**scan, "prompts": [], "written": [], "subagents": []}
 
 
@@ -53,12 +53,12 @@ def split(data: bytes) -> tuple[list[bytes], int]:
     A last line without its newline counts when it is JSON: stored transcripts often end so.
     """
     lines = data.split(b"\n")
-    rest = lines.pop()
-    if not rest:
+    last_line = lines.pop()
+    if not last_line:
         return lines, len(data)
-    if load(rest) is None:
-        return lines, len(data) - len(rest)
-    return [*lines, rest], len(data)
+    if load(last_line) is None:
+        return lines, len(data) - len(last_line)
+    return [*lines, last_line], len(data)
 
 
 def load(line: bytes) -> dict[str, Any] | None:
@@ -71,8 +71,8 @@ def load(line: bytes) -> dict[str, Any] | None:
 
 
 def read(reader: Reader, data: bytes) -> Scan:
-    """What a reader makes of the complete lines of data: it is given each that is not empty, one
-    item, and at the end all of them, for what only the newest tell."""
+    """The scan of the complete lines of data: a reader gets each that is not empty, which is one
+    item, and at the end all of them, for the newest identifier and time."""
     lines, used = split(data)
     for line in lines:
         if line and not line.isspace():

@@ -39,29 +39,29 @@ if TYPE_CHECKING:
 _BEFORE = ("pre-commit", "prepare-commit-msg", "commit-msg")
 
 
-def make(repo: Repo, objects: Objects, about: Intent, message: str) -> list[str]:
+def make_commit(repo: Repo, objects: Objects, about: Intent, message: str) -> list[str]:
     """Commit about's entries on its expected HEAD; the paths that the commit has.
 
     The caller holds the lock of this worktree's commits; about is filled in, and left on disk
     for the caller to drop.  Raises Refused with the reason, Moved when HEAD is not where it was;
     then nothing has changed.
     """
-    index = index_files.private(repo, about["tree"], about["entries"])
-    if index_files.tree_of(index) == about["tree"]:
+    index = index_files.make_private(repo, about["tree"], about["entries"])
+    if index_files.write_tree(index) == about["tree"]:
         return []
     busy: set[str] = set()
-    if person_hooks.there(repo, *_BEFORE):
-        busy = index_files.unstaged(index)
-        about["stash"] = stash(repo)
-        about["dirty"] = still(repo, objects, about["dirty"])
-        before = stand(repo, objects, about)
+    if person_hooks.has_hook(repo, *_BEFORE):
+        busy = index_files.list_unstaged(index)
+        about["stash"] = read_stash(repo)
+        about["dirty"] = select_unchanged(repo, objects, about["dirty"])
+        before = read_files(repo, objects, about)
         intent.write(repo, about)
         try:
-            message = _judged(repo, index.path, message)
+            message = _run_hooks(repo, index.path, message)
         finally:
             put_back(repo, objects, about)
-            note(repo, objects, before)
-    tree = index_files.tree_of(index)
+            note_changes(repo, objects, before)
+    tree = index_files.write_tree(index)
     entries = {path: now for path, _, now in compare_trees(objects, about["tree"], tree)}
     if not entries:
         raise Refused("the hooks left nothing to commit")
@@ -69,12 +69,12 @@ def make(repo: Repo, objects: Objects, about: Intent, message: str) -> list[str]
     if foreign:
         raise Refused(f"a hook added {refusal.list_paths(foreign, 'which is not of this turn')}")
     about["entries"], about["noted"] = entries, about["checkpoint_id"] not in message
-    about["commit"] = _object(repo, tree, about["expected"], message)
+    about["commit"] = _write_object(repo, tree, about["expected"], message)
     _publish(repo, about, message)
     return sorted(entries)
 
 
-def _judged(repo: Repo, index: str, message: str) -> str:
+def _run_hooks(repo: Repo, index: str, message: str) -> str:
     """What the person's hooks make of the message; Refused when one of them says no."""
     path = repo.join_own("auto", "message")
     with open(path, "wb") as f:
@@ -89,17 +89,17 @@ def _judged(repo: Repo, index: str, message: str) -> str:
     return judged
 
 
-def _object(repo: Repo, tree: str, parent: str, message: str) -> str:
+def _write_object(repo: Repo, tree: str, parent: str, message: str) -> str:
     """The commit object, by the person, signed where they sign."""
     args = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree]
     args += ["-p", parent] if parent.strip("0") else []
     args += ["-S"] if repo.config.get_flag("commit.gpgsign") else []
     words = ("git", "-C", repo.worktree, *args)
     try:
-        running = Running(words, person_hooks.environment(repo), True)
+        running = Running(words, person_hooks.make_environment(repo), True)
         return running.finish(encode_name(message))[1].decode().strip()
     except GitError as e:
-        raise Refused(refusal.reason(e)) from None
+        raise Refused(refusal.format_reason(e)) from None
 
 
 def _publish(repo: Repo, about: Intent, message: str) -> None:
@@ -109,11 +109,11 @@ def _publish(repo: Repo, about: Intent, message: str) -> None:
     intent.write(repo, about)
     lock.take()
     try:
-        after = index_files.prepared(repo, about["tree"], about["entries"])
+        after = index_files.prepare_next(repo, about["tree"], about["entries"])
         _move_head(repo, about, message)
         index_files.install(repo, after)
     finally:
-        lock.release()
+        lock.let_go()
 
 
 def _move_head(repo: Repo, about: Intent, message: str) -> None:
@@ -124,12 +124,12 @@ def _move_head(repo: Repo, about: Intent, message: str) -> None:
     args = (*wait, "update-ref", "-m", reason, "HEAD", *ends)
     words = ("git", "-C", repo.worktree, *args)
     try:
-        Running(words, person_hooks.environment(repo), False).finish()
+        Running(words, person_hooks.make_environment(repo), False).finish()
     except GitError as e:
         now = refs.read_head(repo) or "0" * len(about["expected"])
         if now != about["expected"]:  # where git says so, it does in the person's language
             raise Moved("HEAD", about["expected"], now) from None
-        raise Refused(refusal.reason(e)) from None
+        raise Refused(refusal.format_reason(e)) from None
 
 
 def settle(repo: Repo, objects: Objects, about: Intent) -> bool:
@@ -140,22 +140,22 @@ def settle(repo: Repo, objects: Objects, about: Intent) -> bool:
         "merge-base", "--is-ancestor", about["commit"], "HEAD", ok=(0, 1, 128)
     )[0] == 0  # fmt: skip
     if stands:
-        if not lock.ours():
+        if not lock.is_ours():
             lock.prepare()
             lock.take()
         head = Lookup(objects, need_commit(objects, "HEAD")["tree"])
         still = {path: entry for path, entry in about["entries"].items() if head(path) == entry}
-        index_files.install(repo, index_files.prepared(repo, about["tree"], still))
-    lock.release()
+        index_files.install(repo, index_files.prepare_next(repo, about["tree"], still))
+    lock.let_go()
     return stands
 
 
-def stand(repo: Repo, objects: Objects, about: Intent) -> Entries:
+def read_files(repo: Repo, objects: Objects, about: Intent) -> Entries:
     """How the files of a commit stand in the worktree, before hooks look at it."""
     return blobs.read_paths(repo, objects, sorted(about["entries"]), write=False)
 
 
-def note(repo: Repo, objects: Objects, before: Entries) -> None:
+def note_changes(repo: Repo, objects: Objects, before: Entries) -> None:
     """Let the journal know how files that stood so before the hooks ran stand now.
 
     Without it the next look takes the change for the person's, and a session's file that a hook
@@ -178,12 +178,12 @@ def note(repo: Repo, objects: Objects, before: Entries) -> None:
 STASH = "refs/stash"
 
 
-def stash(repo: Repo) -> str:
+def read_stash(repo: Repo) -> str:
     """What tells whether the person stashed something: the newest entry, '' for none."""
     return refs.read_ref(repo, STASH) or ""
 
 
-def still(
+def select_unchanged(
     repo: Repo, objects: Objects, files: Mapping[str, Entry | None]
 ) -> dict[str, Entry | None]:
     """Those of the files that stand in the worktree as given."""
@@ -199,8 +199,10 @@ def put_back(repo: Repo, objects: Objects, about: Intent) -> None:
     head = Lookup(objects, about["tree"])
     lost = {path: entry for path, entry in about["dirty"].items() if head(path) != entry}
     for _ in range(2):  # what is away for a moment is back when the stash has been asked
-        lost = {path: lost[path] for path in still(repo, objects, {p: head(p) for p in lost})}
-        if not lost or stash(repo) != about["stash"]:
+        lost = {
+            path: lost[path] for path in select_unchanged(repo, objects, {p: head(p) for p in lost})
+        }
+        if not lost or read_stash(repo) != about["stash"]:
             return
     trace.note("auto", f"put back: {sorted(lost)}")
     _write(repo, lost)
@@ -209,13 +211,13 @@ def put_back(repo: Repo, objects: Objects, about: Intent) -> None:
 def _write(repo: Repo, files: Mapping[str, Entry | None]) -> None:
     index = Git(repo, "lost")
     index.remove()
-    there = {path: entry for path, entry in files.items() if entry}
+    present = {path: entry for path, entry in files.items() if entry}
     try:
-        for path in files.keys() - there.keys():
+        for path in files.keys() - present.keys():
             os.unlink(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
-        if there:
-            index.put(there)
-            names = b"".join(encode_name(path) + b"\0" for path in sorted(there))
+        if present:
+            index.put(present)
+            names = b"".join(encode_name(path) + b"\0" for path in sorted(present))
             index.run("checkout-index", "-f", "-z", "--stdin", stdin=names)
     finally:
         index.remove()

@@ -56,7 +56,7 @@ class Git:
             files.remove_file(path)
 
 
-def staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | None]:
+def list_staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | None]:
     """What the person's index (or the file index) has otherwise than tree: path -> entry, None
     for what it lacks.  An intent to add is nothing yet; a conflict is an entry like no other."""
     args = "diff-index --cached --raw -z --no-renames --no-abbrev --ita-invisible-in-index"
@@ -71,28 +71,28 @@ def staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | None]:
     return entries
 
 
-def private(repo: Repo, tree: str, entries: Entries) -> Git:
+def make_private(repo: Repo, tree: str, entries: Entries) -> Git:
     """An index of the tree with the entries in it, and the stat data the person's knows."""
     index = Git(repo, PRIVATE)
-    _copy(_theirs(repo), index.path)
+    _copy(_locate_theirs(repo), index.path)
     index.run("read-tree", "--reset", tree)
     index.put(entries)
     return index
 
 
-def unstaged(index: Git) -> set[str]:
+def list_unstaged(index: Git) -> set[str]:
     """The paths whose file is other than the index has it, or that it does not know."""
     args = ("ls-files", "--modified", "--deleted", "--others", "--exclude-standard", "-z")
     return {decode_name(path) for path in index.run(*args).split(b"\0")[:-1]}
 
 
-def prepared(repo: Repo, tree: str, after: Entries) -> Git:
+def prepare_next(repo: Repo, tree: str, after: Entries) -> Git:
     """The person's index as it is to become: of the paths that stand there as in tree those
     of `after`, all else untouched, and so is what git is not to look for changes in.  The caller
     holds index.lock."""
     index = Git(repo, NEXT)
-    _copy(_theirs(repo), index.path)
-    theirs, marked = staged(repo, tree, index.path), porcelain.parse_marked(index.run(*_MARKS))
+    _copy(_locate_theirs(repo), index.path)
+    theirs, marked = list_staged(repo, tree, index.path), porcelain.parse_marked(index.run(*_MARKS))
     index.put({path: entry for path, entry in after.items() if path not in theirs})
     for option, paths in zip(("--assume-unchanged", "--skip-worktree"), marked, strict=True):
         again = b"".join(path + b"\0" for path in paths if after.get(decode_name(path)))
@@ -102,11 +102,11 @@ def prepared(repo: Repo, tree: str, after: Entries) -> Git:
 
 
 def install(repo: Repo, index: Git) -> None:
-    """Let it be the person's index.  The caller holds index.lock, and lets go of it then."""
-    os.rename(index.path, _theirs(repo))
+    """Make it the person's index.  The caller holds index.lock, and releases it afterwards."""
+    os.rename(index.path, _locate_theirs(repo))
 
 
-def _theirs(repo: Repo) -> str:
+def _locate_theirs(repo: Repo) -> str:
     return os.path.join(repo.git_dir, "index")
 
 
@@ -135,7 +135,7 @@ class Lock:
         """What index.lock will be known by once it is ours: to be written down before."""
         os.makedirs(os.path.dirname(self._scratch), exist_ok=True)
         with open(self._scratch, "wb") as f:
-            self.mark = _mark(os.fstat(f.fileno()))
+            self.mark = _make_mark(os.fstat(f.fileno()))
         return self.mark
 
     def take(self) -> None:
@@ -152,24 +152,24 @@ class Lock:
                 time.sleep(0.02)
         os.unlink(self._scratch)
 
-    def ours(self) -> bool:
+    def is_ours(self) -> bool:
         """Whether index.lock is there and is the one that was marked."""
         try:
-            return _mark(os.stat(self.path)) == self.mark
+            return _make_mark(os.stat(self.path)) == self.mark
         except FileNotFoundError:
             return False
 
-    def release(self) -> None:
+    def let_go(self) -> None:
         """Let go of it, if it is ours."""
-        if self.ours():
+        if self.is_ours():
             os.unlink(self.path)
 
 
-def _mark(status: os.stat_result) -> list[int]:
+def _make_mark(status: os.stat_result) -> list[int]:
     return [status.st_ino, status.st_mtime_ns]
 
 
-def tree_of(index: Git) -> str:
+def write_tree(index: Git) -> str:
     """The tree of an index; Refused with git's reason when it has none."""
     try:
         return index.run("write-tree").decode().strip()

@@ -24,7 +24,7 @@ _TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON
 CONFIGURED = "configured"
 
 
-def environment(repo: Repo, index: str | None = None) -> dict[str, str]:
+def make_environment(repo: Repo, index: str | None = None) -> dict[str, str]:
     """The person's, as for a `git commit -m` here."""
     env = {k: v for k, v in os.environ.items() if k not in _TIES}
     env |= {"GITCP_ACTIVE": CONFIGURED, "GIT_EDITOR": ":"}
@@ -36,18 +36,18 @@ def environment(repo: Repo, index: str | None = None) -> dict[str, str]:
 def run(repo: Repo, name: str, *args: str, index: str | None = None) -> None:
     """Run a hook as `git commit` does, if there is one; raise Refused when it says no."""
     words = ("git", "-C", repo.worktree, "hook", "run", "--ignore-missing", name, "--", *args)
-    hook = Running(words, environment(repo, index), False, apart=True)
+    hook = Running(words, make_environment(repo, index), False, apart=True)
     try:
         status, _ = hook.finish(ok=range(256))
     except Late:
         deadline.extend(10)  # to put in order what it left
         raise Refused(f"the {name} hook takes too long") from None
     if status:
-        why = refusal.shortened(hook.errors.decode(errors="replace").splitlines())
+        why = refusal.shorten_lines(hook.errors.decode(errors="replace").splitlines())
         raise Refused(f"the {name} hook says no{f': {why}' if why else ''}")
 
 
-def there(repo: Repo, *hooks: str) -> bool:
+def has_hook(repo: Repo, *hooks: str) -> bool:
     """Whether one of these hooks is there and can be run."""
     folder = repo.git.read_line("rev-parse", "--git-path", "hooks")
     at = os.path.join(os.fsencode(repo.worktree), folder)

@@ -31,10 +31,10 @@ class Refused(Error):
     """No commit is made; the reason reads on after 'not committed: '."""
 
 
-def under_way(repo: Repo) -> list[str]:
+def list_under_way(repo: Repo) -> list[str]:
     """What git is in the middle of here."""
-    there = (name for name in _UNDER_WAY if os.path.lexists(os.path.join(repo.git_dir, name)))
-    return list(dict.fromkeys(_UNDER_WAY[name] for name in there))
+    names = (name for name in _UNDER_WAY if os.path.lexists(os.path.join(repo.git_dir, name)))
+    return list(dict.fromkeys(_UNDER_WAY[name] for name in names))
 
 
 def list_paths(paths: Collection[str], what: str) -> str:
@@ -43,12 +43,12 @@ def list_paths(paths: Collection[str], what: str) -> str:
     return f"'{first}'{f' and {len(more)} more' if more else ''} {what}"
 
 
-def reason(e: GitError) -> str:
+def format_reason(e: GitError) -> str:
     """What git, or the program it called, says of a failure: its own words, on one line."""
-    return shortened(e.complaint.splitlines()) or "git says nothing about it"
+    return shorten_lines(e.complaint.splitlines()) or "git says nothing about it"
 
 
-def shortened(lines: Iterable[str]) -> str:
+def shorten_lines(lines: Iterable[str]) -> str:
     """The lines that matter, joined and cut to what a person reads."""
     kept = [line.strip() for line in lines if line.strip()]
     kept = [line for line in dict.fromkeys(kept) if not line.startswith((*_NOISE, *_DOINGS))]

@@ -53,12 +53,12 @@ _STAGED, _MIXED = "is staged by hand", "holds changes that are not the session's
 _WAIT = 45.0  # seconds for the commits of other sessions here, whose hooks may be slow
 
 
-def lock(ctx: Context, wait: float = _WAIT) -> exclusive:
+def lock_commits(ctx: Context, wait: float = _WAIT) -> exclusive:
     """One commit at a time in a worktree.  It comes before the locks of sessions."""
     return exclusive(ctx.repo, f"auto-{ctx.repo.worktree_hash}", wait)
 
 
-def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
+def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
     """Checkpoint the work of the session of this event, then commit it.
 
     Raises Error like any checkpoint; that no commit can be made is a record that says so.
@@ -74,17 +74,17 @@ def save(ctx: Context, event: dict[str, Any]) -> list[Record]:
         tree = find_tree(ctx.objects, ctx.head)
         tip = branches.find_current(ctx.repo, ctx.objects, state, ctx.head)
         seen = shadow_refs.read_recorded(ctx.objects, tip) if tip else {}
-        mine = work(ctx.repo, ctx.objects, state, tree, seen)
-        return _tell_waiting(_blocked(ctx.repo, tree, mine))
+        mine = find_work(ctx.repo, ctx.objects, state, tree, seen)
+        return _tell_waiting(_list_blocked(ctx.repo, tree, mine))
     ctx.leave()  # nobody is to wait for a session while hooks of the person run
-    turn = lock(ctx)
+    turn = lock_commits(ctx)
     try:
         turn.__enter__()
     except Busy:
         return [_tell_why("another session's commit is not done")]
     try:
         settling.settle(ctx)
-        return _commit(ctx, event["session_id"], oid)
+        return _try_commit(ctx, event["session_id"], oid)
     except (Busy, Refused) as e:
         return [_tell_why(str(e))]
     finally:
@@ -103,11 +103,11 @@ def _tell_waiting(blocked: Blocked) -> list[Record]:
     return [{"type": "say", "message": f"gitcp: not committed yet: {paths}"}]
 
 
-def _commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
+def _try_commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
     until = time.monotonic() + _WAIT
     while time.monotonic() < until:
         try:
-            return _once(ctx, session_id, oid)
+            return _commit_once(ctx, session_id, oid)
         except Moved as e:
             trace.note("auto", f"again: {e}")
             intent.drop(ctx.repo)
@@ -117,7 +117,7 @@ def _commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
     return [_tell_why("HEAD moves faster than the hooks judge a commit")]
 
 
-def _message(repo: Repo, subject: str, checkpoint_id: str, session_id: str) -> str:
+def _format_message(repo: Repo, subject: str, checkpoint_id: str, session_id: str) -> str:
     """The message of an auto-commit, with the trailers that the configuration wants in it."""
     key = repo.config.get_option("gitcp.disclose")
     lines = [] if repo.config.get_option("gitcp.link") == "note" else [f"{KEY}: {checkpoint_id}"]
@@ -126,7 +126,7 @@ def _message(repo: Repo, subject: str, checkpoint_id: str, session_id: str) -> s
     return "\n".join([subject, *([""] if lines else []), *lines]) + "\n"
 
 
-def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
+def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     repo, objects = ctx.repo, ctx.objects
     state, head = ctx.state(session_id), ctx.head
     if state is None:
@@ -136,20 +136,20 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     tip = shadow_refs.read_tip(objects, oid)
     seen = shadow_refs.read_recorded(objects, tip) if tip else {}
     tree = find_tree(objects, head)
-    mine = work(repo, objects, state, tree, seen)
-    blocked = _blocked(repo, tree, mine)
-    about = _intent(ctx, state, head, oid, seen, mine, blocked)
+    mine = find_work(repo, objects, state, tree, seen)
+    blocked = _list_blocked(repo, tree, mine)
+    about = _make_intent(ctx, state, head, oid, seen, mine, blocked)
     waiting = _tell_waiting(blocked)
     if not about["entries"]:
         return waiting
     subject = need_commit(objects, oid)["message"].partition("\n")[0]
-    message = _message(repo, subject, about["checkpoint_id"], session_id)
+    message = _format_message(repo, subject, about["checkpoint_id"], session_id)
     ctx.leave()
-    paths = commit.make(repo, objects, about, message)
+    paths = commit.make_commit(repo, objects, about, message)
     if not paths:
         intent.drop(repo)
         return waiting
-    settling.store(ctx, about)
+    settling.store_commit(ctx, about)
     intent.drop(repo)
     try:
         person_hooks.run(repo, "post-commit")
@@ -159,20 +159,20 @@ def _once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     return [{"type": "checkpoint", "commit": about["commit"], **ids}, *waiting]
 
 
-def _blocked(repo: Repo, tree: str | None, mine: Work) -> Blocked:
+def _list_blocked(repo: Repo, tree: str | None, mine: Work) -> Blocked:
     """The paths of the work that cannot be committed now, by the reason."""
     if not mine["entries"]:
         return {}
     theirs = {
         path
-        for path, entry in index_files.staged(repo, tree or repo.empty_tree).items()
+        for path, entry in index_files.list_staged(repo, tree or repo.empty_tree).items()
         if path in mine["entries"] and entry != mine["entries"][path]
     }
     reasons = {_STAGED: theirs, _MIXED: mine["mixed"] - theirs}
     return {why: paths for why, paths in reasons.items() if paths}
 
 
-def _intent(
+def _make_intent(
     ctx: Context,
     state: State,
     head: str,
@@ -184,7 +184,7 @@ def _intent(
     """What the commit is to be, seen being what its checkpoint oid has; Refused with the reason
     where work of this turn is blocked."""
     repo, objects = ctx.repo, ctx.objects
-    for what in refusal.under_way(repo) if mine["entries"] else ():
+    for what in refusal.list_under_way(repo) if mine["entries"] else ():
         raise Refused(f"{what} is in progress")
     stopped = set().union(*blocked.values())
     if stopped & mine["current"]:
@@ -210,7 +210,7 @@ def _intent(
 ABSENT = ("000000", None)
 
 
-def work(
+def find_work(
     repo: Repo,
     objects: Objects,
     state: State,

@@ -1,4 +1,4 @@
-"""What follows a commit of ours, and what a kill left of one: stored, settled, streams moved on."""
+"""Store a commit that gitcp made and move its streams on; settle one that a kill interrupted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gitcp.store.session.intent import Intent
 
 
-def left_over(ctx: Context) -> None:
+def settle_left_over(ctx: Context) -> None:
     """Settle what a killed commit left in this worktree; nothing while its maker lives.
 
     What cannot be settled waits for the next event: never an error of this one.
@@ -42,7 +42,7 @@ def left_over(ctx: Context) -> None:
 
 
 def settle(ctx: Context) -> None:
-    """left_over() for who holds the lock of this worktree's commits."""
+    """As settle_left_over(); the caller holds the lock of this worktree's commits."""
     repo, objects = ctx.repo, ctx.objects
     about = intent.read(repo)
     if about is None:
@@ -51,13 +51,13 @@ def settle(ctx: Context) -> None:
     stands = commit.settle(repo, objects, about)
     trace.note("auto", f"'{about['commit']}' was killed, and {'stands' if stands else 'is not'}")
     if stands:
-        store(ctx, about)
+        store_commit(ctx, about)
     else:
         commit.put_back(repo, objects, about)
     intent.drop(repo)
 
 
-def store(ctx: Context, about: Intent) -> None:
+def store_commit(ctx: Context, about: Intent) -> None:
     """Put the session of a commit that stands onto v1, once, and move its streams on."""
     repo, objects = ctx.repo, ctx.objects
     commit, state = need_commit(objects, about["commit"]), ctx.state(about["session_id"])
@@ -67,7 +67,7 @@ def store(ctx: Context, about: Intent) -> None:
         repo, objects, about["checkpoint_id"]
     ):
         _condense(ctx, state, commit, about)
-    _settled(repo, state, about)
+    _settle_streams(repo, state, about)
     ctx.keep(state)
     ctx.leave()  # streams move on from what the states on disk say
     carry_forward.carry_streams(repo, objects, about["expected"], commit, {about["session_id"]})
@@ -88,7 +88,7 @@ def _condense(ctx: Context, state: State, commit: Commit, about: Intent) -> None
     )
 
 
-def _settled(repo: Repo, state: State, about: Intent) -> None:
+def _settle_streams(repo: Repo, state: State, about: Intent) -> None:
     """What the commit took is done with, also where a hook gave it another form."""
     open_edits.let_edits_go(repo, state["session_id"], about["entries"])
     read_streams(repo, state)

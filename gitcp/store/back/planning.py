@@ -12,7 +12,7 @@ from gitcp.core.back import lineage, plan, three_way
 from gitcp.core.back.point_list import describe_lacking
 from gitcp.errors import Error
 from gitcp.record import decode_name
-from gitcp.store.auto.refusal import under_way
+from gitcp.store.auto.refusal import list_under_way
 from gitcp.store.back import raw_files
 from gitcp.store.back.merging import merge_blobs
 from gitcp.store.back.owners import Hands, Owners
@@ -277,7 +277,9 @@ def _describe_base(point: Point, present: Present) -> list[str]:
 
 def describe_operations(repo: Repo) -> list[str]:
     """A sentence for each operation of git that is under way in this worktree."""
-    return [f"{what} is under way; it is neither ended nor continued" for what in under_way(repo)]
+    return [
+        f"{what} is under way; it is neither ended nor continued" for what in list_under_way(repo)
+    ]
 
 
 def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> Wisher:

@@ -53,7 +53,7 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
             yield from find_switch(client, texts)
         if client.HERE_ONLY and os.getcwd() != os.path.realpath(repo.worktree):
             yield from _find_subdirectory(repo, client)
-        if not heard.last(repo, name) and client.AGENT_TYPE not in called:
+        if not heard.read_last(repo, name) and client.AGENT_TYPE not in called:
             hint = f"it {client.TRUST}; start it here" if client.TRUST else "start it here once"
             reason = f"enabled, but {name} has never called"
             yield make_finding("silent-agent", name, reason, remedy=hint)

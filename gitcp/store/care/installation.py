@@ -72,7 +72,9 @@ def look_at_record(case: Case) -> Iterator[Finding]:
         yield make_finding("manifest", e.path, str(e), remedy=remedy)
     if read_state(repo) != ABSENT:
         return
-    if any(git_hooks.calls_ours(git_hooks.folder(repo), hook) for hook in hook_scripts.HOOKS):
+    if any(
+        git_hooks.is_ours_called(git_hooks.find_folder(repo), hook) for hook in hook_scripts.HOOKS
+    ):
         reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
         yield make_finding("manifest", folder, reason, remedy=remedy)
     elif names := list_enabled(repo):
@@ -86,7 +88,7 @@ def look_at_record(case: Case) -> Iterator[Finding]:
 def look_at_settings(case: Case) -> Iterator[Finding]:
     """The configuration."""
     if read_state(case.repo) == ENABLED:
-        yield from configuration.findings(case.repo)
+        yield from configuration.list_findings(case.repo)
 
 
 def look_at_hooks(case: Case) -> Iterator[Finding]:
@@ -99,25 +101,25 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
     """What is wrong with git's hooks, where git sees the worktree."""
     if not repo.has_git or jj.is_apart(repo):
         return
-    where = git_hooks.folder(repo)
+    where = git_hooks.find_folder(repo)
     if os.path.lexists(where) and not os.path.isdir(where):
         reason = f"git runs no hooks here: '{where}' is not a directory"
         yield make_finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
         return
     every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
-    missing = [hook for hook in every if not git_hooks.calls_ours(where, hook)]
+    missing = [hook for hook in every if not git_hooks.is_ours_called(where, hook)]
     if missing:
         tools = {hook_text.find_tool(every[hook][""]) for hook in missing} - {""}
         who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
         do_not = "does not" if len(missing) == 1 else "do not"
         reason = f"{', '.join(missing)} in '{where}' {do_not} call gitcp{who}"
-        inside = any(exclude.inside(where, home) for home in (repo.common, repo.top) if home)
+        inside = any(exclude.is_inside(where, home) for home in (repo.common, repo.top) if home)
         remedy = "gitcp enable" if inside else "gitcp enable --force"
         yield make_finding("git-hook", where, reason, remedy=remedy)
     if any(hook_text.is_entire_hook(texts[""]) for texts in every.values()):
         reason = "the original program's hooks are back: two programs record the same work"
         yield make_finding("entire", where, reason, remedy="gitcp enable")
-    for path in git_hooks.forgotten([where]):
+    for path in git_hooks.list_forgotten([where]):
         remedy = "call it from there, or remove it"
         yield make_finding("kept-hook", path, f"'{path}' {git_hooks.FORGOTTEN}", remedy=remedy)
     baked = {hook_text.parse_program(t) for texts in every.values() for t in texts.values()}
@@ -129,7 +131,7 @@ def look_at_age(case: Case) -> Iterator[Finding]:
     """Hooks that a former gitcp wrote, which an upgrade does not reach."""
     if not case.repo.has_git or jj.is_apart(case.repo) or read_state(case.repo) != ENABLED:
         return
-    where = git_hooks.folder(case.repo)
+    where = git_hooks.find_folder(case.repo)
     records = _load_manifests(case.repo)[0]
     every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
     old = [

@@ -78,7 +78,7 @@ def look_at_installed(case: Case) -> Iterator[Finding]:
             )
         return
     for entry in known.entries:
-        path = known.path(entry)
+        path = known.get_path(entry)
         try:
             data = files.read_bytes(path)
         except Error:

@@ -90,7 +90,7 @@ def look_at_claims(case: Case) -> Iterator[Finding]:
     """Claims that are held for nobody."""
     repo = case.repo
     names = set(files.list_names(repo.join_own("claims")))
-    for key in sorted(names - {claim["key"] for claim in claims.listing(repo)}):
+    for key in sorted(names - {claim["key"] for claim in claims.list_claims(repo)}):
         reason = f"a claim is held for nobody: '{key}'"
         yield make_finding("dead-claim", key, reason, remedy="let go of it")
 
@@ -122,7 +122,7 @@ def look_at_links(case: Case) -> Iterator[Finding]:
 
 def release_claim(case: Case, item: Finding) -> str:
     """Let go of a claim."""
-    claims.release(case.repo, lambda claim: claim["key"] == item["subject"])
+    claims.release_claims(case.repo, lambda claim: claim["key"] == item["subject"])
     return "let go"
 
 

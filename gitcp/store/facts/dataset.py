@@ -2,8 +2,9 @@
 an export adds a batch, whole or not at all.
 
 The files of a batch are written below `_writing`.  Its list below `_batches` is what makes them
-part of the dataset: then they are moved to their places, by whoever comes by where the export was
-killed.  Batches of one repository are written one after the other, under a lock of their own.
+part of the dataset: then they are moved to their places, by the next export where the one that
+wrote them was killed.  Batches of one repository are written one after the other, under a lock of
+their own.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ class Batch:
         os.makedirs(batches, exist_ok=True)
         self._lock = os.open(os.path.join(batches, "lock"), os.O_RDWR | os.O_CREAT, 0o666)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._lists = _lists(self._top, self._folder)
+        self._lists = _read_lists(self._top, self._folder)
         for batch in self._lists:
             self._move(batch["files"])
         self._writing = os.path.join(self._top, _WRITING, self._folder)
         shutil.rmtree(self._writing, ignore_errors=True)  # of one that was killed
-        self.seen = {oid for batch in self._lists for oid in self._commits(batch["files"])}
+        self.seen = {oid for batch in self._lists for oid in self._read_commits(batch["files"])}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -72,11 +73,12 @@ class Batch:
         shutil.rmtree(self._writing, ignore_errors=True)
         os.close(self._lock)
 
-    def _commits(self, files: Iterable[str]) -> list[str]:
+    def _read_commits(self, files: Iterable[str]) -> list[str]:
         oids: list[str] = []
         for name in files:
             if name.startswith("commits/"):
-                table = _arrow().parquet.ParquetFile(os.path.join(self._top, name)).read(["commit"])
+                file = _import_arrow().parquet.ParquetFile(os.path.join(self._top, name))
+                table = file.read(["commit"])
                 oids += table.column(0).to_pylist()
         return oids
 
@@ -92,22 +94,22 @@ class Batch:
 
     def _flush(self) -> None:
         for key in [*self._rows]:
-            table = _table(key[0], self._rows.pop(key))
-            there = key in self._open
-            self._open[key] = self._open.pop(key) if there else self._begin(key, table.schema)
+            table = _make_table(key[0], self._rows.pop(key))
+            is_open = key in self._open
+            self._open[key] = self._open.pop(key) if is_open else self._begin(key, table.schema)
             self._open[key][0].write_table(table)
             self._close(_OPEN)
         self._held = 0
-        _arrow().default_memory_pool().release_unused()
+        _import_arrow().default_memory_pool().release_unused()
 
     def _begin(self, key: tuple[str, str], columns: Any) -> tuple[Any, BinaryIO]:
-        place = f"{key[0]}/repository={self._folder}/month={key[1]}"
-        name = f"{place}/{len(self._lists):05d}-{len(self._files):05d}.parquet"
+        folder = f"{key[0]}/repository={self._folder}/month={key[1]}"
+        name = f"{folder}/{len(self._lists):05d}-{len(self._files):05d}.parquet"
         path = os.path.join(self._writing, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         self._files.append(name)
         f = open(path, "wb")  # noqa: SIM115
-        return _arrow().parquet.ParquetWriter(f, columns, compression="zstd"), f
+        return _import_arrow().parquet.ParquetWriter(f, columns, compression="zstd"), f
 
     def _close(self, most: int) -> None:
         """Leave so many files open."""
@@ -149,36 +151,36 @@ class Batch:
                 os.rename(written, path)
 
 
-def _arrow() -> Any:
+def _import_arrow() -> Any:
     import pyarrow.parquet
 
     return pyarrow
 
 
-def _table(name: str, rows: list[Row]) -> Any:
-    arrow = _arrow()
+def _make_table(name: str, rows: list[Row]) -> Any:
+    arrow = _import_arrow()
     fields = [(column, getattr(arrow, _TYPES[kind])()) for column, kind, _ in schema.TABLES[name]]
     arrays = [
-        arrow.array([_plain(v) for v in values] if kind == arrow.string() else values, kind)
+        arrow.array([_make_utf8(v) for v in values] if kind == arrow.string() else values, kind)
         for (_, kind), values in zip(fields, zip(*rows, strict=True), strict=True)
     ]
     described = arrow.schema(fields, {"gitcp.version": str(schema.VERSION)})
     return arrow.Table.from_arrays(arrays, schema=described)
 
 
-def _plain(value: Any) -> Any:
+def _make_utf8(value: Any) -> Any:
     """A text without what is no UTF-8: a path may be any bytes."""
     if value is None or value.isascii():
         return value
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _lists(directory: str, folder: str) -> list[dict[str, Any]]:
+def _read_lists(directory: str, folder: str) -> list[dict[str, Any]]:
     """The batches of a repository, in order.  Raises Error for another version's."""
-    place = os.path.join(directory, _BATCHES, folder)
+    batches_folder = os.path.join(directory, _BATCHES, folder)
     lists = []
-    for name in sorted(n for n in os.listdir(place) if n.endswith(".json")):
-        with open(os.path.join(place, name), encoding="utf-8") as f:
+    for name in sorted(n for n in os.listdir(batches_folder) if n.endswith(".json")):
+        with open(os.path.join(batches_folder, name), encoding="utf-8") as f:
             batch = json.load(f)
         if batch["version"] != schema.VERSION:
             raise Error(
@@ -189,22 +191,22 @@ def _lists(directory: str, folder: str) -> list[dict[str, Any]]:
     return lists
 
 
-def tips(directory: str, repository: str) -> list[str]:
+def read_tips(directory: str, repository: str) -> list[str]:
     """What the last export of a repository exported, [] for none."""
     folder = quote(repository, safe="")
     if not os.path.isdir(os.path.join(directory, _BATCHES, folder)):
         return []
-    return [str(tip) for batch in _lists(directory, folder)[-1:] for tip in batch["tips"]]
+    return [str(tip) for batch in _read_lists(directory, folder)[-1:] for tip in batch["tips"]]
 
 
-def files(directory: str) -> Mapping[str, list[str]]:
+def list_files(directory: str) -> Mapping[str, list[str]]:
     """Table -> the paths of the files that make it.  Raises Error where there is no dataset."""
-    place = os.path.join(directory, _BATCHES)
-    if not os.path.isdir(place):
+    batches_folder = os.path.join(directory, _BATCHES)
+    if not os.path.isdir(batches_folder):
         raise Error(f"no dataset in '{directory}': 'gitcp export-facts -o {directory}' makes one")
     tables: dict[str, list[str]] = {name: [] for name in schema.TABLES}
-    for folder in sorted(os.listdir(place)):
-        for batch in _lists(directory, folder):
+    for folder in sorted(os.listdir(batches_folder)):
+        for batch in _read_lists(directory, folder):
             for name in batch["files"]:
                 path = os.path.join(directory, name)
                 if not os.path.exists(path):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Spoken = tuple[Commit, Rows | None]
 
 
-def export(
+def export_facts(
     repo: Repo,
     directory: str,
     revisions: Sequence[str] = (),
@@ -48,26 +48,27 @@ def export(
     revision, and for a dataset of another version.
     """
     chosen = [*revisions] or ["HEAD"]
-    tips = [end for end in _ends(repo, chosen) if not end.startswith("^")]
+    ends = decode_lines(repo.git.run("rev-parse", "--revs-only", *chosen)[1])
+    tips = [end for end in ends if not end.startswith("^")]
     teams = rows.parse_teams(*team_file.read_table(repo, tips[0], "teams")) if tips else {}
-    with Batch(directory, name or repository(repo)) as batch:
-        new, came = _plan(repo, chosen, tips, batch.seen)
+    with Batch(directory, name or name_repository(repo)) as batch:
+        new, came = _plan_export(repo, chosen, tips, batch.seen)
         if new:
-            add = partial(_add, batch, teams, came, light)
-            _tell(repo, chosen, batch.seen, prompts, light, add, progress)
+            add = partial(_add_rows, batch, teams, came, light)
+            _add_commits(repo, chosen, batch.seen, prompts, light, add, progress)
             batch.finish(tips)
     about = {"type": "facts", "repository": batch.repository}
     return {**about, "commits": new, "rows": batch.counts}
 
 
-def repository(repo: Repo) -> str:
+def name_repository(repo: Repo) -> str:
     """The name of a repository by the address of the usual remote; without one its directory."""
     remote = destination.find_usual_remote(repo)
     url = repo.config.get(f"remote.{remote}.url") if remote else ""
     return rows.derive_repository_name(url or repo.top or repo.common)
 
 
-def _plan(
+def _plan_export(
     repo: Repo, chosen: Sequence[str], tips: Sequence[str], seen: Set[str]
 ) -> tuple[int, dict[str, str]]:
     """How many commits are not seen, and rows.find_changes() of them all."""
@@ -81,20 +82,16 @@ def _plan(
     return new, rows.find_changes(graph, tips[0]) if tips and new else {}
 
 
-def _ends(repo: Repo, chosen: Sequence[str]) -> list[str]:
-    return decode_lines(repo.git.run("rev-parse", "--revs-only", *chosen)[1])
-
-
-def _add(
+def _add_rows(
     batch: Batch, teams: Teams, came: dict[str, str], light: bool, commit: Commit, more: Rows
 ) -> None:
     oid = commit["oid"]
     every = rows.make_commit_rows(commit, teams, came.get(oid, oid), light)
-    every["sessions"] = [prices.with_price(row, commit) for row in every["sessions"]]
+    every["sessions"] = [prices.add_price(row, commit) for row in every["sessions"]]
     batch.add(rows.make_lead_columns(batch.repository, commit), {**every, **more})
 
 
-def _tell(
+def _add_commits(
     repo: Repo,
     chosen: Sequence[str],
     seen: Set[str],

@@ -36,19 +36,19 @@ _TABLES = (".parquet", ".csv", ".json")
 _TYPES = {schema.TEXT: "string", schema.INTEGER: "bigint", schema.NUMBER: "double"}
 
 
-def session(master: str) -> AbstractContextManager[Any]:
+def open_session(master: str) -> AbstractContextManager[Any]:
     """A session of Spark, to be used in a `with`; master: its URL, or local[<tasks>].  Raises
     Error where the package is not installed."""
     if master.startswith("local[") and "," not in master:
         master = f"{master[:-1]},{_TRIES}]"
-    builder = _pyspark().sql.SparkSession.builder.appName("gitcp-facts-spark").master(master)
+    builder = _import_pyspark().sql.SparkSession.builder.appName("gitcp-facts-spark").master(master)
     builder = builder.config("spark.task.maxFailures", _TRIES)
     builder = builder.config("spark.ui.showConsoleProgress", "false")
     created: AbstractContextManager[Any] = builder.getOrCreate()
     return created
 
 
-def _pyspark() -> Any:
+def _import_pyspark() -> Any:
     try:
         import pyspark.sql
     except ImportError:
@@ -87,17 +87,17 @@ def export_all(spark: Any, sources: list[Source], directory: str, light: bool) -
 
 def _try_one(source: Source, directory: str, light: bool) -> Record:
     """export_one(); what fails is raised for Spark to try it again, and told the last time."""
-    task = _pyspark().TaskContext.get()
+    task = _import_pyspark().TaskContext.get()
     number = task.attemptNumber() if task else 0
     try:
         return export_one(source, directory, light)
     except (Error, OSError) as e:
         if number + 1 < _TRIES:
             raise
-        return {**_about(source), "state": "failed", "commits": 0, "reason": str(e)}
+        return {**_make_record(source), "state": "failed", "commits": 0, "reason": str(e)}
 
 
-def _about(source: Source) -> Record:
+def _make_record(source: Source) -> Record:
     return {"type": "exported", "repository": rows.derive_repository_name(source[0])}
 
 
@@ -105,18 +105,18 @@ def export_one(source: Source, directory: str, light: bool) -> Record:
     """Add a repository to the dataset, by a clone that is gone afterwards; a record `exported`:
     repository, state ("same" where its HEAD is what was exported last, else "exported"), commits,
     how many are new, and seconds.  Raises Error where it cannot be cloned or read."""
-    began, about = time.monotonic(), _about(source)
+    began, about = time.monotonic(), _make_record(source)
     git.allow_fetch()
     quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-    seen = dataset.tips(directory, about["repository"])
-    head = decode_name(Git(None, quiet).run("ls-remote", "--", source[0], "HEAD")[1]).partition(
-        "\t"
-    )[0]
+    seen = dataset.read_tips(directory, about["repository"])
+    listed = Git(None, quiet).run("ls-remote", "--", source[0], "HEAD")[1]
+    head = decode_name(listed).partition("\t")[0]
     if seen and head == seen[0]:
         return {**about, "state": "same", "commits": 0, "seconds": time.monotonic() - began}
     with tempfile.TemporaryDirectory(prefix="gitcp-facts-") as at:
         _clone(Git(at, quiet), source, light)
-        done = export.export(Repo.find(at, quiet), directory, (), about["repository"], light=light)
+        clone, name = Repo.find(at, quiet), about["repository"]
+        done = export.export_facts(clone, directory, (), name, light=light)
     memory.forget()
     seconds = time.monotonic() - began
     return {**about, "state": "exported", "commits": done["commits"], "seconds": seconds}
@@ -128,17 +128,17 @@ def _clone(here: Git, source: Source, light: bool) -> None:
     here.run(
         "clone", "-q", "--bare", "--single-branch", "--no-tags", *without, "--", source[0], "."
     )
-    place = source[1] or "origin"
-    listed = here.run("ls-remote", "--", place, *_STORE)[1].splitlines()
+    checkpoints = source[1] or "origin"
+    listed = here.run("ls-remote", "--", checkpoints, *_STORE)[1].splitlines()
     refs = [decode_name(line).partition("\t")[2] for line in listed]
     if refs:
-        named = (f"+{ref}:{ref}" for ref in refs)
-        here.run("fetch", "-q", "--no-filter", "--no-tags", place, *named)
+        refspecs = (f"+{ref}:{ref}" for ref in refs)
+        here.run("fetch", "-q", "--no-filter", "--no-tags", checkpoints, *refspecs)
 
 
 def ask(spark: Any, directory: str, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """(columns, rows) of what a named question or a statement of Spark's SQL gives."""
-    for table, paths in dataset.files(directory).items():
+    for table, paths in dataset.list_files(directory).items():
         columns = ", ".join(
             f"`{name}` {_TYPES.get(kind, 'boolean')}" for name, kind, _ in schema.TABLES[table]
         )

@@ -17,7 +17,7 @@ _COLUMNS = [name for name, _, _ in schema.TABLES["sessions"][4:]]
 _MODEL, _INPUT = _COLUMNS.index("model"), _COLUMNS.index("input_tokens")
 
 
-def with_price(row: Row, commit: Commit) -> Row:
+def add_price(row: Row, commit: Commit) -> Row:
     """A row of sessions with its price in US dollars as the last column; None for an unknown
     model, and where the package is not installed."""
     fresh, creation, read, output = row[_INPUT : _INPUT + 4]

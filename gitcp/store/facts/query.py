@@ -24,7 +24,7 @@ def ask(directory: str, question: str) -> tuple[list[str], list[tuple[Any, ...]]
         raise Error(_MISSING) from None
     database = duckdb.connect()
     try:
-        for table, paths in dataset.files(directory).items():
+        for table, paths in dataset.list_files(directory).items():
             database.execute(f"CREATE VIEW {table} AS {_select(table, paths)}")
         done = database.execute(QUESTIONS[question][1] if question in QUESTIONS else question)
         return [column[0] for column in done.description or ()], done.fetchall()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _UNBORN = "unborn"
 
 
-def keys(repo: Repo) -> tuple[str, ...]:
+def list_keys(repo: Repo) -> tuple[str, ...]:
     """The trailer keys by which a commit names its session (gitcp.session-trailers)."""
     configured = [
         word for value in repo.config.get_all("gitcp.session-trailers") for word in value.split()
@@ -35,26 +35,25 @@ def keys(repo: Repo) -> tuple[str, ...]:
     return tuple(configured) or verdict.KEYS
 
 
-def now(repo: Repo) -> Look:
+def look_now(repo: Repo) -> Look:
     """HEAD of a worktree, or `@` of a jj workspace."""
     if is_jj(repo):
-        return _change(repo, late.jj.read_here(repo.worktree))
-    name = _branch(repo)
-    return _commit(
-        repo, name, refs.read_head(repo) if name == "HEAD" else refs.read_ref(repo, name)
-    )
+        return _make_jj_look(repo, late.jj.read_here(repo.worktree))
+    name = _read_branch(repo)
+    oid = refs.read_head(repo) if name == "HEAD" else refs.read_ref(repo, name)
+    return _make_git_look(repo, name, oid)
 
 
 def look_again(repo: Repo, started: Look) -> Look | None:
     """What the name that was looked at holds now; None when it is gone."""
     if started["vcs"] == "jj":
         change = late.jj.find_change(repo.worktree, started["name"])
-        return _change(repo, change) if change else None
+        return _make_jj_look(repo, change) if change else None
     name = started["name"]
-    if name == "HEAD":
-        return _commit(repo, name, started["id"])  # detached: the commit is all the name there is
+    if name == "HEAD":  # detached: the commit is all the name there is
+        return _make_git_look(repo, name, started["id"])
     oid = refs.read_ref(repo, name)
-    return _commit(repo, name, oid) if oid else None
+    return _make_git_look(repo, name, oid) if oid else None
 
 
 def is_jj(repo: Repo) -> bool:
@@ -67,12 +66,12 @@ def is_jj(repo: Repo) -> bool:
         return False
 
 
-def _change(repo: Repo, change: Change) -> Look:
+def _make_jj_look(repo: Repo, change: Change) -> Look:
     name = change["change"]
-    return verdict.make_look("jj", name, name, change["message"], keys(repo))
+    return verdict.make_look("jj", name, name, change["message"], list_keys(repo))
 
 
-def _branch(repo: Repo) -> str:
+def _read_branch(repo: Repo) -> str:
     """The full name of the branch HEAD is on, HEAD when it is detached."""
     with open(os.path.join(repo.git_dir, "HEAD"), encoding="utf-8", errors="surrogateescape") as f:
         content = f.read()
@@ -85,15 +84,15 @@ def _branch(repo: Repo) -> str:
     return name
 
 
-def _commit(repo: Repo, name: str, oid: str | None) -> Look:
+def _make_git_look(repo: Repo, name: str, oid: str | None) -> Look:
     if oid is None:
         return verdict.make_look("git", name, _UNBORN, b"", ())
-    wanted = keys(repo)
-    known = _remembered(repo)
-    if known.get("id") != oid or known.get("keys") != list(wanted):
-        known = {"id": oid, "keys": list(wanted), **_read(repo, oid, wanted)}
-        _remember(repo, known)
-    sessions, workspace = known["sessions"], known["workspace"]
+    wanted = list_keys(repo)
+    cached = private.load_cache(repo.join_own("guard-head"), shapes.GUARD_HEAD) or {}
+    if cached.get("id") != oid or cached.get("keys") != list(wanted):
+        cached = {"id": oid, "keys": list(wanted), **_read(repo, oid, wanted)}
+        _remember(repo, cached)
+    sessions, workspace = cached["sessions"], cached["workspace"]
     return {"vcs": "git", "name": name, "id": oid, "sessions": sessions, "workspace": workspace}
 
 
@@ -103,10 +102,6 @@ def _read(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
         "sessions": verdict.read_sessions(message, wanted),
         "workspace": verdict.find_workspace_owner(message),
     }
-
-
-def _remembered(repo: Repo) -> dict[str, Any]:
-    return private.load_cache(repo.join_own("guard-head"), shapes.GUARD_HEAD) or {}
 
 
 def _remember(repo: Repo, looks: dict[str, Any]) -> None:

@@ -34,7 +34,7 @@ _POLL = (0.02, 0.25)  # seconds between two looks of one who waits: at first, at
 _TAIL = 1 << 20  # bytes of a transcript's end that are looked at
 
 
-def key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) -> str:
+def make_key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) -> str:
     """The name of a tool call's claim: by its id; a client without ids is told by its paths."""
     parts = [event["session_id"], event.get("agent_id") or "", tool.get("id") or ""]
     if not tool.get("id"):
@@ -42,11 +42,11 @@ def key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) -> st
     return str(sha1("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest())
 
 
-def new(event: dict[str, Any], paths: Iterable[str], started: Any, env: Any) -> Claim:
+def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: Any) -> Claim:
     """The claim of a tool-start event on paths of one working copy, relative to its root."""
     tool, names = event.get("tool") or {}, sorted(set(paths))
     return {
-        "key": key(event, tool, names),
+        "key": make_key(event, tool, names),
         "session_id": event["session_id"],
         "agent_id": event.get("agent_id") or "",
         "tool_use_id": tool.get("id") or "",
@@ -69,10 +69,10 @@ def take(
     """
     limit, pause = time.monotonic() + wait, _POLL[0]
     while True:
-        with _locked(repo):
-            held = _living(repo)
+        with _lock_claims(repo):
+            held = _list_living(repo)
             other = claim_rules.find_blocking_claim(mine, held)
-            if other and ended(other[0]):
+            if other and has_ended(other[0]):
                 _remove(repo, other[0]["key"])
                 continue
             if not other:
@@ -89,10 +89,10 @@ def take(
 
 def put(repo: Repo, mine: Claim) -> tuple[Claim, str] | None:
     """Claim paths whoever holds them; who that is, and which of them."""
-    with _locked(repo):
-        held = _living(repo)
+    with _lock_claims(repo):
+        held = _list_living(repo)
         other = claim_rules.find_blocking_claim(mine, held)
-        if other and ended(other[0]):
+        if other and has_ended(other[0]):
             _remove(repo, other[0]["key"])
             other = None
         _drop_earlier(repo, mine, held)
@@ -100,11 +100,11 @@ def put(repo: Repo, mine: Claim) -> tuple[Claim, str] | None:
     return other
 
 
-def release(repo: Repo, match: Callable[[Claim], bool]) -> None:
+def release_claims(repo: Repo, match: Callable[[Claim], bool]) -> None:
     """Remove every claim that matches.  Where there is none no lock is taken."""
     if not any(map(match, _read(repo))):
         return
-    with _locked(repo):
+    with _lock_claims(repo):
         for claim in filter(match, _read(repo)):
             _remove(repo, claim["key"])
 
@@ -114,25 +114,25 @@ def select_claims(repo: Repo, keys: Collection[str]) -> list[Claim]:
     return [claim for claim in _read(repo) if claim["key"] in keys]
 
 
-def listing(repo: Repo) -> list[Claim]:
+def list_claims(repo: Repo) -> list[Claim]:
     """The claims that somebody stands behind, oldest first; nothing is removed."""
     standing = [claim for claim in _read(repo) if _stands(repo, claim)]
     return sorted(standing, key=lambda claim: claim["created"])
 
 
-def ended(claim: Claim) -> bool:
+def has_ended(claim: Claim) -> bool:
     """Whether the owner's transcript shows that the call is over: its tool-end never came."""
     data = files.peek(claim["transcript"], -_TAIL)
-    seconds, rest = divmod(int(claim["created"] * 1000), 1000)
-    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
+    seconds, milliseconds = divmod(int(claim["created"] * 1000), 1000)
+    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{milliseconds:03d}Z"
     return claim_rules.has_ended(data, claim["tool_use_id"], since)
 
 
-def _locked(repo: Repo) -> exclusive:
+def _lock_claims(repo: Repo) -> exclusive:
     return exclusive(repo, f"claims-{repo.worktree_hash}")
 
 
-def _living(repo: Repo) -> list[Claim]:
+def _list_living(repo: Repo) -> list[Claim]:
     """The claims that an agent stands behind; the others go, and what is no claim is set aside."""
     living: list[Claim] = []
     for name in files.list_names(repo.join_own("claims")):
@@ -164,7 +164,7 @@ def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
     """Forget the same agent's earlier writes that are over: without ids, all of them are."""
     for claim in held:
         earlier = claim["key"] != mine["key"] and claim_rules.is_same_agent(mine, claim)
-        if earlier and claim["paths"] and (not claim["tool_use_id"] or ended(claim)):
+        if earlier and claim["paths"] and (not claim["tool_use_id"] or has_ended(claim)):
             _remove(repo, claim["key"])
 
 
@@ -189,7 +189,7 @@ def _remove(repo: Repo, key: str) -> None:
 def leave(repo: Repo, event: Record) -> None:
     """The session's calls here are over: its turn begins or ends, or that of its subagent."""
     session_id, agent_id = event["session_id"], event.get("agent_id")
-    release(
+    release_claims(
         repo,
         lambda c: c["session_id"] == session_id and (not agent_id or c["agent_id"] == agent_id),
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:
+def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:
     """(working copy, paths relative to its root) for absolute paths; those of none are left out.
 
     home comes first where it has any.  A worktree that lies inside home is one of its own.
@@ -31,7 +31,7 @@ def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
     inside = turn_log.find_relative_path(home, path)
     folder = os.path.realpath(os.path.dirname(path))
     root = os.path.realpath(home.worktree)
-    nearest = _marked(folder, root if inside else None)
+    nearest = _find_root(folder, root if inside else None)
     if nearest is None:
         return None, None
     if nearest == root or os.path.samefile(nearest, root):
@@ -44,7 +44,7 @@ def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
     return (repo, turn_log.find_relative_path(repo, path)) if repo.top else (None, None)
 
 
-def _marked(folder: str, stop: str | None) -> str | None:
+def _find_root(folder: str, stop: str | None) -> str | None:
     """The nearest directory from folder upwards, up to stop, that is the root of a repository."""
     while folder != stop:
         if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".jj")):

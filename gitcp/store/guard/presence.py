@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-def at_work(repo: Repo, marker: Marker) -> bool:
+def is_at_work(repo: Repo, marker: Marker) -> bool:
     """Whether a session is in a turn here and its agent runs, as far as that can be seen."""
     return markers.is_home(repo, marker) and markers.is_at_work(repo, marker)
 
@@ -27,19 +27,25 @@ def is_open(repo: Repo, marker: Marker) -> bool:
     )
 
 
-def live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
+def select_live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
     """Those of session_ids, as trailers name them, that are at work here."""
-    return {one for one in session_ids if (marker := _marker(repo, one)) and at_work(repo, marker)}
+    return {
+        one
+        for one in session_ids
+        if (marker := _find_marker(repo, one)) and is_at_work(repo, marker)
+    }
 
 
-def company(repo: Repo, session_id: str) -> list[Marker]:
+def list_company(repo: Repo, session_id: str) -> list[Marker]:
     """The other sessions at work in this working copy."""
     return [
-        m for m in markers.read_recent(repo) if m["session_id"] != session_id and at_work(repo, m)
+        m
+        for m in markers.read_recent(repo)
+        if m["session_id"] != session_id and is_at_work(repo, m)
     ]
 
 
-def _marker(repo: Repo, name: str) -> Marker | None:
+def _find_marker(repo: Repo, name: str) -> Marker | None:
     try:
         return markers.find(repo, ids.check_session_id(name))
     except InputError:

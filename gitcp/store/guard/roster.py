@@ -16,32 +16,32 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-def listing(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Record]:
+def list_records(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Record]:
     """A record of type claim for each path held and each command running here, oldest first;
     a session in a turn that runs no tool has one with an empty tool.  Nothing is changed.
 
     chosen: the markers of the sessions that may be in a turn here, default all of this worktree.
     """
-    held = claims.listing(repo)
-    records = [record for claim in held for record in _records(repo, claim)]
+    held = claims.list_claims(repo)
+    records = [record for claim in held for record in _make_records(repo, claim)]
     busy = {claim["session_id"] for claim in held}
     for marker in markers.read_recent(repo) if chosen is None else chosen:
-        if marker["session_id"] not in busy and presence.at_work(repo, marker):
-            records.append(_idle(repo, marker))
+        if marker["session_id"] not in busy and presence.is_at_work(repo, marker):
+            records.append(_make_idle_record(repo, marker))
     return sorted(records, key=lambda record: float(record["created"]))
 
 
-def release(repo: Repo, prefix: str) -> list[Record]:
+def release_session(repo: Repo, prefix: str) -> list[Record]:
     """Remove the claims of the one session whose id begins so; the records of what it held.
     Raises Error where none or several have claims here."""
-    held = claims.listing(repo)
+    held = claims.list_claims(repo)
     session_id = session_read.pick_id(prefix, [claim["session_id"] for claim in held])
-    claims.release(repo, lambda claim: claim["session_id"] == session_id)
+    claims.release_claims(repo, lambda claim: claim["session_id"] == session_id)
     mine = (claim for claim in held if claim["session_id"] == session_id)
-    return [record for claim in mine for record in _records(repo, claim)]
+    return [record for claim in mine for record in _make_records(repo, claim)]
 
 
-def _records(repo: Repo, claim: Claim) -> Iterator[Record]:
+def _make_records(repo: Repo, claim: Claim) -> Iterator[Record]:
     paths: list[str | None] = [*claim["paths"]]
     for path in paths or [None]:
         yield {
@@ -57,7 +57,7 @@ def _records(repo: Repo, claim: Claim) -> Iterator[Record]:
         }
 
 
-def _idle(repo: Repo, marker: Marker) -> Record:
+def _make_idle_record(repo: Repo, marker: Marker) -> Record:
     state = states.peek(repo, marker["session_id"]) or {}
     return {
         "type": "claim",

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     Edit = tuple[str, Version, Version]  # path, before, after
 
 
-def record(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
+def record_call(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
     """Commit what a tool call wrote, as the journal has it; the ref, '' when it wrote nothing.
 
     The caller holds the session's lock.
     """
     tool, session_id = event.get("tool") or {}, event["session_id"]
     with Journal(repo) as journal:
-        edits = _written(journal.lines, session_id, str(tool.get("id") or ""))
+        edits = _list_written(journal.lines, session_id, str(tool.get("id") or ""))
         if not edits:
             return ""
-        ref, tree = newest(repo, objects, session_id)
+        ref, tree = find_newest(repo, objects, session_id)
         after, clean = _put(repo, objects, tree, edits) if tree else ("", False)
         if clean and after == tree:
             return ref
@@ -49,11 +49,13 @@ def record(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
             subject = f"Where the edits of {session_id} begin"
             edits_ref.hold_edits(repo, objects, journal, session_id, subject, ref, begun)
             after = edit_tree(objects, begun, {path: entry for path, _, entry in edits})
-        edits_ref.hold_edits(repo, objects, journal, session_id, _subject(event, edits), ref, after)
+        edits_ref.hold_edits(
+            repo, objects, journal, session_id, _format_subject(event, edits), ref, after
+        )
         return ref
 
 
-def newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
+def find_newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
     """(ref of a session's last part, the tree of its change there, '' without one)."""
     first = edits_ref.PREFIX + session_id
     parts = [
@@ -67,7 +69,7 @@ def newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
     return ref, entry[1] if entry else ""
 
 
-def _written(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]:
+def _list_written(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]:
     """What the call wrote, by the journal's lines since it was opened.
 
     Of a file tool: what its paths held at its start and hold at its end, whoever looked at them
@@ -117,7 +119,7 @@ def _begin(repo: Repo, objects: Objects, edits: list[Edit]) -> str:
     return edit_tree(objects, commit["tree"] if commit else None, before_edits)
 
 
-def _subject(event: dict[str, Any], edits: list[Edit]) -> str:
+def _format_subject(event: dict[str, Any], edits: list[Edit]) -> str:
     paths = list(dict.fromkeys(path for path, _, _ in edits))
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return f"{(event.get('tool') or {}).get('name', 'Edit')} {paths[0]!r}{more}"

@@ -35,7 +35,7 @@ class Conversation:
         self.began = min(born, self.age)
 
 
-def roots(repo: Repo, former: Iterable[str] = ()) -> list[str]:
+def list_roots(repo: Repo, former: Iterable[str] = ()) -> list[str]:
     """The directories that the repository is or was in, the deepest first."""
     listed = decode_lines(repo.git.run("worktree", "list", "--porcelain")[1])
     trees = [line[9:] for line in listed if line.startswith("worktree ")]
@@ -44,7 +44,7 @@ def roots(repo: Repo, former: Iterable[str] = ()) -> list[str]:
     return sorted(dict.fromkeys(every), key=len, reverse=True)
 
 
-def relative(path: str, places: Sequence[str]) -> str:
+def make_relative(path: str, places: Sequence[str]) -> str:
     """The path of a file in the worktree that is or was at one of places, deepest first; ''
     for one that is in none, or git's own.  Claude Code makes worktrees inside the first."""
     for place in places:
@@ -56,7 +56,7 @@ def relative(path: str, places: Sequence[str]) -> str:
     return ""
 
 
-def conversations(
+def find_conversations(
     home: str,
     places: Sequence[str],
     folder: str,
@@ -68,25 +68,25 @@ def conversations(
     folder: what is in a database is copied there.  clients: of the agents that are asked, default
     all.
     """
-    known: dict[str, Conversation] = {}
+    found: dict[str, Conversation] = {}
     for client in map(agents.get_client, clients or agents.list_names()):
         for place in places:
             fetch = getattr(client, "fetch", None)
             for name in client.list_conversations(home, place):
                 path = fetch(name, folder) if fetch else name
-                if path not in known and (one := open_file(client, path, place, places, since)):
-                    known[path] = one
-    return sorted(known.values(), key=lambda item: (item.age, item.path))
+                if path not in found and (one := open_file(client, path, place, places, since)):
+                    found[path] = one
+    return sorted(found.values(), key=lambda item: (item.age, item.path))
 
 
-def session(
+def find_session(
     repo: Repo, home: str, name: str, agent: str, former: Sequence[str], folder: str
 ) -> tuple[list[Conversation], list[str]]:
     """(the conversations of one session, its own first, the directories where the repository is
     or was).  name: its id or the beginning of it, or the file of its transcript, which need not
     have been written here; then it tells where the repository was.  Raises Error for none, and for
     several."""
-    places = roots(repo, former)
+    places = list_roots(repo, former)
     if os.path.isfile(name):
         client = agents.get_client(agent or edits.recognise_client(name))
         places += [edits.read_head(name)["cwd"] or places[0]]
@@ -95,7 +95,7 @@ def session(
         listed = [one for one in opened if one]
     else:
         names = [agent] if agent else ()
-        every = conversations(home, places, folder, names)
+        every = find_conversations(home, places, folder, names)
         listed = [one for one in every if one.session.startswith(name)]
     if not listed:
         raise Error(f"no conversation of this repository: '{name}'")
@@ -131,7 +131,7 @@ def open_file(
     return Conversation(client, path, session, agent, cwd, st)
 
 
-def since(repo: Repo, date: str) -> float:
+def parse_date(repo: Repo, date: str) -> float:
     """A date as git reads it, in seconds since 1970; 0 for ''."""
     if not date:
         return 0.0
@@ -139,9 +139,9 @@ def since(repo: Repo, date: str) -> float:
     return float(out.decode().strip().removeprefix("--max-age="))
 
 
-def own_addresses(repo: Repo) -> set[str]:
+def list_own_addresses(repo: Repo) -> set[str]:
     """The addresses of whoever commits here: as configured, and those of HEAD's reflog."""
     args = ("log", "-g", "--format=%ge", "--max-count=2000", "HEAD", "--")
-    known = decode_lines(repo.git.run(*args, ok=(0, 128))[1])
-    known += [repo.config.get("user.email"), os.environ.get("GIT_COMMITTER_EMAIL", "")]
-    return {one.strip().lower() for one in known if one.strip()}
+    addresses = decode_lines(repo.git.run(*args, ok=(0, 128))[1])
+    addresses += [repo.config.get("user.email"), os.environ.get("GIT_COMMITTER_EMAIL", "")]
+    return {one.strip().lower() for one in addresses if one.strip()}

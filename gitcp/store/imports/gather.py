@@ -86,11 +86,11 @@ class Session:
         self.turns: list[edits.Turn] = []
         self.first = self.last = 0
 
-    def wrote(self, at: int) -> None:
+    def note_edit(self, at: int) -> None:
         """Note the time of an edit."""
         self.first, self.last = min(self.first or at, at), max(self.last, at)
 
-    def turn_id(self, number: int) -> str:
+    def make_turn_id(self, number: int) -> str:
         """The id of a turn, the same wherever it is imported."""
         name = f"{self.session_id} {number}".encode()
         return str(ids.start_sha256(name).hexdigest()[:12])
@@ -117,7 +117,7 @@ class Gathered:
         mine: set[tuple[str, int]] = set()
         try:
             for edit in reading.read_edits(edits.read_entries(held.path)):
-                path = find.relative(edit["path"], places)
+                path = find.make_relative(edit["path"], places)
                 key = edit["call"], edit["at"]
                 if not path or not edit["at"] or key in self._seen:
                     continue
@@ -132,7 +132,7 @@ class Gathered:
                     place,
                 )
                 self._calls.setdefault(path, []).append(call)
-                session.wrote(edit["at"])
+                session.note_edit(edit["at"])
         except OSError:
             return
         if mine and not reading.is_timed:
@@ -142,20 +142,20 @@ class Gathered:
             session.path, session.size, session.age = held.path, held.size, held.age
             session.turns = reading.turns
 
-    def paths(self) -> Iterable[str]:
+    def list_paths(self) -> Iterable[str]:
         """The paths that calls wrote."""
         return self._calls.keys()
 
-    def calls(self, path: str) -> Iterator[tuple[int, Writer, dict[str, Any]]]:
+    def list_calls(self, path: str) -> Iterator[tuple[int, Writer, dict[str, Any]]]:
         """(when, by whom, what it tells) of each call on a path, oldest first."""
         for at, session, number, call, sub, place in sorted(self._calls[path]):
-            who = session, self._turn(session, number, at, sub), call
+            who = session, self._make_turn_id(session, number, at, sub), call
             yield at, who, json.loads(self._spool.read(place))
 
-    def writers(self, path: str, since: int, until: int) -> set[str]:
+    def list_writers(self, path: str, since: int, until: int) -> set[str]:
         """The sessions that wrote a path between two times, in s."""
         return {call[1] for call in self._calls[path] if since <= call[0] // 10**9 <= until}
 
-    def _turn(self, session_id: str, number: int, at: int, of_subagent: bool) -> str:
+    def _make_turn_id(self, session_id: str, number: int, at: int, of_subagent: bool) -> str:
         session = self.sessions[session_id]
-        return session.turn_id(session.number_at(at) if of_subagent else number)
+        return session.make_turn_id(session.number_at(at) if of_subagent else number)

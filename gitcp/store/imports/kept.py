@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     Kept = dict[str, list[float]]  # client -> when each of its conversations went on last
 
 
-def count(repo: Repo, home: str) -> Kept:
+def count_conversations(repo: Repo, home: str) -> Kept:
     """The conversations of each client whose folders name the directory they were held in, in s
     since 1970.  One file of a folder is opened: names of several directories may be the same."""
-    places = find.roots(repo)
+    places = find.list_roots(repo)
     kept: Kept = {}
     for client in map(agents.get_client, agents.list_names()):
         if not client.BY_PLACE:
@@ -36,11 +36,11 @@ def count(repo: Repo, home: str) -> Kept:
                 folders.setdefault(os.path.dirname(path), []).append(path)
         for group in folders.values():
             if any(find.open_file(client, path, places[0], places) for path in group[:3]):
-                kept.setdefault(client.NAME, []).extend(_changed(path) for path in group)
+                kept.setdefault(client.NAME, []).extend(_read_time(path) for path in group)
     return kept
 
 
-def _changed(path: str) -> float:
+def _read_time(path: str) -> float:
     try:
         return os.stat(path).st_mtime
     except OSError:
@@ -56,10 +56,10 @@ def describe(repo: Repo, home: str, clients: Kept) -> list[str]:
     since = time.strftime("%B" if oldest.tm_year == today.tm_year else "%B %Y", oldest)
     count = count_noun(len(times), "conversation")
     lines = [f"{count} since {since}: 'gitcp import' links their commits"]
-    return [*lines, *deletions(repo, home, clients)]
+    return [*lines, *list_deletions(repo, home, clients)]
 
 
-def deletions(repo: Repo, home: str, clients: Kept) -> list[str]:
+def list_deletions(repo: Repo, home: str, clients: Kept) -> list[str]:
     """A line for each client of these that deletes conversations and was not told when."""
     lines = []
     for client in map(agents.get_client, clients):

@@ -76,89 +76,89 @@ class Planner:
         self._repo, self._contents, self._gathered = repo, contents, gathered
         self._ancestors: dict[tuple[str, str], bool] = {}
 
-    def links(self, addresses: set[str], coarse: bool = False) -> Iterator[Link]:
+    def find_links(self, addresses: set[str], coarse: bool = False) -> Iterator[Link]:
         """The links that evidence gives and that are not there yet, oldest commit first.  coarse:
         where it gives none, by time and files."""
-        yield from self._links(self._commits(addresses), coarse)
+        yield from self._find_links(self._list_commits(addresses), coarse)
 
-    def links_of(self, oids: Sequence[str]) -> Iterator[Link]:
+    def find_links_among(self, oids: Sequence[str]) -> Iterator[Link]:
         """The links that evidence gives among some commits, whoever made them; without any, among
         all in the time of the conversations."""
-        commits = list(self._with_changes(self._list("--no-walk", *oids))) if oids else None
-        yield from self._links(self._commits(None) if commits is None else commits, False)
+        commits = list(self._add_changes(self._list("--no-walk", *oids))) if oids else None
+        yield from self._find_links(self._list_commits(None) if commits is None else commits, False)
 
-    def _links(self, commits: Sequence[Commit], coarse: bool) -> Iterator[Link]:
+    def _find_links(self, commits: Sequence[Commit], coarse: bool) -> Iterator[Link]:
         fresh = [commit for commit in commits if not self._is_recorded(commit.oid)]
         proofs = self._prove(fresh, commits)
         for commit in fresh:
-            parts = self._parts(commit, proofs.get(commit.oid, {}))
-            parts = parts or (self._coarse(commit) if coarse else [])
-            there = self._there(commit.oid)
-            if parts := [part for part in parts if part["session"] not in there]:
+            parts = self._make_parts(commit, proofs.get(commit.oid, {}))
+            parts = parts or (self._guess_part(commit) if coarse else [])
+            imported = self._list_imported(commit.oid)
+            if parts := [part for part in parts if part["session"] not in imported]:
                 yield {
                     "commit": commit.oid,
-                    "checkpoint_id": import_id(commit.oid),
+                    "checkpoint_id": make_import_id(commit.oid),
                     "by_hand": False,
                     "time": commit.time,
                     "parts": parts,
                 }
 
-    def unlinked(self, linked: Collection[str]) -> Iterator[Link]:
+    def list_unlinked(self, linked: Collection[str]) -> Iterator[Link]:
         """A checkpoint without a commit for each session that is linked to none, and has none
         yet."""
         for name, session in sorted(self._gathered.sessions.items()):
-            checkpoint_id = import_id(name)
+            checkpoint_id = make_import_id(name)
             if name in linked or not session.path:
                 continue
             if committed_refs.find_checkpoint(self._repo, self._contents, checkpoint_id) is None:
-                yield self.by_hand("", name)
+                yield self.make_link_by_hand("", name)
 
-    def by_hand(self, oid: str, name: str) -> Link:
+    def make_link_by_hand(self, oid: str, name: str) -> Link:
         """A session's checkpoint for a commit of which no line is known, or for none."""
         session = self._gathered.sessions[name]
         return {
             "commit": oid,
-            "checkpoint_id": import_id(oid or name),
+            "checkpoint_id": make_import_id(oid or name),
             "by_hand": bool(oid),
             "time": session.last // 10**9 or int(session.age),
-            "parts": [_bare(name)],
+            "parts": [_make_bare_part(name)],
         }
 
     def has(self, oid: str, session: str) -> bool:
         """Whether an import has linked a commit to a session before."""
-        return session in self._there(oid)
+        return session in self._list_imported(oid)
 
-    def _there(self, oid: str) -> Collection[str]:
+    def _list_imported(self, oid: str) -> Collection[str]:
         """The sessions that an import has linked a commit to before."""
-        mine = import_id(oid)
+        mine = make_import_id(oid)
         if mine not in find_commits.list_linked(self._contents, oid):
             return ()
         return committed_read.list_session_ids(self._repo, self._contents, mine)
 
-    def _coarse(self, commit: Commit) -> list[Part]:
+    def _guess_part(self, commit: Commit) -> list[Part]:
         """The session that, within a day before a commit, wrote most of its files, as its whole
         part; none where several did."""
         wrote: dict[str, set[str]] = {}
-        for path in commit.changes.keys() & set(self._gathered.paths()):
-            for session in self._gathered.writers(path, commit.time - _DAY, commit.time):
+        for path in commit.changes.keys() & set(self._gathered.list_paths()):
+            for session in self._gathered.list_writers(path, commit.time - _DAY, commit.time):
                 wrote.setdefault(session, set()).add(path)
         ranks = sorted(wrote, key=lambda name: -len(wrote[name]))
         if not ranks or (ranks[1:] and len(wrote[ranks[1]]) == len(wrote[ranks[0]])):
             return []
-        part = _bare(ranks[0])
+        part = _make_bare_part(ranks[0])
         part["coarse"] = True
         for path in sorted(wrote[ranks[0]]):
-            part["files"][path] = _file(commit.changes[path], [])
+            part["files"][path] = _describe_file(commit.changes[path], [])
         return [part]
 
-    def _commits(self, addresses: set[str] | None) -> list[Commit]:
+    def _list_commits(self, addresses: set[str] | None) -> list[Commit]:
         """The commits that may hold edits, parents before children; addresses: of those who may
         have made them, None for anybody."""
         times = [one.first for one in self._gathered.sessions.values() if one.first]
         if not times:
             return []
         since = f"--since={min(times) // 10**9 - 1}"
-        return list(self._with_changes(self._list(since, *find_commits.ALL, only=addresses)))
+        return list(self._add_changes(self._list(since, *find_commits.ALL, only=addresses)))
 
     def _list(self, *where: str, only: set[str] | None = None) -> Iterator[Commit]:
         form = "log -z --no-merges --date-order --reverse --no-show-signature --no-notes"
@@ -167,11 +167,11 @@ class Planner:
             if only is None or address.lower() in only:
                 yield Commit(oid, int(time), int(author_time))
 
-    def _with_changes(self, commits: Iterable[Commit]) -> Iterator[Commit]:
-        wanted, rest = set(self._gathered.paths()), iter(commits)
-        while window := list(islice(rest, 500)):
-            known = (need_commit(self._contents, one.oid) for one in window)
-            changed = commit_changes.read_many_changes(self._repo, self._contents, known)
+    def _add_changes(self, commits: Iterable[Commit]) -> Iterator[Commit]:
+        wanted, commits_left = set(self._gathered.list_paths()), iter(commits)
+        while window := list(islice(commits_left, 500)):
+            objects = (need_commit(self._contents, one.oid) for one in window)
+            changed = commit_changes.read_many_changes(self._repo, self._contents, objects)
             for commit in window:
                 changes = changed.get(commit.oid, {})
                 if not wanted.isdisjoint(changes):
@@ -185,24 +185,23 @@ class Planner:
         contents of none.  commits: all whose versions tell what a call found."""
         wanted, by_path = {commit.oid for commit in fresh}, dict[str, list[Commit]]()
         for commit in commits:
-            for path in commit.changes.keys() & set(self._gathered.paths()):
+            for path in commit.changes.keys() & set(self._gathered.list_paths()):
                 by_path.setdefault(path, []).append(commit)
         proofs: dict[str, dict[str, Proof]] = {}
         for path in progress.each("Comparing commits", sorted(by_path)):
-            steps = chain.list_steps(
-                self._gathered.calls(path), self._versions(path, by_path[path])
-            )
+            versions = self._list_versions(path, by_path[path])
+            steps = chain.list_steps(self._gathered.list_calls(path), versions)
             calls = Calls(self._contents, path, steps, self._is_ancestor)
             for commit in by_path[path]:
                 about = commit.oid, commit.time, commit.changes[path]
                 if commit.oid in wanted and (
-                    proof := calls.prove(*about, partial(self._in_time, commit))
+                    proof := calls.prove(*about, partial(self._is_in_time, commit))
                 ):
                     proofs.setdefault(commit.oid, {})[path] = proof
             self._contents.forget()
         return proofs
 
-    def _in_time(self, commit: Commit, name: str) -> bool:
+    def _is_in_time(self, commit: Commit, name: str) -> bool:
         """Whether a commit was made in the time of a session, or the week after it."""
         session = self._gathered.sessions[name]
         ends = session.last // 10**9 + WEEK
@@ -210,25 +209,24 @@ class Planner:
             min(commit.time, commit.author_time) <= ends
         )
 
-    def _versions(self, path: str, commits: Sequence[Commit]) -> list[chain.Version]:
-        known: list[tuple[int, str | None]] = []
+    def _list_versions(self, path: str, commits: Sequence[Commit]) -> list[chain.Version]:
+        versions: list[tuple[int, str | None]] = []
         for commit in sorted(commits, key=lambda change: change.time):
             _, old, _, new = commit.changes[path]
-            known += [(commit.time - 1, old)] if not known or known[-1][1] != old else []
-            known.append((commit.time, new))
-        return [(time, partial(self._content, oid)) for time, oid in known]
+            versions += [(commit.time - 1, old)] if not versions or versions[-1][1] != old else []
+            versions.append((commit.time, new))
+        return [(time, partial(self._read_content, oid)) for time, oid in versions]
 
-    def _content(self, oid: str | None) -> bytes | None:
+    def _read_content(self, oid: str | None) -> bytes | None:
         blob = self._contents.read(oid) if oid else None
         return blob[2] if blob and blob[1] == "blob" else None
 
     def _is_recorded(self, oid: str) -> bool:
         """Whether somebody has linked a commit, or refused to have it linked by an import."""
         message, note = find_commits.read_texts(self._contents, oid)
-        mine = import_id(oid)
-        return bool(set(links.list_links(message, note)) - {mine}) or mine in links.list_removed(
-            note
-        )
+        mine = make_import_id(oid)
+        linked = links.list_links(message, note).keys() - {mine}
+        return bool(linked) or mine in links.list_removed(note)
 
     def _is_ancestor(self, old: str, new: str) -> bool:
         if (old, new) not in self._ancestors:
@@ -236,7 +234,7 @@ class Planner:
             self._ancestors[old, new] = not self._repo.git.run(*args, ok=(0, 1))[0]
         return self._ancestors[old, new]
 
-    def _parts(self, commit: Commit, proofs: Mapping[str, Proof]) -> list[Part]:
+    def _make_parts(self, commit: Commit, proofs: Mapping[str, Proof]) -> list[Part]:
         """What the store is to say of the sessions whose edits a commit holds."""
         held = sorted({session for _, turns in proofs.values() for session in turns})
         if not held:
@@ -251,7 +249,7 @@ class Planner:
             files = {}
             for path in mine:
                 wrote = attribution.list_turns(session, credits[path]) or [proofs[path][1][session]]
-                files[path] = _file(commit.changes[path], wrote)
+                files[path] = _describe_file(commit.changes[path], wrote)
             parts.append(
                 {
                     "session": session,
@@ -264,19 +262,19 @@ class Planner:
         return parts
 
 
-def _file(change: Staged, wrote: list[str]) -> dict[str, Any]:
+def _describe_file(change: Staged, wrote: list[str]) -> dict[str, Any]:
     old_mode, old, mode, new = change
     before = [old_mode, old] if old else None
     return {"oid": new or "", "mode": mode, "turns": wrote, "before": before}
 
 
-def _bare(session: str) -> Part:
+def _make_bare_part(session: str) -> Part:
     """A session's part of which no line is known."""
     nothing = attribution.compute_attribution(session, ())
     return {"session": session, "coarse": False, "files": {}, "lines": {}, "attribution": nothing}
 
 
-def import_id(name: str) -> str:
+def make_import_id(name: str) -> str:
     """The id of the checkpoint that an import makes for a commit, or for a session without one,
     the same in every clone."""
     return str(ids.start_sha256(f"gitcp import {name}".encode()).hexdigest()[:12])

@@ -34,7 +34,7 @@ _NEAR = 8  # contents that are asked for again soon
 
 
 class Calls:
-    """The calls on one path, as far as the commits that it was asked about have come."""
+    """The calls on one path, replayed up to the time of the commit that was asked about last."""
 
     def __init__(
         self,
@@ -80,19 +80,19 @@ class Calls:
         _, who, before, after, sure = self._steps[self._done - 1]
         single = who if sure and (before, after) == (old or "", new or "") else None
 
-        def taken(session: str, line: bytes) -> bool:
+        def is_taken(session: str, line: bytes) -> bool:
             had = [*self._taken.get(session, ()), *self._taken.get("", ())]
             return any(line in lines and self._is_ancestor(one, oid) for one, lines in had)
 
         credit = attribution.credit_path(self._lines.copy(), [parent], now)
-        credit = holding.prove(credit, parent.lines, now.lines, self._lines.lines, single, taken)
+        credit = holding.prove(credit, parent.lines, now.lines, self._lines.lines, single, is_taken)
         took: dict[str, set[bytes]] = {}
         for session in filter(in_time, sorted(holding.list_sessions(credit))):
             record = [self._records[session]]
             if candidates.match_edits(self._contents, record, {self._path: change}):
                 took[session] = holding.list_lines(session, credit, parent.lines, now.lines)
         whole, mark = self._whole.get(now.oid, ""), b"\0\0" + now.oid.encode()
-        if whole and old != new and in_time(whole) and not taken(whole, mark):
+        if whole and old != new and in_time(whole) and not is_taken(whole, mark):
             took.setdefault(whole, set()).add(mark)
         for session, lines in took.items():
             self._note_taken(session, oid, lines)
@@ -122,13 +122,13 @@ class Calls:
             self._lines.add_step(was, UNKNOWN, replay.accepts_any_line, is_kept=True)
         if sure:
             self._lines.add_step(now, who, line_evidence.is_telling)
-            self._note(who[0], was, now)
+            self._note_step(who[0], was, now)
         else:
             self._lines.add_step(now, UNKNOWN)
             self._whole[after] = who[0]
         self._oid, self._turns[who[0]] = after, who[1]
 
-    def _note(self, session: str, was: Version, now: Version) -> None:
+    def _note_step(self, session: str, was: Version, now: Version) -> None:
         """Add a step to a session's edits of the path; only lines that it added itself count."""
         before = (_MODE, was.oid) if was.oid else None
         record = self._records.setdefault(

@@ -36,16 +36,15 @@ class Plan:
         self.counts: dict[str, int] = {}
         self.recorded = self.size = 0
 
-    def linked_sessions(self) -> set[str]:
+    def list_linked_sessions(self) -> set[str]:
         """The sessions that would be linked."""
         return {part["session"] for link in self.links for part in link["parts"]}
 
-    def reason(self) -> str:
+    def format_reason(self) -> str:
         """What it does, on one line."""
         commits = sum(bool(link["commit"]) for link in self.links)
-        return (
-            f"{count_noun(len(self.linked_sessions()), 'session')}, {count_noun(commits, 'commit')}"
-        )
+        sessions = len(self.list_linked_sessions())
+        return f"{count_noun(sessions, 'session')}, {count_noun(commits, 'commit')}"
 
 
 def prepare(
@@ -62,9 +61,10 @@ def prepare(
     clients: of agents, default all.  former: directories where the repository was.  since: a date
     as git reads it.  coarse, unlinked: what to do with sessions of which no commit holds any.
     """
-    plan, places = Plan(), find.roots(repo, former)
+    plan, places = Plan(), find.list_roots(repo, former)
     known, plan.imported = list_known(repo)
-    listed = find.conversations(home, places, plan.folder, clients, find.since(repo, since))
+    seconds = find.parse_date(repo, since)
+    listed = find.find_conversations(home, places, plan.folder, clients, seconds)
     plan.size = sum(one.size for one in listed)
     for one in listed:
         plan.counts[one.client.AGENT_TYPE] = plan.counts.get(one.client.AGENT_TYPE, 0) + 1
@@ -74,9 +74,9 @@ def prepare(
         plan.gathered.read(one, places)
     with Contents(repo) as contents:
         planner = Planner(repo, contents, plan.gathered)
-        plan.links = list(planner.links(find.own_addresses(repo), coarse))
+        plan.links = list(planner.find_links(find.list_own_addresses(repo), coarse))
         if unlinked:
-            plan.links += planner.unlinked(plan.linked_sessions() | plan.imported)
+            plan.links += planner.list_unlinked(plan.list_linked_sessions() | plan.imported)
     return plan
 
 
@@ -91,7 +91,7 @@ def prepare_one(
     has recorded itself.
     """
     plan = Plan()
-    parts, places = find.session(repo, home, name, agent, former, plan.folder)
+    parts, places = find.find_session(repo, home, name, agent, former, plan.folder)
     session = parts[0].session
     if session in list_known(repo)[0]:
         raise Error(f"session '{session}' is recorded here: 'gitcp link <commit> {session}'")
@@ -99,10 +99,10 @@ def prepare_one(
         plan.gathered.read(one, places)
     with Contents(repo) as contents:
         planner = Planner(repo, contents, plan.gathered)
-        plan.links = list(planner.links_of(oids))
+        plan.links = list(planner.find_links_among(oids))
         proven = {link["commit"] for link in plan.links}
-        rest = [oid for oid in oids if oid not in proven and not planner.has(oid, session)]
-        plan.links += [planner.by_hand(oid, session) for oid in rest]
+        unproven = [oid for oid in oids if oid not in proven and not planner.has(oid, session)]
+        plan.links += [planner.make_link_by_hand(oid, session) for oid in unproven]
     return plan
 
 
@@ -119,4 +119,4 @@ def list_known(repo: Repo) -> tuple[set[str], set[str]]:
 
 def carry_out(repo: Repo, objects: Objects, plan: Plan) -> str:
     """Do what a plan says; the id of the step that takes it back."""
-    return write.carry_out(repo, objects, plan.gathered, plan.links, plan.reason())
+    return write.carry_out(repo, objects, plan.gathered, plan.links, plan.format_reason())

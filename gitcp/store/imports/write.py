@@ -53,21 +53,27 @@ class _Kept:
         about = (name, session.path or None, redactor, scan)
         stored = transcript.store_transcript(repo, objects, *about, complete=True)
         self.given = transcript.Given(stored.chunks, stored.content_hash) if stored else None
-        known = stored.scan if stored and stored.scan else None
-        self.prompts = list(known["prompts"]) if known else []
-        self.whole: Usage | None = known["usage"] if known else None
-        self.spent = _spent(session, times, self.whole)
+        scanned = stored.scan if stored and stored.scan else None
+        self.prompts = list(scanned["prompts"]) if scanned else []
+        self.whole: Usage | None = scanned["usage"] if scanned else None
+        self.spent = _compute_spent(session, times, self.whole)
         prompts = [
             redaction.redact_text(repo, turn["prompt"], name)[:_PROMPT] for turn in session.turns
         ]
         self.turns = {
-            session.turn_id(number): {"number": number, "prompt": prompt, "model": turn["model"]}
+            session.make_turn_id(number): {
+                "number": number,
+                "prompt": prompt,
+                "model": turn["model"],
+            }
             for number, (turn, prompt) in enumerate(zip(session.turns, prompts, strict=True), 1)
         }
         transcript_copy.remove_copy(repo, name, "")
 
 
-def _spent(session: Session, times: Sequence[int], total: Usage | None) -> dict[int, Usage | None]:
+def _compute_spent(
+    session: Session, times: Sequence[int], total: Usage | None
+) -> dict[int, Usage | None]:
     """What a session had cost at some times, in s: by its lines; of a conversation that is one
     document all of it, for its lines cannot be told apart."""
     if total is None or session.client.scan(b"{}\n")["bytes"] == 0:
@@ -103,9 +109,9 @@ def carry_out(
     kept = _keep(repo, objects, gathered, wanted)
     before: dict[str, Usage | None] = {}
     effects: list[Effect] = []
-    for batch in progress.each("Storing checkpoints", list(_batches(wanted))):
+    for batch in progress.each("Storing checkpoints", list(_split_batches(wanted))):
         items = [
-            (link["checkpoint_id"], _data(gathered, kept, link, part, before))
+            (link["checkpoint_id"], _make_session_data(gathered, kept, link, part, before))
             for link in batch
             for part in link["parts"]
         ]
@@ -116,15 +122,15 @@ def carry_out(
             new = committed_write.find_tree_here(repo, objects, cid)
             if new != old[cid]:
                 effects.append({"checkpoint": cid, "old": old[cid], "new": new})
-    effects += _link(repo, objects, wanted)
+    effects += _note_links(repo, objects, wanted)
     step = undo_log.record_step(repo, objects, "import", reason, effects)
     ai_notes.keep(repo, [link["commit"] for link in wanted if link["commit"]])
     return step
 
 
-def _batches(wanted: Iterable[Link]) -> Iterable[list[Link]]:
-    rest = iter(wanted)
-    while batch := list(islice(rest, _AT_ONCE)):
+def _split_batches(wanted: Iterable[Link]) -> Iterable[list[Link]]:
+    links_left = iter(wanted)
+    while batch := list(islice(links_left, _AT_ONCE)):
         yield batch
 
 
@@ -141,12 +147,12 @@ def _keep(
     }
 
 
-def _link(repo: Repo, objects: Objects, wanted: Sequence[Link]) -> list[Effect]:
+def _note_links(repo: Repo, objects: Objects, wanted: Sequence[Link]) -> list[Effect]:
     """Note the checkpoints on the commits; what that changed."""
     to_note = {link["commit"]: link for link in wanted if link["commit"]}
     old = {oid: notes.read_note(objects, oid) for oid in to_note}
-    new = {oid: _noted(link, old[oid]) for oid, link in to_note.items()}
-    notes.edit_notes(repo, objects, {oid: partial(_noted, to_note[oid]) for oid in to_note})
+    new = {oid: _add_to_note(link, old[oid]) for oid, link in to_note.items()}
+    notes.edit_notes(repo, objects, {oid: partial(_add_to_note, to_note[oid]) for oid in to_note})
     return [
         {
             "note": oid,
@@ -158,12 +164,12 @@ def _link(repo: Repo, objects: Objects, wanted: Sequence[Link]) -> list[Effect]:
     ]
 
 
-def _noted(link: Link, note: bytes | None) -> bytes:
+def _add_to_note(link: Link, note: bytes | None) -> bytes:
     edit = links.add_link_by_hand if link["by_hand"] else links.add_link
     return edit(note or b"", link["checkpoint_id"])
 
 
-def _data(
+def _make_session_data(
     gathered: Gathered,
     sessions: dict[str, _Kept],
     link: Link,
@@ -174,9 +180,9 @@ def _data(
     commit that came last, which goes on."""
     session, conversation = gathered.sessions[part["session"]], sessions[part["session"]]
     turns = conversation.turns
-    files = {path: _file(file, turns) for path, file in part["files"].items()}
-    named = {turn for file in files.values() for turn in file["turns"]}
-    last = _in_order(named, turns)[-1:]
+    files = {path: _name_turns(file, turns) for path, file in part["files"].items()}
+    turn_ids = {turn for file in files.values() for turn in file["turns"]}
+    last = _sort_turns(turn_ids, turns)[-1:]
     when = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(link["time"]))
     metadata: dict[str, Any] = {
         "cli_version": VERSION,
@@ -190,12 +196,12 @@ def _data(
         "turn_id": "".join(last),
         "transcript_path": session_metadata.shorten_home(session.path),
         "files": files,
-        "turns": {turn: _leave_empty_out(turns[turn]) for turn in sorted(named) if turn in turns},
+        "turns": _select_turns(turns, turn_ids),
         "initial_attribution": {"calculated_at": when, **part["attribution"]},
     }
     more = {"commit": link["commit"], "coarse": part["coarse"]}
     metadata |= {key: value for key, value in more.items() if value}
-    metadata |= _cost(conversation, link["time"], part["session"], before)
+    metadata |= _compute_cost(conversation, link["time"], part["session"], before)
     return {
         "session_id": part["session"],
         "transcript": conversation.given,
@@ -205,7 +211,7 @@ def _data(
     }
 
 
-def _cost(
+def _compute_cost(
     conversation: _Kept, time: int, session: str, before: dict[str, Usage | None]
 ) -> dict[str, Any]:
     """What a session had cost by the time of a commit, and since the one before it."""
@@ -217,17 +223,19 @@ def _cost(
     return {"token_usage": spent or tokens.make_usage(), "token_usage_delta": delta}
 
 
-def _file(file: dict[str, Any], turns: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    wrote = _in_order(file["turns"], turns)
+def _name_turns(file: dict[str, Any], turns: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    wrote = _sort_turns(file["turns"], turns)
     last = wrote[-1] if wrote else ""
     prompt = turns.get(last, {}).get("prompt", "")
     return {**file, "turns": wrote, "turn_id": last, "prompt": prompt}
 
 
-def _in_order(ids: Iterable[str], turns: dict[str, dict[str, Any]]) -> list[str]:
+def _sort_turns(ids: Iterable[str], turns: dict[str, dict[str, Any]]) -> list[str]:
     """Turns by their numbers; one of no number first."""
     return sorted(ids, key=lambda turn: int(turns.get(turn, {}).get("number", 0)))
 
 
-def _leave_empty_out(turn: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in turn.items() if value}
+def _select_turns(turns: dict[str, dict[str, Any]], ids: Iterable[str]) -> dict[str, Any]:
+    """The known turns of these ids, without what is empty in them."""
+    known = (turn for turn in sorted(ids) if turn in turns)
+    return {turn: {key: value for key, value in turns[turn].items() if value} for turn in known}

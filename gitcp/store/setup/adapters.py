@@ -88,7 +88,7 @@ class External(Client):
         asked = self._ask("detect" if self._entires else "info")
         return asked.get("present") is True
 
-    def events(self, hook: str, payload: bytes) -> list[dict[str, Any]]:
+    def read_events(self, hook: str, payload: bytes) -> list[dict[str, Any]]:
         """The records of a call of one of the agent's hooks.  Raises Error, InputError."""
         if self._entires:
             event = self._ask("parse-hook", "--hook", hook, stdin=payload)
@@ -102,15 +102,15 @@ class External(Client):
     def _translate(self, theirs: dict[str, Any]) -> dict[str, Any]:
         """An event of the original's as a record of ours."""
         event, reference = _EVENTS.get(theirs.get("type", 0), ""), theirs.get("session_ref")
-        given = {**theirs, "event": event, "agent_id": theirs.get("subagent_id") or None}
+        record = {**theirs, "event": event, "agent_id": theirs.get("subagent_id") or None}
         if isinstance(reference, str) and os.path.isabs(reference):
             self._check_reference(reference)
-            given["transcript_path"] = reference
+            record["transcript_path"] = reference
         if event.startswith("subagent"):
             words = {"subagent_type": "subagent_type", "description": "task_description"}
             tool = {key: theirs.get(name) for key, name in words.items()}
-            given["tool"] = {"kind": "task", "id": theirs.get("tool_use_id"), **tool}
-        return given
+            record["tool"] = {"kind": "task", "id": theirs.get("tool_use_id"), **tool}
+        return record
 
     def _check_reference(self, path: str) -> None:
         """Raises InputError for a transcript that does not lie where the agent keeps them."""
@@ -154,7 +154,8 @@ class External(Client):
         if self._can.get("token_calculator"):
             spent = self._ask("calculate-tokens", *at[2:], stdin=raw)
             lines.append({**spent, "kind": "usage", "id": "all"})
-        return b"".join(_line({"type": "transcript", **line}) for line in lines)
+        entries = ({"type": "transcript", **line} for line in lines)
+        return b"".join(json.dumps(e, separators=(",", ":")).encode() + b"\n" for e in entries)
 
     def install(self, scope: str, command: str) -> None:
         """Have the adapter write the agent's hooks, which run `command <hook>`: for this clone
@@ -223,15 +224,15 @@ class External(Client):
 def append(path: str, lines: bytes) -> None:
     """Add to a transcript in our words what it does not have yet of lines, which are all of it;
     sums of tokens stand behind what they are of."""
-    given = [line for line in lines.split(b"\n") if line.strip()]
+    new_lines = [line for line in lines.split(b"\n") if line.strip()]
     try:
         with open(path, "rb") as f:
-            there = f.read().split(b"\n")[:-1]
+            old_lines = f.read().split(b"\n")[:-1]
     except FileNotFoundError:
-        there = []
-    talk, have = ([one for one in each if not _is_usage(one)] for each in (given, there))
+        old_lines = []
+    talk, have = ([one for one in each if not _is_usage(one)] for each in (new_lines, old_lines))
     same = next((n for n, (a, b) in enumerate(zip(talk, have, strict=False)) if a != b), len(have))
-    new = talk[same:] + [line for line in given if _is_usage(line) and line not in there]
+    new = talk[same:] + [line for line in new_lines if _is_usage(line) and line not in old_lines]
     if new:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb") as f:
@@ -258,16 +259,12 @@ def _load(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _line(entry: dict[str, Any]) -> bytes:
-    return json.dumps(entry, separators=(",", ":")).encode() + b"\n"
-
-
 def may_run(repo: Repo) -> bool:
     """Whether the person allows adapters on PATH, by configuration that git does not track."""
     if not repo.config.get_option(_KEY):
         return False
-    _, file, _ = configuration.origin(repo, _KEY, repo.config.get(_KEY))
-    return not (file and exclude.tracked(repo, [file]))
+    _, file, _ = configuration.find_origin(repo, _KEY, repo.config.get(_KEY))
+    return not (file and exclude.list_tracked(repo, [file]))
 
 
 def find(repo: Repo, name: str) -> External:
@@ -281,7 +278,9 @@ def find(repo: Repo, name: str) -> External:
     return External(name, program, repo.worktree)
 
 
-def plan(repo: Repo, name: str, scope: str, baked: tuple[str, str], force: bool) -> list[Write]:
+def plan_adapter(
+    repo: Repo, name: str, scope: str, baked: tuple[str, str], force: bool
+) -> list[Write]:
     """What is to be noted so that carry_out() has an adapter write the hooks of its agent; [] where
     that was done.  Raises as find()."""
     client = find(repo, name)

@@ -23,30 +23,30 @@ if TYPE_CHECKING:
 _STRATEGY = "commit with jj, or 'git config gitcp.strategy manual-commit'"
 
 
-def findings(repo: Repo) -> list[Finding]:
+def list_findings(repo: Repo) -> list[Finding]:
     """A record of type finding for each value or name that is wrong, without asking git anew
     where nothing is."""
     every = []
     for key, value, why in config_check.list_complaints(repo.config.read_values()):
-        reason = f"'{key} = {value}' in {place(origin(repo, key, value))}: {why}"
+        reason = f"'{key} = {value}' in {format_origin(find_origin(repo, key, value))}: {why}"
         remedy = f"set it anew, or 'git config --unset {key}'"
         every.append(make_finding("config", key, reason, remedy=remedy))
-    if repo.jj and strategy.configured(repo) == strategy.AUTO:
+    if repo.jj and strategy.get_configured(repo) == strategy.AUTO:
         reason = "gitcp.strategy = auto-commit does not hold in jj: turns end with a checkpoint"
         every.append(make_finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
     return every
 
 
-def at_start(repo: Repo) -> list[str]:
+def list_notices(repo: Repo) -> list[str]:
     """What a session is told at its start: a line, where anything is wrong."""
-    wrong = findings(repo)
+    wrong = list_findings(repo)
     if len(wrong) > 1:
         more = f"{len(wrong) - 1} more: 'gitcp config --check' shows them"
         return [f"gitcp: {wrong[0]['reason']} ({more})"]
     return [f"gitcp: {one['reason']}" for one in wrong]
 
 
-def origin(repo: Repo, key: str, value: str) -> Origin:
+def find_origin(repo: Repo, key: str, value: str) -> Origin:
     """Where the last of the settings of a key to a value stands."""
     args = ("config", "-z", "--show-scope", "--show-origin", "--get-all", key)
     words = repo.git.run(*args, ok=(0, 1))[1].decode("utf-8", "surrogateescape").split("\0")
@@ -55,10 +55,10 @@ def origin(repo: Repo, key: str, value: str) -> Origin:
         if text == value or not last[0]:
             file = source.removeprefix("file:") if source.startswith("file:") else ""
             last = scope, os.path.join(repo.top or repo.common, file) if file else "", 0
-    return (last[0], last[1], _line(last[1], key, value)) if last[1] else last
+    return (last[0], last[1], _find_line(last[1], key, value)) if last[1] else last
 
 
-def place(where: Origin) -> str:
+def format_origin(where: Origin) -> str:
     """An origin in words: file and line, or the scope."""
     scope, file, line = where
     if not file:
@@ -66,7 +66,7 @@ def place(where: Origin) -> str:
     return f"{file}:{line}" if line else file
 
 
-def _line(file: str, key: str, value: str) -> int:
+def _find_line(file: str, key: str, value: str) -> int:
     try:
         with open(file, encoding="utf-8", errors="surrogateescape") as f:
             return config_check.find_line(f.read(), key, value)
@@ -74,7 +74,7 @@ def _line(file: str, key: str, value: str) -> int:
         return 0
 
 
-def settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
+def list_settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
     """A record of type setting for each key of the table and each value of a pipeline that is set,
     then for each name that is none; keys: of these alone.
 
@@ -91,19 +91,19 @@ def settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
         if about and not about.get("many"):
             texts = texts[-1:]
         for text in texts or [""]:
-            records.append(_setting(repo, key, about, text, wrong.get((key, text), "")))
+            records.append(_make_setting(repo, key, about, text, wrong.get((key, text), "")))
     return records
 
 
-def _setting(repo: Repo, key: str, about: Key | None, text: str, complaint: str) -> Record:
+def _make_setting(repo: Repo, key: str, about: Key | None, text: str, complaint: str) -> Record:
     default = about["default"] if about else ""
-    where = origin(repo, key, text) if key in repo.config.read_values() else None
+    where = find_origin(repo, key, text) if key in repo.config.read_values() else None
     return {
         "type": "setting",
         "key": key,
         "value": text if where and not complaint else default,
         "text": text,
-        "origin": place(where) if where else "",
+        "origin": format_origin(where) if where else "",
         "scope": where[0] if where else "",
         "default": default,
         "kind": about["kind"] if about else "",

@@ -24,7 +24,7 @@ _KEY = "init.templateDir"
 _THEIRS = "'{}' is {}: 'gitcp enable' in a new repository sets it up, or put hooks into it yourself"
 
 
-def folder() -> str:
+def locate_template() -> str:
     """The template that git copies into a new repository."""
     data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
     return os.path.join(data, "gitcp", "template")
@@ -37,9 +37,9 @@ def install_person(clients: Sequence[str], force: bool) -> tuple[list[str], list
         Git(at).run("init", "-q", "--template=", at)
         repo = Repo.find(at)
         present = clients or install.find_agents(repo)[0]
-        baked, known = install.baked(), manifest.load_person()
+        baked, record = install.locate_program(), manifest.load_person()
         writes, notes = install.plan_clients(repo, present, "user", baked, force)
-        done = [write["note"] for write in writes if install.carry_out(repo, write, known)]
+        done = [write["note"] for write in writes if install.carry_out(repo, write, record)]
         done += _set_template(repo, baked, force, notes)
     return done, notes
 
@@ -49,22 +49,22 @@ def _set_template(repo: Repo, baked: tuple[str, str], force: bool, notes: list[s
     hooks = repo.config.get("core.hookspath")
     if hooks:
         notes.append(_THEIRS.format(hooks, "core.hooksPath of all repositories"))
-    theirs, own = _configured(), folder()
+    theirs, own = _read_template(), locate_template()
     if theirs not in ("", own) and not force:
         notes.append(_THEIRS.format(theirs, _KEY))
         return []
     if not os.path.isdir(own):
         _copy_template(repo, own)
-    writes = list(_hooks(own, baked))
-    known = manifest.load_person()
-    done = [write["note"] for write in writes if install.carry_out(repo, write, known)]
+    writes = list(_plan_hooks(own, baked))
+    record = manifest.load_person()
+    done = [write["note"] for write in writes if install.carry_out(repo, write, record)]
     if theirs != own:
         Git().run("config", "--global", _KEY, own)
         done.append(f"set {_KEY} to '{own}'")
     return done
 
 
-def _configured() -> str:
+def _read_template() -> str:
     """The template of the person's configuration."""
     return decode_name(Git().run("config", "--global", "--get", _KEY, ok=(0, 1))[1]).rstrip("\n")
 
@@ -77,17 +77,17 @@ def _copy_template(repo: Repo, own: str) -> None:
         template = os.path.join(at, "template")
         os.mkdir(template)
         for name in ("description", "hooks", "info"):
-            if os.path.exists(there := os.path.join(at, "new", name)):
-                shutil.move(there, os.path.join(template, name))
+            if os.path.exists(path := os.path.join(at, "new", name)):
+                shutil.move(path, os.path.join(template, name))
         hooks = os.path.join(template, "hooks")
         os.makedirs(hooks, exist_ok=True)
         for hook in hook_scripts.HOOKS:
-            if os.path.exists(there := os.path.join(hooks, hook)):
-                os.rename(there, there + hook_scripts.BACKUP)
+            if os.path.exists(path := os.path.join(hooks, hook)):
+                os.rename(path, path + hook_scripts.BACKUP)
         os.rename(template, own)
 
 
-def _hooks(own: str, baked: tuple[str, str]) -> Iterator[Write]:
+def _plan_hooks(own: str, baked: tuple[str, str]) -> Iterator[Write]:
     for hook in hook_scripts.HOOKS:
         path = os.path.join(own, "hooks", hook)
         data = hook_scripts.build_script(hook, *baked).encode("utf-8", "surrogateescape")
@@ -98,7 +98,7 @@ def _hooks(own: str, baked: tuple[str, str]) -> Iterator[Write]:
 
 def remove_template() -> str:
     """Take the template out of the person's configuration; what was done, "" for nothing."""
-    if _configured() != folder():
+    if _read_template() != locate_template():
         return ""
     Git().run("config", "--global", "--unset", _KEY)
     return f"unset {_KEY}"
@@ -116,7 +116,7 @@ def install_repository(path: str, clients: Sequence[str]) -> tuple[list[str], st
         writes, _, notes = install.install(repo, options)
     except (Error, OSError) as e:
         return [], str(e)
-    where = git_hooks.folder(repo)
-    missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.calls_ours(where, hook)]
+    where = git_hooks.find_folder(repo)
+    missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.is_ours_called(where, hook)]
     reason = next(iter(notes), f"git does not run '{missing[0]}'") if missing else ""
     return [write["note"] for write in writes], reason.partition("\n")[0]

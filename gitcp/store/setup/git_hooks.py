@@ -33,13 +33,13 @@ _CHAIN_LIMIT = 8  # of our own scripts that call each other
 _EDITED = "'{}' was edited since gitcp wrote it: left as it is (--force replaces it)"
 
 
-def folder(repo: Repo) -> str:
+def find_folder(repo: Repo) -> str:
     """The directory git itself looks for hooks in, absolute (core.hooksPath, worktrees)."""
     where = repo.git.read_line("rev-parse", "--path-format=absolute", "--git-path", "hooks")
     return os.path.normpath(decode_name(where))
 
 
-def calls_ours(where: str, hook: str) -> bool:
+def is_ours_called(where: str, hook: str) -> bool:
     """Whether git's hook in a directory is ours or calls ours, and git can run it."""
     if not os.access(os.path.join(where, hook), os.X_OK):
         return False
@@ -61,12 +61,12 @@ def is_huskys(where: str) -> bool:
     return os.path.basename(where) == "_" and os.path.isfile(os.path.join(where, "h"))
 
 
-def plan(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -> Plan:
+def plan_hooks(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -> Plan:
     """What to write so that each of git's hooks does our part; py, entry: hook_scripts."""
-    where = folder(repo)
+    where = find_folder(repo)
     if os.path.lexists(where) and not os.path.isdir(where):
         return [], [f"git runs no hooks here: '{where}' is not a directory"]
-    closed = set() if force else _not_ours_to_write(repo, where)
+    closed = set() if force else _list_closed(repo, where)
     writes: list[Write] = []
     notes: list[str] = []
     refused = []
@@ -79,7 +79,7 @@ def plan(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -> Plan
             if above is not None:
                 writes += above
                 continue
-        moves = beside.plan(hook_text.choose_suffix(hook, beside.texts[""]))
+        moves = beside.plan_strays(hook_text.choose_suffix(hook, beside.texts[""]))
         answer = _plan_one(beside, hook, record, (py, entry), force)
         if isinstance(answer, str):
             notes.append(answer)
@@ -88,7 +88,7 @@ def plan(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -> Plan
         else:
             writes += [*moves, *([answer] if answer else [])]
     if refused:
-        notes.append(_refusal(where, len(closed) == len(hook_scripts.HOOKS), refused))
+        notes.append(_format_refusal(where, len(closed) == len(hook_scripts.HOOKS), refused))
     if is_huskys(where):
         theirs = [os.path.basename(w["path"]) for w in writes if w["path"].startswith(where)]
         notes += [_UNTIL_HUSKY.format(where, name) for name in theirs if "." not in name]
@@ -107,10 +107,10 @@ def _plan_for_husky(
     old, line = own.texts[""], hook_scripts.build_line(hook)
     if old and not hook_text.is_ours(old) and line not in old and not force:
         return None
-    moves = beside.plan()
+    moves = beside.plan_strays()
     if hook_text.is_ours(beside.texts[""]):
         moves.append(beside.plan_main())
-    moves += own.plan()
+    moves += own.plan_strays()
     write: Write = {"path": own.path, "kind": "hook", "data": b"", "note": "", "alone": True}
     if not old or hook_text.is_ours(old):
         write["data"] = encode_name(hook_scripts.build_script(hook, *baked))
@@ -127,41 +127,43 @@ def _plan_for_husky(
 def plan_removal(record: Manifest, folders: Iterable[str]) -> list[Write]:
     """What to do about hooks of ours that are not those which the record names."""
     writes = []
-    named = {record.path(entry) for entry in record.entries if not _moved_here(record, entry)}
+    recorded = {
+        record.get_path(entry) for entry in record.entries if not _is_moved_here(record, entry)
+    }
     for where in folders:
         for hook in hook_scripts.HOOKS:
             beside = Beside(where, hook)
-            writes += beside.plan("", named)
-            if hook_text.is_ours(beside.texts[""]) and beside.path not in named:
+            writes += beside.plan_strays("", recorded)
+            if hook_text.is_ours(beside.texts[""]) and beside.path not in recorded:
                 writes.append(beside.plan_main())
     return writes
 
 
-def _moved_here(record: Manifest, entry: Entry) -> bool:
+def _is_moved_here(record: Manifest, entry: Entry) -> bool:
     """Whether a script of ours, unedited, stands in the place of the one we wrote: a tool has
     put it there, and it calls something else."""
-    path = record.path(entry)
-    if entry["kind"] != "hook" or record.intact(entry):
+    path = record.get_path(entry)
+    if entry["kind"] != "hook" or record.is_intact(entry):
         return False
     hook, old = os.path.basename(path).partition(".")[0], decode_name(files.read_bytes(path) or b"")
     return hook_text.is_ours(old) and hook_text.is_untouched(hook, old)
 
 
-def forgotten(folders: Iterable[str]) -> list[str]:
+def list_forgotten(folders: Iterable[str]) -> list[str]:
     """The hooks that were kept aside, and that nothing of ours calls any more."""
     every = [Beside(where, hook) for where in folders for hook in hook_scripts.HOOKS]
     return [
         beside.path + suffix
         for beside in every
-        for suffix in beside.forgotten()
-        if not beside.stands(suffix)
+        for suffix in beside.list_forgotten()
+        if not beside.has_twin(suffix)
     ]
 
 
 def is_former(hook: str, text: str, records: Iterable[Manifest]) -> bool:
     """Whether a hook is as a former gitcp wrote it: enable replaces it, for nobody edited it."""
     whole = hook_text.is_whole(text) and not hook_text.is_untouched(hook, text)
-    return whole and any(record.wrote(encode_name(text)) for record in records)
+    return whole and any(record.has_written(encode_name(text)) for record in records)
 
 
 def _plan_one(
@@ -175,7 +177,7 @@ def _plan_one(
         "path": path, "kind": "hook", "data": b"", "note": f"wrote '{path}'", "alone": True,
     }  # fmt: skip
     if hook_text.is_ours(old):
-        mine = record.wrote(encode_name(old)) or hook_text.is_untouched(hook, old)
+        mine = record.has_written(encode_name(old)) or hook_text.is_untouched(hook, old)
         if hook_text.is_whole(old) and not (mine or force):
             return _EDITED.format(path)
         chain = hook_text.parse_chain(old)
@@ -197,18 +199,18 @@ def _plan_one(
     return None if there and record.find(path) else new
 
 
-def _not_ours_to_write(repo: Repo, where: str) -> set[str]:
+def _list_closed(repo: Repo, where: str) -> set[str]:
     """The hooks that other people, or other repositories, would get from us."""
     real = os.path.realpath(where)
-    if exclude.inside(real, repo.common) or exclude.inside(real, repo.git_dir):
+    if exclude.is_inside(real, repo.common) or exclude.is_inside(real, repo.git_dir):
         return set()
-    if repo.top is None or not exclude.inside(real, repo.top):
+    if repo.top is None or not exclude.is_inside(real, repo.top):
         return set(hook_scripts.HOOKS)
     paths = [os.path.join(real, hook) for hook in hook_scripts.HOOKS]
-    return {os.path.basename(path) for path in exclude.tracked(repo, paths)}
+    return {os.path.basename(path) for path in exclude.list_tracked(repo, paths)}
 
 
-def without_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
+def remove_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
     """Somebody's hook without our part; None when that was all of it."""
     aside = entry["aside"]
     chained = bool(aside) and os.path.lexists(path + aside)
@@ -216,7 +218,7 @@ def without_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
     return None if left is None else encode_name(left)
 
 
-def _refusal(where: str, outside: bool, hooks: Iterable[str]) -> str:
+def _format_refusal(where: str, outside: bool, hooks: Iterable[str]) -> str:
     why = "is outside the repository" if outside else "has hooks that are tracked"
     lines = [f"    {where}/{hook}: {hook_scripts.build_line(hook)}" for hook in hooks]
     what = f"'{where}' {why}: nothing is written there without --force; lines to add:"
@@ -235,13 +237,15 @@ class Beside:
 
     def __init__(self, folder: str, hook: str) -> None:
         self.path = os.path.join(folder, hook)
-        self.texts = {suffix: self._text(suffix) for suffix in ["", *_suffixes(folder, hook)]}
+        self.texts = {
+            suffix: self._read_text(suffix) for suffix in ["", *_list_suffixes(folder, hook)]
+        }
 
-    def _text(self, suffix: str) -> str:
+    def _read_text(self, suffix: str) -> str:
         path = self.path + suffix
         return decode_name(files.read_bytes(path) or b"") if os.path.isfile(path) else ""
 
-    def chain(self, suffix: str) -> Chain | None:
+    def find_chain(self, suffix: str) -> Chain | None:
         """What one of our scripts calls that is not ours, None when there is nothing."""
         chain = hook_text.parse_chain(self.texts[suffix])
         for _ in range(_CHAIN_LIMIT):
@@ -252,42 +256,42 @@ class Beside:
             chain = hook_text.parse_chain(self.texts[chain["suffix"]])
         return None
 
-    def plan(self, place: str = "", record: Container[str] = ()) -> list[Write]:
+    def plan_strays(self, place: str = "", record: Container[str] = ()) -> list[Write]:
         """What is to be done about the strays of this hook, before it is written itself.
 
         place: the suffix under which our script belongs.  Paths in record are left alone.
         """
-        moves = [self._gone(s) for s in self._copies()]
-        own = self.chain(place) if hook_text.is_ours(self.texts.get(place, "")) else None
+        moves = [self._plan_removal(s) for s in self._list_copies()]
+        own = self.find_chain(place) if hook_text.is_ours(self.texts.get(place, "")) else None
         for suffix in [s for s, t in self.texts.items() if s and hook_text.is_ours(t)]:
             if suffix == place or self.path + suffix in record:
                 continue
-            chain = self.chain(suffix)
+            chain = self.find_chain(suffix)
             kept = chain["suffix"] if chain else ""
-            if own and kept == own["suffix"] and suffix not in self._called(place):
+            if own and kept == own["suffix"] and suffix not in self._list_called(place):
                 kept = ""  # the hook itself goes on calling it
-            elif kept and self.stands(kept) and not self._runs(suffix):
-                moves.append(self._gone(kept))
+            elif kept and self.has_twin(kept) and not self._is_called(suffix):
+                moves.append(self._plan_removal(kept))
                 kept = ""
-            moves.append(self._instead(suffix, kept) if kept else self._gone(suffix))
+            moves.append(self._plan_move(suffix, kept) if kept else self._plan_removal(suffix))
         return moves
 
-    def _copies(self) -> list[str]:
+    def _list_copies(self) -> list[str]:
         """What is called by ours and is of the tool whose hook stands here; what nothing calls
         any more and is of a tool that has another one beside it."""
-        called, main = self._asides(), self.texts[""]
+        called, main = self._list_asides(), self.texts[""]
         copies = called if main and not hook_text.is_ours(main) else set[str]()
         again = [s for s in copies if hook_text.is_same_tool(self.texts[s], main)]
-        return [*again, *(s for s in self.forgotten() if self.stands(s))]
+        return [*again, *(s for s in self.list_forgotten() if self.has_twin(s))]
 
-    def _asides(self) -> set[str]:
+    def _list_asides(self) -> set[str]:
         """What our scripts call in the end."""
         ours = [s for s, t in self.texts.items() if hook_text.is_ours(t)]
-        return {chain["suffix"] for s in ours if (chain := self.chain(s))}
+        return {chain["suffix"] for s in ours if (chain := self.find_chain(s))}
 
-    def forgotten(self) -> list[str]:
+    def list_forgotten(self) -> list[str]:
         """The suffixes of hooks that were kept aside for one of ours that is gone since."""
-        called = self._asides()
+        called = self._list_asides()
         kept = [
             s
             for s, t in self.texts.items()
@@ -295,7 +299,7 @@ class Beside:
         ]
         return [suffix for suffix in kept if suffix not in called]
 
-    def stands(self, suffix: str) -> bool:
+    def has_twin(self, suffix: str) -> bool:
         """Whether a tool wrote this file, and another one that was not kept aside."""
         tool = hook_text.find_tool(self.texts[suffix])
         standing = (
@@ -303,16 +307,16 @@ class Beside:
         )
         return tool != "" and any(hook_text.find_tool(t) == tool for t in standing)
 
-    def _runs(self, suffix: str) -> bool:
+    def _is_called(self, suffix: str) -> bool:
         """Whether the hook itself, a tool's, calls what is there."""
         return hook_text.is_called(os.path.basename(self.path), self.texts[""], suffix)
 
     def plan_main(self) -> Write:
         """What puts the hook of ours itself out of the way."""
-        chain = self.chain("")
-        return self._instead("", chain["suffix"]) if chain else self._gone("")
+        chain = self.find_chain("")
+        return self._plan_move("", chain["suffix"]) if chain else self._plan_removal("")
 
-    def _called(self, place: str) -> set[str]:
+    def _list_called(self, place: str) -> set[str]:
         """The suffixes our hook calls on the way to what is not ours."""
         called: set[str] = set()
         chain = hook_text.parse_chain(self.texts[place])
@@ -321,12 +325,12 @@ class Beside:
             chain = hook_text.parse_chain(self.texts.get(chain["suffix"], ""))
         return called
 
-    def _gone(self, suffix: str) -> Write:
+    def _plan_removal(self, suffix: str) -> Write:
         del self.texts[suffix]
         path = self.path + suffix
         return {"path": path, "kind": "stray", "data": b"", "note": f"removed '{path}'"}
 
-    def _instead(self, suffix: str, source_suffix: str) -> Write:
+    def _plan_move(self, suffix: str, source_suffix: str) -> Write:
         self.texts[suffix] = self.texts.pop(source_suffix)
         path = self.path + suffix
         note = f"put '{self.path}{source_suffix}' back as '{path}'"
@@ -342,7 +346,7 @@ def clear_stray(write: Write) -> None:
         os.replace(write["source"], write["path"])
 
 
-def _suffixes(folder: str, hook: str) -> list[str]:
+def _list_suffixes(folder: str, hook: str) -> list[str]:
     try:
         names = sorted(os.listdir(folder))
     except OSError:

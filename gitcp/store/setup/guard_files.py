@@ -35,11 +35,11 @@ def write_configured(repo: Repo) -> None:
     folder = repo.join_own("configured") if own else repo.join_shared("configured")
     wanted = {hook for hook in HOOKS if repo.config.get_all(f"gitcp.{hook}.pipeline")}
     try:
-        there = set(files.list_names(folder))
-        for hook in wanted - there:
+        present = set(files.list_names(folder))
+        for hook in wanted - present:
             repo.make_folder(folder)
             os.close(os.open(os.path.join(folder, hook), os.O_WRONLY | os.O_CREAT, 0o644))
-        for hook in there - wanted:
+        for hook in present - wanted:
             files.remove_file(os.path.join(folder, hook))
     except OSError as e:
         raise Error(f"cannot write '{folder}': {e.strerror}") from None
@@ -56,11 +56,11 @@ def clear_configured(repo: Repo) -> None:
 def write_watched(repo: Repo, record: Manifest) -> None:
     """Make the list name the settings that enable wrote and that are in this worktree."""
     top = os.path.realpath(repo.worktree) + os.sep
-    paths = [record.path(entry) for entry in record.entries if entry.get("agent")]
+    paths = [record.get_path(entry) for entry in record.entries if entry.get("agent")]
     here = [path.removeprefix(top) for path in paths if path.startswith(top)]
-    there = [path for path in here if os.path.exists(top + path) and "\n" not in path]
-    if there:
-        private.write_private(repo, repo.join_own("watched"), encode_lines(there))
+    present = [path for path in here if os.path.exists(top + path) and "\n" not in path]
+    if present:
+        private.write_private(repo, repo.join_own("watched"), encode_lines(present))
     else:
         clear_watched(repo)
 

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-def event(repo: Repo, agent: str, name: str) -> None:
+def note_event(repo: Repo, agent: str, name: str) -> None:
     """An agent's client has called: remember when, and tell the sh guard what is configured."""
-    if repo.config.list_keys("gitcp.", ".pipeline") or os.path.isdir(
-        repo.join_shared("configured")
-    ):
+    marked = os.path.isdir(repo.join_shared("configured"))
+    if marked or repo.config.list_keys("gitcp.", ".pipeline"):
         late.guard_files.write_configured(repo)
     path = repo.join_shared("heard", agent)
     if name not in ("session-start", "turn-start") and os.path.exists(path):
@@ -29,7 +28,7 @@ def event(repo: Repo, agent: str, name: str) -> None:
         pass  # nothing that a turn depends on
 
 
-def last(repo: Repo, agent: str) -> float:
+def read_last(repo: Repo, agent: str) -> float:
     """When an agent last called, in seconds since 1970; 0 when it never has."""
     try:
         return os.stat(repo.join_shared("heard", agent)).st_mtime

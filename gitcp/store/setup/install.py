@@ -27,16 +27,13 @@ from gitcp.store.stream import place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gitcp.core.setup.installation import Write
     from gitcp.repo import Repo
     from gitcp.store.setup.manifest import Entry, Manifest, Strip
 
     Plan = tuple[list[Write], list[str]]  # what to write, what to say
-    from collections.abc import Iterable
-
-    from gitcp.core.setup.installation import Write
 
 
 _FOLDERS = "lock tmp open turn transcript heard installed corrupt kept claims configured".split()
@@ -71,12 +68,12 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
     """
     moved = _make_way(repo)
     with exclusive(repo, "install"):
-        known = manifest.load(repo)
-        writes, notes = plan(repo, options, known)
-        written = [write for write in writes if carry_out(repo, write, known)]
+        record = manifest.load(repo)
+        writes, notes = plan_install(repo, options, record)
+        written = [write for write in writes if carry_out(repo, write, record)]
         if options.worktree:
-            _settle_worktree(repo, known)
-        done = [] if options.worktree else _prepare(repo, known)
+            _settle_worktree(repo, record)
+        done = [] if options.worktree else _prepare(repo, record)
     return written, [*moved, *done], notes
 
 
@@ -113,9 +110,9 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
             git_hooks.clear_stray(write)
         elif write["kind"] == adapters.KIND:
             adapters.carry_out(repo, write)
-            at.put(write, stripper(repo, at))
+            at.put(write, make_stripper(repo, at))
         else:
-            at.put(write, stripper(repo, at))
+            at.put(write, make_stripper(repo, at))
     except (OSError, Error) as e:
         if "agent" not in write:
             raise
@@ -124,13 +121,15 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
     return True
 
 
-def plan(repo: Repo, options: Options, record: Manifest) -> Plan:
+def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
     """Everything that is to be written and said, decided before anything is written."""
-    program = baked()
+    program = locate_program()
     if options.worktree:
         return plan_worktree(repo, record, program), []
     # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
-    hooks = git_hooks.plan(repo, record, *program, options.force) if repo.has_git else ([], [])
+    hooks = (
+        git_hooks.plan_hooks(repo, record, *program, options.force) if repo.has_git else ([], [])
+    )
     names, chosen_for = (options.agents, []) if options.agents else find_agents(repo)
     more = plan_clients(repo, names, options.scope, program, options.force)
     writes, notes = hooks[0] + more[0], [*hooks[1], *chosen_for, *more[1]]
@@ -145,7 +144,7 @@ def plan(repo: Repo, options: Options, record: Manifest) -> Plan:
         "gitcp.remote": options.destination,
     }
     chosen = {key: value for key, value in asked.items() if value}
-    values, unread = takeover.settings(repo, record)
+    values, unread = takeover.read_settings(repo, record)
     config = takeover.plan_config(repo, {**values, **chosen})
     hidden = _plan_exclude(repo, writes)
     return [*hidden, *writes, *([config] if config else [])], notes + unread
@@ -163,13 +162,13 @@ def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
     """What keeps the files that are this clone's alone out of its commits."""
     ends = [(w["path"], w.get("aside")) for w in writes if w.get("alone")]
     alone = [path + end for path, aside in ends for end in ("", aside) if end is not None]
-    away = [path for path in alone if not exclude.inside(path, repo.worktree)]
-    names = exclude.carried(repo, alone)
-    names += exclude.carried(seat(repo), away) if away else []
-    return [exclude.plan(repo, sorted(set(names)))] if names else []
+    away = [path for path in alone if not exclude.is_inside(path, repo.worktree)]
+    names = exclude.list_addable(repo, alone)
+    names += exclude.list_addable(find_main_worktree(repo), away) if away else []
+    return [exclude.plan_exclude(repo, sorted(set(names)))] if names else []
 
 
-def baked() -> tuple[str, str]:
+def locate_program() -> tuple[str, str]:
     """The interpreter and the entry that hooks start."""
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
     return os.path.abspath(sys.executable), entry
@@ -178,7 +177,7 @@ def baked() -> tuple[str, str]:
 def _settle_worktree(repo: Repo, record: Manifest) -> None:
     """Forget worktrees that are gone, and look out for what this one has."""
     for entry in record.entries[:]:
-        top = record.worktree(entry)
+        top = record.get_worktree(entry)
         if top and not os.path.isdir(top):
             record.entries.remove(entry)
     record.save()
@@ -191,7 +190,7 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
     index.seed_index(repo)
     guard_files.write_configured(repo)
     guard_files.write_watched(repo, record)
-    takeover.mark(repo)
+    takeover.write_markers(repo)
     with Objects(repo) as objects:
         place.move_home(repo, objects)
         taken = takeover.adopt(repo, objects)
@@ -209,9 +208,9 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
 
 def hook_folders(repo: Repo, record: Manifest) -> list[str]:
     """Every directory of hooks that enable wrote to, and the one that git uses now."""
-    folders = [os.path.dirname(record.path(e)) for e in record.entries if e["kind"] == "hook"]
-    now = git_hooks.folder(repo)
-    if any(exclude.inside(now, home) for home in (repo.common, repo.top) if home):
+    folders = [os.path.dirname(record.get_path(e)) for e in record.entries if e["kind"] == "hook"]
+    now = git_hooks.find_folder(repo)
+    if any(exclude.is_inside(now, home) for home in (repo.common, repo.top) if home):
         folders.append(now)
     return list(dict.fromkeys(folders))
 
@@ -223,20 +222,20 @@ def end_recording(repo: Repo) -> None:
         recording.share_recording(repo, objects)
 
 
-def stripper(repo: Repo, record: Manifest) -> Strip:
+def make_stripper(repo: Repo, record: Manifest) -> Strip:
     """What takes our part out of a file that was edited since."""
 
     def strip(entry: Entry, data: bytes) -> bytes | None:
         if entry["kind"] == "hook":
-            return git_hooks.without_ours(record.path(entry), entry, data)
+            return git_hooks.remove_ours(record.get_path(entry), entry, data)
         if entry["kind"] == "settings":
             return enabling.remove_ours(entry["agent"], data, bool(entry["before"]))
         if entry["kind"] in ("plugin", "script"):
             return enabling.drop_own_file(data)
         if entry["kind"] == installation.ENTIRE_SWITCH:
-            return takeover.without_switch(data)
+            return takeover.remove_switch(data)
         if entry["kind"] == "config":
-            return takeover.without_values(repo, entry, data)
+            return takeover.remove_values(repo, entry, data)
         if entry["kind"] == adapters.KIND:
             return None
         left = encode_name(installation.remove_lines(decode_name(data), entry["lines"]))
@@ -262,23 +261,25 @@ def plan_clients(
     """
     writes: list[Write] = []
     notes: list[str] = []
-    home, main, stays = os.path.expanduser("~"), seat(repo), False
+    home, main, stays = os.path.expanduser("~"), find_main_worktree(repo), False
     for name in clients:
         if name not in agents.list_names():
-            writes += adapters.plan(repo, name, scope, baked, force)
+            writes += adapters.plan_adapter(repo, name, scope, baked, force)
             continue
         adapter = agents.get_client(name)
         at = main if scope == "local" and scope in adapter.list_settings_paths(home, "") else repo
         try:
             more = enabling.plan_client(
-                adapter, scope, home, at.worktree, _ground(at, baked), force
+                adapter, scope, home, at.worktree, _make_ground(at, baked), force
             )
         except Error as e:
             notice.lack(_UNREAD.format(e, name, name))
         else:
             writes += more[0]
             notes += more[1]
-            stays |= enabling.keep_entires(adapter, home, at.worktree, _ground(at, baked), force)
+            stays |= enabling.keep_entires(
+                adapter, home, at.worktree, _make_ground(at, baked), force
+            )
     switch = takeover.plan_switch(repo) if stays else ([], [])
     return writes + switch[0], notes + switch[1]
 
@@ -286,9 +287,11 @@ def plan_clients(
 def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[Write]:
     """What to write into a linked worktree that was just made: for clients that look only there and
     that enable set up, for this clone alone, in another worktree."""
-    here_only = [entry for entry in record.entries if record.worktree(entry) and entry.get("agent")]
+    here_only = [
+        entry for entry in record.entries if record.get_worktree(entry) and entry.get("agent")
+    ]
     names = {str(entry["agent"]) for entry in here_only}
-    ground = _ground(repo, baked)
+    ground = _make_ground(repo, baked)
     home, top = os.path.expanduser("~"), repo.worktree
     plans = [
         enabling.plan_client(agents.get_client(n), "local", home, top, ground, False)
@@ -297,21 +300,21 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
     writes = [write for written, _ in plans for write in written]
     if any(entry["kind"] == ENTIRE_SWITCH for entry in record.entries):
         writes += takeover.plan_switch(repo)[0]
-    hidden = exclude.carried(repo, [write["path"] for write in writes])
-    return [*([exclude.plan(repo, hidden)] if hidden else []), *writes]
+    hidden = exclude.list_addable(repo, [write["path"] for write in writes])
+    return [*([exclude.plan_exclude(repo, hidden)] if hidden else []), *writes]
 
 
-def _ground(repo: Repo, baked: tuple[str, str]) -> Ground:
+def _make_ground(repo: Repo, baked: tuple[str, str]) -> Ground:
     records = (manifest.load(repo), manifest.load_person())
     return Ground(
         files.read_bytes,
-        lambda path: bool(exclude.tracked(repo, [path])),
+        lambda path: bool(exclude.list_tracked(repo, [path])),
         baked,
         lambda path: any(known.find(path) for known in records),
     )
 
 
-def seat(repo: Repo) -> Repo:
+def find_main_worktree(repo: Repo) -> Repo:
     """The main worktree, where a client that we run in a linked one finds local settings."""
     main = os.path.dirname(repo.common)
     if not repo.worktree_id or repo.common != os.path.join(main, ".git"):
@@ -339,11 +342,11 @@ def plan_skills(
         path = os.path.join(repo.worktree, below)
         if scope == "user":
             path = agents.locate_below(home, below)
-        there = files.read_bytes(path)
-        if there == data:
+        old = files.read_bytes(path)
+        if old == data:
             continue
         entry = record.find(path)
-        if there is not None and not force and not (entry and record.intact(entry)):
+        if old is not None and not force and not (entry and record.is_intact(entry)):
             notes.append(f"'{path}' is not as gitcp wrote it and stays; --force replaces it")
             continue
         write: Write = {"path": path, "kind": "skill", "data": data, "note": f"wrote '{path}'"}

@@ -55,22 +55,23 @@ class Manifest:
 
     def find(self, path: str) -> Entry | None:
         """What is known of a file, None when we did not write it."""
-        return next((e for e in self.entries if self.path(e) == path), None)
+        return next((e for e in self.entries if self.get_path(e) == path), None)
 
-    def path(self, entry: Entry) -> str:
+    def get_path(self, entry: Entry) -> str:
         """Where the file of an entry is, absolute."""
         return os.path.normpath(os.path.join(self._home, entry["path"]))
 
-    def worktree(self, entry: Entry) -> str | None:
+    def get_worktree(self, entry: Entry) -> str | None:
         """The top of the worktree whose clients alone look at the file, None for all others."""
         top = entry.get("worktree")
         return os.path.normpath(os.path.join(self._home, top)) if top else None
 
-    def intact(self, entry: Entry) -> bool:
+    def is_intact(self, entry: Entry) -> bool:
         """Whether nobody has touched the file since we wrote it."""
-        return bool(files.hash_bytes(files.read_bytes(self.path(entry)) or b"") == entry["after"])
+        data = files.read_bytes(self.get_path(entry)) or b""
+        return bool(files.hash_bytes(data) == entry["after"])
 
-    def wrote(self, data: bytes) -> bool:
+    def has_written(self, data: bytes) -> bool:
         """Whether a file has these bytes by us, wherever somebody has moved it."""
         return files.hash_bytes(data) in {entry["after"] for entry in self.entries}
 
@@ -85,15 +86,14 @@ class Manifest:
         adopted = bool(write.get("adopted")) and not entry
         aside = write.get("aside", entry.get("aside"))
         if adopted and old is not None:
-            facts = {"path": self._stored(path), "kind": write["kind"], "before": None}
+            facts = {"path": self._shorten_path(path), "kind": write["kind"], "before": None}
             before = strip({**_NOTHING, **facts, "agent": write.get("agent")}, old)
         elif entry and old is not None:
-            before = self._before(entry) if self.intact(entry) else strip(entry, old)
-        created = [
-            self._stored(folder) for folder in files.list_missing_folders(os.path.dirname(path))
-        ]
+            before = self._read_before(entry) if self.is_intact(entry) else strip(entry, old)
+        missing = files.list_missing_folders(os.path.dirname(path))
+        created = list(map(self._shorten_path, missing))
         new: Entry = {
-            "path": self._stored(path),
+            "path": self._shorten_path(path),
             "kind": write["kind"],
             "before": None if before is None or aside else self._keep(before),
             "mode": None if old is None else os.stat(path).st_mode & 0o7777,
@@ -104,7 +104,7 @@ class Manifest:
             "lines": [*entry.get("lines", ()), *write.get("lines", ())],
         }
         if "worktree" in write:
-            new["worktree"] = self._stored(write["worktree"])
+            new["worktree"] = self._shorten_path(write["worktree"])
         self.entries = [*(e for e in self.entries if e is not entry), new]
         self.save()
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -119,14 +119,14 @@ class Manifest:
 
         strip gives the bytes without what is ours, None when nothing else is left.
         """
-        path, done = self.path(entry), "gone"
+        path, done = self.get_path(entry), "gone"
         old = files.read_bytes(path)
         if old is not None:
             touched = files.hash_bytes(old) != entry["after"]
             left = strip(entry, old) if touched else None
-            done = self._back(entry, path) if left is None else _leave(entry, path, old, left)
+            done = self._put_back(entry, path) if left is None else _leave(entry, path, old, left)
         elif entry["aside"] and os.path.lexists(path + entry["aside"]):
-            done = self._back(entry, path)  # our hook is gone, theirs still waits
+            done = self._put_back(entry, path)  # our hook is gone, theirs still waits
         for folder in reversed(entry["dirs"]):
             files.remove_if_empty(os.path.join(self._home, folder))
         self.entries.remove(entry)
@@ -147,19 +147,19 @@ class Manifest:
                 os.unlink(os.path.join(self._folder, name))
             files.remove_if_empty(self._folder)
 
-    def _back(self, entry: Entry, path: str) -> str:
+    def _put_back(self, entry: Entry, path: str) -> str:
         aside = path + (entry["aside"] or "")
         if aside != path and os.path.lexists(aside):
             os.replace(aside, path)
             return "restored"
-        before = self._before(entry)
+        before = self._read_before(entry)
         if before is None:
             os.unlink(path)
             return "removed"
         _replace(entry, path, before, entry["mode"])
         return "restored"
 
-    def _before(self, entry: Entry) -> bytes | None:
+    def _read_before(self, entry: Entry) -> bytes | None:
         name = entry["before"]
         data = files.read_bytes(os.path.join(self._folder, name)) if name else None
         if name and data is None:
@@ -172,7 +172,7 @@ class Manifest:
         files.replace_file(os.path.join(self._folder, name), data, 0o600)
         return name
 
-    def _stored(self, path: str) -> str:
+    def _shorten_path(self, path: str) -> str:
         around = os.path.dirname(self._home) + os.sep
         return os.path.relpath(path, self._home) if path.startswith(around) else path
 

@@ -22,14 +22,14 @@ _AWAY = (
 )
 
 
-def at_start(repo: Repo) -> list[str]:
+def list_notices(repo: Repo) -> list[str]:
     """The lines; none where all is as enable left it and every setting can be read.  One look at
     each of git's hooks."""
-    lines = configuration.at_start(repo)
+    lines = configuration.list_notices(repo)
     if not os.path.exists(repo.join_shared("installed", "manifest.json")):
         return [_SHARED, *lines]
     if jj.is_apart(repo):
         return lines
-    where = git_hooks.folder(repo)
-    missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.calls_ours(where, hook)]
+    where = git_hooks.find_folder(repo)
+    missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.is_ours_called(where, hook)]
     return [_AWAY.format(", ".join(missing)), *lines] if missing else lines

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 MANUAL, AUTO = "manual-commit", "auto-commit"
 
 
-def strategy(repo: Repo) -> str:
+def get_strategy(repo: Repo) -> str:
     """MANUAL or AUTO, as configured; MANUAL in a jj workspace, where commits are jj's to make."""
-    return MANUAL if repo.jj else configured(repo)
+    return MANUAL if repo.jj else get_configured(repo)
 
 
-def configured(repo: Repo) -> str:
+def get_configured(repo: Repo) -> str:
     """gitcp.strategy: MANUAL (default, once 'shadow') or AUTO ('dual')."""
     return entire_settings.find_strategy(repo.config.get_option("gitcp.strategy")) or MANUAL

@@ -46,7 +46,7 @@ _REMOTE = "refs/remotes/*/entire/checkpoints/v1 refs/notes/gitcp"
 _LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
 
-def settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[str]]:
+def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[str]]:
     """git config key -> value from Entire's settings and old names, where git's is silent; and
     what to say of them.  record: what enable wrote, which is no setting of Entire's."""
     read_files: list[dict[str, Any]] = []
@@ -55,8 +55,8 @@ def settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[str]]:
         path = os.path.join(repo.worktree, ".entire", name)
         data = files.read_bytes(path)
         try:
-            given = json.loads(data) if data else {}
-            read_files.append(given if isinstance(given, dict) else {})
+            loaded = json.loads(data) if data else {}
+            read_files.append(loaded if isinstance(loaded, dict) else {})
         except ValueError as e:
             read_files.append({})
             notes.append(f"'{path}' is not JSON and is ignored: {e}")
@@ -70,7 +70,7 @@ def settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[str]]:
     named, name, tracked = read(repo)
     if named and not tracked:
         values["gitcp.remote"] = named
-    elif unanswered(repo)[0]:
+    elif find_proposal(repo)[0]:
         more.append(f"'{name}' proposes to send checkpoints: 'gitcp enable --checkpoints {named}'")
     silent = {key: value for key, value in values.items() if not repo.config.get_all(key)}
     return silent, notes + more
@@ -85,8 +85,8 @@ def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     path = os.path.realpath(os.path.join(repo.common, "config"))
     data = files.read_bytes(path) or b""
     for key, value in new.items():
-        data = _config(repo, data, key, value)
-    before, data = data, _config(repo, data, "--unset-all", old)
+        data = _edit_config(repo, data, key, value)
+    before, data = data, _edit_config(repo, data, "--unset-all", old)
     if not new and data == before:
         return None  # the old name is in a file that is not the repository's
     lines = [f"{key}={value}" for key, value in new.items()]
@@ -100,15 +100,15 @@ def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
     }
 
 
-def without_values(repo: Repo, entry: Entry, data: bytes) -> bytes:
+def remove_values(repo: Repo, entry: Entry, data: bytes) -> bytes:
     """A configuration without those of our values that still are what we set."""
     for line in entry["lines"]:
         key, _, value = line.partition("=")
-        data = _config(repo, data, "--fixed-value", "--unset-all", key, value)
+        data = _edit_config(repo, data, "--fixed-value", "--unset-all", key, value)
     return data
 
 
-def _config(repo: Repo, data: bytes, *args: str) -> bytes:
+def _edit_config(repo: Repo, data: bytes, *args: str) -> bytes:
     """The bytes of a configuration file after `git config` was told args; 5: nothing to unset."""
     path = repo.join_shared("tmp", f"config-{os.getpid()}")
     repo.make_folder(os.path.dirname(path))
@@ -124,11 +124,11 @@ def refuse_branches(repo: Repo) -> None:
     """Raise Error when a branch of the person's stands where ours have to go."""
     for name in ("entire", "entire/checkpoints"):
         if refs.read_ref(repo, f"refs/heads/{name}"):
-            way = f"git branch -m {name} <another name>"
-            raise Error(f"branch '{name}' is in the way of gitcp's 'entire/…': rename it ({way})")
+            remedy = f"rename it (git branch -m {name} <another name>)"
+            raise Error(f"branch '{name}' is in the way of gitcp's 'entire/…': {remedy}")
 
 
-def mark(repo: Repo) -> None:
+def write_markers(repo: Repo) -> None:
     """Make the markers of the sh guard for data that is there already
     (doc/git.md "The guard in sh")."""
     stored = refs.list_refs(repo, _STORED, _OWN, *_REMOTE.split(), *_LEGACY.split())
@@ -156,7 +156,7 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
             if state and foreign and state.get("phase") == "active":
                 turn_log.take_over(repo, state)
                 state["tool_events"] = True  # what nothing tells of is not taken for the turn's
-            if state and not state["streams"] and _give_stream(objects, state):
+            if state and not state["streams"] and _add_stream(objects, state):
                 _note_condensed(repo, objects, state)
                 _state_edits(repo, objects, state)
                 work.save(repo, state)
@@ -198,7 +198,7 @@ def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
         state["tokens_at_condensation"] = usage
 
 
-def _give_stream(objects: Objects, state: State) -> bool:
+def _add_stream(objects: Objects, state: State) -> bool:
     touched, base = set(state.get("files_touched") or ()), str(state["base_commit"])
     home = ids.hash_worktree(str(state.get("worktree_id") or ""))
     names = (f"{ids.BRANCHES}{base[:7]}-{home}", ids.BRANCHES + base[:7])
@@ -239,7 +239,7 @@ def plan_switch(repo: Repo) -> Plan:
         settings = json_text.parse(text)
         if settings.get(_KEY) is False:
             return [], []
-        if exclude.tracked(repo, [file]):
+        if exclude.list_tracked(repo, [file]):
             raise InputError("is tracked")
         base = json_text.cut_value(text, (_KEY,)) if _KEY in settings else text
     except UnicodeDecodeError:
@@ -257,7 +257,7 @@ def plan_switch(repo: Repo) -> Plan:
     return [write], []
 
 
-def without_switch(data: bytes) -> bytes | None:
+def remove_switch(data: bytes) -> bytes | None:
     """The file without what was written; None where nothing else is in it."""
     try:
         text = data.decode()
@@ -279,31 +279,31 @@ def read(repo: Repo) -> tuple[str, str, bool]:
     url = repo.config.get(f"remote.{destination.find_usual_remote(repo)}.url")
     for name in _FILES:
         try:
-            given = json.loads(files.read_bytes(os.path.join(repo.worktree, name)) or b"{}")
+            settings = json.loads(files.read_bytes(os.path.join(repo.worktree, name)) or b"{}")
         except ValueError:
             continue
-        named = entire_settings.choose_destination(given, remotes, url)
+        named = entire_settings.choose_destination(settings, remotes, url)
         if named:
             tracked = decode_name(repo.git.run("ls-files", "--", name)[1])
             return named, name, bool(tracked)
     return "", "", False
 
 
-def unanswered(repo: Repo) -> tuple[str, str]:
+def find_proposal(repo: Repo) -> tuple[str, str]:
     """(what a tracked file proposes and nobody has answered, that file); "" for nothing."""
     named, name, tracked = read(repo)
-    open_ = tracked and named != destination.read_destination(repo) and named not in _answers(repo)
+    open_ = tracked and named != destination.read_destination(repo) and named not in _read_answers(repo)
     return (named, name) if open_ else ("", "")
 
 
 def answer(repo: Repo, choice: str) -> None:
     """Remember that a person has answered a proposal, by its value."""
-    private.write_words(repo, _path(repo), [*_answers(repo), choice])
+    private.write_words(repo, _join_path(repo), [*_read_answers(repo), choice])
 
 
-def _answers(repo: Repo) -> list[str]:
-    return private.read_words(_path(repo), shapes.is_printable)
+def _read_answers(repo: Repo) -> list[str]:
+    return private.read_words(_join_path(repo), shapes.is_printable)
 
 
-def _path(repo: Repo) -> str:
+def _join_path(repo: Repo) -> str:
     return repo.join_shared("proposals-answered")
