@@ -85,16 +85,16 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def read_display(display: object) -> dict[str, Any]:
     """What a client shows of a file that was written: what it held before and holds now."""
-    shown = facts.ensure_object(display)
-    if not isinstance(shown.get("newContent"), str):
+    result = facts.ensure_object(display)
+    if not isinstance(result.get("newContent"), str):
         return {}
-    changed = facts.ensure_object(shown.get("diffStat"))
+    changed = facts.ensure_object(result.get("diffStat"))
     by_person = any(changed.get(key) for key in ("user_added_lines", "user_removed_lines"))
-    answer: dict[str, Any] = {"content": shown["newContent"], "by_person": by_person}
-    if shown.get("isNewFile") is True or shown.get("originalContent") is None:
+    answer: dict[str, Any] = {"content": result["newContent"], "by_person": by_person}
+    if result.get("isNewFile") is True or result.get("originalContent") is None:
         answer["created"] = True
-    elif isinstance(shown["originalContent"], str):
-        answer["original"] = shown["originalContent"]
+    elif isinstance(result["originalContent"], str):
+        answer["original"] = result["originalContent"]
     return answer
 
 

@@ -68,15 +68,17 @@ def find_conversations(
     folder: what is in a database is copied there.  clients: of the agents that are asked, default
     all.
     """
-    found: dict[str, Conversation] = {}
+    conversations: dict[str, Conversation] = {}
     for client in map(agents.get_client, clients or agents.list_names()):
         for place in places:
             fetch = getattr(client, "fetch", None)
             for name in client.list_conversations(home, place):
                 path = fetch(name, folder) if fetch else name
-                if path not in found and (one := open_file(client, path, place, places, since)):
-                    found[path] = one
-    return sorted(found.values(), key=lambda item: (item.age, item.path))
+                if path not in conversations and (
+                    one := open_file(client, path, place, places, since)
+                ):
+                    conversations[path] = one
+    return sorted(conversations.values(), key=lambda item: (item.age, item.path))
 
 
 def find_session(

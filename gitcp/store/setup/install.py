@@ -186,7 +186,6 @@ def _settle_worktree(repo: Repo, record: Manifest) -> None:
 
 def _prepare(repo: Repo, record: Manifest) -> list[str]:
     """The data the hooks rely on: our index, markers, states; what was done, to be said."""
-    done = []
     index.seed_index(repo)
     guard_files.write_configured(repo)
     guard_files.write_watched(repo, record)
@@ -196,8 +195,7 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
         taken = takeover.adopt(repo, objects)
         recording.begin_recording(repo)
         recording.share_recording(repo, objects)
-    if taken:
-        done.append(f"took over {len(taken)} unsettled sessions of Entire")
+    done = [f"took over {len(taken)} unsettled sessions of Entire"] if taken else []
     try:
         os.unlink(repo.join_shared("off"))
         done.append("gitcp is awake again here")

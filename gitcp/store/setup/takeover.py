@@ -292,7 +292,9 @@ def read(repo: Repo) -> tuple[str, str, bool]:
 def find_proposal(repo: Repo) -> tuple[str, str]:
     """(what a tracked file proposes and nobody has answered, that file); "" for nothing."""
     named, name, tracked = read(repo)
-    open_ = tracked and named != destination.read_destination(repo) and named not in _read_answers(repo)
+    open_ = (
+        tracked and named != destination.read_destination(repo) and named not in _read_answers(repo)
+    )
     return (named, name) if open_ else ("", "")
 
 
