@@ -136,7 +136,7 @@ class Gathered:
         except OSError:
             return
         if mine and not reading.is_timed:
-            session.wrote(int(held.age * 10**9))
+            session.note_edit(int(held.age * 10**9))
         self._seen |= mine
         if not held.agent:
             session.path, session.size, session.age = held.path, held.size, held.age
