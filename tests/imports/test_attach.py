@@ -26,6 +26,8 @@ def test_a_session_is_attached_by_the_commits_that_hold_its_edits(worked: Yester
     assert (link["session_id"], link["lines"]) == ("yesterday", 2)
     assert "Write a tale" in worked.run("why", "tale.py:2")
     assert attached(worked, "yest", status=1) == []
+    again = warm.run("attach", "yest", cwd=worked.repo)
+    assert "0 commits; stored before: 1 session; left out: 0 sessions" in again.stdout
     worked.run("undo")
     assert Told(worked.repo).links == set()
 

@@ -93,7 +93,8 @@ def prepare_one(
     plan = Plan()
     parts, places = find.find_session(repo, home, name, agent, former, plan.folder)
     session = parts[0].session
-    if session in list_known(repo)[0]:
+    recorded, plan.imported = list_known(repo)
+    if session in recorded:
         raise Error(f"session '{session}' is recorded here: 'gitcp link <commit> {session}'")
     for one in parts:
         plan.gathered.read(one, places)
