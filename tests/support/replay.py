@@ -174,7 +174,8 @@ class Replay:
 
     def _write(self, path: str, lines: list[str]) -> None:
         # Of a document the last version alone is recorded: it is there, whole, at each event.
-        _write(path, self._clock.now("".join(lines)))
+        clock = self._clock if path.endswith(".jsonl") else Clock()
+        _write(path, clock.now("".join(lines)))
 
     def _call(self, client: Client, event: Json, env: Mapping[str, str]) -> Call:
         payload, name = event["payload"], event["event"]
