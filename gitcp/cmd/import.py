@@ -113,7 +113,7 @@ def show(plan: Plan, objects: Objects) -> None:
     if len(plan.links) > _LISTED:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
     lacking = plan.gathered.sessions.keys() - plan.list_linked_sessions()
-    again = lacking & plan.imported
+    again = lacking & plan.imported.keys()
     before = f"; stored before: {count_noun(len(again), 'session')}" if again else ""
     left = count_noun(len(lacking - again), "session")
     print(f"to be stored: {plan.format_reason()}{before}; left out: {left}")

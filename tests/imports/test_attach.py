@@ -56,6 +56,17 @@ def test_a_commit_that_shows_nothing_is_attached_by_a_persons_word(worked: Yeste
     assert Told(worked.repo).links == set()
 
 
+def test_the_tokens_of_a_session_that_is_attached_twice_are_counted_once(
+    worked: Yesterday,
+) -> None:
+    attached(worked, "yesterday")
+    (worked.repo / "shell.txt").write_text("by a command\n")
+    worked.commit()
+    attached(worked, "yesterday", "HEAD")
+    deltas = [one["token_usage_delta"]["output_tokens"] for one in Told(worked.repo).metadata]
+    assert sorted(deltas) == [0, 7]
+
+
 def test_what_names_no_conversation_is_an_error(worked: Yesterday, tmp_path: Path) -> None:
     (tmp_path / "no.jsonl").write_text('{"a": 1}\n')
     for name in ("nobody", str(tmp_path / "no.jsonl")):

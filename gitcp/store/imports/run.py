@@ -6,6 +6,7 @@ import tempfile
 
 from gitcp.console import progress
 from gitcp.core.render.spans import count_noun
+from gitcp.core.transcript import tokens
 from gitcp.errors import Error
 from gitcp.store.imports import find, write
 from gitcp.store.imports.gather import Contents, Gathered
@@ -17,13 +18,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitcp.core.record_types import Usage
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.imports.plan import Link
 
 
 class Plan:
-    """What an import would do.  counts: how many conversations of each agent; size: their bytes;
+    """What an import would do.  imported: the sessions that are stored, and what their checkpoints
+    count of tokens; counts: how many conversations of each agent; size: their bytes;
     recorded: how many of them are of sessions that gitcp has recorded itself; folder: what came
     out of databases, as long as the plan is needed."""
 
@@ -32,7 +35,7 @@ class Plan:
         self.folder = self._folder.name
         self.gathered = Gathered()
         self.links: list[Link] = []
-        self.imported: set[str] = set()
+        self.imported: dict[str, Usage] = {}
         self.counts: dict[str, int] = {}
         self.recorded = self.size = 0
 
@@ -76,7 +79,7 @@ def prepare(
         planner = Planner(repo, contents, plan.gathered)
         plan.links = list(planner.find_links(find.list_own_addresses(repo), coarse))
         if unlinked:
-            plan.links += planner.list_unlinked(plan.list_linked_sessions() | plan.imported)
+            plan.links += planner.list_unlinked(plan.list_linked_sessions() | plan.imported.keys())
     return plan
 
 
@@ -107,17 +110,22 @@ def prepare_one(
     return plan
 
 
-def list_known(repo: Repo) -> tuple[set[str], set[str]]:
+def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
     """(the sessions that gitcp has recorded as they went, for what it did not link then has no
-    link; those that an import has stored)."""
-    recorded, imported = set(states.list_ids(repo)), set[str]()
+    link; those that an import has stored, and what their checkpoints count of tokens)."""
+    recorded = set(states.list_ids(repo))
+    imported: dict[str, Usage] = {}
     for checkpoint in committed_list.list_checkpoints(repo, brief=True):
         for entry in checkpoint["sessions"]:
-            is_import = entry["metadata"].get("kind") == write.KIND
-            (imported if is_import else recorded).add(entry["session_id"])
+            name, metadata = entry["session_id"], entry["metadata"]
+            if metadata.get("kind") == write.KIND:
+                imported[name] = tokens.add(imported.get(name), metadata.get("token_usage_delta"))
+            else:
+                recorded.add(name)
     return recorded, imported
 
 
 def carry_out(repo: Repo, objects: Objects, plan: Plan) -> str:
     """Do what a plan says; the id of the step that takes it back."""
-    return write.carry_out(repo, objects, plan.gathered, plan.links, plan.format_reason())
+    reason = plan.format_reason()
+    return write.carry_out(repo, objects, plan.gathered, plan.links, reason, plan.imported)

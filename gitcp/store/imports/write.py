@@ -22,7 +22,7 @@ from gitcp.store.v1 import committed_write, redaction, transcript, transcript_co
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.record_types import Usage
@@ -103,15 +103,21 @@ def _compute_spent(
 
 
 def carry_out(
-    repo: Repo, objects: Objects, gathered: Gathered, wanted: Sequence[Link], reason: str
+    repo: Repo,
+    objects: Objects,
+    gathered: Gathered,
+    wanted: Sequence[Link],
+    reason: str,
+    imported: Mapping[str, Usage],
 ) -> str:
-    """Store the checkpoints of links, and link; the id of the step that takes it back."""
+    """Store the checkpoints of links, and link; the id of the step that takes it back.  imported:
+    what the checkpoints that are there count of tokens, by session."""
     kept = _keep(repo, objects, gathered, wanted)
-    before: dict[str, Usage | None] = {}
+    counted = dict(imported)
     effects: list[Effect] = []
     for batch in progress.each("Storing checkpoints", list(_split_batches(wanted))):
         items = [
-            (link["checkpoint_id"], _make_session_data(gathered, kept, link, part, before))
+            (link["checkpoint_id"], _make_session_data(gathered, kept, link, part, counted))
             for link in batch
             for part in link["parts"]
         ]
@@ -174,10 +180,10 @@ def _make_session_data(
     sessions: dict[str, _Kept],
     link: Link,
     part: Part,
-    before: dict[str, Usage | None],
+    counted: dict[str, Usage],
 ) -> SessionData:
-    """A session's part in the checkpoint of a commit; before: what the sessions had cost by the
-    commit that came last, which goes on."""
+    """A session's part in the checkpoint of a commit; counted: what checkpoints count of tokens
+    so far, by session, which goes on."""
     session, conversation = gathered.sessions[part["session"]], sessions[part["session"]]
     turns = conversation.turns
     files = {path: _name_turns(file, turns) for path, file in part["files"].items()}
@@ -201,7 +207,7 @@ def _make_session_data(
     }
     more = {"commit": link["commit"], "coarse": part["coarse"]}
     metadata |= {key: value for key, value in more.items() if value}
-    metadata |= _compute_cost(conversation, link["time"], part["session"], before)
+    metadata |= _compute_cost(conversation, link["time"], part["session"], counted)
     return {
         "session_id": part["session"],
         "transcript": conversation.given,
@@ -212,14 +218,14 @@ def _make_session_data(
 
 
 def _compute_cost(
-    conversation: _Kept, time: int, session: str, before: dict[str, Usage | None]
+    conversation: _Kept, time: int, session: str, counted: dict[str, Usage]
 ) -> dict[str, Any]:
-    """What a session had cost by the time of a commit, and since the one before it."""
+    """What a session had cost by the time of a commit, and what of that no checkpoint counts."""
     if not conversation.whole:
         return {}
     spent = conversation.spent[time]
-    delta = tokens.subtract(spent, before.get(session))
-    before[session] = spent
+    delta = tokens.subtract(spent, counted.get(session))
+    counted[session] = tokens.add(counted.get(session), delta)
     return {"token_usage": spent or tokens.make_usage(), "token_usage_delta": delta}
 
 
