@@ -36,7 +36,7 @@ COUNT = """
 import os, sys
 from gitcp import context
 from gitcp.store.imports import kept
-with context.here() as here:
+with context.open_here() as here:
     for size in sys.argv[1:]:
         counted = kept.count_conversations(here.repo, os.path.expanduser("~"))
         assert sum(map(len, counted.values())) == int(size), counted

@@ -56,14 +56,14 @@ def _run_command(name: str) -> int:
     if name == "hook":
         return late.hook.main()
     command = _find_command(name)
-    return late.ending.guard(lambda: command(sys.argv[1:]))
+    return late.ending.run_guarded(lambda: command(sys.argv[1:]))
 
 
 def _find_command(name: str) -> Callable[[Sequence[str]], int]:
     """What runs a command for people, or a stage as a program; UsageError for an unknown name."""
     if name not in commands.NAMES:
         _refuse_unknown(name)
-    if module := commands.module(name):
+    if module := commands.get_module(name):
         run: Callable[[Sequence[str]], int] = import_module(module).run
         return run
     return lambda argv: stages.run(name, argv)
@@ -94,7 +94,7 @@ def format_overview() -> str:
     parts = [_USAGE]
     for purpose, names in commands.EVERYDAY.items():
         parts.append(f"\n{purpose}")
-        parts += [f"   {name:9} {commands.summary(name)}" for name in names]
+        parts += [f"   {name:9} {commands.get_summary(name)}" for name in names]
     parts.append("\n'gitcp help -a' lists all commands, 'gitcp help <command>' opens a page.")
     return "\n".join(parts)
 
@@ -104,7 +104,7 @@ def format_listing() -> str:
     parts = [_USAGE]
     for title, table in (("for people", commands.TOOLS), ("for pipes", commands.STAGES)):
         parts.append(f"\n{title}:")
-        parts += [f"    {name:18} {commands.summary(name)}" for name in table]
+        parts += [f"    {name:18} {commands.get_summary(name)}" for name in table]
     return "\n".join(parts)
 
 

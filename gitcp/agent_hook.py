@@ -8,9 +8,9 @@ from time import time_ns
 
 from gitcp.agents import find_client, get_client, list_names, recognise
 from gitcp.agents.exchange import replies
-from gitcp.context import is_off, locate, unheard
+from gitcp.context import is_off, locate, locate_unheard
 from gitcp.core import json
-from gitcp.errors import Error, InputError, NoJj, NoRepository, UsageError, sentence
+from gitcp.errors import Error, InputError, NoJj, NoRepository, UsageError, format_error
 from gitcp.process import deadline, files
 from gitcp.repo import Repo
 from gitcp.start import late, stdlib
@@ -68,7 +68,7 @@ def read_records(warn: Callable[[str], None]) -> Events:
         try:
             event = late.other.check_event(parse_payload(line), start)
         except InputError as e:
-            warn(f"event: {sentence(e)}")
+            warn(f"event: {format_error(e)}")
             continue
         if came:
             event["came"] = came
@@ -86,7 +86,7 @@ def _locate_event(client: Client | None, event: Record) -> Events:
     project = os.environ.get(client.PROJECT_ENV if client else "", "")
     try:
         home = locate(event, project)
-        unknown = None if home else unheard(event, project)
+        unknown = None if home else locate_unheard(event, project)
     except NoJj as e:
         tell(event, f"gitcp: {e}")
         return

@@ -107,17 +107,17 @@ _TYPED = {stage: name for name, stage in ALIASES.items()}
 NAMES = (*TOOLS, *STAGES)
 
 
-def summary(name: str) -> str:
+def get_summary(name: str) -> str:
     """What a command is for, in a line without a capital and a full stop."""
     return STAGES[name][1] if name in STAGES else TOOLS[name]
 
 
 def stage_module(name: str) -> str:
     """The module whose STAGES has a stage."""
-    return "gitcp.stages." + STAGES[name][0] if name in STAGES else module(name)
+    return "gitcp.stages." + STAGES[name][0] if name in STAGES else get_module(name)
 
 
-def module(name: str) -> str:
+def get_module(name: str) -> str:
     """The module of a command for people, with OPTIONS and run(argv); "" for a stage that is its
     own command."""
     name = _TYPED.get(name, name)

@@ -1,7 +1,7 @@
 """One context a hook: what the stages of a process ask about a repository, asked once.
 
     with context.open_context(repo) as ctx:
-        state = ctx.state(session_id)   # locked, read once, the same dict for every stage
+        state = ctx.read_state(session_id)   # locked, read once, the same dict for every stage
         ...                             # objects first, then refs
         ctx.keep(state)                 # what is to be on disk, as it is now
 
@@ -73,7 +73,7 @@ class Context:
             self._head = refs.read_head(self.repo) or "0" * len(self.repo.empty_tree)
         return self._head
 
-    def state(self, session_id: str, rebuild: bool = True) -> State | None:
+    def read_state(self, session_id: str, rebuild: bool = True) -> State | None:
         """The state of a session, locked until leave(); None for one that is not known.
 
         rebuild: take the copy on its stream where the file is behind it, lost or damaged; what
@@ -90,11 +90,11 @@ class Context:
             )
         return self._states[session_id]
 
-    def states(self, session_ids: Iterable[str]) -> dict[str, State]:
+    def read_states(self, session_ids: Iterable[str]) -> dict[str, State]:
         """state() of several sessions: those that are known, by id."""
         wanted = sorted(set(session_ids))
         self.hold(wanted)
-        return {one: state for one in wanted if (state := self.state(one)) is not None}
+        return {one: state for one in wanted if (state := self.read_state(one)) is not None}
 
     def hold(self, session_ids: Iterable[str]) -> None:
         """Have the locks of these sessions, taken in the order of their ids.
@@ -139,7 +139,7 @@ class Context:
                 self._locks.popitem()[1].__exit__()
 
 
-_OPEN: dict[str, Context] = memory.table("contexts")
+_OPEN: dict[str, Context] = memory.get_table("contexts")
 
 
 def open_context(repo: Repo) -> Context:
@@ -149,7 +149,7 @@ def open_context(repo: Repo) -> Context:
     return _OPEN[repo.git_dir]
 
 
-def here() -> Context:
+def open_here() -> Context:
     """The context of the worktree around the current directory."""
     return open_context(Repo.find_here())
 
@@ -176,11 +176,11 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
         except Error as e:
             if isinstance(e, Late) or (isinstance(e, NoJj) and event["event"] == "session-start"):
                 raise
-            trace.note("hook", str(e))
+            trace.append_note("hook", str(e))
             continue
         if fresh or is_off(repo):
             return place, repo
-        state = open_context(repo).state(event["session_id"], rebuild=False)
+        state = open_context(repo).read_state(event["session_id"], rebuild=False)
         if state is None:
             leave_all()
             continue
@@ -200,7 +200,7 @@ def is_off(repo: Repo) -> bool:
 _CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
 
 
-def unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
+def locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
     """As locate(), of a tool call whose session no state names; None elsewhere.
 
     It is the client's project, not where a `cd` led, and one in which gitcp is enabled.

@@ -58,7 +58,7 @@ class GitError(Error):
         why = "; ".join([line for line in lines if line.startswith("fatal: ")] or lines)
         super().__init__(f"'{' '.join(_strip_options(argv))}': {why.removeprefix('fatal: ')}")
 
-    def plain(self) -> Error:
+    def shorten(self) -> Error:
         """The first line of git's own words, without the command: for a person who named what
         git does not know, to whom the command says nothing."""
         return Error(self.complaint.partition("\n")[0].removeprefix("fatal: "))
@@ -94,7 +94,7 @@ class Moved(Error):
         self.ref, self.old, self.actual = ref, old, actual
 
 
-def sentence(error: Exception) -> str:
+def format_error(error: Exception) -> str:
     """An Error in its words, an error of the system in the system's, with the file's name; of
     a file that was to get another name the new one, which tells more."""
     if not isinstance(error, OSError) or not error.strerror:

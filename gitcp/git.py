@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self
 
-_UNSETTLED: dict[Callable[[], object], Callable[[], object]] = memory.table("unsettled")
+_UNSETTLED: dict[Callable[[], object], Callable[[], object]] = memory.get_table("unsettled")
 
 # Never page, never prompt, never translate, never take a lock merely to read; and write what there
 # is in whole pieces, not by a system call for each commit.
@@ -26,7 +26,7 @@ QUIET = {
 }
 # Nor fetch a missing object from a promisor remote behind the person's back: allow_fetch().
 _AT_HOME = {"GIT_NO_LAZY_FETCH": "1"}
-_ALLOWED: dict[str, bool] = memory.table("allowed")
+_ALLOWED: dict[str, bool] = memory.get_table("allowed")
 
 
 def allow_fetch() -> None:

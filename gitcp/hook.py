@@ -15,8 +15,8 @@ import sys
 
 from gitcp import context, git, pipelines, repo, trace
 from gitcp.console import notice
-from gitcp.console.options import flag, value
-from gitcp.errors import OK, USAGE, Error, UsageError, sentence
+from gitcp.console.options import make_flag, make_value
+from gitcp.errors import OK, USAGE, Error, UsageError, format_error
 from gitcp.process import deadline
 from gitcp.record import decode_lines
 from gitcp.repo import Repo
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 OPTIONS = (
-    flag("--list", "show what is in force, and from where"),
-    flag("--sh", "name the file that git's hooks source"),
-    value("hook", "<hook>", "a git hook, or an agent", nargs="?"),
-    value("args", "<arg>", "what git gave, or the agent's event", nargs="*"),
+    make_flag("--list", "show what is in force, and from where"),
+    make_flag("--sh", "name the file that git's hooks source"),
+    make_value("hook", "<hook>", "a git hook, or an agent", nargs="?"),
+    make_value("args", "<arg>", "what git gave, or the agent's event", nargs="*"),
 )
 
 
@@ -61,14 +61,14 @@ def main() -> int:
         _print_message(f"error: {e}\n")
         return USAGE
     except (Error, OSError) as e:
-        _warn_person(f"{' '.join(argv[:2])}: {sentence(e)}")
+        _warn_person(f"{' '.join(argv[:2])}: {format_error(e)}")
     except Exception as e:  # a bug must not stop the person's commit or the agent's work either
-        trace.note("bug", stdlib.traceback.format_exc().replace("\n", " | "))
+        trace.append_note("bug", stdlib.traceback.format_exc().replace("\n", " | "))
         _warn_person(f"{' '.join(argv[:2])}: {type(e).__name__}: {e}")
     finally:
         git.abandon_pending()
-        if trace.on():
-            trace.end()
+        if trace.is_on():
+            trace.note_end()
     return OK
 
 
@@ -161,7 +161,7 @@ def _refuse(first: Record, message: str) -> int:
 
 def _print_message(message: str) -> None:
     """Say something on standard error, in what a terminal can show."""
-    print(notice.printable(message), file=sys.stderr, end="")
+    print(notice.escape_unprintable(message), file=sys.stderr, end="")
 
 
 def _run_listing(argv: Sequence[str]) -> int:

@@ -56,7 +56,7 @@ class Repository:
         self.objects.close()
 
     @contextmanager
-    def _asking(self) -> Iterator[tuple[Repo, Prefetched]]:
+    def _open_objects(self) -> Iterator[tuple[Repo, Prefetched]]:
         """What a question needs; its warnings go to lacks, and nothing it read is held."""
         with notice.Collected() as lacks:
             try:
@@ -68,13 +68,13 @@ class Repository:
     def sessions(self, stored: bool = True) -> list[Record]:
         """Each session that has a state, or with stored a checkpoint in the permanent store; the
         one that started last first."""
-        with self._asking() as (repo, objects):
+        with self._open_objects() as (repo, objects):
             return session_list.list_sessions(repo, objects, stored)
 
     def show(self, name: str) -> list[Record]:
         """What a name stands for: the checkpoints of a commit, a checkpoint, a session or a point,
         each by its name or the beginning of it; transcripts are bytes."""
-        with self._asking() as (repo, objects):
+        with self._open_objects() as (repo, objects):
             return trees.show(repo, objects, name)
 
     def checkpoint(self, name: str) -> Record:
@@ -87,7 +87,7 @@ class Repository:
     def blame(self, path: str, revision: str = "") -> list[Record]:
         """A record `line` for each line of a file in the worktree, or in a revision."""
         given = options.parse([*([revision] if revision else []), "--", path])
-        with self._asking() as (repo, objects):
+        with self._open_objects() as (repo, objects):
             evidence = Evidence(repo, objects)
             if not revision and not repo.git.read_records("ls-files", "-z", "--", path):
                 return view.build_untracked_records(repo, path, evidence)
@@ -96,14 +96,14 @@ class Repository:
     def read_words(self, line: Any) -> tuple[Around | None, list[Entry]]:
         """What was said where a session wrote a line that blame() gave: the call with the words
         before and after it, None where it is not known, and (role, text) of all of its turn."""
-        with self._asking() as (repo, objects):
+        with self._open_objects() as (repo, objects):
             return origin.read_words(repo, objects, line)
 
     def why(self, path: str, first: int, last: int = 0, revision: str = "") -> list[Record]:
         """A record `origin` for each run of lines, first to last (0: first alone), that one edit
         or commit brought: its prompt, the tool call and the words before it."""
         place = f"{path}:{first},{last or first}"
-        with self._asking() as (repo, objects):
+        with self._open_objects() as (repo, objects):
             evidence = Evidence(repo, objects)
             return list(origin.list_origins(repo, repo.git, objects, evidence, place, revision))
 
@@ -114,12 +114,12 @@ class Repository:
         many more there are.  options: as store.search.ask.find_hits() has them."""
         query = parse_query(words)
         add_filters(query, {"path": paths})
-        with self._asking() as (repo, _):
+        with self._open_objects() as (repo, _):
             return ask.find_hits(repo, query, most=most, **options)
 
     def snapshot(self) -> Record:
         """The worktree as it stands, stored: tree and head, their oids; left_out: path -> why it
         is not in the tree."""
-        with self._asking() as (repo, objects):
+        with self._open_objects() as (repo, objects):
             now = Present(repo, objects)
         return {"tree": now.tree, "head": now.head, "left_out": now.left_out}

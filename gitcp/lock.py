@@ -39,8 +39,8 @@ ORDER = (
     "packs",
     "search",
 )
-_HELD: dict[tuple[int, str], bool] = memory.table("locks")
-_GIVEN_UP: dict[str, bool] = memory.table("locks that were waited for in vain")
+_HELD: dict[tuple[int, str], bool] = memory.get_table("locks")
+_GIVEN_UP: dict[str, bool] = memory.get_table("locks that were waited for in vain")
 
 
 class exclusive:
@@ -58,7 +58,7 @@ class exclusive:
         self._waited: Any = None  # filelock's own lock, where it was needed
 
     def __enter__(self) -> None:
-        if trace.on():
+        if trace.is_on():
             _check_order(self._place)
         try:
             try:
@@ -92,7 +92,7 @@ class exclusive:
     def _wait(self) -> None:
         import filelock
 
-        trace.note("lock", f"waiting for '{self._name}'")
+        trace.append_note("lock", f"waiting for '{self._name}'")
         limit = deadline.count_seconds_left()
         wait = self._timeout if limit is None else min(self._timeout, limit)
         if limit is not None and self._path in _GIVEN_UP:
@@ -117,7 +117,7 @@ def rank_lock(name: str) -> tuple[int, str]:
 
 
 def _check_order(wanted: tuple[int, str]) -> None:
-    trace.note("lock", f"'{wanted[1]}'")
+    trace.append_note("lock", f"'{wanted[1]}'")
     last = max(_HELD, default=(-1, ""))
     if wanted <= last:
         raise AssertionError(f"lock '{wanted[1]}' is taken after '{last[1]}'")

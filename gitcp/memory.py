@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 _TABLES: dict[str, dict[Any, Any]] = {}
 
 
-def table(name: str) -> dict[Any, Any]:
+def get_table(name: str) -> dict[Any, Any]:
     """The table of that name, which is empty at first and lasts as long as the process."""
     return _TABLES.setdefault(name, {})
 

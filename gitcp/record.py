@@ -26,7 +26,7 @@ _TOGETHER = 0.01  # seconds in which records are written together
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # of the integers that orjson writes
 _FLOAT_BITS = 1023  # of those that a float can hold
 _MUCH = 16 << 20  # bytes of JSON: less is read sooner without orjson, whose start takes 22 ms
-_PARSED: dict[str, int] = memory.table("parsed")  # bytes, without it
+_PARSED: dict[str, int] = memory.get_table("parsed")  # bytes, without it
 _JOINERS = "\u200c\u200d"  # they hold emoji and scripts together, and drive nothing
 
 

@@ -68,7 +68,7 @@ class Config:
     def get_option(self, key: str) -> Any:
         """The value of one of our keys, as the table of them has it: of its kind, its default
         where it is not set or holds what it cannot."""
-        return config_table.value(key, self.get_all(key))
+        return config_table.read_value(key, self.get_all(key))
 
 
 class Repo:
@@ -239,8 +239,8 @@ class Repo:
         }[self.algo]
 
 
-_OPENED: dict[str, Repo] = memory.table("repositories")
-_EARLY: dict[str, Answers] = memory.table("answers")
+_OPENED: dict[str, Repo] = memory.get_table("repositories")
+_EARLY: dict[str, Answers] = memory.get_table("answers")
 
 
 def look_early() -> None:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 _FILE = os.environ.get("GITCP_TRACE", "")
 _START = time.perf_counter()
-_OPENED: dict[int, str] = memory.table("opened")  # files and directories, in their order
+_OPENED: dict[int, str] = memory.get_table("opened")  # files and directories, in their order
 
 
-def note(subject: str, detail: str) -> None:
+def append_note(subject: str, detail: str) -> None:
     """Append `<ms since start> <pid> <subject>: <detail>` to the trace file, if there is one.
 
     Tracing never fails what it watches: a file that cannot be written is ignored.
@@ -33,15 +33,15 @@ def note(subject: str, detail: str) -> None:
         pass
 
 
-def on() -> bool:
+def is_on() -> bool:
     return bool(_FILE)
 
 
-def end() -> None:
+def note_end() -> None:
     """Note what this process took: the modules it imported, how often it opened a file or a
     directory, there or not, and which."""
-    note("imports", " ".join(sorted(sys.modules)))
-    note("opens", f"{len(_OPENED)} {' '.join(_OPENED.values())}")
+    append_note("imports", " ".join(sorted(sys.modules)))
+    append_note("opens", f"{len(_OPENED)} {' '.join(_OPENED.values())}")
 
 
 def _count_opens(event: str, args: tuple[Any, ...]) -> None:
@@ -51,5 +51,5 @@ def _count_opens(event: str, args: tuple[Any, ...]) -> None:
             _OPENED[len(_OPENED)] = path
 
 
-if on():
+if is_on():
     sys.addaudithook(_count_opens)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Event, Scan
 
-_NAMES: dict[str, list[str]] = memory.table("agents")
+_NAMES: dict[str, list[str]] = memory.get_table("agents")
 _SHARED = ("exchange", "install", "other", "reading")  # folders of what clients have in common
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, value
+from gitcp.console.options import JSON, make_value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     JSON,
-    value("session", "<session>", "its id or the beginning of it"),
-    value(
+    make_value("session", "<session>", "its id or the beginning of it"),
+    make_value(
         "directory",
         "<directory>",
         "inside the clone that knows it (default: this repository)",
@@ -31,7 +31,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.turn import adopt
 
     args = cli.parse("adopt", OPTIONS, argv)
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         there = context.open_context(Repo.find(args.directory)) if args.directory else ctx
         record = adopt.adopt_session(ctx, there, args.session)
     if args.json:

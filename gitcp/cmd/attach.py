@@ -7,7 +7,7 @@ import os
 
 from gitcp import agents
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OPTIONS = (
-    value(
+    make_value(
         "-a --agent",
         "<agent>",
         "whose transcript it is, where that does not show",
         choices=agents.list_names(),
         default="",
     ),
-    value(
+    make_value(
         "--path",
         "<directory>",
         "the repository was here when the session was at work; more than once: in several places",
         action="append",
         default=[],
     ),
-    flag("-n --dry-run", "show what would be linked, and do nothing"),
+    make_flag("-n --dry-run", "show what would be linked, and do nothing"),
     JSON,
-    value("name", "<session>", "its id or the beginning of it, or the file of its transcript"),
-    value(
+    make_value("name", "<session>", "its id or the beginning of it, or the file of its transcript"),
+    make_value(
         "commit",
         "<commit>",
         "a commit of its work (default: those that hold its edits)",
@@ -49,7 +49,7 @@ def run(argv: Sequence[str]) -> int:
 
     imported = importlib.import_module("gitcp.cmd.import")
     args = cli.parse("attach", OPTIONS, argv)
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         oids = [need_commit(ctx.objects, name)["oid"] for name in args.commit]
         home = os.path.expanduser("~")
         plan = imports.prepare_one(ctx.repo, home, args.name, args.agent, args.path, oids)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import OK
 from gitcp.stages.sessions import look_at_head
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     JSON,
-    flag("--mark-unknown", "show ? for what nothing recorded too"),
-    flag("--coarse", "guess where nothing is known: a session's name with ? behind it"),
-    value("args", "<arg>", "as of git-blame(1)", nargs="*"),
+    make_flag("--mark-unknown", "show ? for what nothing recorded too"),
+    make_flag("--coarse", "guess where nothing is known: a session's name with ? behind it"),
+    make_value("args", "<arg>", "as of git-blame(1)", nargs="*"),
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, value
+from gitcp.console.options import JSON, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     JSON,
-    value(
+    make_value(
         "--rules",
         "<revision>",
         "whose .gitcp.toml has the rules (default: what the range begins with)",
         default="",
     ),
-    value("revision", "<revision>", "a range <target>..<head>, as in git-log(1)", nargs="+"),
+    make_value("revision", "<revision>", "a range <target>..<head>, as in git-log(1)", nargs="+"),
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, number, value
+from gitcp.console.options import JSON, make_flag, make_value, parse_number
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     Cleaned = tuple[list[Finding], list[Finding]]  # what goes or went, what is kept for now
 
 OPTIONS = (
-    flag("-f --force", "delete it; else it is only shown"),
-    value(
+    make_flag("-f --force", "delete it; else it is only shown"),
+    make_value(
         "--older-than",
         "<days>",
         "what has not been used for so long (default: what is configured)",
-        type=number,
+        type=parse_number,
     ),
-    flag("--edits", "the edits of all settled sessions too, however young"),
+    make_flag("--edits", "the edits of all settled sessions too, however young"),
     JSON,
 )
 
@@ -34,7 +34,7 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         records = [{**one, "deleted": args.force} for one in going]
         return cli.write_records([*records, *({**one, "deleted": False} for one in kept)])
-    for line in report(going, kept, args.force):
+    for line in format_report(going, kept, args.force):
         print(cli.printable(line))
     return OK
 
@@ -52,7 +52,9 @@ def clean_settled(older_than: int | None, force: bool, edits: bool = False) -> C
     return cleaning.delete_settled(repo, ages, settled) if force else settled, kept
 
 
-def report(going: Sequence[Finding], waiting: Sequence[Finding], force: bool) -> Iterator[str]:
+def format_report(
+    going: Sequence[Finding], waiting: Sequence[Finding], force: bool
+) -> Iterator[str]:
     """The lines a person reads, in the groups of the original program
     (doc/formats.md "The original program")."""
     if going:

@@ -6,8 +6,8 @@ import sys
 
 from gitcp import commands
 from gitcp.console import cli
-from gitcp.console.notice import printable
-from gitcp.console.options import flag, value
+from gitcp.console.notice import escape_unprintable
+from gitcp.console.options import make_flag, make_value
 from gitcp.core.render import completion
 from gitcp.errors import NO, OK, Error, InputError
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gitcp.core.render.completion import Candidates
 
 OPTIONS = (
-    flag("--words", "list what may stand for the last of the words of a command line"),
-    value("word", "<word>", "bash, zsh or fish, or the words of a command line", nargs="+"),
+    make_flag("--words", "list what may stand for the last of the words of a command line"),
+    make_value("word", "<word>", "bash, zsh or fish, or the words of a command line", nargs="+"),
 )
 
 
@@ -30,7 +30,7 @@ def run(argv: Sequence[str]) -> int:
     if args.words:
         offered = _list_candidates(args.word)
         for word, about in offered.items():
-            print("\t".join(map(printable, filter(None, (word, about)))))
+            print("\t".join(map(escape_unprintable, filter(None, (word, about)))))
         return OK if offered else NO
     if len(args.word) != 1 or args.word[0] not in completion.SHELLS:
         raise InputError(f"not one of {', '.join(completion.SHELLS)}: '{' '.join(args.word)}'")
@@ -49,7 +49,7 @@ def list_rows(name: str) -> Rows:
 
     from gitcp import stages
 
-    if module := commands.module(name):
+    if module := commands.get_module(name):
         options: Rows = import_module(module).OPTIONS
         return options
     return stages.find_stage(name)[1]
@@ -61,7 +61,7 @@ def _list_candidates(words: Sequence[str]) -> Candidates:
     offered: Candidates
     begun = rest[-1] if rest else command
     if not rest or command == "help":
-        offered = {name: commands.summary(name) for name in commands.NAMES}
+        offered = {name: commands.get_summary(name) for name in commands.NAMES}
         offered["help"] = "show a page of the manual"
     elif command in commands.NAMES:
         offered, kind = completion.list_candidates(list_rows(command), rest)

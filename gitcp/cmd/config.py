@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core import config_table
 from gitcp.errors import NO, OK
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 OPTIONS = (
-    flag("--check", "show only what is wrong"),
+    make_flag("--check", "show only what is wrong"),
     JSON,
-    value("key", "<key>", "only these keys", nargs="*", choices=[[], *config_table.KEYS]),
+    make_value("key", "<key>", "only these keys", nargs="*", choices=[[], *config_table.KEYS]),
 )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import flag
+from gitcp.console.options import make_flag
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OPTIONS = (flag("--json", "write a record of each ref that moved"),)
+OPTIONS = (make_flag("--json", "write a record of each ref that moved"),)
 
 
 def run(argv: Sequence[str]) -> int:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import value
+from gitcp.console.options import make_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OPTIONS = (
-    value(
+    make_value(
         "old",
         "<old>",
         "a checkpoint, a commit, a session or a point, by its name or the beginning of its id",
     ),
-    value(
+    make_value(
         "new", "<new>", "the same, or 'worktree' (default: worktree)", nargs="?", default="worktree"
     ),
 )
@@ -36,4 +36,4 @@ def run(argv: Sequence[str]) -> int:
     with scratch.open_scratch(Repo.find()) as repo:
         with Objects(repo) as objects:
             pair = [trees.find_tree(repo, objects, name) for name in (args.old, args.new)]
-        return shell.git(repo.git, ["diff", *options, *pair, "--", *argv[at + 1 :]])
+        return shell.run_git(repo.git, ["diff", *options, *pair, "--", *argv[at + 1 :]])

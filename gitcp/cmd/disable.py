@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from gitcp.console import cli, notice
-from gitcp.console.options import flag
-from gitcp.errors import OK, Error, UsageError, sentence
+from gitcp.console.options import make_flag
+from gitcp.errors import OK, Error, UsageError, format_error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from gitcp.store.setup.manifest import Manifest
 
 OPTIONS = (
-    flag("--uninstall", "take out what enable wrote; checkpoints stay"),
-    flag("--user", "with --uninstall: out of your own settings as well"),
-    flag("--dry-run", "only say what would be done"),
+    make_flag("--uninstall", "take out what enable wrote; checkpoints stay"),
+    make_flag("--user", "with --uninstall: out of your own settings as well"),
+    make_flag("--dry-run", "only say what would be done"),
 )
 _OUTCOMES = {
     "restored": "restored '{}'",
@@ -98,7 +98,7 @@ def _take_out(repo: Repo, name: str) -> bool:
     try:
         adapters.take_out(repo, name)
     except Error as e:
-        notice.lack(f"the hooks of {name} are still there: {sentence(e)}")
+        notice.warn_lacking(f"the hooks of {name} are still there: {format_error(e)}")
         return False
     return True
 

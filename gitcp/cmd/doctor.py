@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag
+from gitcp.console.options import JSON, make_flag
 from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.care.case import Row
 
-OPTIONS = (flag("--fix", "mend it, asking at a terminal"), JSON)
+OPTIONS = (make_flag("--fix", "mend it, asking at a terminal"), JSON)
 
 
 def run(argv: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.upkeep import space_sums
 from gitcp.errors import OK
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _KEYS = {"kind": "kind", "session": "session_id", "age": "age"}
 OPTIONS = (
-    value(
+    make_value(
         "--by",
         "<what>",
         "what to sum by: kind, session or age (default: %(default)s)",
         choices=tuple(_KEYS),
         default="kind",
     ),
-    flag("-b --bytes", "show bytes, not larger units"),
+    make_flag("-b --bytes", "show bytes, not larger units"),
     JSON,
 )
 

@@ -7,7 +7,7 @@ import sys
 
 from gitcp import agents
 from gitcp.console import cli, ending, notice, picker
-from gitcp.console.options import flag, value
+from gitcp.console.options import make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, UsageError
 from gitcp.repo import Repo
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
 
 _NAMES = agents.list_names()
 OPTIONS = (
-    value(
+    make_value(
         "--agent",
         "<name>",
         f"whose hooks: {', '.join(_NAMES)}; may be given again (default: all here)",
         action="append",
     ),
     [
-        flag("--shared", "put agent hooks into settings others get too"),
-        flag("--user", "put agent hooks into your own settings, for all"),
-        flag("--global", "do so, and set up each new repository and those below directories"),
+        make_flag("--shared", "put agent hooks into settings others get too"),
+        make_flag("--user", "put agent hooks into your own settings, for all"),
+        make_flag("--global", "do so, and set up each new repository and those below directories"),
     ],
-    flag("--skills", "write a skill that tells agents when to ask gitcp, and how"),
-    flag("--list", "list the agents that are known, and where their hooks are written"),
-    flag("--force", "write also what is not this clone's"),
-    value(
+    make_flag("--skills", "write a skill that tells agents when to ask gitcp, and how"),
+    make_flag("--list", "list the agents that are known, and where their hooks are written"),
+    make_flag("--force", "write also what is not this clone's"),
+    make_value(
         "--strategy",
         "<name>",
         "what a turn's end makes: manual-commit, a checkpoint, or auto-commit, a commit",
         choices=("manual-commit", "auto-commit", "shadow", "dual"),
     ),
-    value(
+    make_value(
         "--guard",
         "<mode>",
         "where sessions collide: off, warn or deny",
         choices=("off", "warn", "deny"),
     ),
-    value("--checkpoints", "<where>", "where checkpoints are sent: none, a remote or a URL"),
-    flag("--worktree", "write only what the agents of another worktree look for here"),
-    flag("-v --verbose", "name every file that is written"),
-    flag("--dry-run", "only say what would be done"),
-    value("directory", "<directory>", "with --global: of repositories to set up", nargs="*"),
+    make_value("--checkpoints", "<where>", "where checkpoints are sent: none, a remote or a URL"),
+    make_flag("--worktree", "write only what the agents of another worktree look for here"),
+    make_flag("-v --verbose", "name every file that is written"),
+    make_flag("--dry-run", "only say what would be done"),
+    make_value("directory", "<directory>", "with --global: of repositories to set up", nargs="*"),
 )
 _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
 
@@ -92,7 +92,7 @@ def run(argv: Sequence[str]) -> int:
 
     args = cli.parse("enable", OPTIONS, argv)
     if args.list:
-        return _list()
+        return _print_agents()
     if getattr(args, "global"):
         return _enable_everywhere(args)
     if args.directory:
@@ -151,7 +151,7 @@ def _enable_everywhere(args: Namespace) -> int:
     return OK
 
 
-def _list() -> int:
+def _print_agents() -> int:
     """Print every agent with its settings below the top; `unseen`: known by its documentation."""
     for client in map(agents.get_client, _NAMES):
         paths = client.list_settings_paths(os.path.expanduser("~"), "")
@@ -241,5 +241,5 @@ def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
     first = [note for note in notes if note.startswith("found ")]
     for line in [*first, *done, *(note for note in notes if note not in first), *kept]:
         print(cli.printable(line))
-    if not (done or findings or notice.incomplete()):
+    if not (done or findings or notice.is_incomplete()):
         print("gitcp is enabled here already: nothing to do")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gitcp.console import cli
-from gitcp.console.options import OFFLINE, flag, value
+from gitcp.console.options import OFFLINE, make_flag, make_value
 from gitcp.errors import OK, Error, UsageError
 
 TYPE_CHECKING = False
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 OPTIONS = (
-    value("--session", "<id>", "a session"),
-    value("--commit", "<commit>", "a commit"),
-    value("-c --checkpoint", "<id>", "a checkpoint"),
+    make_value("--session", "<id>", "a session"),
+    make_value("--commit", "<commit>", "a commit"),
+    make_value("-c --checkpoint", "<id>", "a checkpoint"),
     [
-        flag("-s --short", "without the transcript"),
-        flag("--full", "with the transcript of the whole session"),
-        flag("--raw-transcript", "only the transcript, as stored"),
+        make_flag("-s --short", "without the transcript"),
+        make_flag("--full", "with the transcript of the whole session"),
+        make_flag("--raw-transcript", "only the transcript, as stored"),
     ],
-    flag("--generate", "let a model summarize a committed checkpoint first (gitcp.summarize)"),
-    flag("-f --force", "with --generate: also what has a summary"),
-    flag("--no-pager", "without a pager"),
+    make_flag("--generate", "let a model summarize a committed checkpoint first (gitcp.summarize)"),
+    make_flag("-f --force", "with --generate: also what has a summary"),
+    make_flag("--no-pager", "without a pager"),
     OFFLINE,
-    value(
+    make_value(
         "name",
         "<name>",
         "a commit, a checkpoint or a session (default: list those of this branch)",
@@ -53,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
     if args.generate:
         _generate(repo, name, args)
     if name is None:
-        show.page_lines(_list(repo), not args.no_pager)
+        show.page_lines(_draw_points(repo), not args.no_pager)
         return OK
     records = _read_records(repo, name, args.offline)
     if args.raw_transcript:
@@ -116,7 +116,7 @@ def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
         yield from draw(entry, show.format_time, how)
 
 
-def _list(repo: Repo) -> Iterator[Line]:
+def _draw_points(repo: Repo) -> Iterator[Line]:
     from gitcp.cmd import show
     from gitcp.core.render import explain_lines
     from gitcp.store.back import points

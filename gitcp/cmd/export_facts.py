@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli, notice
-from gitcp.console.options import JSON, REVISIONS, flag, value
+from gitcp.console.options import JSON, REVISIONS, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OPTIONS = (
-    value("-o", "<directory>", "the dataset, made where it is not there", required=True),
-    value("--repository", "<name>", "what the repository is called there", default=""),
-    flag("--text", "with the prompts, redacted"),
-    flag("--light", "only what needs no content of files"),
+    make_value("-o", "<directory>", "the dataset, made where it is not there", required=True),
+    make_value("--repository", "<name>", "what the repository is called there", default=""),
+    make_flag("--text", "with the prompts, redacted"),
+    make_flag("--light", "only what needs no content of files"),
     JSON,
     REVISIONS,
 )
@@ -37,7 +37,7 @@ def run(argv: Sequence[str]) -> int:
     done = export.export_facts(
         Repo.find(eager=True), args.o, args.revision, *options, _show_progress
     )
-    notice.progress("")
+    notice.show_progress("")
     if args.json:
         cli.write_records([done])
     else:
@@ -52,4 +52,4 @@ def run(argv: Sequence[str]) -> int:
 
 def _show_progress(count: int) -> None:
     if count % _EACH == 0:
-        notice.progress(f"export-facts: {count} commits")
+        notice.show_progress(f"export-facts: {count} commits")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.facts.questions import QUESTIONS
 from gitcp.errors import OK, UsageError
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 OPTIONS = (
-    value("--in", "<directory>", "the dataset", dest="directory", default=""),
+    make_value("--in", "<directory>", "the dataset", dest="directory", default=""),
     JSON,
-    flag("--list", "list the questions that have a name"),
-    flag("--sql", "print the SQL of a question"),
-    value("question", "<question>", "a name, or a statement of SQL", nargs="?", default=""),
+    make_flag("--list", "list the questions that have a name"),
+    make_flag("--sql", "print the SQL of a question"),
+    make_value("question", "<question>", "a name, or a statement of SQL", nargs="?", default=""),
 )
 
 

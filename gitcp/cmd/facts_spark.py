@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, UsageError
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 OPTIONS = (
-    value("-o", "<directory>", "the dataset, which all workers see", required=True),
-    value("--master", "<url>", "Spark's (default: local[*])", default="local[*]"),
-    flag("--light", "only what needs no content of files"),
-    value(
+    make_value("-o", "<directory>", "the dataset, which all workers see", required=True),
+    make_value("--master", "<url>", "Spark's (default: local[*])", default="local[*]"),
+    make_flag("--light", "only what needs no content of files"),
+    make_value(
         "--ask",
         "<question>",
         "ask the dataset then, as gitcp facts does; may be given again",
@@ -27,7 +27,7 @@ OPTIONS = (
         default=[],
     ),
     JSON,
-    value("list", "<list>", "a file or table of repositories", nargs="?", default=""),
+    make_value("list", "<list>", "a file or table of repositories", nargs="?", default=""),
 )
 
 

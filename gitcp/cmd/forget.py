@@ -6,7 +6,7 @@ import sys
 import time
 
 from gitcp.console import cli
-from gitcp.console.options import flag, value
+from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, Error, InputError
 
 TYPE_CHECKING = False
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     [
-        flag("--all", "everything that is stored"),
-        value("--before", "<date>", "what was stored before that day, as 2026-11-22"),
-        value("name", "<name>", "a session or a checkpoint, by its id", nargs="?"),
+        make_flag("--all", "everything that is stored"),
+        make_value("--before", "<date>", "what was stored before that day, as 2026-11-22"),
+        make_value("name", "<name>", "a session or a checkpoint, by its id", nargs="?"),
     ],
-    flag("--remote", "at the destination too, whose history is replaced"),
-    flag("-y --yes", "do not ask"),
+    make_flag("--remote", "at the destination too, whose history is replaced"),
+    make_flag("-y --yes", "do not ask"),
 )
 _ELSEWHERE = "what others have fetched, and what a forge keeps, cannot be taken back from here"
 

@@ -6,7 +6,7 @@ import os
 
 from gitcp import agents
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LISTED = 20  # commits
 OPTIONS = (
-    value(
+    make_value(
         "-a --agent",
         "<agent>",
         "only conversations of this agent; more than once: of several",
@@ -27,23 +27,23 @@ OPTIONS = (
         choices=agents.list_names(),
         default=[],
     ),
-    value(
+    make_value(
         "--since",
         "<date>",
         "only conversations that went on after it, as in git-log(1)",
         default="",
     ),
-    value(
+    make_value(
         "--path",
         "<directory>",
         "the repository was here before; more than once: in several places",
         action="append",
         default=[],
     ),
-    flag("--coarse", "where no line tells, link by time and files, and say so"),
-    flag("--unlinked", "store the sessions too of which no commit has anything"),
-    flag("-n --dry-run", "show what would be linked, and do nothing"),
-    flag("-y --yes", "do not ask"),
+    make_flag("--coarse", "where no line tells, link by time and files, and say so"),
+    make_flag("--unlinked", "store the sessions too of which no commit has anything"),
+    make_flag("-n --dry-run", "show what would be linked, and do nothing"),
+    make_flag("-y --yes", "do not ask"),
     JSON,
 )
 
@@ -54,7 +54,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.imports import run as imports
 
     args = cli.parse("import", OPTIONS, argv)
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         home = os.path.expanduser("~")
         plan = imports.prepare(
             ctx.repo, home, args.agent, args.path, args.since, args.coarse, args.unlinked

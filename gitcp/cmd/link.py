@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, value
+from gitcp.console.options import JSON, make_value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     JSON,
-    value("commit", "<commit>", "the commit, which stays as it is"),
-    value("name", "<id>", "a session or checkpoint, or its beginning"),
+    make_value("commit", "<commit>", "the commit, which stays as it is"),
+    make_value("name", "<id>", "a session or checkpoint, or its beginning"),
 )
 
 
@@ -24,7 +24,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.git.commit import need_commit
     from gitcp.store.relink import by_hand
 
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         commit = need_commit(ctx.objects, args.commit)
         checkpoint_id = by_hand.link_commit(ctx, commit, args.name)
     tell(args.json, "linked", commit["oid"], [checkpoint_id])

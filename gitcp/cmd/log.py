@@ -6,7 +6,7 @@ import os
 import sys
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, positive, value
+from gitcp.console.options import JSON, make_flag, make_value, parse_positive
 from gitcp.errors import OK
 from gitcp.stages.sessions import look_at_head
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 OPTIONS = (
-    value("-n", "<number>", "at most that many commits", type=positive),
-    flag("--all", "commits of all branches and tags"),
-    flag("--graph", "draw git's graph, and sessions as lanes"),
+    make_value("-n", "<number>", "at most that many commits", type=parse_positive),
+    make_flag("--all", "commits of all branches and tags"),
+    make_flag("--graph", "draw git's graph, and sessions as lanes"),
     JSON,
-    value(
+    make_value(
         "revision",
         "<revision>",
         "as in git-log(1) (default: HEAD); after -- only commits that change these paths",

@@ -40,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
     try:
         editor.server.start_io()
     finally:
-        editor.end()
+        editor.finish()
     return OK
 
 
@@ -59,7 +59,7 @@ class Document:
         self._words: dict[tuple[object, ...], Words] = {}
         self._subjects: dict[str, str] = {}
 
-    def records(self, text: str) -> list[Record | None]:
+    def map_lines(self, text: str) -> list[Record | None]:
         """For each line of a text that grew out of the file the record of that line, None for one
         that the file does not have.  Raises Error where the file cannot be read."""
         stamp = self._read_stamp()
@@ -90,7 +90,7 @@ class Document:
                 stamps.append(None)
         return stamps
 
-    def words(self, line: Record) -> Words:
+    def read_words(self, line: Record) -> Words:
         """What was said where a session wrote a line."""
         keys = ("checkpoint_id", "session_id", "turn_id", "tool_use_id")
         key = tuple(line[key] for key in keys)
@@ -99,7 +99,7 @@ class Document:
             self._words[key] = self.repository.read_words(line) if session else (None, [])
         return self._words[key]
 
-    def subject(self, line: Record) -> str:
+    def read_subject(self, line: Record) -> str:
         """The subject of the commit that brought a line, '' for what is not committed."""
         oid = line["commit"]
         if oid not in self._subjects:
@@ -129,9 +129,9 @@ class Editor:
             if path not in self._documents:
                 self._documents[path] = Document(path)
             document = self._documents[path]
-            return document, document.records(self.server.workspace.get_text_document(uri).source)
+            return document, document.map_lines(self.server.workspace.get_text_document(uri).source)
         except Error as e:
-            message = f"gitcp: {notice.printable(str(e))}"
+            message = f"gitcp: {notice.escape_unprintable(str(e))}"
             log = types.LogMessageParams(types.MessageType.Info, message)
             self.server.window_log_message(log)
             return None, []
@@ -141,7 +141,7 @@ class Editor:
         if document := self._documents.pop(self._find_path(uri), None):
             document.repository.close()
 
-    def hover(self, uri: str, number: int) -> str:
+    def format_hover(self, uri: str, number: int) -> str:
         """What a line tells, '' for nothing."""
         document, records = self.look_up(uri)
         if document is None or number >= len(records):
@@ -149,10 +149,10 @@ class Editor:
         record = records[number]
         if record is None:
             return editor_text.UNSAVED
-        words, subject = document.words(record), document.subject(record)
-        return notice.printable(editor_text.format_hover(record, words, subject))
+        words, subject = document.read_words(record), document.read_subject(record)
+        return notice.escape_unprintable(editor_text.format_hover(record, words, subject))
 
-    def turn(self, uri: str, number: int) -> str:
+    def write_turn(self, uri: str, number: int) -> str:
         """The URI of the turn that wrote a line, '' for none."""
         from pygls.uris import from_fs_path
 
@@ -167,15 +167,15 @@ class Editor:
         self._folder = self._folder or tempfile.mkdtemp(prefix="gitcp-turns-")
         parts = line["session_id"][:8], str(line["number"] or 0), line["checkpoint_id"] or "open"
         path = os.path.join(self._folder, "-".join(parts).replace(os.sep, "_") + ".txt")
-        text = editor_text.format_turn(line, document.words(line), document.subject(line))
+        text = editor_text.format_turn(line, document.read_words(line), document.read_subject(line))
         fd, new = tempfile.mkstemp(dir=self._folder)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
-            file.write(notice.printable(text))
+            file.write(notice.escape_unprintable(text))
         os.chmod(new, 0o400)
         os.replace(new, path)
         return path
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Remove what was written, and end what was started."""
         for document in self._documents.values():
             document.repository.close()
@@ -195,7 +195,7 @@ def answer(editor: Editor) -> None:
 
     @editor.server.feature(types.TEXT_DOCUMENT_HOVER)
     def answer_hover(params: types.HoverParams) -> types.Hover | None:
-        text = editor.hover(params.text_document.uri, params.position.line)
+        text = editor.format_hover(params.text_document.uri, params.position.line)
         # Plain text: what was said could name pictures and links in markup.
         plain = types.MarkupContent(types.MarkupKind.PlainText, text)
         return types.Hover(plain) if text else None
@@ -204,14 +204,16 @@ def answer(editor: Editor) -> None:
     def answer_lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
         uri = params.text_document.uri
         return [
-            types.CodeLens(_start(number), types.Command(title, _SHOW, arguments=[uri, number]))
+            types.CodeLens(
+                _make_line_start(number), types.Command(title, _SHOW, arguments=[uri, number])
+            )
             for number, title in editor_text.list_lenses(editor.look_up(uri)[1])
         ]
 
     @editor.server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def answer_definition(params: types.DefinitionParams) -> types.Location | None:
-        uri = editor.turn(params.text_document.uri, params.position.line)
-        return types.Location(uri, _start(0)) if uri else None
+        uri = editor.write_turn(params.text_document.uri, params.position.line)
+        return types.Location(uri, _make_line_start(0)) if uri else None
 
     @editor.server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def close(params: types.DidCloseTextDocumentParams) -> None:
@@ -219,13 +221,13 @@ def answer(editor: Editor) -> None:
 
     @editor.server.command(_SHOW)
     def show(uri: str, number: int) -> str:
-        turn = editor.turn(uri, number)
+        turn = editor.write_turn(uri, number)
         if turn:
             editor.server.window_show_document(types.ShowDocumentParams(turn))
         return turn
 
 
-def _start(number: int) -> types.Range:
+def _make_line_start(number: int) -> types.Range:
     """The range that is the beginning of a line."""
     from lsprotocol import types
 

@@ -97,16 +97,18 @@ def _answer(place: str, ask: Callable[[Repository], Iterable[str]]) -> str:
         with Repository(place) as repository:
             lines = [line for text in ask(repository) for line in text.split("\n")]
             lines += [f"(not read: {lack})" for lack in repository.lacks]
-            safe = notice.printable(redaction.redact_text(repository.repo, "\n".join(lines)))
+            safe = notice.escape_unprintable(
+                redaction.redact_text(repository.repo, "\n".join(lines))
+            )
     except Error as e:
-        raise ToolError(notice.printable(str(e))) from None
+        raise ToolError(notice.escape_unprintable(str(e))) from None
     return quote_lines(safe.split("\n"), secrets.token_hex(8))
 
 
 def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
     import time
 
-    from gitcp.console.term import ago
+    from gitcp.console.term import format_age
     from gitcp.core.render import search_lines, spans
 
     hits, left = repository.search(query, most=max(1, min(limit, _MOST)))
@@ -114,7 +116,7 @@ def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
         yield "no turn has all of these words"
     else:
         now = time.time()
-        lines = search_lines.draw_hits(hits, left, lambda then: ago(now - then))
+        lines = search_lines.draw_hits(hits, left, lambda then: format_age(now - then))
         yield from (text.translate({1: "", 2: ""}) for text in spans.list_texts(lines))
 
 

@@ -7,7 +7,7 @@ import sys
 
 from gitcp import VERSION
 from gitcp.console import cli, notice
-from gitcp.console.options import flag, value
+from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, Error
 
 TYPE_CHECKING = False
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 _MISSING = "pages are made with cmarkgfm, Jinja2 and Pygments: install gitcp with its extra 'page'"
 OPTIONS = (
-    value("-o", "<file>", "where to write it, - for stdout"),
-    flag("--open", "show it in the browser"),
-    flag("--no-prompts", "leave prompts, answers and transcripts out, for places that others see"),
-    value(
+    make_value("-o", "<file>", "where to write it, - for stdout"),
+    make_flag("--open", "show it in the browser"),
+    make_flag(
+        "--no-prompts", "leave prompts, answers and transcripts out, for places that others see"
+    ),
+    make_value(
         "name",
         "<name>",
         "a range, a commit, a checkpoint or a session (default: the newest 50 commits)",
@@ -71,11 +73,11 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
         page.tip = records[0]["oid"]
-        notice.progress(f"reading the sessions of {len(records)} commits")
+        notice.show_progress(f"reading the sessions of {len(records)} commits")
         stories = gather.gather_sessions(repo, objects, records)
         stories.sort(key=lambda story: min((t["start"] for t in story["turns"]), default=""))
         for n, story in enumerate(stories):
-            notice.progress(f"sessions: {n} of {len(stories)}")
+            notice.show_progress(f"sessions: {n} of {len(stories)}")
             page.add_session(story)
         lines, removers = gather.count_lines(repo, objects, records)
         names = gather.list_refs(repo)
@@ -84,9 +86,9 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         paths = {path for shares in lines.values() for path in shares}
         evidence, ends = Evidence(repo, objects), change.find_ends(repo, records, name)
         about = repo, objects, evidence, ends, paths
-        for file in change.read_files(*about, notice.progress):
+        for file in change.read_files(*about, notice.show_progress):
             page.add_file(file, removers.get(file["old"], ()))
-    notice.progress("")
+    notice.show_progress("")
     return page.format_html(VERSION)
 
 

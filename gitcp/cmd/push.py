@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, value
+from gitcp.console.options import JSON, make_value
 from gitcp.errors import OK
 from gitcp.stages.share import TIMEOUT, choose_timeout
 
@@ -15,12 +15,12 @@ OPTIONS = (
     JSON,
     TIMEOUT,
     [
-        value(
+        make_value(
             "--to",
             "<remote>",
             "make it the destination, to which every 'git push' there sends them too",
         ),
-        value(
+        make_value(
             "remote",
             "<remote>",
             "a remote or its URL, this once (default: the destination, gitcp.remote)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 _SINCE = "1 week ago"
 OPTIONS = (
-    value("--since", "<date>", f"not older, as in git-log(1) (default: {_SINCE})", default=_SINCE),
-    value("--until", "<date>", "not newer, as in git-log(1)", default=""),
-    value("--author", "<author>", "only commits of an author, as in git-log(1)", default=""),
-    value(
+    make_value(
+        "--since", "<date>", f"not older, as in git-log(1) (default: {_SINCE})", default=_SINCE
+    ),
+    make_value("--until", "<date>", "not newer, as in git-log(1)", default=""),
+    make_value("--author", "<author>", "only commits of an author, as in git-log(1)", default=""),
+    make_value(
         "--repos",
         "<directory>",
         "all repositories below these (default: gitcp.workspace, else this one)",
@@ -26,8 +28,8 @@ OPTIONS = (
     ),
     [
         JSON,
-        flag("--markdown", "write Markdown"),
-        flag("--generate", "let a model put it into words (gitcp.summarize)"),
+        make_flag("--markdown", "write Markdown"),
+        make_flag("--generate", "let a model put it into words (gitcp.summarize)"),
     ],
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.cmd import undo
 from gitcp.console import cli
-from gitcp.console.options import value
+from gitcp.console.options import make_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     *undo.COMMON,
-    value(
+    make_value(
         "step",
         "<step>",
         "the step: the beginning of its id (default: what was undone last)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, OFFLINE, flag, value
+from gitcp.console.options import JSON, OFFLINE, make_flag, make_value
 from gitcp.errors import NO, OK, Error
 
 TYPE_CHECKING = False
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     [
-        flag("--switch", "switch to the branch first"),
-        value(
+        make_flag("--switch", "switch to the branch first"),
+        make_value(
             "--worktree",
             "<folder>",
             "check the commit out in a new worktree there, and go on in it",
         ),
     ],
-    flag(
+    make_flag(
         "-f --force",
         "replace a conversation that is here and went another way, instead of a new id",
     ),
     JSON,
     OFFLINE,
-    value(
+    make_value(
         "name",
         "<name>",
         "a branch, a commit, a checkpoint or a session (default: HEAD)",
@@ -68,7 +68,7 @@ def run(argv: Sequence[str]) -> int:
             resume.plan_restoring(repo, one, cwd, args.force) for one in _choose_newest(stored)
         ]
         resume.write_restored(repo, objects, restored, args.name)
-    _report(restored, args)
+    _report_restored(restored, args)
     return NO if any(one["what"] == resume.IMPOSSIBLE for one in restored) else OK
 
 
@@ -93,7 +93,7 @@ def _find_folder(repo: Repo, args: Namespace, commit: str) -> str:
     return str(os.path.realpath(folder))
 
 
-def _report(restored: Sequence[Restored], args: Namespace) -> None:
+def _report_restored(restored: Sequence[Restored], args: Namespace) -> None:
     if args.json:
         conversations = ({k: v for k, v in one.items() if k != "effects"} for one in restored)
         cli.write_records({"type": "conversation", **one} for one in conversations)

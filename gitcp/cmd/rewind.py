@@ -7,7 +7,7 @@ import sys
 
 from gitcp.cmd import undo
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import OK, Error, UsageError
 
 TYPE_CHECKING = False
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 OPTIONS: Rows = (
     [
-        flag("--list", "list the points, and change nothing"),
-        value(
+        make_flag("--list", "list the points, and change nothing"),
+        make_value(
             "--to",
             "<point>",
             "go to this point: its id, a checkpoint's or a commit's, or the beginning of one",
         ),
     ],
-    flag("--all", "points of other base commits too"),
-    value(
+    make_flag("--all", "points of other base commits too"),
+    make_value(
         "--into",
         "<dir>",
         "make the point in a new directory, a worktree for a commit, and change nothing here",
@@ -40,9 +40,9 @@ OPTIONS: Rows = (
     JSON,
     undo.PLAN,
     undo.PATCH,
-    flag("-f --force", "also over edits of yours, and to an incomplete point"),
+    make_flag("-f --force", "also over edits of yours, and to an incomplete point"),
     *(
-        value(
+        make_value(
             f"--{kind}",
             "<id>",
             f"take back the edits of one {kind} alone, by the beginning of its id",
@@ -52,12 +52,14 @@ OPTIONS: Rows = (
     ),
     undo.CONFLICT,
     [
-        flag("--files-only", "leave the conversation alone"),
-        flag("--transcript-only", "leave the files alone"),
+        make_flag("--files-only", "leave the conversation alone"),
+        make_flag("--transcript-only", "leave the files alone"),
     ],
-    flag("--same-id", "put the conversation back in the place of the newer one, under its own id"),
+    make_flag(
+        "--same-id", "put the conversation back in the place of the newer one, under its own id"
+    ),
     undo.TELL,
-    value("path", "<path>", "only what is at or below these (after --)", nargs="*"),
+    make_value("path", "<path>", "only what is at or below these (after --)", nargs="*"),
 )
 LISTED = 20  # points of a list for eyes
 
@@ -83,7 +85,7 @@ def run(argv: Sequence[str]) -> int:
         if listed:
             if args.path:
                 raise UsageError("paths go with a point: name it by --to")
-            return _list(repo, objects, args)
+            return _print_points(repo, objects, args)
         if args.to is None:
             return _go_to(repo, objects, args)
         with snapshot.started(repo):
@@ -118,7 +120,7 @@ def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
     return OK
 
 
-def _list(repo: Repo, objects: Objects, args: Namespace) -> int:
+def _print_points(repo: Repo, objects: Objects, args: Namespace) -> int:
     from gitcp.store.back import points
 
     listed = points.list_points(repo, objects, args.all)
@@ -143,9 +145,9 @@ def _show(repo: Repo, objects: Objects, listed: Sequence[Point]) -> None:
 def _format_age(seconds: float) -> str:
     import time
 
-    from gitcp.console.term import ago
+    from gitcp.console.term import format_age
 
-    return ago(time.time() - seconds)
+    return format_age(time.time() - seconds)
 
 
 def _choose_point(repo: Repo, objects: Objects, args: Namespace) -> Point | None:

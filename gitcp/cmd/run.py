@@ -7,7 +7,7 @@ import sys
 from argparse import REMAINDER
 
 from gitcp.console import cli
-from gitcp.console.options import value
+from gitcp.console.options import make_value
 from gitcp.errors import FATAL, OK, Error
 
 TYPE_CHECKING = False
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 OPTIONS = (
-    value("--session", "<id>", "the session this run is a turn of"),
-    value("--agent", "<name>", "what to call the program"),
-    value("--prompt", "<text>", "what it is asked to do"),
-    value(
+    make_value("--session", "<id>", "the session this run is a turn of"),
+    make_value("--agent", "<name>", "what to call the program"),
+    make_value("--prompt", "<text>", "what it is asked to do"),
+    make_value(
         "words",
         "<command>",
         "the program and its arguments: from its name on nothing is an option of ours",

@@ -8,7 +8,7 @@ import sys
 import time
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, positive, value
+from gitcp.console.options import JSON, make_flag, make_value, parse_positive
 from gitcp.errors import NO, OK, UsageError
 
 TYPE_CHECKING = False
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 _MOST = 10
 _FILTERS = ("agent", "author", "branch", "session")
 OPTIONS = (
-    flag("--exact", "words as they stand, parts of words too"),
-    flag("--outputs", "also in what tool calls gave back"),
-    value("--agent", "<agent>", "turns of an agent", action="append"),
-    value("--author", "<author>", "turns behind commits of an author", action="append"),
-    value("--branch", "<branch>", "turns on a branch", action="append"),
-    value("--session", "<session>", "turns of a session", action="append"),
-    value("--since", "<date>", "not older, as in git-log(1)"),
-    value("--until", "<date>", "not newer, as in git-log(1)"),
-    value("-n", "<number>", "at most so many", type=positive, default=_MOST),
-    [JSON, flag("--compact", "write short records for an agent")],
-    value("word", "<word>", "what to find; after -- paths", nargs="*"),
+    make_flag("--exact", "words as they stand, parts of words too"),
+    make_flag("--outputs", "also in what tool calls gave back"),
+    make_value("--agent", "<agent>", "turns of an agent", action="append"),
+    make_value("--author", "<author>", "turns behind commits of an author", action="append"),
+    make_value("--branch", "<branch>", "turns on a branch", action="append"),
+    make_value("--session", "<session>", "turns of a session", action="append"),
+    make_value("--since", "<date>", "not older, as in git-log(1)"),
+    make_value("--until", "<date>", "not newer, as in git-log(1)"),
+    make_value("-n", "<number>", "at most so many", type=parse_positive, default=_MOST),
+    [JSON, make_flag("--compact", "write short records for an agent")],
+    make_value("word", "<word>", "what to find; after -- paths", nargs="*"),
 )
 _COUNT = re.compile(r"-n\d+")
 
@@ -105,7 +105,7 @@ def _make_progress() -> Callable[[int, int], None]:
 
 def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
     from gitcp.cmd import show
-    from gitcp.console.term import ago
+    from gitcp.console.term import format_age
     from gitcp.core.render import search_lines
 
     if args.json:
@@ -115,7 +115,7 @@ def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
             print(search_lines.format_compact(hit))
     elif hits:
         now = time.time()
-        show.page_lines(search_lines.draw_hits(hits, left, lambda then: ago(now - then)))
+        show.page_lines(search_lines.draw_hits(hits, left, lambda then: format_age(now - then)))
     else:
         print("no turn has all of these; '--exact' finds parts of words", file=sys.stderr)
 

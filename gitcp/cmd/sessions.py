@@ -6,7 +6,7 @@ import sys
 import time
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _WHERE = "repositories in and below it (default: gitcp.workspace, else this one)"
 OPTIONS = (
-    flag("-a --all", "also sessions that have ended and have nothing uncommitted"),
+    make_flag("-a --all", "also sessions that have ended and have nothing uncommitted"),
     JSON,
-    value("directory", "<directory>", _WHERE, nargs="*"),
+    make_value("directory", "<directory>", _WHERE, nargs="*"),
 )
 
 
@@ -36,12 +36,14 @@ def run(argv: Sequence[str]) -> int:
         cli.write_records(records)
     elif records:
         from gitcp.cmd import show
-        from gitcp.console.term import ago
+        from gitcp.console.term import format_age
         from gitcp.core.render import recap_lines
 
         now = time.time()
         show.page_lines(
-            recap_lines.draw_sessions(records, lambda then: ago(now - then) if then else "never")
+            recap_lines.draw_sessions(
+                records, lambda then: format_age(now - then) if then else "never"
+            )
         )
     else:
         print("no session is open, or has uncommitted work; -a lists others", file=sys.stderr)

@@ -7,7 +7,7 @@ import sys
 import time
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, OFFLINE, flag, value
+from gitcp.console.options import JSON, OFFLINE, make_flag, make_value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     [
-        flag("--full", "the whole session, nothing shortened or left out"),
-        flag("--no-transcript", "not what was said"),
-        flag("--transcript", "only the transcript, as stored"),
+        make_flag("--full", "the whole session, nothing shortened or left out"),
+        make_flag("--no-transcript", "not what was said"),
+        make_flag("--transcript", "only the transcript, as stored"),
     ],
     JSON,
     OFFLINE,
-    value(
+    make_value(
         "name",
         "<name>",
         "a commit, or the id of a checkpoint, session or point, or its beginning (default: HEAD)",
@@ -141,7 +141,7 @@ def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[s
             yield from wrapping.wrap_line(line, width) if width else (line,)
 
     width = cli.read_width() if folded else 0
-    if cli.colour(sys.stdout, _read_settings()("color.ui")):
+    if cli.needs_colour(sys.stdout, _read_settings()("color.ui")):
         return lambda lines: spans.paint_lines(fold_rows(lines), paint_part)
     return lambda lines: (f"{escape_part(text)}\n" for text in spans.list_texts(fold_rows(lines)))
 
@@ -153,7 +153,7 @@ def put(texts: Iterable[str], paged: bool = True) -> None:
 
     if paged and sys.stdout.isatty():
         command, settings = os.path.basename(sys.argv[0]).removeprefix("gitcp-"), _read_settings()
-        shell.page(texts, settings("core.pager"), settings(f"pager.{command}"))
+        shell.page_text(texts, settings("core.pager"), settings(f"pager.{command}"))
     else:
         shell.write(texts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli, notice
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from gitcp.store.stats.prices import Prices
 
 OPTIONS = (
-    [JSON, flag("--markdown", "write tables for a pull request")],
-    flag(
+    [JSON, make_flag("--markdown", "write tables for a pull request")],
+    make_flag(
         "--survival",
         "tell too how many of the agents' lines live on, and who rewrote the rest",
     ),
-    flag("--cost", "tell too what the tokens cost, by the prices that are here"),
-    value(
+    make_flag("--cost", "tell too what the tokens cost, by the prices that are here"),
+    make_value(
         "words",
         "<revision>",
         "as in git-log(1) (default: HEAD); behind -- paths that the counting is limited to",
@@ -96,7 +96,7 @@ def _count_lines(
             ranges.list_commits(repo, objects, revisions, limits, options)
         ):
             if count % _EACH == 0:
-                notice.progress(f"stats: {count}{of} commits")
+                notice.show_progress(f"stats: {count}{of} commits")
             if replay:
                 replay.replay_commit(commit)
             if ranges.limit_patches(commit, paths):
@@ -106,5 +106,5 @@ def _count_lines(
             stats["survival"] = replay.build_record()
         if prices:
             stats["cost"] = prices.sum_record(sums.spent)
-    notice.progress("")
+    notice.show_progress("")
     return stats

@@ -6,7 +6,7 @@ import sys
 import time
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag
+from gitcp.console.options import JSON, make_flag
 from gitcp.errors import OK, UsageError
 from gitcp.stages.sessions import look_at_head
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 OPTIONS = (
-    flag("-v --verbose", "show all sessions and decisions"),
-    flag("--watch", "show it again whenever it changes"),
+    make_flag("-v --verbose", "show all sessions and decisions"),
+    make_flag("--watch", "show it again whenever it changes"),
     JSON,
 )
 _RECENT = 10  # settled sessions that are shown
@@ -60,9 +60,9 @@ def _draw_lines(
 
 
 def _format_age(then: float) -> str:
-    from gitcp.console.term import ago
+    from gitcp.console.term import format_age
 
-    return ago(time.time() - then) if then else "never"
+    return format_age(time.time() - then) if then else "never"
 
 
 def _watch_status(repo: Repo, verbose: bool) -> int:

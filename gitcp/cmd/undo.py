@@ -6,7 +6,7 @@ import sys
 import time
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, positive, value
+from gitcp.console.options import JSON, make_flag, make_value, parse_positive
 from gitcp.errors import NO, OK, Error
 from gitcp.store.back import planning
 
@@ -27,28 +27,28 @@ _NAMED = 5  # paths that a refusal names
 _STEPS = {"undone": "undo", "redone": "redo"}  # what is said of a step along the log -> its command
 
 
-CONFLICT = value(
+CONFLICT = make_value(
     "--conflict",
     "<how>",
     "a file changed since in the same place: refuse (default), markers or keep",
     choices=planning.CONFLICTS,
     default=planning.REFUSE,
 )
-PLAN = flag("--dry-run", "show the plan and stop")
-PATCH = flag("-p --patch", "show the plan as a diff too")
-TELL = flag("--tell", "let the next prompt tell the agents here which files changed")
-LIST = flag("--list", "list the steps, and change nothing")
+PLAN = make_flag("--dry-run", "show the plan and stop")
+PATCH = make_flag("-p --patch", "show the plan as a diff too")
+TELL = make_flag("--tell", "let the next prompt tell the agents here which files changed")
+LIST = make_flag("--list", "list the steps, and change nothing")
 
 
 def _count_or_step(text: str) -> str:
     """The type of an argument that is a number of steps or the id of one."""
-    return str(positive(text)) if text == "0" else text
+    return str(parse_positive(text)) if text == "0" else text
 
 
 COMMON = (LIST, PLAN, PATCH, CONFLICT, TELL, JSON)
 OPTIONS = (
     *COMMON,
-    value(
+    make_value(
         "step",
         "<count>|<step>",
         "so many steps, or all down to the step with this id (default: 1)",
@@ -86,15 +86,15 @@ def run_step(args: Namespace, step: Callable[[Repo, Objects], Outcome], word: st
         _ = repo.worktree
         finish(repo, objects)
         if args.list:
-            return _list(repo, args)
+            return _print_steps(repo, args)
         with snapshot.started(repo):
             outcome = step(repo, objects)
         return tell(repo, outcome, args, word)
 
 
-def _list(repo: Repo, args: Namespace) -> int:
+def _print_steps(repo: Repo, args: Namespace) -> int:
     from gitcp.cmd import show
-    from gitcp.console.term import ago
+    from gitcp.console.term import format_age
     from gitcp.core.render import rewind_lines
     from gitcp.store.undo import undo_log
 
@@ -102,7 +102,7 @@ def _list(repo: Repo, args: Namespace) -> int:
     if args.json:
         return cli.write_records({"type": "step", **step} for step in steps)
     now = time.time()
-    show.page_lines(rewind_lines.draw_undo_log(steps, lambda then: ago(now - then)))
+    show.page_lines(rewind_lines.draw_undo_log(steps, lambda then: format_age(now - then)))
     return OK
 
 
@@ -154,7 +154,7 @@ class Agreement:
         from gitcp.console import shell
 
         trees = (prepared.present.tree, prepared.tree)
-        shell.git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
+        shell.run_git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
 
 
 def _refuse(lost: Sequence[str]) -> NoReturn:
@@ -178,7 +178,7 @@ def make_progress() -> Progress:
 
 
 def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
-    """report(), and leave word for the agents where that was asked for."""
+    """report_outcome(), and leave word for the agents where that was asked for."""
     from gitcp.core.back import plan
     from gitcp.store.back import follow
 
@@ -186,10 +186,10 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
         paths = [a["path"] for a in plan.list_effective(outcome["plan"]["actions"])]
         name = _STEPS.get(word, "rewind")
         outcome["notes"] += follow.tell_agents(repo, name, paths) if paths else []
-    return report(outcome, args, word)
+    return report_outcome(outcome, args, word)
 
 
-def report(outcome: Outcome, args: Namespace, word: str) -> int:
+def report_outcome(outcome: Outcome, args: Namespace, word: str) -> int:
     """Say what was done; the status: NO when a file came out otherwise."""
     from gitcp.store.back import steps
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, value
+from gitcp.console.options import JSON, make_value
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OPTIONS = (
-    value("-m --message", "<reason>", "why, for the note", default=""),
+    make_value("-m --message", "<reason>", "why, for the note", default=""),
     JSON,
-    value("commit", "<commit>", "the commit, which stays as it is"),
-    value("name", "<id>", "one of its checkpoints; default: all", nargs="?", default=""),
+    make_value("commit", "<commit>", "the commit, which stays as it is"),
+    make_value("name", "<id>", "one of its checkpoints; default: all", nargs="?", default=""),
 )
 
 
@@ -26,7 +26,7 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.git.commit import need_commit
     from gitcp.store.relink import by_hand
 
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         commit = need_commit(ctx.objects, args.commit)
         gone = by_hand.unlink_commit(ctx, commit, args.name, args.message)
     tell(args.json, "unlinked", commit["oid"], gone)

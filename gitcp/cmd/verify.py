@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, REVISIONS, flag
+from gitcp.console.options import JSON, REVISIONS, make_flag
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     JSON,
-    flag("--signed", "what is not signed, or by nobody that git can check, fails too"),
+    make_flag("--signed", "what is not signed, or by nobody that git can check, fails too"),
     REVISIONS,
 )
 _FAILED = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli
-from gitcp.console.options import JSON, flag, value
+from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import OK
 from gitcp.stages.sessions import look_at_head
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OPTIONS = (
-    flag("--full", "nothing shortened"),
+    make_flag("--full", "nothing shortened"),
     JSON,
-    value("revision", "<revision>", "default: worktree", nargs="?", default=""),
-    value("lines", "<file>:<line>[,<last>]", "lines of a file, as it is there"),
+    make_value("revision", "<revision>", "default: worktree", nargs="?", default=""),
+    make_value("lines", "<file>:<line>[,<last>]", "lines of a file, as it is there"),
 )
 
 

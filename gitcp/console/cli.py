@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitcp.console.options import Rows
     from gitcp.core.record_types import Record
 
-printable, guard = notice.printable, ending.guard
+printable, guard = notice.escape_unprintable, ending.run_guarded
 
 
 class Parser(argparse.ArgumentParser):
@@ -30,7 +30,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, name: str, rows: Rows = ()) -> None:
         called = _find_called_name(name)
-        summary = commands.summary(called)
+        summary = commands.get_summary(called)
         text = f"{summary[0].upper()}{summary[1:]}."
         super().__init__(prog=f"gitcp-{called}", description=text, allow_abbrev=False)
         self.set_defaults(error=self.error)
@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
         start = f"usage: {self.prog}"
         indent = " " * min(len(start) + 1, 8 if size < 60 else size)
         written, line = [], start
-        for word in ("[-h]", *(part for row in self._rows for part in options.usage(row))):
+        for word in ("[-h]", *(part for row in self._rows for part in options.format_usage(row))):
             if len(line) + 1 + len(word) > size:
                 written.append(line)
                 line = indent.removesuffix(" ")
@@ -177,7 +177,7 @@ def ask_choice(question: str, words: Sequence[str]) -> str:
     return next((word for word in words if given and word.startswith(given)), words[-1])
 
 
-def colour(stream: object, setting: str = "") -> bool:
+def needs_colour(stream: object, setting: str = "") -> bool:
     """Whether to colour what goes to stream: by setting (color.ui), else at a terminal.
 
     NO_COLOR and a terminal that is dumb speak against it.

@@ -9,8 +9,8 @@ import signal
 import sys
 
 from gitcp.console import notice
-from gitcp.console.notice import printable
-from gitcp.errors import BUG, FATAL, NO, OK, USAGE, Error, GitError, NoRepository, sentence
+from gitcp.console.notice import escape_unprintable
+from gitcp.errors import BUG, FATAL, NO, OK, USAGE, Error, GitError, NoRepository, format_error
 from gitcp.git import Git, abandon_pending, allow_fetch
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ PACKAGES = ("filelock", "orjson", "plumbum")
 _INSTALL = "install gitcp, or run 'make setup' in its checkout ({} has no such package)"
 
 
-def guard(body: Callable[[], int]) -> int:
+def run_guarded(body: Callable[[], int]) -> int:
     """Run body; say an Error on stderr, without a traceback; return the status.
 
     Ctrl-C lets body clean up, then ends the process as it ends git: by the signal, at which a
@@ -58,16 +58,18 @@ def _run_body(body: Callable[[], int]) -> int:
     allow_fetch()
     try:
         status = _flush_output(body())
-        return NO if status == OK and notice.incomplete() else status
+        return NO if status == OK and notice.is_incomplete() else status
     except Error as e:
         words = _explain_refusal(e) if isinstance(e, NoRepository) else str(e)
-        print("error:" if e.status == USAGE else "fatal:", printable(words), file=sys.stderr)
+        print(
+            "error:" if e.status == USAGE else "fatal:", escape_unprintable(words), file=sys.stderr
+        )
         return e.status
     except OSError as e:
         if e.errno in _MISTAKES:
             sys.excepthook(*sys.exc_info())
             return BUG
-        print("fatal:", printable(sentence(e)), file=sys.stderr)
+        print("fatal:", escape_unprintable(format_error(e)), file=sys.stderr)
         _drop_output()
         return FATAL
     except ImportError as e:

@@ -7,8 +7,8 @@ import sys
 from gitcp import memory
 
 _PLAIN = "\n\t\u200c\u200d"  # the joiners hold emoji and scripts together, and drive nothing
-_PRINTED: dict[str, bool] = memory.table("printed")  # message -> whether something is left out
-_COLLECTED: dict[int, list[str]] = memory.table("collected")  # depth -> messages
+_PRINTED: dict[str, bool] = memory.get_table("printed")  # message -> whether something is left out
+_COLLECTED: dict[int, list[str]] = memory.get_table("collected")  # depth -> messages
 
 
 class Collected:
@@ -21,7 +21,7 @@ class Collected:
         _COLLECTED.popitem()
 
 
-def lack(what: str) -> None:
+def warn_lacking(what: str) -> None:
     """Say that something could not be read, and what that is; a second time it is silent."""
     warn(what)
     if not _COLLECTED:
@@ -34,26 +34,26 @@ def warn(what: str) -> None:
         _COLLECTED[len(_COLLECTED) - 1].append(what)
     elif what not in _PRINTED:
         _PRINTED[what] = False
-        print("warning:", printable(what).replace("\n", " "), file=sys.stderr)
+        print("warning:", escape_unprintable(what).replace("\n", " "), file=sys.stderr)
 
 
 def tell(what: str) -> None:
     """Say what is being done, unless what is said is collected."""
     if not _COLLECTED:
-        print(printable(what), file=sys.stderr)
+        print(escape_unprintable(what), file=sys.stderr)
 
 
 def mute(what: str) -> None:
-    """A person hears of this in another way: lack() is silent about it."""
+    """A person hears of this in another way: warn_lacking() is silent about it."""
     _PRINTED[what] = True
 
 
-def incomplete() -> bool:
+def is_incomplete() -> bool:
     """Whether anything was left out in this process."""
     return any(_PRINTED.values())
 
 
-def printable(message: str) -> str:
+def escape_unprintable(message: str) -> str:
     """A message with what no terminal can show, or should obey, escaped; bytes of a name that are
     no UTF-8 as the bytes they are."""
     if message.isprintable():
@@ -66,7 +66,7 @@ def _escape_character(c: str) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
-def progress(text: str) -> None:
+def show_progress(text: str) -> None:
     """One line on a terminal that is written over; '' takes it away."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\033[K{text}")

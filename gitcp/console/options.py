@@ -13,36 +13,36 @@ if TYPE_CHECKING:
     Rows = Sequence[Row | list[Row]]  # those in a list exclude each other
 
 
-def flag(spellings: str, text: str) -> Row:
+def make_flag(spellings: str, text: str) -> Row:
     """An option without a value; text: its help."""
     return tuple(spellings.split()), {"action": "store_true", "help": text}
 
 
-def value(spellings: str, metavar: str, text: str, **more: Any) -> Row:
+def make_value(spellings: str, metavar: str, text: str, **more: Any) -> Row:
     """An option with a value, or an argument where names begins with no dash."""
     return tuple(spellings.split()), {"metavar": metavar, "help": text, **more}
 
 
-def nul(key: str, text: str) -> Row:
+def make_nul(key: str, text: str) -> Row:
     """The option -z: of each record the value of key alone, ended by NUL."""
     return ("-z",), {"action": "store_const", "const": key, "help": text}
 
 
-JSON = flag("--json", "write records, one to a line")
-OFFLINE = flag("--offline", "ask no remote: only what is here")
-REVISIONS = value("revision", "<revision>", "as in git-log(1) (default: HEAD)", nargs="*")
+JSON = make_flag("--json", "write records, one to a line")
+OFFLINE = make_flag("--offline", "ask no remote: only what is here")
+REVISIONS = make_value("revision", "<revision>", "as in git-log(1) (default: HEAD)", nargs="*")
 
 
-def number(text: str, least: int = 0) -> int:
+def parse_number(text: str, least: int = 0) -> int:
     """The type of an argument that is a whole number, least or more."""
     if text.isascii() and text.isdecimal() and int(text) >= least:
         return int(text)
     raise stdlib.argparse.ArgumentTypeError(f"not a {'positive ' if least else ''}number: '{text}'")
 
 
-def positive(text: str) -> int:
+def parse_positive(text: str) -> int:
     """The type of an argument that is a number of things, of which there is at least one."""
-    return number(text, 1)
+    return parse_number(text, 1)
 
 
 def is_needed(row: Row | list[Row]) -> bool:
@@ -54,7 +54,7 @@ def is_needed(row: Row | list[Row]) -> bool:
     return bool(more.get("required", not optional))
 
 
-def usage(row: Row | list[Row]) -> list[str]:
+def format_usage(row: Row | list[Row]) -> list[str]:
     """A row as a usage line has it, in the words between which that may be folded."""
     if not isinstance(row, list):
         return [_format_form(row) if is_needed(row) else f"[{_format_form(row)}]"]
@@ -73,7 +73,7 @@ def _format_form(row: Row) -> str:
     return forms.get(str(often), value)
 
 
-def defaults(rows: Rows) -> dict[str, Any]:
+def list_defaults(rows: Rows) -> dict[str, Any]:
     """The arguments of an empty command line, as argparse has them."""
     flat = [one for row in rows for one in (row if isinstance(row, list) else [row])]
     return {_name_attribute(*row): row[1].get("default", _get_empty(row[1])) for row in flat}

@@ -96,7 +96,7 @@ class Choice:
         self._at = max(0, min(len(self._matching) - 1, self._at + step))
         self._scroll, self._help = 0, False
 
-    def turn(self, step: int) -> None:
+    def turn_pages(self, step: int) -> None:
         """Move by so many pages in what is below the list."""
         self._scroll = max(0, self._scroll + step * max(1, self._rows - 1))
 
@@ -105,7 +105,7 @@ class Choice:
         self._view, self._scroll = (self._view + 1) % len(self._views), 0
         self._help = False
 
-    def type(self, key: str) -> bool:
+    def type_key(self, key: str) -> bool:
         """Take in a key that was typed; whether the person wants to leave."""
         if not self._typing and key == "q":
             return True
@@ -208,8 +208,8 @@ def _bind_keys(choice: Choice) -> Any:
     moves = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "home": -sys.maxsize, "end": sys.maxsize}
     for name, step in moves.items():
         keys.add(name)(partial(_move_mark, choice, step))
-    keys.add("pageup")(lambda event: choice.turn(-1))
-    keys.add("pagedown")(lambda event: choice.turn(1))
+    keys.add("pageup")(lambda event: choice.turn_pages(-1))
+    keys.add("pagedown")(lambda event: choice.turn_pages(1))
     keys.add("tab")(lambda event: choice.look_next())
     keys.add("backspace")(lambda event: choice.erase())
 
@@ -217,12 +217,12 @@ def _bind_keys(choice: Choice) -> Any:
         if wanted:
             event.app.exit(result=result)
 
-    def type_key(event: Any) -> None:
-        leave(event, event.data.isprintable() and choice.type(event.data))
+    def pass_key(event: Any) -> None:
+        leave(event, event.data.isprintable() and choice.type_key(event.data))
 
     keys.add("enter")(lambda event: leave(event, choice.marked is not None, choice.marked))
     keys.add("escape")(lambda event: leave(event, choice.escape()))
-    keys.add("<any>")(type_key)
+    keys.add("<any>")(pass_key)
     for name in ("c-c", "c-d"):
         keys.add(name)(leave)
     return keys

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 _PATIENCE, _PAUSE = 1, 0.1  # seconds before anything is shown, and between two showings
 _CLEAR = "\r\033[K"
-_SHOWING: dict[str, str] = memory.table("progress")  # the line on the terminal
+_SHOWING: dict[str, str] = memory.get_table("progress")  # the line on the terminal
 
 
-def each(title: str, items: Sequence[Item]) -> Iterator[Item]:
+def iterate_shown(title: str, items: Sequence[Item]) -> Iterator[Item]:
     """The items, one by one, and meanwhile what Counter shows of them."""
     counter = Counter(title)
     for number, item in enumerate(items):

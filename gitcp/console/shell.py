@@ -26,7 +26,7 @@ _NEVER = ("false", "no", "off")
 _BOOLEANS = ("", "true", "yes", "on", *_NEVER)
 
 
-def filter(
+def run_filter(
     words: Sequence[str], data: Iterable[Record], top: str | None = None
 ) -> Iterator[Record]:
     """The stage `!words`: records as NDJSON to its stdin, its stdout read as records.
@@ -36,7 +36,7 @@ def filter(
     it when it is not there or its status is not 0, InputError when what it writes is no record.
     """
     stdin = b"".join(record.dump_record(r) + b"\n" for r in data)
-    process = _start([located(words[0], top), *words[1:]], -1, -1, cwd=top)
+    process = _start_program([find_program(words[0], top), *words[1:]], -1, -1, cwd=top)
     out, _ = process.communicate(stdin)
     if process.returncode:
         raise Error(f"'!{' '.join(words)}': exit status {process.returncode}")
@@ -46,7 +46,7 @@ def filter(
         raise InputError(f"'!{' '.join(words)}': {e}") from None
 
 
-def located(name: str, top: str | None) -> str:
+def find_program(name: str, top: str | None) -> str:
     """Where the program of a stage is: on PATH, or, with a slash, from the directory top.
     Raises Error when it is not there, or is none."""
     path = which(os.path.join(top, name) if top and "/" in name else name)
@@ -55,7 +55,7 @@ def located(name: str, top: str | None) -> str:
     return path
 
 
-def page(text: Iterable[str], core: str = "", own: str = "") -> None:
+def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
     """Show text on stdout as it comes, through the person's pager where that is a terminal.
 
     The pager is own, as `pager.<command>` has it (a boolean: whether there is one at all), else
@@ -73,7 +73,7 @@ def page(text: Iterable[str], core: str = "", own: str = "") -> None:
         return
     sys.stdout.flush()
     try:
-        process = _start(["sh", "-c", pager], -1, None, {"LESS": env.get("LESS", "FRX")})
+        process = _start_program(["sh", "-c", pager], -1, None, {"LESS": env.get("LESS", "FRX")})
     except Error:
         write(text)
         return
@@ -106,7 +106,7 @@ def write(text: Iterable[str]) -> None:
             sys.stdout.buffer.flush()
 
 
-def git(repo_git: Git, words: Sequence[str]) -> int:
+def run_git(repo_git: Git, words: Sequence[str]) -> int:
     """Run git as the person would: their colours, pager and terminal; its status.
 
     repo_git: bound to a repository; what seals it for plumbing is left out.
@@ -116,7 +116,7 @@ def git(repo_git: Git, words: Sequence[str]) -> int:
     return foreground.run(["git", *words], build_person_env(repo_git.env))
 
 
-def _start(
+def _start_program(
     words: Sequence[str],
     stdin: int,
     stdout: int | None,

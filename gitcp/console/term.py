@@ -16,11 +16,11 @@ _AGES = ((365 * 86400, "y"), (30 * 86400, "mo"), (86400, "d"), (3600, "h"), (60,
 
 
 def paint(text: str, colour: str, on: bool) -> str:
-    """text in a colour of _CODES when on, as cli.colour(stream) decides."""
+    """text in a colour of _CODES when on, as cli.needs_colour(stream) decides."""
     return f"\033[{_CODES[colour]}m{text}\033[0m" if on and text else text
 
 
-def ago(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """An age in its largest unit: `just now`, `5m ago`, `3h ago`, `2d ago`, `4mo ago`."""
     for size, unit in _AGES:
         if seconds >= size:
@@ -30,8 +30,8 @@ def ago(seconds: float) -> str:
 
 def clean(text: str) -> str:
     """text on one line, without what a terminal would obey instead of show."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in one_line(text))
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in join_lines(text))
 
 
-def one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     return " ".join(text.split())

@@ -1,7 +1,7 @@
 """The keys of configuration: what each may hold, what holds without one, what it is for.
 
 Every value is read by this table.  One that a key cannot have counts as none: the default holds,
-and complaint() says why.
+and find_complaint() says why.
 """
 
 from __future__ import annotations
@@ -259,11 +259,11 @@ PIPELINE: Key = {
 }
 
 
-def value(key: str, texts: list[str]) -> Any:
+def read_value(key: str, texts: list[str]) -> Any:
     """What a key of the table holds where these texts are set: an int, a bool or a text; its
     default where none is, or the last is no value of it; None where there is no default."""
     about = KEYS[key]
-    if texts and not complaint(about, texts[-1]):
+    if texts and not find_complaint(about, texts[-1]):
         return _read(about, texts[-1])
     return _read(about, about["default"]) if about["default"] else None
 
@@ -284,7 +284,7 @@ def _parse_number(word: str) -> int | None:
     return int(digits) * unit if fits else None
 
 
-def complaint(about: Key, text: str) -> str:
+def find_complaint(about: Key, text: str) -> str:
     """Why a text is no value of a key: what it must be; '' for one that is."""
     kind, word, values = about["kind"], text.lower(), about.get("values", ())
     if kind == "word":
@@ -298,12 +298,12 @@ def complaint(about: Key, text: str) -> str:
         fits = text.replace("-", "").isalnum() and text.isascii() and text[0] != "-"
         return "" if fits else "must be the name of a trailer, letters, digits and dashes"
     if kind == "persons":
-        fits = all(name in PERSONS or name.startswith("name:") for name in words(text))
+        fits = all(name in PERSONS or name.startswith("name:") for name in describe_values(text))
         return "" if fits else f"must be of {', '.join(PERSONS)} and name:<file>"
     return _check_pattern(text) if kind == "pattern" else ""
 
 
-def words(text: str) -> list[str]:
+def describe_values(text: str) -> list[str]:
     """The words of a list with commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
 

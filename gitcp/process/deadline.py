@@ -10,7 +10,7 @@ import time
 from gitcp import memory
 
 EACH, TOTAL = 60, 120  # seconds: one call of git, a whole hook (gitcp-config(5))
-_limits: dict[str, float] = memory.table("limits")
+_limits: dict[str, float] = memory.get_table("limits")
 
 
 def begin(total: float = TOTAL, each: float = EACH) -> None:

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Stamp = list[int]  # inode, size and time (ns) of a file
 
-METHOD: dict[str, str] = memory.table("core.fsyncmethod")  # as git's configuration has it
+METHOD: dict[str, str] = memory.get_table("core.fsyncmethod")  # as git's configuration has it
 
 
 def read_bytes(path: str) -> bytes | None:

@@ -71,9 +71,11 @@ class Running:
             stdin, deadline.count_seconds_left() if limit is None else limit
         )
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        if trace.on():
+        if trace.is_on():
             took = (time.perf_counter() - self._began) * 1e3
-            trace.note("git", f"{' '.join(_decode_argv(self._argv))} ({status}, {took:.1f} ms)")
+            trace.append_note(
+                "git", f"{' '.join(_decode_argv(self._argv))} ({status}, {took:.1f} ms)"
+            )
         if status not in ok:
             raise GitError(_decode_argv(self._argv), status, self.errors)
         return status, out

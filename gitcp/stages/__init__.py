@@ -52,7 +52,7 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
     elif rows:
         from gitcp.console import options
 
-        vars(args).update(options.defaults(rows), hook=True)
+        vars(args).update(options.list_defaults(rows), hook=True)
     return lambda records: function(args, records)
 
 

@@ -68,7 +68,7 @@ def connect_stages(
         if name.startswith("!"):
             from gitcp.console import shell
 
-            records = shell.filter([name[1:], *argv], _hand_over(records), top)
+            records = shell.run_filter([name[1:], *argv], _hand_over(records), top)
         else:
             records = bind_stage(name, argv)(records)
     return records
@@ -144,7 +144,7 @@ def _explain_unable(repo: Repo, pipeline: Pipeline) -> str:
     try:
         for name, *_ in pipelines.parse_pipeline(pipeline):
             if name.startswith("!"):
-                shell.located(name[1:], repo.top)
+                shell.find_program(name[1:], repo.top)
     except Error as e:
         return f"  (cannot run: {e})"
     return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.console.options import flag, nul, value
+from gitcp.console.options import make_flag, make_nul, make_value
 from gitcp.core.git import ids
 from gitcp.errors import Error, InputError
 
@@ -118,7 +118,7 @@ def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[
         except Error as e:
             if len(prefixes) == 1:
                 raise
-            notice.lack(str(e))
+            notice.warn_lacking(str(e))
     return ids
 
 
@@ -282,28 +282,28 @@ def merge_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
 STAGES = {
     "list-checkpoints": (
         list_checkpoints,
-        value("-s --session", "<id>", "only those of sessions whose id begins with <id>"),
-        nul("checkpoint_id", "write the ids alone, each ended by NUL"),
+        make_value("-s --session", "<id>", "only those of sessions whose id begins with <id>"),
+        make_nul("checkpoint_id", "write the ids alone, each ended by NUL"),
     ),
     "read-checkpoint": (
         read_checkpoint,
-        value("-c --commit", "<commit>", "read the checkpoints of a commit"),
-        value(
+        make_value("-c --commit", "<commit>", "read the checkpoints of a commit"),
+        make_value(
             "-s --session",
             "<session>",
             "only this session: its number in the checkpoint, from 0, or its id",
         ),
-        flag("-t --transcript", "write the stored transcript itself, byte for byte"),
-        value("id", "<id>", "a checkpoint, by its id or the beginning of it", nargs="*"),
+        make_flag("-t --transcript", "write the stored transcript itself, byte for byte"),
+        make_value("id", "<id>", "a checkpoint, by its id or the beginning of it", nargs="*"),
     ),
     "write-committed": (
         write_committed,
-        value("-m --message", "<subject>", "the subject of the commit"),
+        make_value("-m --message", "<subject>", "the subject of the commit"),
     ),
     "find-commits": (
         find_commits,
-        nul("oid", "write the commits alone, each ended by NUL"),
-        value(
+        make_nul("oid", "write the commits alone, each ended by NUL"),
+        make_value(
             "id",
             "<id>",
             "a checkpoint, by its id or the beginning of it (default: those of the records read)",
@@ -312,8 +312,8 @@ STAGES = {
     ),
     "merge-checkpoints": (
         merge_checkpoints,
-        flag("--notes", "merge notes, not checkpoints"),
-        value("ours", "<ours>", "a commit, the first parent of a merge"),
-        value("theirs", "<theirs>", "another commit"),
+        make_flag("--notes", "merge notes, not checkpoints"),
+        make_value("ours", "<ours>", "a commit, the first parent of a merge"),
+        make_value("theirs", "<theirs>", "another commit"),
     ),
 }

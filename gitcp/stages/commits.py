@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.console.options import value
+from gitcp.console.options import make_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _match_events(records: Iterable[Record]) -> Iterator[Record]:
         if hook not in ("prepare-commit-msg", "post-commit"):
             yield record
             continue
-        with context.here() as ctx:
+        with context.open_here() as ctx:
             if hook == "prepare-commit-msg":
                 prepared = commit_hooks.prepare(ctx.repo, ctx.objects, record["args"])
                 match: Record = {**prepared, "args": record["args"]}
@@ -47,7 +47,7 @@ def _judge_commit(commit: str) -> Iterator[Record]:
     from gitcp.store.git.commit import need_commit
     from gitcp.store.link import commit_match
 
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         asked = need_commit(ctx.objects, commit)
         parent, changes = commit_changes.read_changes(ctx.objects, asked)
         linked = commit_match.match_sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
@@ -162,7 +162,7 @@ def _add_disclosure(
     from gitcp.store.link import disclosure
 
     if trailers.is_unwritten(text, comment=comment):
-        disclosure.have_it_checked(repo)
+        disclosure.request_check(repo)
     more = disclosure.format_lines(repo, key, sorted(match["sessions"]))
     return trailers.add(text, ids, comment=comment, comments=about, more=more)
 
@@ -264,7 +264,7 @@ def _condense_commit(match: Record) -> None:
 
     if match["id"] or match["dismissed"]:
         _settle_match(match)
-    with context.here() as ctx:  # what it copies from another commit is kept up alike
+    with context.open_here() as ctx:  # what it copies from another commit is kept up alike
         for checkpoint_id in match.get("inherited", ()):
             from gitcp.store.git import notes
 
@@ -292,9 +292,9 @@ def _settle_match(match: Record) -> None:
     from gitcp.store.link import commit_sessions
 
     failed: dict[str, Exception] = {}
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         commit, old = need_commit(ctx.objects, match["commit"]), match["old"]
-        states = ctx.states(match["sessions"])
+        states = ctx.read_states(match["sessions"])
         if match["dismissed"]:
             commit_sessions.dismiss_sessions(ctx.repo, ctx.objects, commit, states.values(), old)
         else:
@@ -310,12 +310,12 @@ def _settle_match(match: Record) -> None:
 
 def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
     """These sessions are no part of the match any more: their own next events store them."""
-    from gitcp.errors import sentence
+    from gitcp.errors import format_error
 
     for session_id, error in failed.items():
         from gitcp.store.git import hook_warnings
 
-        message = f"session '{session_id}' is left out of its commit for now: {sentence(error)}"
+        message = f"session '{session_id}' is left out of its commit for now: {format_error(error)}"
         from gitcp.console import notice
 
         notice.warn(message)
@@ -343,7 +343,7 @@ def _move_streams(match: Record) -> list[Edit]:
     from gitcp.store.match import commit_memory
     from gitcp.store.stream import carry_forward
 
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         if commit_memory.is_replaying(ctx.repo):
             return []  # a replayed commit is not the last one: the next event moves them
         commit = need_commit(ctx.objects, match["commit"])
@@ -358,7 +358,10 @@ def _move_streams(match: Record) -> list[Edit]:
 
 
 STAGES = {
-    "match-commit": (match_commit, value("commit", "<commit>", "a commit that is made", nargs="?")),
+    "match-commit": (
+        match_commit,
+        make_value("commit", "<commit>", "a commit that is made", nargs="?"),
+    ),
     "write-trailer": (write_trailer,),
     "check-message": (check_message,),
     "condense": (condense_matches,),

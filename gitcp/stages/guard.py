@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console.options import flag, value
+from gitcp.console.options import make_flag, make_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ def _record_edits(event: Record) -> list[Record]:
         from gitcp import context
         from gitcp.store.guard import session_change
 
-        ctx = context.here()
-        if ctx.state(event["session_id"], rebuild=False):
+        ctx = context.open_here()
+        if ctx.read_state(event["session_id"], rebuild=False):
             session_change.record_call(ctx.repo, ctx.objects, event)
     return []
 
@@ -161,10 +161,12 @@ STAGES = {
     "check-claim": (check_claim,),
     "release-claim": (
         release_claim,
-        value("--session", "<id>", "release what this session holds here; the beginning is enough"),
+        make_value(
+            "--session", "<id>", "release what this session holds here; the beginning is enough"
+        ),
     ),
     "list-claims": (
         list_claims,
-        flag("--held", "only paths that a tool call holds now"),
+        make_flag("--held", "only paths that a tool call holds now"),
     ),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console.options import flag, value
+from gitcp.console.options import make_flag, make_value
 from gitcp.errors import UsageError
 
 TYPE_CHECKING = False
@@ -36,19 +36,19 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
     from gitcp.store.relink import reconcile
     from gitcp.store.session import markers
 
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         repo, objects, command = ctx.repo, ctx.objects, event["args"][0]
         rewrite = rewritten.read_rewrite(repo, objects, command, event["stdin"])
         case = Case(repo, objects, rewrite=rewrite)
         noted, replayed = reconcile.reconcile(case, sources.REWRITE), rewrite.list_replayed()
         for marker in markers.read_here(repo) if replayed else ():
-            state = ctx.state(marker["session_id"], rebuild=False)
+            state = ctx.read_state(marker["session_id"], rebuild=False)
             if state:
                 reconcile.link_replayed(repo, objects, state, replayed)
                 ctx.keep(state)
         amended = rewrite.news if command == "amend" else ()
         for session_id in reconcile.list_amended_sessions(repo, objects, amended):
-            state = ctx.state(session_id, rebuild=False)
+            state = ctx.read_state(session_id, rebuild=False)
             if state and state.get("pending_finalize"):
                 finalize.finalize(ctx.repo, ctx.objects, state)
                 ctx.keep(state)
@@ -101,7 +101,7 @@ def _relink_all(among: str, dry_run: bool) -> Iterator[Record]:
     from gitcp.store.match.case import Case
     from gitcp.store.relink import reconcile
 
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         case = Case(ctx.repo, ctx.objects, among=among, dry_run=dry_run)
         links = reconcile.reconcile(case, sources.LOST if among else sources.RELINK)
         if not dry_run:
@@ -118,7 +118,7 @@ def _relink_merge(target: str, head: str, dry_run: bool) -> Iterator[Record]:
     from gitcp.store.match.case import Case
     from gitcp.store.relink import reconcile
 
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         case = Case(ctx.repo, ctx.objects, onto=(target, head), dry_run=dry_run)
         links = reconcile.reconcile(case, sources.ONTO)
         if not dry_run:
@@ -136,10 +136,10 @@ def _follow_links(ctx: Context, links: Sequence[Pair]) -> None:
 STAGES = {
     "relink": (
         relink_commits,
-        flag("--dry-run", "write nothing"),
-        flag("--hook", "take post-rewrite events from the pipe"),
-        value("--onto", "<commit>", "give this merge of a forge the ids of a branch"),
-        value(
+        make_flag("--dry-run", "write nothing"),
+        make_flag("--hook", "take post-rewrite events from the pipe"),
+        make_value("--onto", "<commit>", "give this merge of a forge the ids of a branch"),
+        make_value(
             "range",
             "<range>",
             "commits to look in; with --onto the head of the branch that was merged",

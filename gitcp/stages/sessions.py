@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from gitcp.console.options import flag, value
+from gitcp.console.options import make_flag, make_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _update_state(event: Record) -> Iterator[Record]:
     from gitcp import context
 
     handler = _HANDLERS.get(event["event"])
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         if event["event"] in _STARTS:
             from gitcp.store.relink import catch_up
 
@@ -64,7 +64,7 @@ def _handle_turn_start(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.turn import events, greeting
 
     repo, began = ctx.repo, time.time_ns()
-    state = ctx.state(event["session_id"]) or _make_state(ctx, event)
+    state = ctx.read_state(event["session_id"]) or _make_state(ctx, event)
     if events.is_repeated(state, event):
         return []  # personal and shared settings both name us: the same prompt again
     try:
@@ -144,7 +144,7 @@ def _handle_tool(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.journal import calls
 
     repo = ctx.repo
-    state = ctx.state(event["session_id"], rebuild=False)
+    state = ctx.read_state(event["session_id"], rebuild=False)
     if state is None:
         return []  # unknown, or set aside: a tool call waits for no rebuilding
     changed = calls.take_call(repo, ctx.objects, state, event)
@@ -177,7 +177,7 @@ def _note_task(ctx: Context, state: State, event: Record) -> bool:
 def _turn_end(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.turn import events
 
-    state = ctx.state(event["session_id"])
+    state = ctx.read_state(event["session_id"])
     if state:
         events.end_turn(ctx.repo, state, event)
         ctx.keep(state)
@@ -188,7 +188,7 @@ def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.relink import catch_up
     from gitcp.store.turn import events
 
-    state = ctx.state(event["session_id"])
+    state = ctx.read_state(event["session_id"])
     if state:
         catch_up.settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
         events.end_session(ctx.repo, state, event)
@@ -217,7 +217,7 @@ def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
     index.seed_index(repo)
     moved = _put_refs_in_place(ctx)
     known = os.path.exists(states.get_path(repo, session_id))
-    state = ctx.state(session_id) if known else None
+    state = ctx.read_state(session_id) if known else None
     if state:
         catch_up.settle_leftovers(repo, ctx.objects, state, event, ctx.head)
         events.start_session(repo, state, event)
@@ -255,7 +255,7 @@ def finalize_turns(args: object, records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
         yield record
         if record.get("type") == "event" and record.get("session_id"):
-            with context.here() as ctx:
+            with context.open_here() as ctx:
                 done = [
                     one
                     for name in _match_transcript(ctx, record)
@@ -318,7 +318,7 @@ def look_at_head(repo: Repo) -> None:
                 waits = not repo.jj_root and ctx.head in unhooked.list_made_here(repo)
                 message = "" if waits else _link_pulled(ctx)
     except (Error, OSError) as e:
-        trace.note("settle", f"not now: {e}")
+        trace.append_note("settle", f"not now: {e}")
     else:
         if message:
             print(f"gitcp: {message}", file=sys.stderr)
@@ -327,7 +327,7 @@ def look_at_head(repo: Repo) -> None:
 def _complete_session(ctx: Context, session_id: str) -> list[Record]:
     from gitcp.store.session import state as states
 
-    state = ctx.state(session_id, rebuild=False)
+    state = ctx.read_state(session_id, rebuild=False)
     if not state or not states.lacks_transcript(state):
         return []
     from gitcp.store.link import finalize
@@ -360,18 +360,18 @@ def list_sessions(args: Namespace, _: object) -> list[Record]:
 STAGES = {
     "read-event": (
         read_event,
-        value("agent", "<agent>", "whose payload it is, as in 'gitcp enable -h'"),
-        value("event", "<event>", "the client's own name of it, such as Stop"),
+        make_value("agent", "<agent>", "whose payload it is, as in 'gitcp enable -h'"),
+        make_value("event", "<event>", "the client's own name of it, such as Stop"),
     ),
     "update-session": (update_session,),
     "finalize": (finalize_turns,),
     "list-sessions": (
         list_sessions,
-        value("--session", "<id>", "only this one; the beginning is enough"),
-        flag("--worktree", "only those at home in this worktree"),
+        make_value("--session", "<id>", "only this one; the beginning is enough"),
+        make_flag("--worktree", "only those at home in this worktree"),
         [
-            flag("--states", "only those that have a state"),
-            flag("--stored", "only those in the permanent store"),
+            make_flag("--states", "only those that have a state"),
+            make_flag("--stored", "only those in the permanent store"),
         ],
     ),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console.options import flag, number, value
+from gitcp.console.options import make_flag, make_value, parse_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _SECONDS = "give up after so many seconds (default: gitcp.push-timeout, 30)"
 _UNSEEN = (
     "cannot see whether 'git push' only pretends: no checkpoints are sent ('gitcp push' sends them)"
 )
-TIMEOUT = value("--timeout", "<n>", _SECONDS, type=number)
+TIMEOUT = make_value("--timeout", "<n>", _SECONDS, type=parse_number)
 
 
 def push_checkpoints(args: object, records: Iterable[Record]) -> Iterator[Record]:
@@ -102,9 +102,9 @@ STAGES = {
     "push-checkpoints": (push_checkpoints,),
     "fetch-checkpoints": (
         fetch_checkpoints,
-        flag("--list", "list what is there, by git-ls-remote(1), and fetch nothing"),
+        make_flag("--list", "list what is there, by git-ls-remote(1), and fetch nothing"),
         TIMEOUT,
-        value(
+        make_value(
             "remote",
             "<remote>",
             "a remote or its URL (default: the destination, else the one git push would take)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console.options import flag, value
+from gitcp.console.options import make_flag, make_value
 from gitcp.errors import Error
 
 TYPE_CHECKING = False
@@ -48,8 +48,8 @@ def _decide_stream(event: Record) -> Iterator[Record]:
     from gitcp.store.stream import stream_verdict
 
     dirty = {path: tuple(e) if e else None for path, e in event["dirty"]}
-    with context.here() as ctx:
-        state = ctx.state(event["session_id"], rebuild=False)
+    with context.open_here() as ctx:
+        state = ctx.read_state(event["session_id"], rebuild=False)
         if state is None:
             return
         verdict = stream_verdict.take_verdict(ctx.repo, ctx.objects, state, event["head"], dirty)
@@ -95,7 +95,7 @@ def _write_given(record: Record) -> Record:
     from gitcp import context
     from gitcp.store.stream import given
 
-    with context.here() as ctx:
+    with context.open_here() as ctx:
         return given.write(ctx, record)
 
 
@@ -104,8 +104,8 @@ def _write(event: Record) -> Iterator[Record]:
     from gitcp.store.relink import catch_up
     from gitcp.store.turn import events
 
-    with context.here() as ctx:
-        state, oid = ctx.state(event["session_id"]), None
+    with context.open_here() as ctx:
+        state, oid = ctx.read_state(event["session_id"]), None
         if state is None:
             return
         if event["event"] != "compact":
@@ -117,7 +117,7 @@ def _write(event: Record) -> Iterator[Record]:
             from gitcp.store.auto import save
 
             yield from save.save_work(ctx, event)
-            state = ctx.state(event["session_id"], rebuild=False) or state
+            state = ctx.read_state(event["session_id"], rebuild=False) or state
             yield from _describe_over_limit(state, known)
             return
         oid = catch_up.write_checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
@@ -228,20 +228,20 @@ def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Rec
 STAGES = {
     "list-streams": (
         list_streams,
-        value("--session", "<id>", "only those it is on; the beginning of its id is enough"),
+        make_value("--session", "<id>", "only those it is on; the beginning of its id is enough"),
     ),
     "match-stream": (match_stream,),
     "write-checkpoint": (write_checkpoint,),
     "read-stream": (
         read_stream,
-        value("--base", "<commit>", "the live stream of this commit, in place of its name"),
-        value(
+        make_value("--base", "<commit>", "the live stream of this commit, in place of its name"),
+        make_value(
             "--worktree",
             "<id>",
             "with --base: git's name of a linked worktree, '' for the main one (default: this one)",
         ),
-        flag("-m --metadata", "add what each keeps of its session: name -> oid"),
-        flag("-t --transcript", "add the transcript of each"),
-        value("stream", "<stream>", "its ref, or its id or the beginning of it", nargs="?"),
+        make_flag("-m --metadata", "add what each keeps of its session: name -> oid"),
+        make_flag("-t --transcript", "add the transcript of each"),
+        make_value("stream", "<stream>", "its ref, or its id or the beginning of it", nargs="?"),
     ),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console.options import value
+from gitcp.console.options import make_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ STAGES = {
     "write-blobs": (write_blobs,),
     "write-tree": (
         write_tree,
-        value(
+        make_value(
             "--base",
             "<tree-ish>",
             "the commit or tree to change (default: what the changes are against)",
@@ -244,8 +244,8 @@ STAGES = {
     ),
     "write-commit": (
         write_commit,
-        value("-m", "<message>", "its message", dest="message", required=True),
-        value(
+        make_value("-m", "<message>", "its message", dest="message", required=True),
+        make_value(
             "-p",
             "<parent>",
             "a parent; may be given again (default: the commit that the tree was built on)",
@@ -255,8 +255,8 @@ STAGES = {
     ),
     "update-ref": (
         update_ref,
-        value("ref", "<ref>", "its full name, refs/…"),
-        value(
+        make_value("ref", "<ref>", "its full name, refs/…"),
+        make_value(
             "old",
             "<old>",
             "what it must be now, '' for not there (default: what it is at the start)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from gitcp.console.options import JSON, flag, number, value
+from gitcp.console.options import JSON, make_flag, make_value, parse_number
 from gitcp.core.decide import orphan_rules
 
 TYPE_CHECKING = False
@@ -95,7 +95,7 @@ def list_orphans(args: Namespace, _: object) -> list[Finding]:
 STAGES = {
     "list-refs": (
         list_refs,
-        value(
+        make_value(
             "pattern",
             "<pattern>",
             "as in git-for-each-ref(1) (default: every ref of gitcp)",
@@ -104,36 +104,36 @@ STAGES = {
     ),
     "expire-refs": (
         pass_expired,
-        value(
+        make_value(
             "--keep",
             "<n>",
             "how many refs of each directory to keep (default: %(default)s)",
-            type=number,
+            type=parse_number,
             default=10,
         ),
-        value(
+        make_value(
             "--older-than",
             "<days>",
             "only refs older than this (default: %(default)s)",
-            type=number,
+            type=parse_number,
             default=0,
         ),
     ),
     "delete-refs": (delete_refs,),
     "check-store": (
         check_store,
-        flag("--repair", "mend what can be mended without loss"),
-        flag("--secrets", "search what is stored for secrets"),
-        flag("-q --quiet", "leave notes out"),
+        make_flag("--repair", "mend what can be mended without loss"),
+        make_flag("--secrets", "search what is stored for secrets"),
+        make_flag("-q --quiet", "leave notes out"),
         JSON,
     ),
     "list-orphans": (
         list_orphans,
-        value(
+        make_value(
             "--older-than",
             "<days>",
             "what has not been used for so long (default: what is configured)",
-            type=number,
+            type=parse_number,
         ),
     ),
 }

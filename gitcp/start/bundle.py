@@ -48,7 +48,7 @@ class Bundle:
     def __init__(self, file: str) -> None:
         self.parts: dict[str, Part] = {}
         self.loaded, self.late = 0, list[str]()  # how many, and which of them out of the bytes
-        self._cached = cpython.path("hooks")
+        self._cached = cpython.get_path("hooks")
         if file:
             self.parts = _read(file)
 
@@ -58,7 +58,7 @@ class Bundle:
             return None
         package, stamp, _, code = part
         origin = _locate_source(name, package)
-        if _stamp(origin) != stamp:
+        if _read_stamp(origin) != stamp:
             return None
         self.loaded += 1
         if isinstance(code, bytes):
@@ -108,9 +108,9 @@ class Bundle:
 def _read(file: str) -> "dict[str, Part]":
     """The modules in the file.  Raises what _DAMAGE lists for a file that is none of this Python,
     or laid out otherwise, or cut short."""
-    with open(cpython.opened(file), "rb", buffering=0) as f:
+    with open(cpython.open_own(file), "rb", buffering=0) as f:
         data = f.readall()
-    mark = _mark()
+    mark = _build_mark()
     if not data.startswith(mark):
         raise ValueError("of another Python, or laid out otherwise")
     parts: dict[str, Part] = marshal.loads(memoryview(data)[len(mark) :])
@@ -121,7 +121,7 @@ def _locate_source(name: str, package: bool) -> str:
     return f"{_TOP}/{name.replace('.', '/')}{'/__init__' if package else ''}.py"
 
 
-def _stamp(source: str) -> "Stamp | None":
+def _read_stamp(source: str) -> "Stamp | None":
     try:
         st = os.stat(source)
     except OSError:
@@ -129,8 +129,8 @@ def _stamp(source: str) -> "Stamp | None":
     return st.st_mtime_ns, st.st_ctime_ns, st.st_size
 
 
-def _mark() -> bytes:
-    return cpython.MARK + b"%d %d %d\n" % (_stamp(__file__) or (0, 0, 0))
+def _build_mark() -> bytes:
+    return cpython.MARK + b"%d %d %d\n" % (_read_stamp(__file__) or (0, 0, 0))
 
 
 def _locate_file() -> str:
@@ -139,7 +139,7 @@ def _locate_file() -> str:
     if words and words[0] in GIT_HOOKS:
         del words[1:]
     plain = all(word.replace("-", "").replace("_", "").isalnum() for word in words)
-    return cpython.path("-".join(("hooks", *words))) if plain else ""
+    return cpython.get_path("-".join(("hooks", *words))) if plain else ""
 
 
 def use() -> None:
@@ -161,7 +161,7 @@ def complete() -> None:
     fresh = [*_list_elsewhere()]
     often = bundle.late if len(bundle.late) * 2 > bundle.loaded and not fresh else ()
     if fresh or often:
-        cpython.write(_locate_file(), lambda: _content(bundle.parts, fresh, often))
+        cpython.write(_locate_file(), lambda: _build_content(bundle.parts, fresh, often))
 
 
 def _list_elsewhere() -> "Iterator[ModuleSpec]":
@@ -173,17 +173,19 @@ def _list_elsewhere() -> "Iterator[ModuleSpec]":
                 yield spec
 
 
-def _content(parts: "dict[str, Part]", fresh: "list[ModuleSpec]", often: "Sequence[str]") -> bytes:
+def _build_content(
+    parts: "dict[str, Part]", fresh: "list[ModuleSpec]", often: "Sequence[str]"
+) -> bytes:
     """The file with fresh modules in it; often: those of the bytes that are to be read at once."""
     at_once = {*often, *(name for name, part in parts.items() if not isinstance(part[-1], bytes))}
     parts = parts | {spec.name: part for spec in fresh if (part := _compile_part(spec))}
     written: dict[str, Part] = {}
     for name, (package, stamp, needs, code) in parts.items():
-        if _stamp(_locate_source(name, package)) == stamp:
+        if _read_stamp(_locate_source(name, package)) == stamp:
             plain = marshal.loads(code) if isinstance(code, bytes) else code
             held = plain if name in at_once else marshal.dumps(plain)
             written[name] = package, stamp, needs, held
-    return _mark() + marshal.dumps(written)
+    return _build_mark() + marshal.dumps(written)
 
 
 def _compile_part(spec: "ModuleSpec") -> "Part | None":
@@ -191,7 +193,7 @@ def _compile_part(spec: "ModuleSpec") -> "Part | None":
 
     package = spec.submodule_search_locations is not None
     source = _locate_source(spec.name, package)
-    stamp = _stamp(source)
+    stamp = _read_stamp(source)
     if stamp is None:
         return None
     needs, code = trim.compile_module(source)

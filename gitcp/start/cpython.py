@@ -30,7 +30,7 @@ json_parts = _find_part("_json")
 _sre = _find_part("_sre")
 
 
-def pattern_of_code(source: bytes, *code: "Any") -> "re.Pattern[bytes] | None":
+def build_pattern(source: bytes, *code: "Any") -> "re.Pattern[bytes] | None":
     """The pattern; None where the code is none: its words are checked before they run."""
     try:
         flags, words, groups = code
@@ -42,8 +42,8 @@ def pattern_of_code(source: bytes, *code: "Any") -> "re.Pattern[bytes] | None":
     return pattern
 
 
-def code_of_pattern(source: bytes) -> "Code | None":
-    """What pattern_of_code() makes the pattern of; None in a Python that does it otherwise."""
+def compile_pattern(source: bytes) -> "Code | None":
+    """What build_pattern() makes the pattern of; None in a Python that does it otherwise."""
     try:
         from array import array
         from re import _compiler, _parser  # type: ignore[attr-defined]
@@ -55,7 +55,7 @@ def code_of_pattern(source: bytes) -> "Code | None":
         return None
 
 
-def pattern_build() -> "tuple[int, int]":
+def get_regex_build() -> "tuple[int, int]":
     """What tells the regex machine of another build of Python."""
     return getattr(_sre, "MAGIC", 0), getattr(_sre, "CODESIZE", 0)
 
@@ -64,14 +64,14 @@ def pattern_build() -> "tuple[int, int]":
 MARK = f"gitcp {sys.hexversion:x} {sys.byteorder} ".encode()
 
 
-def path(name: str) -> str:
+def get_path(name: str) -> str:
     """Where the file of that name is, for this kind of Python; '' where that keeps no bytecode."""
     cached = __spec__.cached if __spec__ else None
     tag = sys.implementation.cache_tag
     return os.path.join(os.path.dirname(cached), f"{name}.{tag}") if cached and tag else ""
 
 
-def opened(file: str) -> int:
+def open_own(file: str) -> int:
     """A descriptor of the file, to read; raise OSError for one that anybody else could write."""
     fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     st = os.fstat(fd)

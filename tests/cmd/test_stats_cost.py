@@ -48,11 +48,11 @@ def test_the_first_pattern_of_a_model_prices_its_tokens_or_nothing_does(
 ) -> None:
     table, currency, date = prices.read_table(VALUES)
     assert (currency, date) == ("USD", "")
-    assert prices.cost_by_table(table)(model, used) == amount
+    assert prices.build_cost(table)(model, used) == amount
 
 
 def test_tokens_of_subagents_cost_too_and_those_without_a_price_are_counted() -> None:
-    cost = prices.cost_by_table({"a": {"input": 1.0}})
+    cost = prices.build_cost({"a": {"input": 1.0}})
     used = {**tokens.make_usage(1_000_000), "subagent_tokens": tokens.make_usage(1_000_000)}
     assert prices.sum_costs([("a", used), ("", used), ("b", used)], cost) == (2.0, 4_000_000)  # type: ignore[list-item]
     assert prices.sum_costs([("b", tokens.make_usage(5))], cost) == (None, 5)

@@ -23,7 +23,7 @@ from tests.support.linking import moved
 from tests.support.paths import TOP
 from tests.support.story import recorded
 
-TABLE = {name: commands.summary(name) for name in commands.NAMES}
+TABLE = {name: commands.get_summary(name) for name in commands.NAMES}
 NAMES = sorted(TABLE)
 PAGES = sorted((TOP / "man").iterdir())
 CODE = "".join(p.read_text() for p in sorted((TOP / "gitcp").rglob("*.py")))
@@ -57,7 +57,7 @@ def test_every_command_has_a_page_and_every_page_a_command() -> None:
 
 def test_every_module_of_cmd_is_a_command_and_every_file_of_stages_has_its_own() -> None:
     modules = {p.stem for p in (TOP / "gitcp" / "cmd").glob("*.py")} - {"__init__"}
-    known = {commands.module(n).removeprefix("gitcp.cmd.") for n in NAMES}
+    known = {commands.get_module(n).removeprefix("gitcp.cmd.") for n in NAMES}
     assert modules == known - {"gitcp.hook", ""}
     files = {p.stem for p in (TOP / "gitcp" / "stages").glob("*.py")} - {"__init__", "chain"}
     tables = {file: [*import_module(f"gitcp.stages.{file}").STAGES] for file in files}
@@ -79,7 +79,7 @@ def test_page_and_help_have_the_same_options() -> None:
 
 def test_table_page_and_module_have_the_same_summary() -> None:
     none(n for n in NAMES if f".Nm gitcp-{n}\n.Nd {TABLE[n]}\n" not in page(f"gitcp-{n}"))
-    docs = {n: import_module(commands.module(n)).__doc__ or "" for n in commands.TOOLS}
+    docs = {n: import_module(commands.get_module(n)).__doc__ or "" for n in commands.TOOLS}
     none(n for n in docs if docs[n].splitlines()[:1] != [f"gitcp-{n} - {TABLE[n]}"])
 
 

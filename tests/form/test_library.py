@@ -47,7 +47,7 @@ def _changed(module: ast.Module) -> Iterator[tuple[str, int]]:
         if isinstance(node, (ast.Assign, ast.AnnAssign))
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
-        and not (node.value and ast.unparse(node.value).startswith("memory.table("))
+        and not (node.value and ast.unparse(node.value).startswith("memory.get_table("))
     }
     for function in _functions(module):
         for node in ast.walk(function):

@@ -124,11 +124,11 @@ def test_what_is_lacking_is_told_once_and_here(
 ) -> None:
     monkeypatch.setattr(notice, "_PRINTED", {})
     told = spread_batches(
-        objects, range(6), lambda _: lambda batch: notice.lack(f"part {batch % 2}")
+        objects, range(6), lambda _: lambda batch: notice.warn_lacking(f"part {batch % 2}")
     )
     assert list(told) == [None] * 6
     assert capfd.readouterr().err == "warning: part 0\nwarning: part 1\n"
-    assert notice.incomplete()
+    assert notice.is_incomplete()
 
 
 def test_whoever_stops_early_leaves_no_process(objects: Prefetched, forked: list[int]) -> None:

@@ -10,17 +10,20 @@ from pathlib import Path
 import pytest
 
 from gitcp.cmd import completion
-from gitcp.console.options import flag, value
+from gitcp.console.options import make_flag, make_value
 from gitcp.core.render.completion import format_script, list_candidates, split_words
 from tests.support.harness import Agent, World
 from tests.support.paths import BIN, TOP
 
 SEARCH_PATH = f"{BIN}:{os.environ['PATH']}"
 ROWS = (
-    flag("-a --all", "all of it"),
-    [value("--agent", "<name>", "an agent"), value("--how", "<how>", "how", choices=["x", "y"])],
-    value("name", "<name>", "a session"),
-    value("path", "<path>", "files", nargs="*"),
+    make_flag("-a --all", "all of it"),
+    [
+        make_value("--agent", "<name>", "an agent"),
+        make_value("--how", "<how>", "how", choices=["x", "y"]),
+    ],
+    make_value("name", "<name>", "a session"),
+    make_value("path", "<path>", "files", nargs="*"),
 )
 BASH = """
 source "$1"

@@ -176,7 +176,7 @@ def test_what_a_stage_kept_is_written_although_a_later_one_fails(ctx: context.Co
             state = states.make_state(ctx.repo, "s", "Claude Code", ctx.head)
             ctx.keep(state)
         with ctx:
-            again = ctx.state("s")
+            again = ctx.read_state("s")
             assert again is state
             again["phase"] = "half done"
             raise Error("later")
@@ -195,7 +195,7 @@ def test_nothing_is_written_before_the_outermost_end(ctx: context.Context) -> No
 
 def test_a_session_is_locked_until_the_context_is_left(ctx: context.Context) -> None:
     with ctx:
-        ctx.state("s")
+        ctx.read_state("s")
         with pytest.raises(Error, match="locked"):
             exclusive(ctx.repo, "session-s", timeout=0.0).__enter__()
     with exclusive(ctx.repo, "session-s", timeout=0.0):

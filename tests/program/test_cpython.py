@@ -76,7 +76,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 sys.implementation.cache_tag = None
 from gitcp.start import bundle, cpython
-assert cpython.path("hooks") == ""
+assert cpython.get_path("hooks") == ""
 bundle.use()
 import gitcp.errors
 bundle.complete()

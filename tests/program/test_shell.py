@@ -16,24 +16,24 @@ from tests.support.paths import TOP
 
 def test_a_foreign_stage_reads_and_writes_records() -> None:
     records = [{"type": "ref", "n": n, "path": "a\udcff"} for n in range(3)]
-    assert list(shell.filter(["cat"], records)) == records
-    assert list(shell.filter(["sed", "-n", "2p"], records)) == records[1:2]
+    assert list(shell.run_filter(["cat"], records)) == records
+    assert list(shell.run_filter(["sed", "-n", "2p"], records)) == records[1:2]
 
 
 def test_a_large_stream_passes_without_a_deadlock() -> None:
     records = [{"n": n, "text": "x" * 1000} for n in range(3000)]
-    assert sum(1 for _ in shell.filter(["cat"], records)) == 3000
+    assert sum(1 for _ in shell.run_filter(["cat"], records)) == 3000
 
 
 def test_no_shell_reads_its_words() -> None:
     words = ["printf", '{"a": "%s"}\n', "$HOME; x | y"]
-    assert list(shell.filter(words, [])) == [{"a": "$HOME; x | y"}]
+    assert list(shell.run_filter(words, [])) == [{"a": "$HOME; x | y"}]
 
 
 def test_it_inherits_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_NAME", "some value")
     words = ["sh", "-c", """printf '{"a": "%s"}' "$SOME_NAME" """]
-    assert list(shell.filter(words, [])) == [{"a": "some value"}]
+    assert list(shell.run_filter(words, [])) == [{"a": "some value"}]
 
 
 def test_the_stages_before_it_are_done_when_it_starts(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_the_stages_before_it_are_done_when_it_starts(tmp_path: Path) -> None:
         mark.unlink()
 
     words = ["sh", "-c", f"cat; ! test -e {mark}"]
-    assert list(shell.filter(words, stage())) == [{"n": 1}]  # type: ignore[arg-type]
+    assert list(shell.run_filter(words, stage())) == [{"n": 1}]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -62,18 +62,18 @@ def test_a_foreign_stage_that_fails_is_named(
     words: list[str], error: type[Error], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        list(shell.filter(words, [{"type": "ref"}]))
+        list(shell.run_filter(words, [{"type": "ref"}]))
 
 
 def test_a_stage_that_does_not_read_its_input_may_succeed() -> None:
-    assert list(shell.filter(["true"], [{"text": "x" * 200_000}])) == []
+    assert list(shell.run_filter(["true"], [{"text": "x" * 200_000}])) == []
 
 
 def test_what_goes_to_a_pipe_goes_through_no_pager(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_PAGER", "false")
-    shell.page("text\n")
+    shell.page_text("text\n")
     assert capfd.readouterr().out == "text\n"
 
 
@@ -99,7 +99,7 @@ def test_ctrl_c_at_the_pager_of_git_is_the_pagers(repo: Path) -> None:
     """One that is in a search, say: who pages waits for it, as git does."""
     us = "us=$(cut -d' ' -f4 /proc/$PPID/stat)"
     pager = f"trap '' INT; {us}; cat; kill -INT 0; sleep 0.5; kill -0 $us && echo waited for"
-    code = "shell.git(git.Git(), ['-p', 'rev-parse', '--is-bare-repository'])"
+    code = "shell.run_git(git.Git(), ['-p', 'rev-parse', '--is-bare-repository'])"
     status, shown = at_terminal(f"from gitcp import git; {code}", GIT_PAGER=pager)
     assert (status, shown) == (0, b"false\r\nwaited for\r\n")
 
@@ -118,7 +118,7 @@ def test_a_pager_that_is_left_early_ends_the_command_in_peace(size: int) -> None
 
 def paged(pager: str, part: str, times: int = 1) -> tuple[int, bytes]:
     """(status, what was shown) of a process that pages so many parts, as a command does."""
-    return at_terminal(f"shell.page({part!r} for _ in range({times}))", PAGER=pager)
+    return at_terminal(f"shell.page_text({part!r} for _ in range({times}))", PAGER=pager)
 
 
 def at_terminal(line: str, **env: str) -> tuple[int, bytes]:

@@ -28,7 +28,7 @@ def back_and_forth(world: World, a: Agent, before: dict[str, tuple[str, bytes]])
     assert files(world.path) == after
 
 
-def test_modes_links_and_files_that_became_directories_come_back(world: World, a: Agent) -> None:
+def test_modes_links_and_files_that_became_directories_note_return(world: World, a: Agent) -> None:
     top = world.path
     a.turn("one", {"run.sh": "#!/bin/sh\n", "both": "a file\n", "dir/in/x": "x\n"})
     os.symlink("run.sh", top / "link")
@@ -89,7 +89,7 @@ def test_a_link_that_leads_to_itself_or_to_a_twin_gives_way_to_the_directory_tha
     assert (outside / "f.txt").read_text() == "theirs\n"
 
 
-def test_names_that_are_not_utf8_or_have_odd_characters_come_back(world: World, a: Agent) -> None:
+def test_names_that_are_not_utf8_or_have_odd_characters_note_return(world: World, a: Agent) -> None:
     names = [b"caf\xe9.txt", b"new\nline", b'quo"te', b"back\\slash", b"-dash", b"*.glob", b" sp "]
     top = os.fsencode(world.path)
     a.prompt("one")

@@ -189,7 +189,7 @@ def test_points_without_a_change_are_folded(world: World, a: Agent) -> None:
     assert [p["session_prompt"] for p in kept] == ["three", "two", "one"]
 
 
-def test_many_paths_go_and_come_back(world: World, a: Agent) -> None:
+def test_many_paths_go_and_note_return(world: World, a: Agent) -> None:
     world.git("config", "gitcp.hook-timeout", "900")  # on whatever machine
     a.turn("one", {"a.py": "1\n"})
     a.prompt("two")

@@ -41,7 +41,7 @@ def test_an_untracked_file_that_is_always_there_keeps_no_stream_alive(
     assert sorted(world.tree(world.branch())) == ["notes.txt", "src/b.py"]
 
 
-def test_carried_forward_files_stashed_before_the_next_prompt_come_back(
+def test_carried_forward_files_stashed_before_the_next_prompt_note_return(
     world: World, a: Agent
 ) -> None:
     a.turn("two files", {"README.md": MORE, "src/a.py": "a = 'by a'\n"})

@@ -93,8 +93,8 @@ def find_moment(
     A look may see an edit long after it was made: `made` tells where it belongs, and the order
     of the lines where the clock of the file system tells no difference.
     """
-    opened = [n for n, line in enumerate(lines) if _opens(line, name)]
-    own = [n for n, line in enumerate(lines) if name in _causes(line)]
+    opened = [n for n, line in enumerate(lines) if _is_opening(line, name)]
+    own = [n for n, line in enumerate(lines) if name in _list_causes(line)]
     own = own or [n for n in opened if "unseen" in lines[n]]
     if not own:
         return None
@@ -112,12 +112,12 @@ def find_moment(
     return entries.list_edits([lines[n] for n in since]), place
 
 
-def _causes(line: JournalLine) -> tuple[str, ...]:
+def _list_causes(line: JournalLine) -> tuple[str, ...]:
     session_id, *names = entries.get_cause(line) if "path" in line else ("",)
     return tuple(names) if session_id else ()
 
 
-def _opens(line: JournalLine, name: str) -> bool:
+def _is_opening(line: JournalLine, name: str) -> bool:
     return "open" in line and name in (line["open"], line.get("turn"))
 
 

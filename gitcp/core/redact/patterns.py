@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from gitcp.start.cpython import Code
 
 
-READY: dict[bytes, Code] = memory.table("patterns")  # source -> code
-COMPILED: dict[bytes, bool] = memory.table("compiled")  # by this process, and added
+READY: dict[bytes, Code] = memory.get_table("patterns")  # source -> code
+COMPILED: dict[bytes, bool] = memory.get_table("compiled")  # by this process, and added
 
 
 def load_pattern(source: bytes) -> stdlib.re.Pattern[bytes]:
     """re.compile(source), for a built-in pattern, without named groups."""
-    pattern = cpython.pattern_of_code(source, *READY[source]) if source in READY else None
+    pattern = cpython.build_pattern(source, *READY[source]) if source in READY else None
     if pattern is None:
         pattern = stdlib.re.compile(source)
-        if code := cpython.code_of_pattern(source):
+        if code := cpython.compile_pattern(source):
             READY[source] = code
             COMPILED[source] = True
     return pattern

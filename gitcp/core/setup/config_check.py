@@ -29,7 +29,7 @@ def list_complaints(
         if about:
             many = about.get("many")
             for text in values[key] if many else values[key][-1:]:
-                if why := config_table.complaint(about, text) or _check_pipeline(about, text):
+                if why := config_table.find_complaint(about, text) or _check_pipeline(about, text):
                     bad.append((key, text, f"{why}; {_describe_default(about)}"))
         elif meant := suggest_key(key, events):
             bad.append((key, values[key][-1], f"no such key: did you mean '{meant}'?"))

@@ -39,18 +39,18 @@ def read_table(values: Iterable[tuple[str, str]]) -> tuple[dict[str, Price], str
     return table, about["prices.currency"], about["prices.date"]
 
 
-def cost_by_table(table: Mapping[str, Price]) -> Cost:
+def build_cost(table: Mapping[str, Price]) -> Cost:
     """What tells the cost of a model's tokens: by the first pattern that is the model's, None where
     there is none, or where it has no price for a kind of token that was used."""
 
-    def cost(model: str, used: Usage) -> float | None:
+    def compute_cost(model: str, used: Usage) -> float | None:
         price = next((p for name, p in table.items() if fnmatchcase(model, name)), None)
         pairs = [*zip(_KINDS, tokens.list_counts(tokens.flatten(used)), strict=False)]
         if price is None or any(count and kind not in price for kind, count in pairs):
             return None
         return sum(count * price.get(kind, 0) for kind, count in pairs) / _MILLION
 
-    return cost
+    return compute_cost
 
 
 def sum_costs(spent: Iterable[tuple[str, Usage]], cost: Cost) -> tuple[float | None, int]:

@@ -252,7 +252,7 @@ MANIFEST = {
 _FUNCTION = type(is_count)
 _NAMES = {str: "text", int: "number", bool: "boolean", dict: "object", list: "list"}
 # The id of a shape -> the shape, which so lives on; and what _list_fields() returns.
-_FIELDS: dict[int, tuple[Shape, dict[str, Shape], frozenset[str]]] = memory.table("shapes")
+_FIELDS: dict[int, tuple[Shape, dict[str, Shape], frozenset[str]]] = memory.get_table("shapes")
 
 
 def find_fault(value: object, shape: Shape, at: str = "") -> str:

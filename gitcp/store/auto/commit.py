@@ -204,7 +204,7 @@ def put_back(repo: Repo, objects: Objects, about: Intent) -> None:
         }
         if not lost or read_stash(repo) != about["stash"]:
             return
-    trace.note("auto", f"put back: {sorted(lost)}")
+    trace.append_note("auto", f"put back: {sorted(lost)}")
     _write(repo, lost)
 
 

@@ -63,7 +63,7 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
 
     Raises Error like any checkpoint; that no commit can be made is a record that says so.
     """
-    state = ctx.state(event["session_id"])
+    state = ctx.read_state(event["session_id"])
     if state is None:
         return []
     oid = catch_up.write_checkpoint(ctx.repo, ctx.objects, state, event, ctx.head)
@@ -109,7 +109,7 @@ def _try_commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
         try:
             return _commit_once(ctx, session_id, oid)
         except Moved as e:
-            trace.note("auto", f"again: {e}")
+            trace.append_note("auto", f"again: {e}")
             intent.drop(ctx.repo)
         except Refused as e:
             intent.drop(ctx.repo)
@@ -128,7 +128,7 @@ def _format_message(repo: Repo, subject: str, checkpoint_id: str, session_id: st
 
 def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     repo, objects = ctx.repo, ctx.objects
-    state, head = ctx.state(session_id), ctx.head
+    state, head = ctx.read_state(session_id), ctx.head
     if state is None:
         return []
     catch_up.follow_head(repo, objects, state, head)
@@ -154,7 +154,7 @@ def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     try:
         person_hooks.run(repo, "post-commit")
     except Refused as e:
-        trace.note("auto", str(e))  # it comes too late to refuse
+        trace.append_note("auto", str(e))  # it comes too late to refuse
     ids = {"checkpoint_id": about["checkpoint_id"], "session_id": session_id}
     return [{"type": "checkpoint", "commit": about["commit"], **ids}, *waiting]
 

@@ -38,7 +38,7 @@ def settle_left_over(ctx: Context) -> None:
             with exclusive(ctx.repo, f"auto-{ctx.repo.worktree_hash}", 0):
                 settle(ctx)
     except Error as e:
-        trace.note("auto", f"what was left of a commit waits: {e}")
+        trace.append_note("auto", f"what was left of a commit waits: {e}")
 
 
 def settle(ctx: Context) -> None:
@@ -49,7 +49,9 @@ def settle(ctx: Context) -> None:
         intent.drop(repo)
         return
     stands = commit.settle(repo, objects, about)
-    trace.note("auto", f"'{about['commit']}' was killed, and {'stands' if stands else 'is not'}")
+    trace.append_note(
+        "auto", f"'{about['commit']}' was killed, and {'stands' if stands else 'is not'}"
+    )
     if stands:
         store_commit(ctx, about)
     else:
@@ -60,7 +62,7 @@ def settle(ctx: Context) -> None:
 def store_commit(ctx: Context, about: Intent) -> None:
     """Put the session of a commit that stands onto v1, once, and move its streams on."""
     repo, objects = ctx.repo, ctx.objects
-    commit, state = need_commit(objects, about["commit"]), ctx.state(about["session_id"])
+    commit, state = need_commit(objects, about["commit"]), ctx.read_state(about["session_id"])
     if state is None:
         return
     if about["session_id"] not in committed_read.list_session_ids(

@@ -61,13 +61,13 @@ def _list_standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
     for line in reversed(list(lines)):
         since = later.setdefault(line.get("path", ""), [])
         threw = entries.get_cause(line) != entries.get_author(line) and entries.get_cause(line)[0]
-        if not (threw and _has_come_back(line, since)):
+        if not (threw and _has_note_return(line, since)):
             standing.append(line)
         since.append(line)
     return standing[::-1]
 
 
-def _has_come_back(line: JournalLine, since: Iterable[JournalLine]) -> bool:
+def _has_note_return(line: JournalLine, since: Iterable[JournalLine]) -> bool:
     """Whether what an edit threw away came back by another's hand later than it last went."""
     before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
     for one in since:

@@ -114,7 +114,7 @@ def _find_secrets(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]
     if not stored or not redaction.can_read_rules(survey.repo):
         return
     redactor = redaction.get_redactor(survey.repo)
-    for oid, path in progress.each("searching for secrets", list(stored.items())):
+    for oid, path in progress.iterate_shown("searching for secrets", list(stored.items())):
         data = survey.objects.need(oid, "blob")
         kind = "jsonl" if ".jsonl" in path else "text"
         rules = [rule for rule, _, _ in redactor.find(data, kind)]

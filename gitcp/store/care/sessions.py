@@ -231,7 +231,7 @@ def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
 
 
 def _read_state(ctx: Context, session_id: str) -> State:
-    state = ctx.state(session_id)
+    state = ctx.read_state(session_id)
     if state is None:
         raise Error(f"no such session: '{session_id}'")
     return state

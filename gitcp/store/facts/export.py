@@ -77,7 +77,7 @@ def _plan_export(
     try:
         graph = [decode_name(row).split() for row in log]
     except GitError as e:
-        raise e.plain() from None
+        raise e.shorten() from None
     new = sum(row[0] not in seen for row in graph)
     return new, rows.find_changes(graph, tips[0]) if tips and new else {}
 

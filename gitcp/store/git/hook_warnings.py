@@ -23,7 +23,7 @@ def warn_here(message: str) -> None:
     try:
         keep_warning(Repo.find_here(), message)
     except Error as e:
-        trace.note("hook", str(e))
+        trace.append_note("hook", str(e))
 
 
 def keep_warning(repo: Repo, message: str) -> None:

@@ -94,7 +94,7 @@ class Objects:
     def _keep_near(self, obj: Object | None) -> Object | None:
         """The same, at hand from now on."""
         if obj and obj[0] not in self._near:
-            trace.note("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
+            trace.append_note("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
             self._remember(obj)
         return obj
 

@@ -83,5 +83,5 @@ def fetch_missing(
     except Late:
         return False
     except GitError as e:
-        trace.note("objects", f"not fetched: {e}")
+        trace.append_note("objects", f"not fetched: {e}")
     return True

@@ -63,7 +63,7 @@ def load_cache(path: str, shape: Shape) -> Any:
     try:
         return load_json(path, shape)
     except Error as e:
-        trace.note("files", str(e))
+        trace.append_note("files", str(e))
         return None
 
 
@@ -72,7 +72,7 @@ def read_cache(path: str, tail: int = 0) -> bytes:
     try:
         return read_file(path, tail=tail) or b""
     except Error as e:
-        trace.note("files", str(e))
+        trace.append_note("files", str(e))
         return b""
 
 

@@ -34,7 +34,7 @@ _TRIES = 20
 _STALE = 2.0  # seconds: core.filesRefLockTimeout of our own transactions
 _OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
-_PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.table("packed refs")
+_PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.get_table("packed refs")
 _RETRY = ("but expected", "reference already exists", "unable to resolve reference")
 
 
@@ -118,7 +118,7 @@ def read_ref(repo: Repo, ref: str) -> str | None:
 
 def read_head(repo: Repo) -> str | None:
     """The oid of HEAD, None when unborn; read from the files where they tell it plainly."""
-    trace.note("head", "asked")
+    trace.append_note("head", "asked")
     content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
     if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
         content = _read_stored(repo, content[5:])
@@ -226,7 +226,7 @@ def _take_stale_lock(repo: Repo, path: str) -> bool:
     finally:
         if os.path.lexists(away):
             os.unlink(away)
-    trace.note("refs", f"took away the stale lock '{path}'")
+    trace.append_note("refs", f"took away the stale lock '{path}'")
     return True
 
 

@@ -43,8 +43,8 @@ def spread_batches(
 
     alone: so many batches are done here, for they may be all.  For others begin() is called in
     each worker, with objects of its own: what is open here is closed there.  What a worker tells
-    by notice.lack() is told here, and the batch of one that ended is done here, where an error
-    finds who is waiting for it.
+    by notice.warn_lacking() is told here, and the batch of one that ended is done here, where an
+    error finds who is waiting for it.
     """
     here = begin(objects)
     workers: deque[_Worker] = deque()
@@ -117,7 +117,7 @@ class _Worker:
             done, lacks = work(self._batch), ()
         self.busy = False
         for what in lacks:
-            notice.lack(what)
+            notice.warn_lacking(what)
         return done
 
     def close(self) -> None:

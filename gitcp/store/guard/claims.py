@@ -81,7 +81,9 @@ def take(
                 return None
         if time.monotonic() >= limit:
             return other
-        trace.note("claim", f"waiting for '{other[0]['session_id']}' to end with '{other[1]}'")
+        trace.append_note(
+            "claim", f"waiting for '{other[0]['session_id']}' to end with '{other[1]}'"
+        )
         pausing()
         time.sleep(min(pause, max(0.0, limit - time.monotonic())))
         pause = min(pause * 1.5, _POLL[1])
@@ -144,7 +146,7 @@ def _list_living(repo: Repo) -> list[Claim]:
         if claim and claim["key"] == name and _stands(repo, claim):
             living.append(claim)
         elif claim:
-            trace.note("claim", f"'{name}' of '{claim['session_id']}': nobody holds it")
+            trace.append_note("claim", f"'{name}' of '{claim['session_id']}': nobody holds it")
             _remove(repo, name)
     return living
 

@@ -202,4 +202,6 @@ def _compute_wait(repo: Repo) -> int:
 
 def _trace_verdict(judged: Verdict) -> None:
     seen = judged["look"]
-    trace.note("guard", f"{judged['verdict']}: {seen['name']} {seen['id']}: {judged['reason']}")
+    trace.append_note(
+        "guard", f"{judged['verdict']}: {seen['name']} {seen['id']}: {judged['reason']}"
+    )

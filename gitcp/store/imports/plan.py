@@ -84,7 +84,7 @@ class Planner:
     def find_links_among(self, oids: Sequence[str]) -> Iterator[Link]:
         """The links that evidence gives among some commits, whoever made them; without any, among
         all in the time of the conversations."""
-        commits = list(self._add_changes(self._list("--no-walk", *oids))) if oids else None
+        commits = list(self._add_changes(self._read_commits("--no-walk", *oids))) if oids else None
         yield from self._find_links(self._list_commits(None) if commits is None else commits, False)
 
     def _find_links(self, commits: Sequence[Commit], coarse: bool) -> Iterator[Link]:
@@ -158,9 +158,9 @@ class Planner:
         if not times:
             return []
         since = f"--since={min(times) // 10**9 - 1}"
-        return list(self._add_changes(self._list(since, *find_commits.ALL, only=addresses)))
+        return list(self._add_changes(self._read_commits(since, *find_commits.ALL, only=addresses)))
 
-    def _list(self, *where: str, only: set[str] | None = None) -> Iterator[Commit]:
+    def _read_commits(self, *where: str, only: set[str] | None = None) -> Iterator[Commit]:
         form = "log -z --no-merges --date-order --reverse --no-show-signature --no-notes"
         for item in self._repo.git.stream_records(*form.split(), _FORMAT, *where):
             oid, time, author_time, address = decode_name(item).split("\n")
@@ -188,7 +188,7 @@ class Planner:
             for path in commit.changes.keys() & set(self._gathered.list_paths()):
                 by_path.setdefault(path, []).append(commit)
         proofs: dict[str, dict[str, Proof]] = {}
-        for path in progress.each("Comparing commits", sorted(by_path)):
+        for path in progress.iterate_shown("Comparing commits", sorted(by_path)):
             versions = self._list_versions(path, by_path[path])
             steps = chain.list_steps(self._gathered.list_calls(path), versions)
             calls = Calls(self._contents, path, steps, self._is_ancestor)

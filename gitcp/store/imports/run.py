@@ -73,7 +73,7 @@ def prepare(
         plan.counts[one.client.AGENT_TYPE] = plan.counts.get(one.client.AGENT_TYPE, 0) + 1
     plan.recorded = sum(one.session in known for one in listed)
     fresh = [one for one in listed if one.session not in known]
-    for one in progress.each("Reading conversations", fresh):
+    for one in progress.iterate_shown("Reading conversations", fresh):
         plan.gathered.read(one, places)
     with Contents(repo) as contents:
         planner = Planner(repo, contents, plan.gathered)

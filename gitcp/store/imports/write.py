@@ -115,7 +115,7 @@ def carry_out(
     kept = _keep(repo, objects, gathered, wanted)
     counted = dict(imported)
     effects: list[Effect] = []
-    for batch in progress.each("Storing checkpoints", list(_split_batches(wanted))):
+    for batch in progress.iterate_shown("Storing checkpoints", list(_split_batches(wanted))):
         items = [
             (link["checkpoint_id"], _make_session_data(gathered, kept, link, part, counted))
             for link in batch
@@ -149,7 +149,7 @@ def _keep(
             times.setdefault(part["session"], []).append(link["time"])
     return {
         name: _Kept(repo, objects, gathered.sessions[name], times[name])
-        for name in progress.each("Storing conversations", sorted(times))
+        for name in progress.iterate_shown("Storing conversations", sorted(times))
     }
 
 

@@ -32,7 +32,7 @@ NAME = "journal"
 _MADE_ON_A_BASE = ("before", "trees", "look")
 MANY = 2000  # edits at once that are still written one by one
 # path -> its inode, how many of its bytes were read, the lines in them
-_READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.table("journals")
+_READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journals")
 
 
 def read(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:

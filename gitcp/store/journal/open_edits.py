@@ -187,7 +187,7 @@ def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
         held.append([{"taken": taken, "at": read_clock(repo)}] if taken else [])
 
 
-def state_edits(
+def record_edits(
     repo: Repo,
     objects: Objects,
     session_id: str,

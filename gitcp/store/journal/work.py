@@ -76,7 +76,7 @@ class Stretch:
         """Whether it is this content that some edit made."""
         return version == self.content or self._has_written(version)
 
-    def come_back(self, line: JournalLine) -> None:
+    def note_return(self, line: JournalLine) -> None:
         """Take in that a content it had stands there again."""
         version = entries.parse_entry(line["after"])
         self.live, self.content = True, version
@@ -144,7 +144,7 @@ class Work:
                     one.live = False
                 now = next((one for one in reversed(every) if one.had(after)), None)
                 if now:
-                    now.come_back(line)
+                    now.note_return(line)
             elif now and now.live:
                 now.go_on(line, elsewhere=not self._is_here(now.base))
         for one in every:
@@ -210,7 +210,7 @@ class Work:
 
 
 # git directory -> the journal's file and size, its lines, its open edits, session -> its own part
-_OPEN: dict[str, _Open] = memory.table("open")
+_OPEN: dict[str, _Open] = memory.get_table("open")
 
 
 def list_open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:

@@ -72,9 +72,9 @@ def _finish_git(running: Running) -> bytes:
         return running.finish()[1]
     except GitError as e:
         if e.git_status == USAGE:
-            usage = str(e.plain()).replace("usage: git ", "no file given\nusage: gitcp ", 1)
+            usage = str(e.shorten()).replace("usage: git ", "no file given\nusage: gitcp ", 1)
             raise UsageError(usage.removeprefix("error: ")) from None
-        raise e.plain() from None
+        raise e.shorten() from None
 
 
 def read_edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes, bytes]]:
@@ -121,7 +121,7 @@ def read_changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
             repo.git.stream_records(*_LOG, *patches.FORMAT, *args, sep=b"\n")
         )
     except GitError as e:
-        raise e.plain() from None
+        raise e.shorten() from None
 
 
 def read_path_changes(repo: Repo, commits: Sequence[str], paths: Sequence[bytes]) -> list[Change]:

@@ -170,7 +170,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
         conclusion["inherited"] = [i for i in verdict.get("ids", ()) if i not in named]
     carried = [*conclusion["carried"], *conclusion["inherited"]]
     conclusion["carried"] = [i for i in carried if i != conclusion["id"]]
-    trace.note("commit", f"{commit['oid']}: {conclusion}")
+    trace.append_note("commit", f"{commit['oid']}: {conclusion}")
     return conclusion
 
 

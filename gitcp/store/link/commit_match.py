@@ -63,7 +63,7 @@ def match_sessions(
         work = _mark_stashed(stash, work, changes, replay)
         work += [] if replay else _list_elsewhere(repo, marker, changes)
         verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
-        trace.note("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
+        trace.append_note("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
         if verdict["paths"] or how:
             linked[session_id] = _build_link(how or "content", verdict)
     for path in {path for part in linked.values() for path in part["paths"]}:

@@ -93,7 +93,7 @@ def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
         try:
             late.recording.share_recording(repo, objects)
         except Error as e:  # the next commit shares it
-            trace.note("condense", f"recording: {e!r}")
+            trace.append_note("condense", f"recording: {e!r}")
 
 
 def _add(
@@ -122,7 +122,7 @@ class Apart:
     def __exit__(self, _kind: object, error: object, _traceback: object) -> bool:
         if not isinstance(error, Exception):
             return False
-        trace.note("condense", f"'{self._session_id}': {error!r}")
+        trace.append_note("condense", f"'{self._session_id}': {error!r}")
         self._failed[self._session_id] = error
         return True
 

@@ -48,7 +48,7 @@ def _read_model(state: State) -> str:
     return find_client(state.get("agent_type", "")).scan(lines).get("model") or ""
 
 
-def have_it_checked(repo: Repo) -> None:
+def request_check(repo: Repo) -> None:
     """Let check-message look at the message that comes: it may stay without any other text."""
     path = repo.join_own("template")
     if not os.path.exists(path):

@@ -125,7 +125,7 @@ def _read_kept_tasks(repo: Repo, objects: Objects, parent: str, state: State) ->
             for path, oid in tasks.list_stored(objects, tip, state["session_id"]).items():
                 blobs[path] = objects.need(oid, "blob")
         except Error as e:
-            notice.lack(f"tasks of session '{state['session_id']}' are left out: {e}")
+            notice.warn_lacking(f"tasks of session '{state['session_id']}' are left out: {e}")
     return blobs
 
 

@@ -90,7 +90,7 @@ def link_one(
         return ""
     checkpoint_id = (promised or mine or ids or [NEW if dry_run else place.make_id()])[-1]
     if not dry_run:
-        trace.note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
+        trace.append_note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
         if not ids:
             notes.add_link(repo, objects, commit["oid"], checkpoint_id)
         pair = [(state, linked)]
@@ -164,7 +164,7 @@ def _comes_from_elsewhere(reason: bytes) -> bool:
 def link_range(ctx: Context, among: str, dry_run: bool) -> Iterator[Pair]:
     """Link what sessions here that are not at work have in commits of a range, by default in
     those made here that no hook has judged; tell each link, made or (dry_run) to be made."""
-    resting = (ctx.state(marker["session_id"]) for marker in list_resting(ctx.repo))
+    resting = (ctx.read_state(marker["session_id"]) for marker in list_resting(ctx.repo))
     states = (state for state in resting if state)
     for state, commit, one in _link_each(ctx.repo, ctx.objects, states, among, dry_run):
         if not dry_run:
@@ -228,7 +228,7 @@ def _list_unjudged(repo: Repo, objects: Objects, head: str, among: str) -> list[
     try:
         oids = list_commits(repo, "--first-parent", "--reverse", f"--max-count={_RANGE}", *where)
     except GitError as e:
-        raise e.plain() from None
+        raise e.shorten() from None
     if not among:
         here = list_made_here(repo).difference(commit_memory.read_judged(repo))
         oids = [oid for oid in oids if oid in here]

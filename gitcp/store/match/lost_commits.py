@@ -59,7 +59,7 @@ def keep_pending(
                 pending.append(commit["oid"])
     path = repo.join_own("taken-back")
     if pending:
-        trace.note("commit", f"taken back, and still to come: {pending}")
+        trace.append_note("commit", f"taken back, and still to come: {pending}")
         private.write_words(repo, path, pending[-_MOST:])
     else:
         private.remove_private(repo, path)
@@ -160,7 +160,7 @@ def _mark_looked(repo: Repo, *, seen: bool) -> None:
             repo.make_folder(os.path.dirname(mark))
             os.link(_get_orig_head(repo), mark)
         except OSError as e:
-            trace.note("commit", f"ORIG_HEAD cannot be marked: {e}")
+            trace.append_note("commit", f"ORIG_HEAD cannot be marked: {e}")
 
 
 def _list_reset(repo: Repo, objects: Objects, head: str) -> list[str]:

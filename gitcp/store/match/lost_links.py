@@ -104,7 +104,7 @@ def _list_commits(repo: Repo, among: str, most: int) -> list[str]:
     try:
         return list_commits(repo, "--no-merges", f"--max-count={most}", *where)
     except GitError as e:
-        raise e.plain() from None
+        raise e.shorten() from None
 
 
 def _list_reflog(repo: Repo, most: int = _MOST, *but: str) -> dict[str, list[str]]:

@@ -110,7 +110,7 @@ def list_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> dict[str, l
     try:
         sources = jj.list_predecessors(repo.jj_root, commits)
     except Error as e:
-        trace.note("jj", str(e))
+        trace.append_note("jj", str(e))
         return {}
     return {new: _find_linked(objects, sources, new) for new in commits}
 

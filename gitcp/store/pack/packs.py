@@ -112,7 +112,7 @@ class Packs:
         index = packfile.build_index(self._entries, trailer, self._hasher)
         kept.write_file(f"{path}.idx", index)
         self._place_pack(trailer.hex(), path, index)
-        trace.note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
+        trace.append_note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
         self.abandon()
         if self._are_many():
             late.upkeep.join_packs(self._repo)
@@ -142,7 +142,7 @@ class Packs:
             try:
                 kept.remove_pack(self._path)
             except OSError as e:
-                trace.note("pack", f"not removed: {e}")  # sweep() finds it
+                trace.append_note("pack", f"not removed: {e}")  # sweep() finds it
 
     def has_few(self) -> bool:
         """Whether this process has little to write: not worth opening the packs that are there."""
@@ -244,7 +244,7 @@ def _parse_stamp(name: str) -> int:
     return int(name[-15:], 16)
 
 
-_OF: dict[str, Packs] = memory.table("packs")
+_OF: dict[str, Packs] = memory.get_table("packs")
 
 
 def get_packs(repo: Repo) -> Packs:

@@ -35,10 +35,12 @@ def join_packs(repo: Repo) -> None:
         with exclusive(repo, "packs", timeout=0):
             parts = _choose_smallest(repo, folder)
             if len(parts) > 1 and not _is_in_use(folder):
-                trace.note("pack", f"{len(parts)} joined")
+                trace.append_note("pack", f"{len(parts)} joined")
                 _write_joined(repo, folder, parts)
     except (Error, OSError) as e:
-        trace.note("pack", f"none joined: {e}")  # another process is at it, or there is no room
+        trace.append_note(
+            "pack", f"none joined: {e}"
+        )  # another process is at it, or there is no room
 
 
 def _choose_smallest(repo: Repo, folder: str) -> list[str]:

@@ -104,7 +104,7 @@ def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> s
         for checkpoint in committed_list.list_checkpoints(ctx.repo, brief=True)
         for entry in checkpoint["sessions"]
     }
-    state = ctx.state(session_id)
+    state = ctx.read_state(session_id)
     _, changes = commit_changes.read_changes(ctx.objects, commit)
     files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}
     if state and files & changes.keys():

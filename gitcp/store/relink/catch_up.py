@@ -42,7 +42,7 @@ def settle_leftovers(
     """Settle what the session's last event left over; now is HEAD."""
     interrupted = state.get("phase") == phases.ACTIVE and event["event"] == "turn-start"
     if interrupted and not event.get("notification"):
-        trace.note("settle", f"the turn of '{state['session_id']}' was interrupted")
+        trace.append_note("settle", f"the turn of '{state['session_id']}' was interrupted")
         write_checkpoint(repo, objects, state, event, now)
     follow_head(repo, objects, state, now)
     if interrupted or (state.get("pending_finalize") and states.lacks_transcript(state)):
@@ -66,15 +66,15 @@ def end_abandoned(ctx: Context, session_id: str) -> None:
         try:
             end_session(ctx, name)
         except (Error, OSError) as e:  # of its data: nothing of who looks
-            trace.note("settle", f"'{name}': {e}")
+            trace.append_note("settle", f"'{name}': {e}")
         ctx.leave()  # the locks of sessions are not taken in just any order
 
 
 def end_session(ctx: Context, session_id: str) -> None:
     """End a session that is in a turn, and that nobody else will end."""
-    state = ctx.state(session_id)
+    state = ctx.read_state(session_id)
     if state and state.get("phase") == phases.ACTIVE:
-        trace.note("settle", f"the agent of '{session_id}' is gone")
+        trace.append_note("settle", f"the agent of '{session_id}' is gone")
         event = {"event": "session-end", "session_id": session_id}
         settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
         late.finalize.finalize(ctx.repo, ctx.objects, state)
@@ -95,7 +95,7 @@ def write_checkpoint(
         try:
             return late.turn_work.write_turn(repo, objects, state, event)
         except Moved as e:
-            trace.note("settle", f"again: {e}")
+            trace.append_note("settle", f"again: {e}")
             now = read_head(repo)
     raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
 
@@ -132,11 +132,11 @@ def _follow_base(repo: Repo, objects: Objects, state: State, tip: Tip, now: str)
     named = branches.map_named_paths(repo, tip["stream"], shadow_refs.list_sessions(objects, tip))
     files = set[str]().union(*named.values(), *own)
     if not blobs.list_dirty(repo, objects, files, now):
-        trace.note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
+        trace.append_note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
     edits = place.rename_stream(repo, objects, tip, now)
     refs.update_refs(repo, edits, "gitcp: base moved")
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:
             stream["ref"], stream["base_commit"] = edits[0][0], now
-    trace.note("stream", f"'{tip['ref']}' -> '{edits[0][0]}': base moved")
+    trace.append_note("stream", f"'{tip['ref']}' -> '{edits[0][0]}': base moved")

@@ -77,14 +77,14 @@ def settle(ctx: Context, but: str = "") -> int:
 
 
 def _settle_session(ctx: Context, session_id: str, head: str) -> None:
-    state = ctx.state(session_id)
+    state = ctx.read_state(session_id)
     try:
         if state and state.get("base_commit") != head:
             catch_up.follow_head(ctx.repo, ctx.objects, state, head)
             finalize.finalize(ctx.repo, ctx.objects, state)
             ctx.keep(state)
     except (Error, OSError) as e:  # of its data: nothing of who looks
-        trace.note("settle", f"'{session_id}': {e}")
+        trace.append_note("settle", f"'{session_id}': {e}")
 
 
 def list_amended_sessions(repo: Repo, objects: Objects, new: Iterable[str]) -> list[str]:

@@ -38,7 +38,7 @@ RESTING = "~aside"
 MOST = 32  # markers among which every hook looks
 _GONE = 3600.0  # seconds after which a session whose agent is gone is not at work
 # path -> the file it was, what that says
-_PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = memory.table("markers")
+_PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = memory.get_table("markers")
 
 
 def build_marker(state: State) -> Marker:
@@ -170,7 +170,7 @@ def find(repo: Repo, session_id: str) -> Marker | None:
     try:
         return read_stored(repo, session_id)
     except Damaged as e:
-        trace.note("marker", str(e))
+        trace.append_note("marker", str(e))
     try:
         state = states.read(repo, session_id)
     except Error:
@@ -256,7 +256,7 @@ def put_away(repo: Repo) -> None:
                         repo.join_shared("open", name), os.path.join(get_resting_folder(repo), name)
                     )
         except (Error, FileNotFoundError) as e:
-            trace.note("marker", f"'{name}' stays: {e}")
+            trace.append_note("marker", f"'{name}' stays: {e}")
 
 
 def _may_rest(repo: Repo, session_id: str) -> bool:

@@ -26,7 +26,7 @@ def take_event(state: State, event: str, *, files_touched: bool = True) -> tuple
     if state["phase"] == phases.ENDED and before != phases.ENDED:
         state["ended_at"] = format_now()
     if phases.WARN_STALE_SESSION in actions:
-        trace.note("session", f"'{state['session_id']}' starts in the middle of a turn")
+        trace.append_note("session", f"'{state['session_id']}' starts in the middle of a turn")
     return actions
 
 

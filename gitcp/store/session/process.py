@@ -28,9 +28,9 @@ _HOOKS = (b"/gitcp/entry.py", b"gitcp-hook")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})
 _LIMIT = 5.0  # seconds for ps to answer in
 _FRESH = 1.0  # seconds that an answer is good for
-_LINES: dict[int, list[tuple[int, str]]] = memory.table("processes above")
-_COMMANDS: dict[int, bytes] = memory.table("commands")  # of processes above this one
-_ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.table("ps")
+_LINES: dict[int, list[tuple[int, str]]] = memory.get_table("processes above")
+_COMMANDS: dict[int, bytes] = memory.get_table("commands")  # of processes above this one
+_ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.get_table("ps")
 
 
 def describe(pid: int, start: str = "") -> Process:

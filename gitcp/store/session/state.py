@@ -42,7 +42,7 @@ def load(repo: Repo, session_id: str) -> State | None:
     A file that cannot be read as a state is set aside under <common>/gitcp/corrupt and
     reported on standard error; the caller rebuilds what the stream still knows.
     """
-    trace.note("state", f"load '{session_id}'")
+    trace.append_note("state", f"load '{session_id}'")
     try:
         return read(repo, session_id)
     except Damaged as e:
@@ -138,7 +138,7 @@ def dump_state(state: State) -> bytes:
 
 def put(repo: Repo, session_id: str, data: bytes) -> None:
     """Write encoded data as the state of a session: unique temporary name, fsync, rename."""
-    trace.note("state", f"save '{session_id}'")
+    trace.append_note("state", f"save '{session_id}'")
     private.write_private(repo, get_path(repo, session_id), data, durable=True)
 
 

@@ -13,7 +13,7 @@ from gitcp.agents.install.enabling import Ground
 from gitcp.console import notice
 from gitcp.core.setup import entire_settings, installation, skill
 from gitcp.core.setup.installation import ENTIRE_SWITCH
-from gitcp.errors import Error, sentence
+from gitcp.errors import Error, format_error
 from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.process.files import Damaged, move_aside
@@ -116,7 +116,7 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
     except (OSError, Error) as e:
         if "agent" not in write:
             raise
-        notice.lack(f"{sentence(e)}: {write['agent']} is not set up")
+        notice.warn_lacking(f"{format_error(e)}: {write['agent']} is not set up")
         return False
     return True
 
@@ -271,7 +271,7 @@ def plan_clients(
                 adapter, scope, home, at.worktree, _make_ground(at, baked), force
             )
         except Error as e:
-            notice.lack(_UNREAD.format(e, name, name))
+            notice.warn_lacking(_UNREAD.format(e, name, name))
         else:
             writes += more[0]
             notes += more[1]

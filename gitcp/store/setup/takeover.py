@@ -158,7 +158,7 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
                 state["tool_events"] = True  # what nothing tells of is not taken for the turn's
             if state and not state["streams"] and _add_stream(objects, state):
                 _note_condensed(repo, objects, state)
-                _state_edits(repo, objects, state)
+                _record_edits(repo, objects, state)
                 work.save(repo, state)
                 taken.append(name)
             elif state and markers.is_unsettled(state):
@@ -166,7 +166,7 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
     return taken
 
 
-def _state_edits(repo: Repo, objects: Objects, state: State) -> None:
+def _record_edits(repo: Repo, objects: Objects, state: State) -> None:
     """Take what the session recorded into the journal of its worktree."""
     try:
         home = repo if markers.is_home(repo, state) else Repo.find(state["worktree_path"])
@@ -177,7 +177,7 @@ def _state_edits(repo: Repo, objects: Objects, state: State) -> None:
             path: ((file["mode"], file["oid"]) if file["oid"] else None, file["turn_id"])
             for path, file in stream["files"].items()
         }
-        open_edits.state_edits(home, objects, state["session_id"], stream["base_commit"], files)
+        open_edits.record_edits(home, objects, state["session_id"], stream["base_commit"], files)
         entries = {path: entry for path, (entry, _) in files.items()}
         with Journal(home) as held:
             work.record_checkpoint(held, state, stream["id"], entries, "", {})

@@ -66,7 +66,7 @@ def send_store(repo: Repo, name: str, timeout: float, leave: Container[str]) -> 
         raise
     except Error as e:
         note_failure(repo, name)
-        trace.note("push", str(e))
+        trace.append_note("push", str(e))
         if not failed:
             later = "later pushes wait less for it, and say nothing"
             raise Error(f"{e}; {later}: 'gitcp push' tries again") from None

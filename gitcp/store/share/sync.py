@@ -239,7 +239,7 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
     objects.read_ahead(theirs.values())
     strange = [ref for ref, oid in theirs.items() if read_commit(objects, oid) is None]
     for ref in strange:
-        notice.lack(f"'{ref}' of the remote is no commit")
+        notice.warn_lacking(f"'{ref}' of the remote is no commit")
     new = {r for r in theirs if parse_checkpoint_ref(r) and r not in ours and r not in strange}
     left = theirs.keys() - strange - new
     try:
@@ -263,7 +263,7 @@ def unite_ref(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
         merged = histories.merge_histories(repo, objects, ours, theirs, _choose_join(ref), own)
         if merged != ours:
             committed_write.move_refs(repo, [(ref, merged, ours)], "gitcp: merge")
-            trace.note("sync", f"{ref} is now {merged}")
+            trace.append_note("sync", f"{ref} is now {merged}")
             if ours and not _choose_join(ref) and not repo.git.says_yes(*_BEFORE, ours, merged):
                 dropping.forget_logs(repo, [ref])
                 dropping.unpin_tips(repo, [ours])  # the other side has forgotten it

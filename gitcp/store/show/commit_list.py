@@ -95,7 +95,7 @@ def _read_fields(
                 yield fields[0], fields[1], fields[2]
                 fields = []
     except GitError as e:
-        raise e.plain() from None
+        raise e.shorten() from None
 
 
 def _parse_commit(head: bytes, message: bytes, note: bytes) -> Record:
@@ -161,7 +161,7 @@ class _Store:
                 else:
                     trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))
         for error in (e for name in ids if name not in stored for e in trouble[name]):
-            notice.lack(str(error))
+            notice.warn_lacking(str(error))
         return stored
 
     def _is_tree(self, oid: str) -> bool:

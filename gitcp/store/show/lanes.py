@@ -47,7 +47,7 @@ def read_graph(
             else:
                 below.append(before)
     except GitError as e:
-        raise e.plain() from None
+        raise e.shorten() from None
     return graph
 
 

@@ -44,7 +44,7 @@ def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
     notice.tell(f"fetching transcripts from '{remote}'")
     if not partial.fetch_missing(repo, remote, trees, _SECONDS, walk=True):
         partial.forbid_fetch(repo)
-        notice.lack(f"'{remote}' did not answer in {_SECONDS:g} seconds")
+        notice.warn_lacking(f"'{remote}' did not answer in {_SECONDS:g} seconds")
 
 
 def _fetch_store(repo: Repo, name: str, depth: int) -> None:
@@ -57,7 +57,7 @@ def _fetch_store(repo: Repo, name: str, depth: int) -> None:
         with Objects(repo) as objects:
             sync.fetch_store(repo, objects, source, _SECONDS, lacking)
     except Error as e:
-        notice.lack(str(e))
+        notice.warn_lacking(str(e))
         return
     if _list_lacking(repo, name, depth):
         notice.tell(f"'{label}' does not have what is missing")

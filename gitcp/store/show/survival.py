@@ -67,7 +67,7 @@ class Replay:
         try:
             yield from self._repo.git.stream_records("log", "-z", *args, *self._where)
         except GitError as e:
-            raise e.plain() from None
+            raise e.shorten() from None
 
     def _count_commits(self) -> tuple[int, int]:
         """How many commits there are, and how many of them are merges."""

@@ -101,7 +101,7 @@ def fits_sparse(repo: Repo) -> bool:
 def note_stale(repo: Repo, count: int) -> None:
     """Ask the next seed_index() to work when count paths are not HEAD's in our index."""
     if count > _STALE:
-        trace.note("index", f"{count} stale entries")
+        trace.append_note("index", f"{count} stale entries")
         _write_mark(repo, repo.join_own("index-stale"), b"1")
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Scan", "refuse_root", "scan_worktree", "started", "write_tree"]
 # Scans begun by started(), until scan_worktree() takes them.
-_STARTED: dict[str, tuple[Running, Running | None]] = memory.table("scans")
+_STARTED: dict[str, tuple[Running, Running | None]] = memory.get_table("scans")
 _ANY = "--no-index"  # of check-ignore: whatever the person's index knows
 _OURS = ".entire/"  # in the worktree: tracked files as in HEAD, the rest left out
 

@@ -55,11 +55,11 @@ def _load_file(repo: Repo, path: str) -> Prices:
     try:
         _, out = repo.git.run("config", "--file", os.path.abspath(path), "--list", "-z")
     except GitError as e:
-        raise Error(f"cannot read the prices in '{path}': {e.plain()}") from None
+        raise Error(f"cannot read the prices in '{path}': {e.shorten()}") from None
     pairs = (entry.partition("\n") for entry in decode_name(out).split("\0") if entry)
     table, currency, date = prices.read_table((key, value) for key, _, value in pairs)
     source = f"'{os.path.basename(path)}'" + (f" of {date}" if date else "")
-    return Prices(prices.cost_by_table(table), currency, source)
+    return Prices(prices.build_cost(table), currency, source)
 
 
 def list_price(model: str, used: Usage, day: datetime | None = None) -> float | None:

@@ -84,7 +84,7 @@ def _read(repo: Repo, objects: Objects, ref: str) -> Tip | None:
     try:
         return shadow_refs.read_tip(objects, ref)
     except Foreign as e:
-        trace.note("stream", str(e))
+        trace.append_note("stream", str(e))
         shadow_refs.add_foreign(repo, ref)
         return None
 

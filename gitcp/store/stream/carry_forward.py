@@ -60,7 +60,7 @@ def list_moving_streams(repo: Repo, objects: Objects, base: str, new: str) -> li
         try:
             tip = shadow_refs.read_tip(objects, ref)
         except Error as e:
-            trace.note("stream", str(e))  # a branch of the person's: never touched
+            trace.append_note("stream", str(e))  # a branch of the person's: never touched
             continue
         if tip and (ref in own or _is_here(repo, objects, tip, new)):
             tips.append(tip)

@@ -34,7 +34,7 @@ def write(ctx: Context, record: Record) -> Record:
     if not isinstance(message, str) or not message.strip():
         raise InputError("'message' of a checkpoint must be a text that is not empty")
     files, metadata = _parse_files(objects, record), _store_metadata(repo, objects, record)
-    state = ctx.state(name) or states.make_state(
+    state = ctx.read_state(name) or states.make_state(
         repo, name, str(record.get("agent") or ""), ctx.head
     )
     head_tree = find_tree(objects, ctx.head)
@@ -56,7 +56,7 @@ def write(ctx: Context, record: Record) -> Record:
     stated_files = {
         path: (entry, state.get("turn_id", "")) for path, entry in content["mine"].items()
     }
-    open_edits.state_edits(repo, objects, name, ctx.head, stated_files)
+    open_edits.record_edits(repo, objects, name, ctx.head, stated_files)
     oid = checkpoint.write(repo, objects, state, content)
     ctx.keep(state)
     return {"type": "checkpoint", "oid": oid, "ref": state["shadow_ref"], "session_id": name}

@@ -48,7 +48,7 @@ def find_place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
     word = verdict["verdict"]
     suffix = branches.get_mode(repo) == "suffix"
     if word in ("reset", "restore") and tip and not suffix and _is_busy(repo, state, tip["stream"]):
-        trace.note("stream", f"'{tip['ref']}' stays: another session is active on it")
+        trace.append_note("stream", f"'{tip['ref']}' stays: another session is active on it")
         word = "continue"
     if word == "restore":
         back = shadow_refs.read_tip(objects, verdict["ref"])
@@ -57,7 +57,7 @@ def find_place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
             return _restore_stream(repo, base, tip, back, suffix)
         word = "continue"
     if word in ("reset", "new") and tip and tip["oid"] != verdict["tip"]:
-        trace.note("stream", f"verdict '{word}' is void: '{tip['ref']}' moved on")
+        trace.append_note("stream", f"verdict '{word}' is void: '{tip['ref']}' moved on")
         word = "continue"
     if tip and word not in ("reset", "new"):
         old = not suffix and tip["ref"] != shadow_refs.build_ref(
@@ -167,7 +167,9 @@ def _move_home(repo: Repo, objects: Objects, ref: str, now: str) -> None:
             )
             refs.update_refs(repo, [keep, (ref, None, tip["oid"])], "gitcp: streams-hidden")
     except Error as e:
-        trace.note("stream", f"'{ref}' stays: {e}")  # the person's, or it is written to just now
+        trace.append_note(
+            "stream", f"'{ref}' stays: {e}"
+        )  # the person's, or it is written to just now
 
 
 def make_id() -> str:

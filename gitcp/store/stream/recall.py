@@ -49,7 +49,7 @@ def catch_up_state(
     newer = tip and revision > state.get("revision", 0)
     copy = late.state_copy.read_with_turns(objects, tip, session_id) if tip and newer else None
     if copy:
-        trace.note("state", f"'{session_id}' is behind its stream: taking the copy there")
+        trace.append_note("state", f"'{session_id}' is behind its stream: taking the copy there")
         state = states.update_fields(copy)
         read_streams(repo, state)
     return state
@@ -128,7 +128,7 @@ def _find_newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tupl
         try:
             copy = late.state_copy.read_copy(objects, tip, session_id)
         except Error as e:
-            trace.note("state", f"'{tip['ref']}': {e}")
+            trace.append_note("state", f"'{tip['ref']}': {e}")
             continue
         copies += [(int(copy.get("revision", 0)), tip)] if copy else []
     revision, newest = max(copies, key=lambda c: c[0], default=(0, None))
@@ -141,7 +141,7 @@ def _rebuild_state(repo: Repo, objects: Objects, session_id: str) -> State | Non
     copy = late.state_copy.read_with_turns(objects, tip, session_id) if tip else None
     if copy is None and marker is None:
         return None
-    trace.note("state", f"'{session_id}' has no state: rebuilt from its stream and marker")
+    trace.append_note("state", f"'{session_id}' has no state: rebuilt from its stream and marker")
     state = states.update_fields(copy or states.make_state(repo, session_id, "", ""))
     if marker:
         _follow_marker(state, marker)

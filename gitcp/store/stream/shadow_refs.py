@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ARCHIVE = ids.ARCHIVE
 PLACES = (ids.BRANCHES, ids.HIDDEN)
 METADATA = ".entire/metadata/"
-_FOREIGN: dict[str, frozenset[str]] = memory.table("foreign")
+_FOREIGN: dict[str, frozenset[str]] = memory.get_table("foreign")
 # Subjects of checkpoints that no turn made: after a commit, and after a step back or forth.
 CARRIED = "carry forward: uncommitted session files"
 FOLLOWED = "rewind: the files as they are now"
@@ -109,7 +109,7 @@ def read_tip(objects: Objects, ref: str) -> Tip | None:
 
     Raises Error when ref is not a stream: it is the person's, and never touched.
     """
-    trace.note("tip", ref)
+    trace.append_note("tip", ref)
     if obj := objects.read(ref):
         return parse_tip(ref, obj)
     other = next((PLACES[1 - i] for i in (0, 1) if ref.startswith(PLACES[i])), "")

@@ -49,7 +49,7 @@ def take_verdict(
     state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
     state["verdict"] = verdict
     state["last_verdict"] = verdict.copy()
-    trace.note("stream", f"{verdict['verdict']} {verdict['ref']}: {verdict['reason']}")
+    trace.append_note("stream", f"{verdict['verdict']} {verdict['ref']}: {verdict['reason']}")
     return verdict
 
 
@@ -82,7 +82,7 @@ def _view_current(
         files = _list_files(objects, tip, trees)
         orphan = tip["stream"] not in trees and recall.is_orphaned(repo, objects, tip)
     except Error as e:
-        trace.note("stream", f"'{tip['ref']}': {e}")
+        trace.append_note("stream", f"'{tip['ref']}': {e}")
         files = None
     return _make_view(tip, files, orphan)
 
@@ -116,7 +116,7 @@ def _resolve_stream(
     try:
         return _make_view(tip, _list_files(objects, tip, {stream: (ref, files)}))
     except Error as e:
-        trace.note("stream", f"'{tip['ref']}': {e}")
+        trace.append_note("stream", f"'{tip['ref']}': {e}")
         return None
 
 

@@ -38,7 +38,7 @@ def adopt_session(ctx: Context, there: Context, name: str) -> Record:
         raise Error(f"{e}; {way}") from None
     if there.repo.common != ctx.repo.common:
         return _adopt_from(ctx, there, session_id)
-    state = ctx.state(session_id)
+    state = ctx.read_state(session_id)
     if state is None:
         raise Error(f"the state of session '{session_id}' cannot be read")
     before = state.get("worktree_path", "")
@@ -69,7 +69,7 @@ def _adopt_from(ctx: Context, there: Context, session_id: str) -> Record:
     ctx.keep(state)
     ctx.leave()  # one repository's locks at a time
     with there:
-        old = there.state(session_id)
+        old = there.read_state(session_id)
         if old:
             phase.take_event(old, phases.SESSION_END)
             there.keep(old)
@@ -81,7 +81,7 @@ def _adopt_from(ctx: Context, there: Context, session_id: str) -> Record:
 def _unite_states(ctx: Context, state: State) -> State:
     """The state of a session from another clone as this one has it: its turns come before those
     that it had here already."""
-    begun = ctx.state(state["session_id"])
+    begun = ctx.read_state(state["session_id"])
     moving: State = {key: state[key] for key in _MOVING if key in state}  # type: ignore
     if not begun:
         fresh = states.make_state(ctx.repo, state["session_id"], state["agent_type"], ctx.head)

@@ -144,13 +144,13 @@ def _list_own_trees(repo: Repo, objects: Objects, prefix: str) -> Iterator[tuple
             try:
                 yield name, need_commit(objects, oid)["tree"]
             except Error as e:
-                notice.lack(f"checkpoint '{name}': {e}")
+                notice.warn_lacking(f"checkpoint '{name}': {e}")
 
 
 def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tuple[str, str]]:
     tip = objects.read(f"{ref}^{{tree}}")
     if tip is None:
-        notice.lack(f"'{ref}': its tree is missing")
+        notice.warn_lacking(f"'{ref}': its tree is missing")
     every = _read_entries(objects, tip[0], ref) if tip else {}
     for window in split_windows(_list_shards(ref, every, prefix), _SHARDS):
         objects.read_ahead(oid for _, oid in window)
@@ -161,7 +161,7 @@ def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tupl
             if kind == TREE:
                 yield shard + name, tree
             else:
-                notice.lack(f"checkpoint '{shard}{name}' is no directory")
+                notice.warn_lacking(f"checkpoint '{shard}{name}' is no directory")
 
 
 def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, str]]:
@@ -172,14 +172,14 @@ def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, st
         if mode == TREE:
             yield shard, oid
         else:
-            notice.lack(f"'{ref}:{shard}' is no directory")
+            notice.warn_lacking(f"'{ref}:{shard}' is no directory")
 
 
 def _read_entries(objects: Objects, tree: str, where: str) -> Tree:
     try:
         return read_tree(objects, tree)
     except Error as e:
-        notice.lack(f"'{where}': {e}")
+        notice.warn_lacking(f"'{where}': {e}")
         return {}
 
 

@@ -79,7 +79,7 @@ def leave_branch(repo: Repo) -> str:
     try:
         return refs.retry_moved(repo, "v1", attempt_move)
     except Error as e:
-        trace.note("store", f"'{REF}' stays: {e}")
+        trace.append_note("store", f"'{REF}' stays: {e}")
         return ""
 
 

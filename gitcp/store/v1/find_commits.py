@@ -59,7 +59,7 @@ def _find_noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
     try:
         return [(oid, i) for oid, names in notes.list_links(objects) for i in names if i in ids]
     except Error as e:
-        notice.lack(f"'{notes.REF}': {e}")
+        notice.warn_lacking(f"'{notes.REF}': {e}")
         return []
 
 

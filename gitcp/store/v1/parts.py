@@ -43,7 +43,7 @@ class Parts:
         """Note a part that is not there, or not what it should be."""
         line = f"{part}: {why}" if part else str(why)
         self.lacks.append(line)
-        notice.lack(f"checkpoint '{self._id}': {line}")
+        notice.warn_lacking(f"checkpoint '{self._id}': {line}")
 
     def read_tree(self, oid: str, part: str = "") -> Tree:
         """The entries of a directory; {} where it cannot be read."""

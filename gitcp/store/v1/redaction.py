@@ -26,7 +26,7 @@ _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'
 _LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
 # What stands for a text while it cannot be told what in it is secret.
 WITHHELD = "(withheld: a rule of gitcp.redact cannot be read)"
-_OF_REPOSITORY: dict[str, Redactor] = memory.table("redactors")
+_OF_REPOSITORY: dict[str, Redactor] = memory.get_table("redactors")
 _LARGEST = 1 << 22  # bytes, many times what all rules need
 
 
@@ -70,7 +70,7 @@ def _read_personal(repo: Repo) -> Personal | None:
 
 
 def _list_kinds(repo: Repo) -> list[str]:
-    return config_table.words(repo.config.get_option("gitcp.redact-personal") or "")
+    return config_table.describe_values(repo.config.get_option("gitcp.redact-personal") or "")
 
 
 def _read_names(repo: Repo, path: str) -> list[str]:
@@ -97,7 +97,9 @@ def can_read_rules(repo: Repo) -> bool:
     if _list_readable(repo, "gitcp.redact") != repo.config.get_all("gitcp.redact"):
         return False
     key = "gitcp.redact-personal"
-    if any(config_table.complaint(config_table.KEYS[key], t) for t in repo.config.get_all(key)):
+    if any(
+        config_table.find_complaint(config_table.KEYS[key], t) for t in repo.config.get_all(key)
+    ):
         return False
     try:
         _read_personal(repo)
@@ -108,7 +110,9 @@ def can_read_rules(repo: Repo) -> bool:
 
 def _list_readable(repo: Repo, key: str) -> list[str]:
     about = config_table.KEYS[key]
-    return [rule for rule in repo.config.get_all(key) if not config_table.complaint(about, rule)]
+    return [
+        rule for rule in repo.config.get_all(key) if not config_table.find_complaint(about, rule)
+    ]
 
 
 class Lazy:
@@ -170,7 +174,7 @@ def save_patterns() -> None:
 
 def locate_patterns() -> str:
     """Where they are kept, by this kind of Python."""
-    return cpython.path("patterns")
+    return cpython.get_path("patterns")
 
 
 def stat_table() -> tuple[int, int]:
@@ -181,13 +185,13 @@ def stat_table() -> tuple[int, int]:
 
 def _mark_patterns(data: bytes) -> bytes:
     """What stands before data where it was written by this Python for these rules, and whole."""
-    parts = (*cpython.pattern_build(), *stat_table(), crc32(data))
+    parts = (*cpython.get_regex_build(), *stat_table(), crc32(data))
     return cpython.MARK + b"%d %d %d %d %d\n" % parts
 
 
 def _read_patterns(path: str) -> dict[bytes, Code]:
     try:
-        with open(cpython.opened(path), "rb", buffering=0) as f:
+        with open(cpython.open_own(path), "rb", buffering=0) as f:
             mark, _, data = f.read(_LARGEST).partition(b"\n")
         if mark + b"\n" != _mark_patterns(data):
             return {}

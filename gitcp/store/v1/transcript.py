@@ -147,7 +147,7 @@ def _open_live(repo: Repo, path: str | None) -> int:
     taken."""
     fd, why = _try_open(repo, path)
     if why:
-        notice.lack(why)
+        notice.warn_lacking(why)
     return fd
 
 

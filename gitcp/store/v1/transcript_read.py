@@ -53,7 +53,7 @@ class Reader:
         at, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
         end, there = at, None if grown else self._list_signs()
         if there is not None:
-            trace.note("transcript", "the live file shrank or was replaced: a new part")
+            trace.append_note("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
         for new, end_of in stretches.read_stretches(
             _make_reader(live), at, size, self._count_room()

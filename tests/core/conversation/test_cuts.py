@@ -49,7 +49,7 @@ def cut(data: bytes, leaf: str, redacted: bool = False) -> tuple[list[str], list
     return [line["uuid"] for line in lines(found) if "uuid" in line], notes
 
 
-def test_turns_that_were_abandoned_in_the_client_do_not_come_back() -> None:
+def test_turns_that_were_abandoned_in_the_client_do_not_note_return() -> None:
     data = claude(
         ("user", "a1", None, "one"),
         ("assistant", "b1", "a1", "first answer"),

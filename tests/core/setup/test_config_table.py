@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitcp.core import config_table
-from gitcp.core.config_table import KEYS, complaint, value
+from gitcp.core.config_table import KEYS, find_complaint, read_value
 from gitcp.core.setup import config_check
 
 READ = [
@@ -43,12 +43,12 @@ READ = [
 def test_a_value_is_read_and_a_bad_one_is_the_default(
     key: str, texts: list[str], want: object
 ) -> None:
-    assert value(key, texts) == want
+    assert read_value(key, texts) == want
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_default_is_a_value_of_its_key(key: str) -> None:
-    assert not KEYS[key]["default"] or complaint(KEYS[key], KEYS[key]["default"]) == ""
+    assert not KEYS[key]["default"] or find_complaint(KEYS[key], KEYS[key]["default"]) == ""
 
 
 WRONG = [

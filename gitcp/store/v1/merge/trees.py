@@ -127,7 +127,7 @@ class Union:
     def _can_afford(self, *oids: str) -> bool:
         self._left -= sum(map(self._objects.read_size, oids))
         if self._left < 0:
-            notice.lack(_CUT)
+            notice.warn_lacking(_CUT)
         return self._left >= 0
 
     def _read_directory(self, tree: str) -> Directory:
