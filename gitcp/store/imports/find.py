@@ -31,7 +31,7 @@ class Conversation:
     ) -> None:
         self.client, self.path, self.session, self.agent = client, path, session, agent
         self.cwd, self.size, self.age = cwd, st.st_size, st.st_mtime
-        born = getattr(st, "st_birthtime", None) or os.stat(os.path.dirname(path)).st_mtime
+        born = getattr(st, "st_birthtime", None) or os.stat(os.path.dirname(path) or ".").st_mtime
         self.began = min(born, self.age)
 
 
