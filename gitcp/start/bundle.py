@@ -2,12 +2,13 @@
 
 To find, open and check a module's own .pyc costs as much as to run it: 8 ms of a prompt's hook.
 What importlib does around each module costs 5 ms more: a module of the file brings those that it
-imports at its top itself.  What a hook always takes is read
-at once, so that a name which many modules have is made once; the others lie in it as bytes.
+imports at its top itself.  The file begins with a table, which is read at once; in it is the code
+that a hook always takes, so that a name which many modules have is made once.  Other code lies
+behind the table, and is read where a hook takes it: however much that is, it costs no other hook.
 The file is for one build of Python and for this source, which says how it is laid out; each module
 in it for its own source as it stands: by its times and size, that of change too, for an installer
-dates files as it likes.  What is not in it
-is imported as ever, and added when the hook has done its work.
+dates files as it likes.  What is not in it is imported as ever, and added when the hook has done
+its work.
 """
 
 import marshal
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
     Stamp = tuple[int, int, int]  # of a module's source: its times in ns, its bytes
     Needs = tuple[str, ...]  # what its top imports, as far as that are modules
-    # Is it a package, stamp, what it needs, its code, or that in marshalled form.
-    Part = tuple[bool, Stamp, Needs, CodeType | bytes]
+    Place = tuple[int, int]  # of marshalled code: where it begins behind the table, its bytes
+    # Is it a package, stamp, what it needs, its code, or the place of that.
+    Part = tuple[bool, Stamp, Needs, CodeType | Place]
 
 # Git's hooks, whose arguments differ from call to call; those of clients name the event.
 GIT_HOOKS = (
@@ -40,17 +42,31 @@ GIT_HOOKS = (
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _FIRST = frozenset(sys.modules)  # what came before us cannot come out of the file
 _DAMAGE = (OSError, ValueError, EOFError, TypeError)
+_HEAD = 256  # bytes: more than the line before the table
 
 
 class Bundle:
     """Finds and loads the modules in the file; sys.meta_path asks it first."""
 
     def __init__(self, file: str) -> None:
+        """Raises what _DAMAGE lists for a file that is none of this Python, or laid out otherwise,
+        or cut short in its table."""
         self.parts: dict[str, Part] = {}
-        self.loaded, self.late = 0, list[str]()  # how many, and which of them out of the bytes
+        self.loaded, self.late = 0, list[str]()  # how many, and which of them from behind the table
         self._cached = cpython.get_path("hooks")
         if file:
-            self.parts = _read(file)
+            self._fd = cpython.open_own(file)
+            line, _, _ = os.pread(self._fd, _HEAD, 0).partition(b"\n")
+            mark = _build_mark()
+            if not line.startswith(mark):
+                raise ValueError("of another Python, or laid out otherwise")
+            size = int(line.removeprefix(mark))
+            self._codes = len(line) + 1 + size
+            self.parts = marshal.loads(os.pread(self._fd, size, len(line) + 1))
+
+    def read_code(self, place: "Place") -> bytes:
+        """Marshalled code that lies behind the table, as much of it as is there."""
+        return os.pread(self._fd, place[1], self._codes + place[0])
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "ModuleSpec | None":
         """What importlib asks of a finder; None for a module that is not in the file as it is."""
@@ -60,10 +76,13 @@ class Bundle:
         origin = _locate_source(name, package)
         if _read_stamp(origin) != stamp:
             return None
-        self.loaded += 1
-        if isinstance(code, bytes):
+        if isinstance(code, tuple):
+            try:
+                code = marshal.loads(self.read_code(code))
+            except _DAMAGE:
+                return None
             self.late.append(name)
-            code = marshal.loads(code)
+        self.loaded += 1
         loader: Any = self
         kind = type(sys.__spec__)  # importlib.machinery costs half a millisecond
         spec = kind(name, loader, origin=origin, loader_state=code, is_package=package)
@@ -105,18 +124,6 @@ class Bundle:
         setattr(sys.modules[above], own, module)
 
 
-def _read(file: str) -> "dict[str, Part]":
-    """The modules in the file.  Raises what _DAMAGE lists for a file that is none of this Python,
-    or laid out otherwise, or cut short."""
-    with open(cpython.open_own(file), "rb", buffering=0) as f:
-        data = f.readall()
-    mark = _build_mark()
-    if not data.startswith(mark):
-        raise ValueError("of another Python, or laid out otherwise")
-    parts: dict[str, Part] = marshal.loads(memoryview(data)[len(mark) :])
-    return parts
-
-
 def _locate_source(name: str, package: bool) -> str:
     return f"{_TOP}/{name.replace('.', '/')}{'/__init__' if package else ''}.py"
 
@@ -130,7 +137,7 @@ def _read_stamp(source: str) -> "Stamp | None":
 
 
 def _build_mark() -> bytes:
-    return cpython.MARK + b"%d %d %d\n" % (_read_stamp(__file__) or (0, 0, 0))
+    return cpython.MARK + b"%d %d %d " % (_read_stamp(__file__) or (0, 0, 0))
 
 
 def _locate_file() -> str:
@@ -154,14 +161,14 @@ def use() -> None:
 def complete() -> None:
     """Add what was imported from elsewhere, for the next hook.
 
-    It goes into the bytes, for the first hook in a repository takes much that no other does.  A
-    hook that took most of its modules out of the bytes has the next ones read these at once.
+    It goes behind the table, for the first hook in a repository takes much that no other does.  A
+    hook that took most of its modules from there has the next ones find these in the table.
     """
     (bundle,) = (finder for finder in sys.meta_path if isinstance(finder, Bundle))
     fresh = [*_list_elsewhere()]
     often = bundle.late if len(bundle.late) * 2 > bundle.loaded and not fresh else ()
     if fresh or often:
-        cpython.write(_locate_file(), lambda: _build_content(bundle.parts, fresh, often))
+        cpython.write(_locate_file(), lambda: _build_content(bundle, fresh, often))
 
 
 def _list_elsewhere() -> "Iterator[ModuleSpec]":
@@ -173,19 +180,27 @@ def _list_elsewhere() -> "Iterator[ModuleSpec]":
                 yield spec
 
 
-def _build_content(
-    parts: "dict[str, Part]", fresh: "list[ModuleSpec]", often: "Sequence[str]"
-) -> bytes:
-    """The file with fresh modules in it; often: those of the bytes that are to be read at once."""
-    at_once = {*often, *(name for name, part in parts.items() if not isinstance(part[-1], bytes))}
-    parts = parts | {spec.name: part for spec in fresh if (part := _compile_part(spec))}
-    written: dict[str, Part] = {}
+def _build_content(bundle: Bundle, fresh: "list[ModuleSpec]", often: "Sequence[str]") -> bytes:
+    """The file with fresh modules in it; often: those whose code goes from behind the table into
+    it."""
+    old = bundle.parts
+    at_once = {*often, *(name for name, part in old.items() if not isinstance(part[-1], tuple))}
+    table: dict[str, Part] = {}
+    codes, size = list[bytes](), 0
+    parts = old | {spec.name: part for spec in fresh if (part := _compile_part(spec))}
     for name, (package, stamp, needs, code) in parts.items():
-        if _read_stamp(_locate_source(name, package)) == stamp:
-            plain = marshal.loads(code) if isinstance(code, bytes) else code
-            held = plain if name in at_once else marshal.dumps(plain)
-            written[name] = package, stamp, needs, held
-    return _build_mark() + marshal.dumps(written)
+        if _read_stamp(_locate_source(name, package)) != stamp:
+            continue
+        held, data = code, bundle.read_code(code) if isinstance(code, tuple) else b""
+        if name not in at_once:
+            data = data or marshal.dumps(code)
+            codes.append(data)
+            held, size = (size, len(data)), size + len(data)
+        elif data:
+            held = marshal.loads(data)
+        table[name] = package, stamp, needs, held
+    head = marshal.dumps(table)
+    return b"%s%d\n%s%s" % (_build_mark(), len(head), head, b"".join(codes))
 
 
 def _compile_part(spec: "ModuleSpec") -> "Part | None":

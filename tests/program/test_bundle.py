@@ -110,24 +110,40 @@ def test_an_upgrade_that_lays_the_file_out_otherwise_does_not_read_the_old_one(l
         assert "gitcp.hook" in hook(lib)
 
 
-def test_what_a_hook_always_takes_is_read_at_once_and_what_it_took_once_lies_in_bytes(
+def test_what_a_hook_always_takes_is_in_the_table_and_what_it_took_once_behind_it(
     lib: Path,
 ) -> None:
     source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
     text = source.read_text()
-    assert _list_in_bytes(lib) == []
+    assert _list_behind(lib) == []
     source.write_text(text + "\nfrom gitcp.core.lines import line_diff\n")
     hook(lib)
     source.write_text(text)
     hook(lib)
-    assert _list_in_bytes(lib) == ["gitcp.core.lines", "gitcp.core.lines.line_diff"]
+    assert _list_behind(lib) == ["gitcp.core.lines", "gitcp.core.lines.line_diff"]
     hook(lib)
-    assert _list_in_bytes(lib) == ["gitcp.core.lines", "gitcp.core.lines.line_diff"]
+    assert _list_behind(lib) == ["gitcp.core.lines", "gitcp.core.lines.line_diff"]
 
 
-def _list_in_bytes(lib: Path) -> list[str]:
-    parts = marshal.loads(bundle(lib).read_bytes().partition(b"\n")[2])
-    return sorted(name for name, part in parts.items() if isinstance(part[-1], bytes))
+def test_code_behind_the_table_that_is_gone_or_damaged_is_imported_as_ever(lib: Path) -> None:
+    source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
+    source.write_text(source.read_text() + "\nfrom gitcp.core.lines import line_diff\n")
+    hook(lib)
+    behind = "gitcp.core.lines.line_diff"
+    assert behind in _list_behind(lib)
+    assert behind in hook(lib)
+    data = bundle(lib).read_bytes()
+    for spoilt in (data[: -len(data) // 50], data[:-2000] + bytes(2000)):
+        bundle(lib).write_bytes(spoilt)
+        assert behind not in hook(lib)
+        assert behind in hook(lib)
+
+
+def _list_behind(lib: Path) -> list[str]:
+    """The modules whose code lies behind the table."""
+    line, _, rest = bundle(lib).read_bytes().partition(b"\n")
+    table = marshal.loads(rest[: int(line.split()[-1])])
+    return sorted(name for name, part in table.items() if isinstance(part[-1], tuple))
 
 
 def test_hooks_of_git_have_a_file_each_whatever_git_tells_them() -> None:
@@ -148,8 +164,9 @@ def _without_its_index(path: Path) -> None:
 
 
 def _without_what_is_needed(path: Path) -> None:
-    mark = path.read_bytes().partition(b"\n")[0]
-    path.write_bytes(mark + b"\n" + marshal.dumps({}))
+    mark = path.read_bytes().partition(b"\n")[0].rpartition(b" ")[0]
+    table = marshal.dumps({})
+    path.write_bytes(b"%s %d\n%s" % (mark, len(table), table))
 
 
 def _empty(path: Path) -> None:

@@ -63,13 +63,6 @@ def is_files(value: object) -> bool:
     return not any(complaints)
 
 
-def is_marked_files(value: object) -> bool:
-    """An object of the files of a stream: path -> [mode, oid]."""
-    if not isinstance(value, dict) or not all(map(is_path, value)):
-        return False
-    return all(map(is_entry, value.values()))
-
-
 def is_entries(value: object) -> bool:
     """An object of the entries of a worktree: path -> [mode, oid], null for what is gone."""
     if not isinstance(value, dict) or not all(map(is_path, value)):
