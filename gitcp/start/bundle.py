@@ -185,20 +185,17 @@ def _build_content(bundle: Bundle, fresh: "list[ModuleSpec]", often: "Sequence[s
     it."""
     old = bundle.parts
     at_once = {*often, *(name for name, part in old.items() if not isinstance(part[-1], tuple))}
+    parts = old | {spec.name: part for spec in fresh if (part := _compile_part(spec))}
     table: dict[str, Part] = {}
     codes, size = list[bytes](), 0
-    parts = old | {spec.name: part for spec in fresh if (part := _compile_part(spec))}
     for name, (package, stamp, needs, code) in parts.items():
-        if _read_stamp(_locate_source(name, package)) != stamp:
-            continue
-        held, data = code, bundle.read_code(code) if isinstance(code, tuple) else b""
-        if name not in at_once:
-            data = data or marshal.dumps(code)
-            codes.append(data)
-            held, size = (size, len(data)), size + len(data)
-        elif data:
-            held = marshal.loads(data)
-        table[name] = package, stamp, needs, held
+        if _read_stamp(_locate_source(name, package)) == stamp:
+            data = bundle.read_code(code) if isinstance(code, tuple) else marshal.dumps(code)
+            held: CodeType | Place = marshal.loads(data) if name in at_once else (size, len(data))
+            if name not in at_once:
+                codes.append(data)
+                size += len(data)
+            table[name] = package, stamp, needs, held
     head = marshal.dumps(table)
     return b"%s%d\n%s%s" % (_build_mark(), len(head), head, b"".join(codes))
 

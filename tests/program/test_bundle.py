@@ -1,4 +1,4 @@
-"""The one file of bytecode that hooks import from: what runs is what the sources say."""
+"""The files of bytecode that hooks import from: what runs is what the sources say."""
 
 from __future__ import annotations
 
