@@ -95,7 +95,7 @@ def map_headers(entries: Iterable[Entry]) -> dict[str, dict[bytes, bytes]]:
 
 
 def rewrite_entries(entries: list[Entry], spelled: Names) -> Iterator[bytes]:
-    """The lines of entries with the authors that names gives; all else is as git said it.
+    """The lines of entries with the authors that spelled gives; all else is as git printed it.
 
     Where git speaks of a commit once, its author is said again as soon as another one holds,
     and an entry of --incremental is parted where its author changes.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gitcp.core.credit.entries import PERSON, UNKNOWN
 from gitcp.core.decide import line_evidence
-from gitcp.core.lines import line_diff, replay
+from gitcp.core.lines import line_diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ def prove(
 ) -> PathCredit:
     """A path's credit with only what is proven.  stood: the lines that it had after the last call;
     single: the call that made the whole change."""
-    standing = {replay.remove_space(line) for line in stood}
+    standing = {line_evidence.remove_space(line) for line in stood}
     added: list[tuple[int, Writer]] = []
     for run in _group_runs(credit["added"]):
         texts = {now[line - 1] for line, _ in run}
         who = run[0][1]
         # One line that went and is there again may be typed anew by anybody; two are the call's.
-        least = 1 if all(replay.remove_space(text) in standing for text in texts) else 2
+        least = 1 if all(line_evidence.remove_space(text) in standing for text in texts) else 2
         telling = line_evidence.select_significant(texts)
         sure = bool(who[0]) and (who == single or len(telling) >= least)
         for line, _ in run:

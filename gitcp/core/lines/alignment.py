@@ -1,8 +1,8 @@
-"""Which of several lines that read alike a commit added: as git's diff of it has them.
+"""Which of several equal lines a commit added, by git's diff of it.
 
-The record comes of our own diff.  Where a block repeats what is beside it (a brace, an empty
-line) two diffs may rightly tell another one of the equal lines for the new one; whoever asks goes
-by git's.
+The record is made by gitcp's own diff.  Where a block repeats the lines beside it (a brace, an
+empty line), two diffs may each take another one of the equal lines for the new one.  What is shown
+beside git's diff follows git's.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 def select_added(authors: Mapping[int, Author], hunks: Iterable[Hunk]) -> dict[int, Author]:
-    """The authors of those lines (1-based) by known that hunks put in."""
+    """The authors of those of the lines (1-based) that hunks put in."""
     return {line: authors[line] for line in list_new_lines(hunks) if line in authors}
 
 
 def align_authors(
     decided: dict[int, Author], hunks: Iterable[Hunk], content: Callable[[], Sequence[bytes]]
 ) -> dict[int, Author]:
-    """The authors of lines (1-based) by known, and of those that it lacks by their equals.
+    """The authors of lines (1-based) in decided, and of new lines without one by their equals.
 
-    hunks: of git's diff of the commit.  content reads the lines of the file.  A line that they
-    put in and known has not takes the author of a known one that they do not, and that reads the
-    same, in their order; none where those are of several sessions.
+    hunks: of git's diff of the commit.  content reads the lines of the file.  A line that hunks put
+    in and that decided lacks takes the author of an equal line that hunks did not put in, each in
+    its order; it takes none where the equal lines are of several sessions.
     """
     new = list_new_lines(hunks)
     lacking = [line for line in new if line not in decided]
@@ -44,9 +44,12 @@ def align_authors(
         for text, authors in equals.items()
         if len({(author["who"], author["session_id"]) for author in authors}) == 1
     }
-    there = ((line, alike.get(lines[line - 1])) for line in lacking if line <= len(lines))
-    mine = {line: author for line, it in there if it and (author := next(it, None))}
-    return {**decided, **mine}
+    aligned = dict(decided)
+    for line in lacking:
+        donors = alike.get(lines[line - 1]) if line <= len(lines) else None
+        if donors and (author := next(donors, None)):
+            aligned[line] = author
+    return aligned
 
 
 def list_new_lines(hunks: Iterable[Hunk]) -> list[int]:

@@ -3,8 +3,8 @@ paths that have taken the content of another one, which has a new content itself
 
 from __future__ import annotations
 
+from gitcp.core.decide.line_evidence import remove_space
 from gitcp.core.lines.line_diff import count_equal_lines
-from gitcp.core.lines.replay import remove_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

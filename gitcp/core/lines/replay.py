@@ -8,6 +8,7 @@ the author the caller names.
 from __future__ import annotations
 
 from gitcp.core.credit.entries import PERSON, UNKNOWN
+from gitcp.core.decide.line_evidence import remove_space
 from gitcp.core.lines import line_diff
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     Regains = Callable[[bytes], bool]
 
-__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "accepts_any_line", "remove_space", "split"]
+__all__ = ["PERSON", "UNKNOWN", "Replay", "Version", "accepts_any_line", "split"]
 
 
 class Version:
@@ -31,7 +32,6 @@ class Version:
 
 
 LARGEST = 2 << 20  # bytes up to which a text has lines
-_SPACE = b" \t\n\r\x0b\x0c"
 _SNIFFED = 8000  # where git looks for a NUL to call content binary
 
 
@@ -50,11 +50,6 @@ def split(oid: str, data: bytes | None) -> list[bytes]:
     if not data:
         return []
     return [b"\0" + oid.encode()] if has_no_lines(data) else line_diff.split_lines(data)
-
-
-def remove_space(line: bytes) -> bytes:
-    """What of a line counts when its author is told."""
-    return line.translate(None, _SPACE)
 
 
 class Replay:
@@ -174,7 +169,7 @@ class Replay:
 
     def find_numbers(self, version: Version, default: Writer) -> list[int]:
         """The numbers of the lines of a content, be it one of the steps or a part of them
-        (staged by hunks); what is in none of them is rest's."""
+        (staged by hunks); default: the author of a line that is in none of them."""
         if version.oid in self._seen:
             return self._seen[version.oid]
         return self._number_lines(version, default, accepts_any_line, {})[0]

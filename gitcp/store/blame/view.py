@@ -231,7 +231,7 @@ def display_commits(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[
         stamps[""] = b"0 +0000"
     stored = [oid for oid in times if oid.strip("0")]
     known = (
-        _date_in_scratch(repo, stored, stamps, mode)
+        _read_dates_in_scratch(repo, stored, stamps, mode)
         if stamps
         else _read_log(repo.git, stored, mode)
     )
@@ -240,7 +240,7 @@ def display_commits(repo: Repo, rows: Iterable[Entry], mode: str) -> tuple[dict[
     return known, width
 
 
-def _date_in_scratch(
+def _read_dates_in_scratch(
     repo: Repo, stored: Sequence[str], stamps: Mapping[str, bytes], mode: str
 ) -> dict[str, Date]:
     with tempfile.TemporaryDirectory(prefix="gitcp-") as scratch:

@@ -11,8 +11,8 @@ import re
 
 from gitcp.core.blame import options
 from gitcp.core.decide import line_evidence
+from gitcp.core.decide.line_evidence import remove_space
 from gitcp.core.lines import line_diff, replay
-from gitcp.core.lines.replay import remove_space
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_name, encode_name
 from gitcp.store.lines import run

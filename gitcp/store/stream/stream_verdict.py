@@ -31,7 +31,7 @@ def take_verdict(
     (doc/behaviour.md "Which stream a turn continues")."""
     tip = branches.find_current(repo, objects, state, head)
     named = _collect_streams(repo, objects, state, dirty, tip)
-    current = _view_current(repo, objects, tip, named)
+    current = _build_current_view(repo, objects, tip, named)
     alternatives = [
         view
         for stream, (ref, files) in named.items()
@@ -71,7 +71,7 @@ def _collect_streams(
     return named
 
 
-def _view_current(
+def _build_current_view(
     repo: Repo, objects: Objects, tip: Tip | None, trees: dict[str, tuple[str, Entries]]
 ) -> View | None:
     if tip is None:
