@@ -1,8 +1,8 @@
-"""A plan carried out, file by file.
+"""Carrying out a plan in the worktree, file by file.
 
-None of it follows a symbolic link or replaces a file that is not the one that was looked at:
-each directory on the way is held open.  What is replaced stays in a directory of the step until
-all is done, so that a failure takes back what was done: the very files, with their dates.
+Symbolic links are not followed, and a file that has changed since it was read is not replaced:
+each directory on the way is held open.  Replaced files stay in the step's own directory until the
+plan is done; after a failure they are moved back, with their dates.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class Apply:
-    """The carrying out of one plan below top; run() does it, or leaves all as it was.
+    """Carries out one plan below top, all of it or nothing.
 
-    signs: what each path was when its content was known.
+    signs: the signature that each path had when its content was read.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Apply:
         signs: Mapping[str, Signature],
     ) -> None:
         self._top, self._staging, self._signs = top, staging, signs
-        # What makes room goes first, the deepest before what is above it.
+        # Deletions come first, the deepest path first: they make room for the writes.
         todo = sorted(list_effective(actions), key=lambda a: a["path"])
         gone = [a for a in reversed(todo) if a["now"] is None]
         self._todo = [*gone, *(a for a in todo if a["now"] is not None)]
@@ -56,7 +56,7 @@ class Apply:
         self._folders = Folders(top)
 
     def carry_out(self, progress: Progress) -> None:
-        """Do all of it.  Raises Changed or OSError, with everything as it was before."""
+        """Do every action.  Raises Changed or OSError, with the worktree as it was before."""
         os.makedirs(self._staging.old, exist_ok=True)
         try:
             for number, action in enumerate(self._todo):
@@ -98,7 +98,7 @@ class Apply:
             os.unlink(name, dir_fd=folder)
 
     def take_back(self) -> None:
-        """Let everything be as it was before run(); what was taken back already is done."""
+        """Put the worktree back as it was before carry_out(); a second call does nothing."""
         for number, action in reversed(self._done):
             path, replaced = action["path"], self._staging.get_replaced_path(number)
             full = os.path.join(self._top, encode_name(path))
@@ -113,7 +113,7 @@ class Apply:
 
 
 def _keep_file(folder: int, name: bytes, replaced: bytes) -> None:
-    """A second name for the file that is about to be replaced; a copy across file systems."""
+    """Link the file that is about to be replaced into the step's directory, or copy it there."""
     try:
         os.link(name, replaced, src_dir_fd=folder, follow_symlinks=False)
     except OSError as e:
@@ -155,9 +155,9 @@ def _copy_file(
 
 
 class Folders:
-    """The directories below top: opened, made, and removed when they become empty.
+    """Opens and makes directories below top, and removes those that become empty.
 
-    created and removed tell which, so that it can be taken back.
+    created and removed list them, so that take_back() can undo it.
     """
 
     def __init__(self, top: bytes) -> None:
@@ -166,27 +166,26 @@ class Folders:
         self.removed: dict[str, int] = {}  # folder -> its mode
 
     def open_folder(self, folder: str, make: bool) -> int | None:
-        """A descriptor of a directory; make: it and those above it are made where absent.
+        """Return a descriptor of a directory; make: create it and its parents where absent.
 
-        None where there is none and none is to be made.  Raises Changed where something else
-        stands in the way of making it.
+        None if it does not exist and make is false.  Raises Changed if a file is in its place.
         """
-        at = os.open(self._top, _DIRECTORY)
+        descriptor = os.open(self._top, _DIRECTORY)
         parts = folder.split("/") if folder else []
         for n in range(len(parts)):
             try:
-                below = self._step_down(at, "/".join(parts[: n + 1]), make)
+                below = self._open_child(descriptor, "/".join(parts[: n + 1]), make)
             finally:
-                os.close(at)
+                os.close(descriptor)
             if below is None:
                 return None
-            at = below
-        return at
+            descriptor = below
+        return descriptor
 
-    def _step_down(self, at: int, path: str, make: bool) -> int | None:
+    def _open_child(self, parent: int, path: str, make: bool) -> int | None:
         name = encode_name(path.rpartition("/")[2])
         try:
-            return os.open(name, _DIRECTORY, dir_fd=at)
+            return os.open(name, _DIRECTORY, dir_fd=parent)
         except OSError as e:
             if e.errno not in _NOTHING:
                 raise
@@ -194,18 +193,18 @@ class Folders:
                 return None
             if e.errno != errno.ENOENT:
                 raise Changed(f"'{path}' is not a directory any more") from None
-        os.mkdir(name, dir_fd=at)
+        os.mkdir(name, dir_fd=parent)
         self.created.append(path)
-        return os.open(name, _DIRECTORY, dir_fd=at)
+        return os.open(name, _DIRECTORY, dir_fd=parent)
 
     def make_room(self, path: str) -> None:
-        """Remove the directory at path where a file is to come; nothing but empty ones go."""
+        """Remove the empty directories at path and below, where a file will be written."""
         full = os.path.join(self._top, encode_name(path))
         for folder, _, _ in os.walk(full, topdown=False):
             self._remove_folder(folder)
 
     def prune_empty(self, folder: str) -> None:
-        """Remove a directory that a deletion emptied and those above it; never where we are."""
+        """Remove an empty directory and its empty parents, but not the current directory."""
         here = _find_cwd() + os.sep
         while folder:
             full = os.path.join(self._top, encode_name(folder))
@@ -225,7 +224,7 @@ class Folders:
         return True
 
     def make_again(self, folder: str) -> None:
-        """Let a directory stand as it did; a file that came in its place goes."""
+        """Make a directory and its parents again, with their modes; files in their place go."""
         parts = folder.split("/") if folder else []
         for n in range(1, len(parts) + 1):
             path = "/".join(parts[:n])
@@ -236,18 +235,15 @@ class Folders:
                 os.mkdir(full)
                 os.chmod(full, self.removed.get(path, 0o777))
 
-    def remove_made(self, place: str) -> None:
-        """Remove the directories that were made at place and below, as far as they are empty."""
+    def remove_made(self, folder: str) -> None:
+        """Remove the created directories at folder and below that are empty."""
         for path in reversed(self.created):
-            if not place or f"{path}/".startswith(f"{place}/"):
-                try:
+            if not folder or f"{path}/".startswith(f"{folder}/"):
+                with suppress(OSError):  # another program's file is in it, or it is gone already
                     os.rmdir(os.path.join(self._top, encode_name(path)))
-                except OSError:
-                    pass  # somebody else's file is in it, or it is gone already
 
     def take_back(self) -> None:
-        """Remove the directories that were made, as far as they are empty, and make the
-        removed ones again."""
+        """Remove the created directories that are empty, and make the removed ones again."""
         self.remove_made("")
         for path in reversed(self.removed):
             self.make_again(path)

@@ -1,7 +1,7 @@
-"""A prepared plan carried out: kept safe, staged, applied, checked, written into the undo log.
+"""Carrying out a prepared plan as one step of the undo log: stage, log, apply, check.
 
-<git-dir>/gitcp/rewind/intent is there from before the first file is touched until all are
-checked; whoever comes next after a kill finishes what it tells.
+<git-dir>/gitcp/rewind/intent exists from before the first file is touched until the last is
+written.  After a kill the next command finishes the step that it describes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import shutil
 
 from gitcp.core.back.plan import list_effective
+from gitcp.core.credit.entries import parse_entry
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import Changed, Error, GitError
 from gitcp.process import files
@@ -20,7 +21,7 @@ from gitcp.store.back import follow, raw_files
 from gitcp.store.back.apply import Apply
 from gitcp.store.back.present import find_other_names, read_signatures
 from gitcp.store.git import private, refs
-from gitcp.store.git.tree import TREE, Lookup
+from gitcp.store.git.tree import Lookup, find_file
 from gitcp.store.snapshot import blobs
 from gitcp.store.undo import effects, undo_log
 
@@ -48,22 +49,14 @@ WAYS = (
 ATTRIBUTES = ".gitattributes"
 
 
-def _report_nothing(done: int, total: int) -> None:
-    """No progress."""
-
-
 def carry_out_plan(
-    repo: Repo,
-    objects: Objects,
-    prepared: Prepared,
-    step: Step,
-    progress: Progress = _report_nothing,
+    repo: Repo, objects: Objects, prepared: Prepared, step: Step, progress: Progress
 ) -> list[str]:
-    """Do what the plan says and what step's effects are, as one step of the undo log.
+    """Carry out a plan and step's effects as one step of the undo log.
 
-    Returns the paths that were not as they should be when they were read again afterwards.
-    Raises Changed, with nothing touched or all taken back, when the plan does not hold any
-    more; Error for what the machine refuses, likewise.  The caller holds the log's lock.
+    Returns the paths whose content differs from the plan when they are read again.  Raises
+    Changed when the worktree is not as planned, and Error when the system refuses a write; the
+    worktree is then as it was.  The caller holds the log's lock.
     """
     staging = Staging(repo, f"step-{step['id']}")
     wanted = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
@@ -85,7 +78,7 @@ def carry_out_plan(
 
 
 def _check_unchanged(repo: Repo, prepared: Prepared) -> None:
-    """Raise Changed unless what the plan was made for is still there."""
+    """Raise Changed unless the paths are as they were when the plan was made."""
     paths = [a["path"] for a in prepared.todo]
     if read_signatures(repo, paths) != prepared.signs or not prepared.present.is_unchanged(paths):
         raise Changed("the worktree has changed since it was looked at")
@@ -121,48 +114,38 @@ def _do_step(
         follow.note_step(repo, objects, record["id"], prepared.todo, prepared.merged)
         _remove_intent(repo)
     except OSError:
-        pass  # all of it is done: the next command finds nothing left to do
+        pass  # the step is done: the next command finds nothing left to do
 
 
 def _list_differing(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
     paths = {a["path"] for a in prepared.todo}
     paths -= find_other_names(repo, paths)
-    there, after = (
-        blobs.read_paths(repo, objects, paths, write=False),
-        Lookup(objects, prepared.tree),
-    )
-    differing = []
-    for path in sorted(paths):
-        entry = after(path)
-        wanted = None if entry and entry[0] == TREE else entry
-        if there.get(path) != wanted:
-            differing.append(path)
-    return differing
+    current = blobs.read_paths(repo, objects, paths, write=False)
+    after = Lookup(objects, prepared.tree)
+    return [path for path in sorted(paths) if current.get(path) != find_file(after, path)]
 
 
 def _write_intent(repo: Repo, intent: Intent) -> None:
-    """Write the record, durably."""
     data = json.dumps(intent).encode()
     private.write_private(repo, _get_intent_path(repo), data, durable=True)
 
 
 def _remove_intent(repo: Repo) -> None:
-    """The step is done, or taken back: nothing is left to do."""
     os.unlink(_get_intent_path(repo))
 
 
 def read_intent(repo: Repo) -> Intent | None:
-    """The record of a step that was not finished; None without one."""
+    """The intent of the step that was not finished; None if there is none."""
     data = content(_get_intent_path(repo))
     return dict(json.loads(data)) if data else None
 
 
 def recover_step(repo: Repo, objects: Objects) -> list[str]:
-    """Finish the step that a kill left unfinished; what was done, a sentence each.
+    """Finish the step that a kill left unfinished; return a sentence for each thing done.
 
-    A step whose safety was not kept yet has touched nothing: it is dropped.  What somebody
-    changed since stays as it is, and is told.  Files made aside for a step that had not begun
-    go.  The caller holds the lock.
+    A step that is not in the undo log has touched nothing: it is dropped.  A path that was
+    changed since stays as it is, and a sentence names it.  The staging of steps that had not
+    begun is removed.  The caller holds the lock.
     """
     left = read_intent(repo)
     sentences = _finish_intent(repo, objects, left) if left else []
@@ -198,15 +181,15 @@ def _is_logged(repo: Repo, commit: str) -> bool:
 
 
 def _list_open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], list[str]]:
-    """(the actions that are still to do, the paths that are neither before nor after)."""
+    """(the actions still to do, the paths that are neither as before nor as after the step)."""
     actions = [_restore_pairs(a) for a in list_effective(left["actions"])]
-    there = blobs.read_paths(repo, objects, [a["path"] for a in actions], write=True)
+    entries = blobs.read_paths(repo, objects, [a["path"] for a in actions], write=True)
     todo, foreign = [], []
     for action in actions:
-        now = there.get(action["path"])
-        if now == action["was"] and action["path"] in there:
+        entry = entries.get(action["path"])
+        if entry == action["was"] and action["path"] in entries:
             todo.append(action)
-        elif now != action["now"]:
+        elif entry != action["now"]:
             foreign.append(action["path"])
     return todo, foreign
 
@@ -230,12 +213,11 @@ def _apply_rest(
 
 
 def _restore_pairs(action: Action) -> Action:
-    """An action as JSON gives it back, its entries as pairs."""
-    was, now = action["was"], action["now"]
+    """Make tuples of an action's entries, which JSON read as lists."""
     return {
         **action,
-        "was": (was[0], was[1]) if was else None,
-        "now": (now[0], now[1]) if now else None,
+        "was": parse_entry(action["was"]),
+        "now": parse_entry(action["now"]),
     }
 
 
@@ -244,7 +226,7 @@ def _get_intent_path(repo: Repo) -> str:
 
 
 class Staging:
-    """The directory of one step back.  new: what is to come, old: what was replaced."""
+    """The directory of one step.  new: files to be moved into place; old: replaced files."""
 
     def __init__(self, repo: Repo, name: str) -> None:
         self._repo = repo
@@ -252,9 +234,8 @@ class Staging:
         self.new, self.old = os.path.join(self.place, "new"), os.path.join(self.place, "old")
 
     def write_files(self, wanted: Mapping[str, Entry], will: Callable[[str], Entry | None]) -> None:
-        """Write the wanted files, by path.  will: the entry that a path will have in the end, for
-        the attributes.  Raises Error when a content is not in this repository, or there is no
-        room."""
+        """Write the wanted files, by path.  will: the entry that a path has after the step, for
+        attributes files.  Raises Error when a content is missing or cannot be written."""
         self._repo.make_folder(os.path.dirname(self.place))
         os.makedirs(self.new, exist_ok=True)
         if not wanted:
@@ -274,30 +255,30 @@ class Staging:
                 raise Error(f"cannot prepare '{path}': its content is not here")
 
     def add_raw(self, objects: Objects, raw: Mapping[str, Raw]) -> None:
-        """Give the files that fill() wrote what git does not know of them."""
+        """Give the written files the bytes and permissions that git does not keep."""
         for path, item in raw.items():
             raw_files.put_raw(objects, self.get_path(path), item)
 
     def get_path(self, path: str) -> bytes:
-        """Where fill() put a path."""
+        """Where write_files() wrote a path."""
         return os.path.join(os.fsencode(self.new), encode_name(path))
 
     def get_replaced_path(self, number: int) -> bytes:
-        """Where the file that the action of that number replaces is kept meanwhile."""
+        """Where the file that an action replaces is kept until the step is done."""
         return os.path.join(os.fsencode(self.old), b"%d" % number)
 
     def remove_all(self) -> None:
-        """Forget all of it."""
+        """Remove the directory."""
         shutil.rmtree(self.place, ignore_errors=True)
 
 
 def list_abandoned(repo: Repo) -> list[str]:
-    """The names of what stands there, which is nobody's while the caller holds the log's lock."""
+    """The names below rewind/; under the log's lock no process is using any of them."""
     return files.list_names(repo.join_own("rewind"))
 
 
 def _list_attributes(paths: Iterable[str]) -> set[str]:
-    """Every attributes file that has a say about paths."""
+    """The attributes files that apply to paths."""
     files = set()
     for path in paths:
         folder = path

@@ -1,7 +1,7 @@
-"""The conversation of a point, put where its client looks: cut there, and under a new id.
+"""The conversation up to a point, cut and put where its client looks, under a new id.
 
-The live transcript is cut where there is one, since what is stored is redacted.  The newer
-conversation stays as it is, and the client's own command goes on with the older one.
+The live transcript is cut where there is one, because the stored one is redacted.  The newer
+conversation stays as it is, and the client's own command resumes the older one.
 """
 
 from __future__ import annotations
@@ -35,20 +35,19 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-    # What is stored of a conversation, the leaf to cut it at, whether nothing after that belongs
-    # to it.
+    # The stored transcript, the leaf to cut it at, whether to leave out everything after the leaf.
     Place = tuple[bytes, str, bool]
 
     class Stored(TypedDict):
-        """A conversation as it is stored, redacted."""
+        """A stored conversation, redacted."""
 
         session_id: str
         agent: str
         transcript: bytes
 
     class Conversation(TypedDict):
-        """A conversation ready to be put back.  effects: the files it needs (undo_log); command:
-        what the person types to go on with it; notes: what is not in it, a sentence each."""
+        """A conversation ready to be put back.  effects: the files to write (undo_log); command:
+        what the person types to resume it; notes: a sentence for each thing that it lacks."""
 
         session_id: str
         agent: str
@@ -57,17 +56,16 @@ if TYPE_CHECKING:
         notes: list[str]
 
 
-_AGENT = "Claude Code"  # where nothing tells: the first that the original program knew
+_AGENT = "Claude Code"  # for a session that names no agent: the original program knew no other
 MOMENTS = ("prompt", "tool")
 
 
 def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> Conversation | None:
-    """The conversation up to a point, ready to be put back; None for a point that has none, or
-    where the live one is no further.
+    """The conversation up to a point; None if the point has none or the live one ends there.
 
-    same_id: under the id it has, in the place of the newer one.  Raises Error when that is held
-    open by a client, when the client's transcripts are not known to be cut, and where the
-    transcript does not have the moment.
+    same_id: keep the id and replace the newer conversation.  Raises Error when a client has that
+    open, when gitcp cannot cut the client's transcripts, and when the transcript does not have
+    the point.
     """
     if not point["session_id"]:
         return None
@@ -100,7 +98,7 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
 
 
 def _place_at_end(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
-    """Where a temporary checkpoint's conversation ends; None where it has none."""
+    """Where the conversation of a temporary checkpoint ends; None if it has none."""
     files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"] or ".entire/none")
     stored = b"\n".join(committed_read.read_pieces(objects, files))
     if not stored:
@@ -110,7 +108,7 @@ def _place_at_end(repo: Repo, objects: Objects, point: Point, state: State) -> P
 
 
 def _place_in_turn(repo: Repo, objects: Objects, point: Point, state: State) -> Place | None:
-    """Where a moment inside a turn is; None where the conversation had not begun."""
+    """Where a moment inside a turn is; None if the conversation had not begun."""
     data = read_live(state) or read_session(repo, objects, point["session_id"])["transcript"]
     cutter = find_agent(state).get_cutter()
     name, after = point["id"].removesuffix(AFTER), point["id"].endswith(AFTER)
@@ -129,7 +127,7 @@ def _place_in_turn(repo: Repo, objects: Objects, point: Point, state: State) -> 
 
 
 def make_effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
-    """The effect of writing a conversation, with its pictures; both contents are kept."""
+    """The effect that writes a conversation with its pictures; keeps the old and new bytes."""
     return {
         "file": path,
         "old": effects.keep_bytes(repo, content(path)),
@@ -138,8 +136,8 @@ def make_effect(repo: Repo, path: str, data: bytes) -> dict[str, Any]:
 
 
 def find_agent(state: State) -> Client:
-    """The adapter of a session's client; raise Error where its conversations cannot be cut."""
-    name = state.get("agent_type") or "Claude Code"
+    """The adapter of a session's client; raises Error if its conversations cannot be cut."""
+    name = state.get("agent_type") or _AGENT
     client = find_client(name)
     if not client.can_cut():
         raise Error(f"the conversation of {name} cannot be cut; --files-only leaves it as it is")
@@ -160,14 +158,13 @@ def _cut_stored(
 
 
 def read_live(state: State) -> bytes:
-    """The transcript as the client has it, not redacted; b'' when there is none."""
+    """The client's own transcript, not redacted; b'' if there is none."""
     path = state.get("transcript_path")
-    known = isinstance(path, str) and os.path.isabs(path)
-    return (content(str(path)) or b"") if known else b""
+    return (content(path) or b"") if isinstance(path, str) and os.path.isabs(path) else b""
 
 
 def _choose_path(repo: Repo, state: State, agent: Client, new_id: str, same_id: bool) -> str:
-    """Beside the live transcript, where the client looked before; else where it looks here."""
+    """A path beside the live transcript; without one, where the client looks for this worktree."""
     live = state.get("transcript_path")
     known = isinstance(live, str) and os.path.isdir(os.path.dirname(live))
     if same_id and known:
@@ -179,12 +176,12 @@ def _choose_path(repo: Repo, state: State, agent: Client, new_id: str, same_id: 
 
 
 def find_home(agent: Client, cwd: str) -> str:
-    """The folder where a client looks for the conversations of cwd."""
+    """The directory where a client looks for the conversations of cwd."""
     return str(agent.locate_sessions(os.path.expanduser("~"), cwd))
 
 
 def _copy_subagents(repo: Repo, state: State, path: str, data: bytes) -> list[dict[str, Any]]:
-    """The transcripts of the subagents that the conversation speaks of travel along."""
+    """The effects that copy the transcripts of the subagents that the conversation names."""
     live = state.get("transcript_path")
     if not isinstance(live, str) or not live.endswith(".jsonl"):
         return []
@@ -194,10 +191,10 @@ def _copy_subagents(repo: Repo, state: State, path: str, data: bytes) -> list[di
     target = os.path.join(path.removesuffix(".jsonl"), "subagents")
     copies = []
     for name in sorted(os.listdir(folder)):
-        named = name.removeprefix("agent-").partition(".")[0]
-        theirs = content(os.path.join(folder, name))
-        if theirs is not None and named and named.encode() in data:
-            copies.append(make_effect(repo, os.path.join(target, name), theirs))
+        agent_id = name.removeprefix("agent-").partition(".")[0]
+        transcript = content(os.path.join(folder, name))
+        if transcript is not None and agent_id and agent_id.encode() in data:
+            copies.append(make_effect(repo, os.path.join(target, name), transcript))
     return copies
 
 
@@ -209,6 +206,7 @@ def _refuse_open(state: State, agent: Client, session_id: str) -> None:
 
 
 def read_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterator[Stored]:
+    """The conversations of committed checkpoints."""
     for checkpoint_id in ids:
         checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
         for entry in checkpoint["sessions"]:
@@ -221,6 +219,7 @@ def read_checkpoints(repo: Repo, objects: Objects, ids: Iterable[str]) -> Iterat
 
 
 def read_temporary(objects: Objects, oid: str) -> Stored:
+    """The conversation of a temporary checkpoint; raises Error if it is missing."""
     commit = read_commit(objects, oid)
     if commit is None:
         raise Error(f"missing commit '{oid}'")
@@ -238,15 +237,15 @@ def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
 
 
 def read_session(repo: Repo, objects: Objects, session_id: str) -> Stored:
-    """The newest that is stored of a session: on a stream, or committed."""
+    """The newest stored conversation of a session: on a stream, or committed."""
     if newest := stream_list.find_newest(repo, objects, session_id):
         return _read_tree(objects, newest["tree"], session_id)
-    with_it = [
+    ids = [
         c["checkpoint_id"]
         for c in committed_list.list_checkpoints(repo, brief=True)
         if any(s["session_id"] == session_id for s in c["sessions"])
     ]
-    stored = [s for s in read_checkpoints(repo, objects, with_it) if s["session_id"] == session_id]
+    stored = [s for s in read_checkpoints(repo, objects, ids) if s["session_id"] == session_id]
     if not stored:
         raise Error(f"nothing is stored of session '{session_id}' yet")
     return max(stored, key=lambda session: len(session["transcript"]))

@@ -1,8 +1,7 @@
-"""What sessions and streams believe about the worktree, brought up to date after a step.
+"""Bringing sessions, streams and the journal up to date after a step changed the worktree.
 
-Going back is nobody's work: the turn of a session that is under way does not get what was put
-back as its own, and a commit is not compared with content that was taken back
-(doc/behaviour.md "Going back").
+A step is nobody's work: files that it put back do not become edits of the turn under way, and
+content that it took back is not compared with later commits (doc/behaviour.md "Going back").
 """
 
 from __future__ import annotations
@@ -33,19 +32,19 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-    Now = Mapping[str, Entry | None]  # path -> what is there after the step
+    Now = Mapping[str, Entry | None]  # path -> its entry after the step
 
     Files = dict[str, File]
 
 
 _LISTED = 100
-_NOBODY = entries.UNKNOWN, RESTORED  # who made an edit of a step, and how that is known
+_NOBODY = entries.UNKNOWN, RESTORED  # the author of a step's edits, and the evidence
 
 
 def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
-    """Let the next prompt of every session that is open here, or that wrote one of the files, say
-    which changed under its agent; a sentence for each."""
-    names, wrote = sorted(paths), entries.list_writers(read(repo), paths)
+    """Leave a message with the changed files for the next prompt of every session that is open
+    here or that wrote one of them; return a sentence for each session."""
+    names, writers = sorted(paths), entries.list_writers(read(repo), paths)
     listed = "\n".join(f"- {path}" for path in names[:_LISTED])
     more = f"\n- and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     begin = f"The user ran 'gitcp {what}'. These files changed since you last saw them; read them"
@@ -53,8 +52,9 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
     notes = []
     for session_id in states.list_ids(repo):
         state = states.peek(repo, session_id)
-        hears = state and (state.get("phase") != "ended" or session_id in wrote)
-        if state and hears and markers.is_home(repo, state):
+        if state is None or (state.get("phase") == "ended" and session_id not in writers):
+            continue
+        if markers.is_home(repo, state):
             tidings.leave(repo, session_id, text)
             notes.append(f"session {session_id[:8]} is told with its next prompt")
     return notes
@@ -63,12 +63,13 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
 def note_step(
     repo: Repo, objects: Objects, step_id: str, actions: Iterable[Action], merged: Collection[str]
 ) -> None:
-    """Write into the journal what a step did, as far as it is not there: nobody's work, but for
-    the merged paths, whose content is new: the next look finds it."""
+    """Record the edits of a step that the journal lacks, as nobody's work.
+
+    Merged paths are left out: their content is new, and the next look records it."""
     with Journal(repo) as journal:
-        at, known = read_clock(repo), Known(repo, objects, journal.lines)
+        time, known = read_clock(repo), Known(repo, objects, journal.lines)
         edits = [
-            {**entries.build_edit(a["path"], a["was"], a["now"], *_NOBODY, at), "step": step_id}
+            {**entries.build_edit(a["path"], a["was"], a["now"], *_NOBODY, time), "step": step_id}
             for a in actions
             if a["path"] not in merged and known.get_entry(a["path"]) != a["now"]
         ]
@@ -76,11 +77,11 @@ def note_step(
 
 
 def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> list[str]:
-    """Let every turn under way here begin with these paths as they are now; sentences about
-    the sessions that this concerns."""
+    """Set these paths in the baseline of every turn under way here to their current entries;
+    return sentences about the sessions at work."""
     if not paths:
         return []
-    there = blobs.read_paths(repo, objects, paths, write=True)
+    current = blobs.read_paths(repo, objects, paths, write=True)
     head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
     notes = []
     for session_id in states.list_ids(repo):
@@ -88,13 +89,13 @@ def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> l
         if baseline is None:
             continue
         state = states.peek(repo, session_id)
-        dirty = {**baseline["dirty"], **there}
+        dirty = {**baseline["dirty"], **current}
         dirty = {path: entry for path, entry in dirty.items() if entry != head(path)}
         turn_log.set_dirty(repo, session_id, baseline, dirty)
         if state and state.get("phase") == "active":
             notes.append(f"session {session_id[:8]} is at work here: its files changed under it")
     try:
-        _follow_streams(repo, objects, there, head)
+        _follow_streams(repo, objects, current, head)
     except (Busy, Moved) as e:
         notes.append(f"the streams are brought up to date by the next turn: {e}")
     return notes
@@ -103,9 +104,9 @@ def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> l
 def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> None:
     """Bring every live stream of this worktree, and the states on it, up to date.
 
-    now: the paths that the step touched.  head: HEAD's tree.  Raises Moved when a stream
-    moves meanwhile, Busy when a session's lock is not let go: then it stays as it was, and the
-    next turn sees to it.
+    now: the paths that the step touched.  head: HEAD's tree.  Raises Moved when a stream moves
+    meanwhile and Busy when a session stays locked; the stream is then as before, and the next
+    turn brings it up to date.
     """
     for ref, sessions in _list_live(repo).items():
         try:
@@ -119,7 +120,7 @@ def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> Non
 
 
 def _list_live(repo: Repo) -> dict[str, list[str]]:
-    """ref -> the sessions homed here that are on it."""
+    """stream's ref -> the sessions of this worktree that have files on it."""
     streams: dict[str, list[str]] = {}
     for name in states.list_ids(repo):
         state = states.peek(repo, name)
@@ -156,7 +157,7 @@ def _follow_stream(
 
 
 def _record_files(held: Journal, state: State, stream: Stream, files: Files) -> None:
-    """Write down that a stream has these files of a session, and no others."""
+    """Record in the journal that a stream has exactly these files of a session."""
     out = stream["files"].keys() - files.keys()
     changed = {path: file for path, file in files.items() if file != stream["files"].get(path)}
     for turn in {file.get("turn_id", "") for file in changed.values()} or {""}:
@@ -193,10 +194,10 @@ def _write_tip(
 def _list_work(
     lines: list[JournalLine], state: State, files: Files, now: Now, head: Lookup
 ) -> Files:
-    """The files of a session when the paths of now have become what now says.
+    """The files of a session after the paths of now took their new entries.
 
-    A path that is as in HEAD is no work any more.  One whose content the session has a part in,
-    as the journal tells, is its work again; other content is left as it was recorded.
+    A path that equals HEAD's is not the session's work any more.  A path to whose content the
+    session contributed, by the journal, is its work again.  Others stay as recorded.
     """
     recorded, work = dict(files), open_work.Work(lines, state["session_id"])
     for path, entry in now.items():

@@ -1,4 +1,4 @@
-"""Three blobs made one by `git merge-file`, as a merge of branches would."""
+"""Merging three blobs by `git merge-file`, as a merge of branches does."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _WAYS = ("-c", "merge.conflictStyle=merge", "merge-file", "-p", "-q")
 def merge_blobs(
     repo: Repo, objects: Objects, base: str, ours: str, theirs: str
 ) -> tuple[str, bool]:
-    """(the oid of three blobs merged, which is stored; whether without a conflict).
+    """(the oid of the merged blob, which is stored; whether it has no conflict).
 
-    With conflicts the blob has git's markers, each side labelled; of binary content ours stays.
+    With conflicts the blob has git's markers, each side labelled; binary content stays ours.
     """
-    place = repo.join_shared("tmp", f"merge-{os.getpid()}-{os.urandom(4).hex()}")
-    repo.make_folder(os.path.dirname(place))
-    os.mkdir(place)
-    names = [os.path.join(place, name) for name in ("ours", "base", "theirs")]
+    folder = repo.join_shared("tmp", f"merge-{os.getpid()}-{os.urandom(4).hex()}")
+    repo.make_folder(os.path.dirname(folder))
+    os.mkdir(folder)
+    names = [os.path.join(folder, name) for name in ("ours", "base", "theirs")]
     try:
         for name, oid in zip(names, (ours, base, theirs), strict=True):
             with open(name, "wb") as f:
@@ -39,5 +39,5 @@ def merge_blobs(
     finally:
         for name in names:
             files.remove_file(name)
-        os.rmdir(place)
+        os.rmdir(folder)
     return objects.write("blob", out), status == 0

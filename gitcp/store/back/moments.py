@@ -1,5 +1,6 @@
-"""Single edits taken back, and moments inside a turn: what the journal of the worktree tells,
-and of what was cut from it the refs of the sessions."""
+"""Taking back single edits, and going to a moment inside a turn, by the edits of the journal.
+
+Edits that were cut from the journal are read from the refs of their sessions."""
 
 from __future__ import annotations
 
@@ -28,53 +29,55 @@ AFTER = ":after"
 def find_edits(
     edits_kept: KeptEdits, session: str, turn: str, tool: str
 ) -> tuple[str, list[JournalLine]]:
-    """(what is taken back, its edits in their order): those of a session, of a turn of its, of
-    one tool use; each by the beginning of its id, '' for any.  Among them are the calls before
-    which something was not seen.
+    """(a description, the edits in their order) of a session, one of its turns or tool uses.
 
-    Raises Error when nothing is meant, or several things are.
+    session, turn, tool: the beginning of an id, '' for any.  Calls that may have overwritten
+    content that nobody had seen are among the lines.  Raises Error when an id matches none or
+    several.
     """
     lines = _list_standing(edits_kept.list_moments(everywhere=True)[0])
     words = []
     for number, (kind, name) in enumerate((("session", session), ("turn", turn), ("tool", tool))):
         if name:
-            causes = map(_get_cause, lines)
-            known = {who[number] for who in causes if who[0]} - {""}
-            one = _pick_id(kind, name, known)
-            lines = [line for line in lines if _get_cause(line)[number] == one]
-            words.append(f"{kind} {one}")
+            ids = {cause[number] for cause in map(_get_cause, lines) if cause[0]} - {""}
+            chosen = _pick_id(kind, name, ids)
+            lines = [line for line in lines if _get_cause(line)[number] == chosen]
+            words.append(f"{kind} {chosen}")
     return ", ".join(words), [line for line in lines if _get_cause(line)[0]]
 
 
 def _get_cause(line: JournalLine) -> Writer:
-    """The call that an edit went through, or that a line opens."""
+    """The call that caused an edit, or the call that a line opens."""
     if "open" in line:
         return str(line["session"]), str(line.get("turn", "")), str(line["open"])
     return entries.get_cause(line)
 
 
 def _list_standing(lines: Iterable[JournalLine]) -> list[JournalLine]:
-    """The edits but for those that threw content away which has come back since by another's
-    hand, and stayed: there is nothing of them to take back."""
+    """The edits that can be taken back.
+
+    An edit that discarded content is left out if another session or the person has restored that
+    content since."""
     standing: list[JournalLine] = []
-    later: dict[str, list[JournalLine]] = {}  # path -> its edits after this one, the newest first
+    later: dict[str, list[JournalLine]] = {}  # path -> its later edits, the newest first
     for line in reversed(list(lines)):
         since = later.setdefault(line.get("path", ""), [])
-        threw = entries.get_cause(line) != entries.get_author(line) and entries.get_cause(line)[0]
-        if not (threw and _has_note_return(line, since)):
+        cause = entries.get_cause(line)
+        discarded = cause[0] and cause != entries.get_author(line)
+        if not (discarded and _is_restored(line, since)):
             standing.append(line)
         since.append(line)
     return standing[::-1]
 
 
-def _has_note_return(line: JournalLine, since: Iterable[JournalLine]) -> bool:
-    """Whether what an edit threw away came back by another's hand later than it last went."""
+def _is_restored(line: JournalLine, since: Iterable[JournalLine]) -> bool:
+    """Whether another's edit restored what an edit discarded, and it was not discarded again."""
     before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
-    for one in since:
-        left = entries.parse_entry(one["after"])
-        if left == before and entries.get_cause(one)[0] != entries.get_cause(line)[0]:
+    for later in since:
+        result = entries.parse_entry(later["after"])
+        if result == before and entries.get_cause(later)[0] != entries.get_cause(line)[0]:
             return True
-        if left == after:
+        if result == after:
             return False
     return False
 
@@ -88,8 +91,9 @@ def _pick_id(kind: str, name: str, ids: Iterable[str]) -> str:
 
 
 def leave_out_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflict: str) -> Wisher:
-    """The worktree without these edits, as find_edits() gives them, below scopes; what others did
-    since stays."""
+    """Build the wish for the worktree without some lines of find_edits(), limited to scopes.
+
+    Later edits by others stay."""
     pairs: Pairs = {}
     unseen = [path for line in lines for path in line.get("unseen", ())]
     for line in entries.list_edits(lines):
@@ -127,8 +131,8 @@ def list_moments(
 ) -> Iterator[Point]:
     """A point before each tool use and each turn that begins in some edits, the newest first.
 
-    edits: as KeptEdits.moments() gives them.  prompts: turn id -> what was asked; date: of
-    seconds since 1970.  A call without an edit is one where something was not seen before it.
+    edits: as KeptEdits.list_moments() returns them.  prompts: turn id -> prompt.  date formats
+    seconds since 1970.  A call without edits is listed if it may have overwritten unseen content.
     """
     lines, seen = edits[0], set(edits[1])
     lacking = {line["open"]: line["unseen"] for line in lines if "unseen" in line}
@@ -165,21 +169,21 @@ def _build_point(
 
 
 def read_moment(present: Present, name: str) -> tuple[dict[str, Version], str]:
-    """(path -> what stood there before a tool use or a turn, of what was changed since; the first
-    commit made since, '' for none); after it, with AFTER behind its id."""
-    own, after = name.removesuffix(AFTER), name.endswith(AFTER)
-    moment = present.kept_edits.find_since(own, after)
+    """(path -> its entry before a tool use or a turn, for each path changed since; the first
+    commit made since, '' for none).  name: its id; with AFTER appended, the moment after it."""
+    moment_id, after = name.removesuffix(AFTER), name.endswith(AFTER)
+    moment = present.kept_edits.find_since(moment_id, after)
     if moment is None:
-        raise Error(f"the journal knows no turn or tool use '{own}'")
+        raise Error(f"the journal knows no turn or tool use '{moment_id}'")
     since, commit = moment
-    then: dict[str, Version] = {}
+    versions: dict[str, Version] = {}
     for line in since:
-        then.setdefault(line["path"], entries.parse_entry(line["before"]))
-    return then, commit
+        versions.setdefault(line["path"], entries.parse_entry(line["before"]))
+    return versions, commit
 
 
 def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version, Version]]:
-    """path -> what a tool use or a turn found there and what it left, where these differ."""
+    """path -> its entries before and after a tool use or a turn, for each that it changed."""
     number = 2 if point["kind"] == "tool" else 1
     name = point["id"].removesuffix(AFTER)
     changes: dict[str, tuple[Version, Version]] = {}
@@ -192,15 +196,15 @@ def list_changes(edits_kept: KeptEdits, point: Point) -> dict[str, tuple[Version
 
 
 def go_to_moment(name: str, scopes: Sequence[str]) -> Wisher:
-    """The worktree as it was before a tool use or a turn; after it, with AFTER behind its id."""
+    """Build the wish for the worktree as it was at a moment (read_moment())."""
 
     def make_wish(present: Present) -> Wish:
-        then, commit = read_moment(present, name)
-        below = [path for path in scopes if any(plan.is_below(p, [path]) for p in then)]
+        versions, commit = read_moment(present, name)
+        below = [path for path in scopes if any(plan.is_below(p, [path]) for p in versions)]
         planning.refuse_unknown(scopes, present.look, lambda path: path in below or None)
         changes = [
             (path, present.get_file(path), entry)
-            for path, entry in then.items()
+            for path, entry in versions.items()
             if present.get_file(path) != entry and plan.is_below(path, scopes)
         ]
         before = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
@@ -214,7 +218,7 @@ def go_to_moment(name: str, scopes: Sequence[str]) -> Wisher:
 
 
 def go_to_point(point: Point, scopes: Sequence[str]) -> Wisher:
-    """The worktree as it was at any point, below scopes."""
+    """Build the wish for the worktree as it was at a point, limited to scopes."""
     if point["kind"] in ("prompt", "tool"):
         return go_to_moment(point["id"], scopes)
     return planning.go_to_snapshot(point, scopes)

@@ -1,4 +1,4 @@
-"""Whose what stands at a path is: the session that made the file, and what the person did to it."""
+"""Who owns the file at a path: the session that created it, and the person's edits to it."""
 
 from __future__ import annotations
 
@@ -18,50 +18,48 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.back.present import Present
 
-_DEPTH = 1000  # checkpoints of a stream whose states are looked at
+_DEPTH = 1000  # checkpoints of a stream whose states are read
 
 
 class Hands:
-    """The edits behind what stands at a path: the person's, and what commits have of them."""
+    """The edits that made the content of a path: the person's, and those that are committed."""
 
     def __init__(self, present: Present) -> None:
         self._present = present
         self._trees: dict[str, Lookup] = {}
 
     def find_edit(self, path: str, wanted: Version) -> JournalLine | None:
-        """The person's newest edit that is lost where a path becomes wanted; None for none."""
+        """The person's newest edit that is lost when a path becomes wanted; None if none is."""
         edits = self._present.edits.get(path, ())
         return lineage.find_last_by_person(edits, wanted, self._is_in_git)
 
     def is_committed(self, path: str) -> bool:
-        """Whether a commit since has made HEAD have what stands at a path."""
+        """Whether a commit since the path's newest edit gave HEAD the content of that edit."""
         newest = next(lineage.walk_back(self._present.edits.get(path, ())), None)
         return newest is not None and self._is_in_head(newest, str(newest.get("base", "")))
 
     def _is_in_git(self, line: JournalLine) -> bool:
-        """Whether HEAD has what an edit left, by a commit or because it has moved; or what went
-        is in a stash."""
+        """Whether HEAD has the result of an edit, or a stash has the file that it deleted."""
         bases = str(line.get("base", "")), self._earlier_bases.get(id(line), "")
         stashed = line["after"] is None and "stashed" in line
         return stashed or any(self._is_in_head(line, base) for base in bases)
 
     def _is_in_head(self, line: JournalLine, base: str) -> bool:
-        """Whether HEAD has what an edit left, and a commit had not."""
+        """Whether HEAD has the result of an edit and the commit base does not."""
         head, path, after = self._present.head, line["path"], entries.parse_entry(line["after"])
-        known = base and head and base != head
-        return bool(known) and self._read_entry(str(head), path) == after != self._read_entry(
-            base, path
-        )
+        if not base or not head or base == head:
+            return False
+        return self._read_entry(head, path) == after != self._read_entry(base, path)
 
     @cached_property
     def _earlier_bases(self) -> dict[int, str]:
-        """The commit on which the journal was before that of a line, by the line's id()."""
+        """id() of a line -> the commit that was HEAD before the line's own base."""
         earlier, base, bases = "", "", dict[int, str]()
         for line in self._present.lines:
-            now = self._present.head if "path" in line else line.get("commit", base)
-            at = str(line.get("base", now))  # what was found just now may have no base yet
-            if at != base:
-                earlier, base = base, at
+            default = self._present.head if "path" in line else line.get("commit", base)
+            line_base = str(line.get("base", default))  # an edit found by this scan may have none
+            if line_base != base:
+                earlier, base = base, line_base
             bases[id(line)] = earlier
         return bases
 
@@ -73,10 +71,10 @@ class Hands:
 
 
 class Owners:
-    """owner(path) -> session id, '' when no session is known to have made what stands there.
+    """Finds the session that created a file.
 
-    The journal is asked first; then the states of today and those that the checkpoints of this
-    worktree carry: what a session wrote stays its own when a commit or a rewind settled it.
+    The journal is asked first, then the states of sessions, then the states stored in this
+    worktree's checkpoints: a file keeps its owner when a commit or a rewind settles it.
     """
 
     def __init__(self, present: Present) -> None:
@@ -85,6 +83,7 @@ class Owners:
         self._older: Iterator[dict[str, str]] | None = None
 
     def find_owner(self, path: str) -> str:
+        """The id of the session that created the file at a path; '' if none is known."""
         maker = lineage.find_maker(self._present.edits.get(path, ()))
         if maker is not None:
             return maker

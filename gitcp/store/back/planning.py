@@ -1,4 +1,4 @@
-"""A plan made for the worktree as it is: what is wanted, and what the disk says to it."""
+"""Making a plan: a wish checked against the worktree as it is on disk."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
     class Wish(TypedDict):
-        """What somebody wants of the worktree: actions, conflicts of contents, notes.  merged:
-        the paths whose content is new, made of several versions.  raw: what is known of files
-        beside what git knows (raw_files)."""
+        """Actions wanted in the worktree, conflicts of contents, notes.  merged: the paths whose
+        content is merged from several versions.  raw: bytes and permissions that git does not
+        keep (raw_files)."""
 
         actions: list[Action]
         conflicts: list[Conflict]
@@ -53,19 +53,19 @@ if TYPE_CHECKING:
 
 REFUSE, MARKERS, KEEP = CONFLICTS = ("refuse", "markers", "keep")
 EMPTY: Wish = {"actions": [], "conflicts": [], "notes": [], "merged": [], "raw": {}}
-_RECENT = 20 * 3600  # seconds for which a time of day tells enough
+_RECENT = 20 * 3600  # seconds during which a time is shown without its date
 _BOTH = "changed since in the same place (--conflict=markers keeps both, =keep what is there)"
 
 
 class Prepared:
-    """A plan, and the look at the worktree that it holds for.
+    """A plan and the scan of the worktree that it was made for.
 
-    tree: what the worktree will be; signs: what each path to be touched is now.
+    tree: the worktree after the plan; signs: the current signature of each path that changes.
     """
 
     def __init__(self, present: Present, wisher: Wisher) -> None:
         repo, objects = present.repo, present.objects
-        _ = present.lines  # what nobody saw is in the journal before the step is
+        _ = present.lines  # unseen edits are recorded in the journal before the step is
         self.present, wish = present, wisher(present)
         self.merged, self.raw = wish["merged"], wish["raw"]
         disk = _Disk(self.present, wish["actions"])
@@ -86,14 +86,14 @@ class Prepared:
 
 
 def refuse_conflicts(conflicts: Sequence[Conflict]) -> None:
-    """Raise Error naming what stands against a plan, when anything does."""
+    """Raise Error naming every conflict, if there is any."""
     if conflicts:
         lines = [f"'{c['path']}': {c['reason']}" for c in conflicts]
         raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
 
 
 class _Disk:
-    """What stands where the actions want to write, which no tree knows."""
+    """Checks actions against files on disk that no tree has."""
 
     def __init__(self, present: Present, actions: Iterable[Action]) -> None:
         self._work, self._present = present.worktree, present
@@ -104,7 +104,7 @@ class _Disk:
         self.conflicts: list[Conflict] = []
 
     def list_actions(self) -> list[Action]:
-        """The actions, those that cannot or must not be done turned into keep."""
+        """The actions; each that must not be done becomes a keep with its reason."""
         return [self._plan_action(a) if a["verb"] != plan.KEEP else a for a in self._actions]
 
     def _plan_action(self, action: Action) -> Action:
@@ -115,19 +115,17 @@ class _Disk:
             return action
         self._check_above(path)
         if action["was"] is None:
-            there = self._work.look_at(path)
-            if there and stat.S_ISDIR(there.st_mode):
+            st = self._work.look_at(path)
+            if st and stat.S_ISDIR(st.st_mode):
                 self._check_below(path)
-            elif there and path not in self._renamed:
-                return {**action, "verb": plan.KEEP, "reason": self._explain_obstacle(path)}
+            elif st and path not in self._renamed:
+                why = self._present.left_out.get(path, "ignored by git")
+                reason = f"something stands there ({why})"
+                return {**action, "verb": plan.KEEP, "reason": reason}
         return action
 
-    def _explain_obstacle(self, path: str) -> str:
-        why = self._present.left_out.get(path, "ignored by git")
-        return f"something stands there ({why})"
-
     def _check_above(self, path: str) -> None:
-        """A directory on the way must be one, or the plan removes what stands there."""
+        """Add a conflict if a file that the plan does not delete is in place of a directory."""
         parts = path.split("/")[:-1]
         for n in range(len(parts)):
             folder = "/".join(parts[: n + 1])
@@ -143,7 +141,7 @@ class _Disk:
                 return
 
     def _check_below(self, path: str) -> None:
-        """A directory may give way to a file when the plan removes all that is in it."""
+        """Add a conflict if the directory at path has a file that the plan does not delete."""
         for folder, folders, files in os.walk(self._work.join_full(path)):
             links = [n for n in folders if os.path.islink(os.path.join(folder, n))]
             for name in [*files, *links]:
@@ -157,7 +155,7 @@ class _Disk:
 
 
 def _find_twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:
-    """Names that differ in case alone, where the file system cannot tell them apart."""
+    """Conflicts for names that differ in case alone, on a file system that ignores case."""
     conflicts: dict[str, Conflict] = {}
     for action in todo:
         parts = action["path"].split("/") if action["now"] else []
@@ -177,9 +175,11 @@ def plan_changes(
     left_out: Mapping[str, str],
     notes: Iterable[str],
 ) -> Wish:
-    """The wish that paths become what a point had.  changes: path, what is there, what was there;
-    base: the tree of the commit that the point stands on, if it is known; left_out: what the
-    point's snapshot lacks."""
+    """Build the wish for changes: (path, current entry, wanted entry) each.
+
+    base: the tree of the point's base commit, None if unknown.  left_out: path -> the reason why
+    the point's snapshot lacks it.
+    """
     facts = gather_facts(present, base)
     facts["left_out"] = {**left_out, **present.left_out}
     all_notes = [*notes, *describe_operations(present.repo)]
@@ -187,7 +187,7 @@ def plan_changes(
 
 
 def gather_facts(present: Present, base: str | None = None) -> Facts:
-    """What a plan asks for; base: the tree of the point's own commit, if it is known."""
+    """The facts that a plan needs; base: the tree of the point's base commit, None if unknown."""
     head = Lookup(present.objects, present.head_tree)
     before = Lookup(present.objects, base)
     hands = Hands(present)
@@ -207,7 +207,7 @@ def gather_facts(present: Present, base: str | None = None) -> Facts:
 
 
 def _format_time(edit: JournalLine | None) -> str:
-    """When an edit was made, for eyes; '' for none."""
+    """The local time of an edit, with the date if it is old; '' for None."""
     if edit is None:
         return ""
     seconds = lineage.time_made(edit) // 10**9
@@ -216,12 +216,13 @@ def _format_time(edit: JournalLine | None) -> str:
 
 
 def wish_nothing(present: Present) -> Wish:
-    """No change to any file."""
+    """The wish that changes no file."""
     return EMPTY
 
 
 def go_to_snapshot(point: Point, scopes: Iterable[str]) -> Wisher:
-    """The worktree as it was at a point, below scopes (paths from the root; none: all)."""
+    """Build the wish for the worktree as it was at a point, limited to scopes (paths from the
+    root; none: all)."""
     wanted = list(scopes)
 
     def make_wish(present: Present) -> Wish:
@@ -234,21 +235,21 @@ def go_to_snapshot(point: Point, scopes: Iterable[str]) -> Wisher:
             *_describe_base(point, present),
             *filter(None, [describe_lacking(point["kind"], point["lacking"])]),
         ]
-        wanted_tree = plan_changes(present, below, base, left_out, notes)
-        return {**wanted_tree, "raw": _read_raw(present, point)}
+        wish = plan_changes(present, below, base, left_out, notes)
+        return {**wish, "raw": _read_raw(present, point)}
 
     return make_wish
 
 
 def refuse_unknown(scopes: Iterable[str], *looks: Callable[[str], object]) -> None:
-    """Raise Error for a path that is in none of the places."""
+    """Raise Error for a path that none of looks has."""
     for path in scopes:
         if path and not any(look(path) for look in looks):
             raise Error(f"no file '{path}' in the worktree, and none at the point")
 
 
 def _read_raw(present: Present, point: Point) -> Known:
-    """What the step that a point stands before kept of the files it touched."""
+    """For a point before a step, the bytes and permissions that the step kept."""
     if point["kind"] != "safety":
         return {}
     steps = undo_log.read_steps(present.repo)
@@ -258,7 +259,7 @@ def _read_raw(present: Present, point: Point) -> Known:
 
 
 def _read_left_out(objects: Objects, point: Point) -> dict[str, str]:
-    """What the point's snapshot left out: path -> reason."""
+    """path -> the reason why the point's snapshot left it out."""
     listed = f"{point['metadata_dir']}/omitted.json"
     entry = Lookup(objects, point["tree"])(listed) if point["metadata_dir"] else None
     if entry is None:
@@ -283,9 +284,9 @@ def describe_operations(repo: Repo) -> list[str]:
 
 
 def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = None) -> Wisher:
-    """The worktree without some edits; what others did to the same files since stays.
+    """Build the wish for the worktree without some edits; later edits of the same files stay.
 
-    conflict: what becomes of a path where both cannot be had: REFUSE, MARKERS or KEEP.
+    conflict: what to do with a path whose later edits do not merge: REFUSE, MARKERS or KEEP.
     """
 
     def make_wish(present: Present) -> Wish:
@@ -295,16 +296,16 @@ def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = N
         merged: list[str] = []
         conflicts: list[Conflict] = []
         for path, pairs in edits.items():
-            now = present.get_file(path)
-            then, clean = three_way.take_back(now, three_way.join_edits(pairs), merge)
-            if clean or (conflict == MARKERS and then != now):
-                both = now is not None and pairs[-1][1] != now
+            current = present.get_file(path)
+            target, clean = three_way.take_back(current, three_way.join_edits(pairs), merge)
+            if clean or (conflict == MARKERS and target != current):
+                both = current is not None and pairs[-1][1] != current
                 merged += [path] if both else []
-                explained = f"{why}, with what was changed since" if both else why
-                wanted += [(path, now, then, explained)] if then != now else []
+                reason = f"{why}, with what was changed since" if both else why
+                wanted += [(path, current, target, reason)] if target != current else []
             elif conflict == KEEP:
                 reason = "changed since, and the change cannot be kept beside it"
-                kept.append(plan.make_action(path, plan.KEEP, now, then, reason))
+                kept.append(plan.make_action(path, plan.KEEP, current, target, reason))
             else:
                 conflicts.append({"path": path, "reason": _BOTH})
         actions = [*plan.plan_paths(wanted, gather_facts(present)), *kept]

@@ -1,5 +1,5 @@
-"""The points to go back to: temporary checkpoints of this base, archived ones, committed ones,
-what the undo log kept, and moments; newest first (doc/behaviour.md "Going back")."""
+"""The points to go back to: temporary, archived and committed checkpoints, steps of the undo log
+and moments inside a turn (doc/behaviour.md "Going back")."""
 
 from __future__ import annotations
 
@@ -35,21 +35,24 @@ if TYPE_CHECKING:
 _LACKING = ("too-large", "unreadable")
 _DIFF = "diff --no-color --no-ext-diff --no-textconv".split()
 _LONGEST = 200_000  # bytes of a patch that are shown before a choice
-COMMITS = 50  # of HEAD's history that are looked at for committed points
+COMMITS = 50  # of HEAD's history that are searched for committed points
 
 
 def list_points(
     repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
 ) -> list[Point]:
-    """read_points() for eyes: those without a change are folded."""
+    """The points of read_points(), with those that change nothing folded."""
     return point_list.fold_points(read_points(repo, objects, everywhere, depth))
 
 
 def read_points(
     repo: Repo, objects: Objects, everywhere: bool = False, depth: int = COMMITS
 ) -> list[Point]:
-    """Every point of this worktree, newest first; everywhere: also those of other bases, and the
-    moments that the journal has no more.  depth: how many commits are looked at."""
+    """Every point of this worktree, newest first.
+
+    everywhere: also points of other bases and moments that were cut from the journal.  depth: the
+    number of commits that are searched.
+    """
     points = [*_list_temporary(repo, objects, everywhere), *_list_steps(repo, objects)]
     edits = KeptEdits(repo).list_moments(everywhere)
     points += moments.list_moments(edits, _map_prompts(repo), _format_date)
@@ -63,26 +66,26 @@ class NoPoint(Error):
 
 
 def find_point(repo: Repo, objects: Objects, name: str, everywhere: bool = True) -> Point:
-    """The point of a name: its id, a checkpoint's, or the beginning of one; HEAD; a moment with
-    AFTER behind it.  Without everywhere those of this base go before the others.
+    """The point of a name: the beginning of its or its checkpoint's id, or HEAD.
 
-    Raises NoPoint when there is none, Error when several begin so, and for one that a commit took.
+    With AFTER appended it names the moment after a turn or tool use.  Without everywhere, points of
+    this base go before others.  Raises NoPoint when there is none, Error when several match or a
+    commit has taken the point.
     """
     if name == "HEAD":
         return _read_head(objects)
     if exact := next((p for p in _list_temporary(repo, objects, True) if p["id"] == name), None):
         return exact
     after = moments.AFTER if name.endswith(moments.AFTER) else ""
-    own = name.removesuffix(after)
     for anywhere in (True,) if everywhere else (False, True):
-        known = read_points(repo, objects, anywhere)
-        if point := point_list.choose_point(known, own):
+        points = read_points(repo, objects, anywhere)
+        if point := point_list.choose_point(points, name.removesuffix(after)):
             if after:
                 message = point["message"].replace("before", "after", 1)
                 point = {**point, "id": point["id"] + after, "message": message}
                 return point_list.mark_lacking(point, ())
             return point
-    if commit := (_find_successor(repo, objects, known, name) or "")[:7]:
+    if commit := (_find_successor(repo, objects, points, name) or "")[:7]:
         ways = f"'gitcp rewind --to HEAD' or 'gitcp show {commit}'"
         raise Error(f"point '{name}' became commit {commit}: {ways}")
     raise NoPoint(f"no such point: '{name}' ('gitcp rewind --list' shows them)")
@@ -103,8 +106,8 @@ def _read_head(objects: Objects) -> Point:
 
 
 def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name: str) -> str | None:
-    """The commit that took the work of a temporary checkpoint which is no point any more; None
-    where name is the beginning of none."""
+    """The commit that took the work of a temporary checkpoint, which then is no point any more;
+    None if no such checkpoint begins with name."""
     oid = lookup.find_temporary(repo, objects, name)
     commit = read_commit(objects, oid) if oid else None
     if commit is None:
@@ -113,8 +116,9 @@ def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name:
         shadow_refs.find_trailer(commit["message"], key)
         for key in ("Entire-Session", "Base-Commit")
     )
-    mine = (p for p in points if p["kind"] == "committed" and p["session_id"] == session_id)
-    commits = {point["id"] for point in mine}
+    commits = {
+        p["id"] for p in points if p["kind"] == "committed" and p["session_id"] == session_id
+    }
     since = list_commits(repo, "--reverse", f"^{base}", "HEAD") if base and commits else ()
     return next((oid for oid in since if oid in commits), None)
 
@@ -137,7 +141,7 @@ def _is_here(repo: Repo, tip: Tip, head: str, everywhere: bool) -> bool:
 
 
 def _build_point(objects: Objects, checkpoint: Record, kind: str) -> Point:
-    """A temporary checkpoint as a point; one whose objects are gone says so."""
+    """The point of a temporary checkpoint; `gone` is true if objects of it are missing."""
     point: Point = {
         **point_list.EMPTY,
         "id": checkpoint["oid"],
@@ -164,7 +168,7 @@ def _build_point(objects: Objects, checkpoint: Record, kind: str) -> Point:
 
 
 def _list_omitted(objects: Objects, files: dict[str, tuple[str, str]]) -> list[str]:
-    """The files of the worktree's own that a snapshot lacks; other repositories are none."""
+    """The files that a snapshot lacks for their size or because they could not be read."""
     entry = files.get("omitted.json")
     listed = json.loads(objects.need(entry[1], "blob")) if entry else []
     return [item["path"] for item in listed if item["reason"] in _LACKING]
@@ -177,7 +181,7 @@ def _read_prompt(objects: Objects, files: dict[str, tuple[str, str]]) -> str:
 
 
 def _join_content(root: dict[str, tuple[str, str]]) -> str:
-    """What tells two trees apart, whatever is in `.entire/`."""
+    """The entries of a root tree as text, without `.entire/`; equal for equal worktrees."""
     return " ".join(
         f"{name}\0{oid}" for name, (_, oid) in sorted(root.items()) if name != ".entire"
     )
@@ -202,7 +206,7 @@ def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
 
 
 def _list_committed(repo: Repo, depth: int) -> Iterator[Point]:
-    """The commits of HEAD's history whose checkpoints are here: for their conversations."""
+    """A point for each session of the checkpoints of HEAD's history."""
     if refs.read_head(repo) is None:
         return
     for commit in commit_list.list_commits(repo, [], [f"-n{depth}"]):
@@ -225,37 +229,37 @@ def _list_committed(repo: Repo, depth: int) -> Iterator[Point]:
 
 
 def _list_expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Point]:
-    """What cleaning took away, so that nobody looks for it."""
+    """The points that `gitcp clean` deleted, marked gone."""
     head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
-    for one in expired.list_records(repo):
-        here = one["worktree"] in ("", repo.worktree_hash) and one["id"] not in ids
-        base = one["base_commit"]
+    for record in expired.list_records(repo):
+        here = record["worktree"] in ("", repo.worktree_hash) and record["id"] not in ids
+        base = record["base_commit"]
         if here and (everywhere or not base or base == head):
             yield {
                 **point_list.EMPTY,
-                "id": one["id"],
-                "kind": one["kind"],
-                "message": one["message"],
-                "time": one["time"],
-                "date": _format_date(one["time"]),
-                "session_id": one["session_id"],
+                "id": record["id"],
+                "kind": record["kind"],
+                "message": record["message"],
+                "time": record["time"],
+                "date": _format_date(record["time"]),
+                "session_id": record["session_id"],
                 "base_commit": base,
                 "gone": True,
             }
 
 
 def _map_prompts(repo: Repo) -> dict[str, str]:
-    """turn id -> what was asked, of the sessions that have a state."""
+    """turn id -> prompt, for the sessions that have a state."""
     return {
-        turn: str(one.get("prompt") or "")
+        turn_id: str(turn.get("prompt") or "")
         for state in session_read.list_states(repo)
-        for turn, one in (state.get("turns") or {}).items()
-        if isinstance(one, dict)
+        for turn_id, turn in (state.get("turns") or {}).items()
+        if isinstance(turn, dict)
     }
 
 
 def make_record(point: Point) -> Record:
-    """A point as a record; what compares trees stays here."""
+    """A point as a record, without `content`, which only compares trees."""
     return {"type": "point", **{k: v for k, v in point.items() if k != "content"}}
 
 
@@ -264,7 +268,7 @@ def _format_date(seconds: int) -> str:
 
 
 class Preview:
-    """The plans of points, as a look at the worktree that is not repeated gives them."""
+    """Makes the plans of points, all for one scan of the worktree."""
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
@@ -272,13 +276,13 @@ class Preview:
         self._plans: dict[str, Plan] = {}
 
     def get_plan(self, point: Point) -> Plan:
-        """The plan to a point; one without actions where no file is to change."""
+        """The plan to go to a point; without actions if no file changes."""
         if point["id"] not in self._plans:
             self._plans[point["id"]] = self._make_plan(point)
         return self._plans[point["id"]]
 
     def draw_diff(self, point: Point) -> list[str]:
-        """What going to a point changes, as rows of a patch, the first of many."""
+        """The first rows of the patch that going to a point would make."""
         edits = {a["path"]: a["now"] for a in plans.list_effective(self.get_plan(point)["actions"])}
         if self._present is None or not edits:
             return []
@@ -287,7 +291,7 @@ class Preview:
         return decode_name(out[:_LONGEST]).splitlines()
 
     def count_verbs(self, point: Point) -> dict[str, int] | None:
-        """verb -> how many paths; None for a point of a conversation alone."""
+        """verb -> number of paths; None for a point that has no files."""
         if point["is_logs_only"] or point["gone"]:
             return None
         return plans.count_verbs(self.get_plan(point)["actions"])

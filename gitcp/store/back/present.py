@@ -1,4 +1,4 @@
-"""The worktree as it stands, kept as a tree: what every step back begins with."""
+"""The current worktree, scanned once and stored as a tree: the start of every step."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class Present:
-    """One scan, stored.  tree: all of the worktree that a snapshot takes; `.entire/` as in HEAD.
+    """One stored scan.  tree: what a snapshot takes of the worktree, with `.entire/` as in HEAD.
 
-    look(path) is the tree's entry; left_out: path -> the reason.  dry: nothing is written into
-    the journal.
+    look(path) returns the tree's entry; left_out: path -> why the tree lacks it.  dry: write
+    nothing into the journal.
     """
 
     def __init__(self, repo: Repo, objects: Objects, dry: bool = False) -> None:
@@ -48,7 +48,7 @@ class Present:
 
     @cached_property
     def lines(self) -> list[JournalLine]:
-        """The lines of the journal, with what this scan has found that no hook saw."""
+        """The lines of the journal, with the edits of this scan that no hook saw."""
         head = self.head or shadow_refs.get_zeros(self.repo)
         if self._seen:
             return self._seen.take(self.objects, head, self.entries)
@@ -66,27 +66,26 @@ class Present:
 
     @cached_property
     def kept_edits(self) -> KeptEdits:
-        """The edits that can be gone back over."""
+        """The edits of the journal and those that were cut from it."""
         return KeptEdits(self.repo, self.lines)
 
     def is_unchanged(self, paths: Iterable[str]) -> bool:
-        """Whether these paths have the content that the scan found; they are read again."""
-        wanted = set(paths)
-        wanted -= find_other_names(self.repo, wanted)
-        now = blobs.read_paths(self.repo, self.objects, wanted, write=False)
-        return all(now[path] == self.get_file(path) for path in wanted if path in now)
+        """Whether these paths still have the scanned content; reads them again."""
+        checked = set(paths)
+        checked -= find_other_names(self.repo, checked)
+        current = blobs.read_paths(self.repo, self.objects, checked, write=False)
+        return all(current[path] == self.get_file(path) for path in checked if path in current)
 
     def get_file(self, path: str) -> Entry | None:
-        """The tree's entry of a file; None also where a directory stands."""
+        """The tree's entry of a file; None also for a directory."""
         return find_file(self.look, path)
 
 
 class KeptEdits:
-    """The edits of a repo's worktree, read once: recent ones from the journal, which stays
-    short, all of them where they are asked for."""
+    """The edits of a worktree: recent ones from the journal, older ones from refs when needed."""
 
     def __init__(self, repo: Repo, lines: list[JournalLine] | None = None) -> None:
-        """lines: of the journal, default as they stand."""
+        """lines: of the journal, None to read them."""
         self.repo = repo
         self._lines = journal.read(repo) if lines is None else lines
         self._whole, self._parted = cutting.find_since_cut(self._lines)
@@ -95,32 +94,28 @@ class KeptEdits:
     def list_all(self) -> list[JournalLine]:
         """Every edit, in the order of their times."""
         if self._all is None:
-            here = entries.list_edits(self._lines)
-            self._all = here if self._is_whole() else edits_ref.unite_edits(self.repo, here)
+            edits = entries.list_edits(self._lines)
+            was_cut = len(self._whole) < len(self._lines)
+            self._all = edits_ref.unite_edits(self.repo, edits) if was_cut else edits
         return self._all
 
-    def _is_whole(self) -> bool:
-        return len(self._whole) == len(self._lines)
-
     def list_moments(self, everywhere: bool) -> tuple[list[JournalLine], set[str]]:
-        """(the edits, and the calls that may have thrown away what nobody had seen, by their
-        times; the turns and tool uses of which more was cut off).  Without everywhere those
-        since which the journal is whole."""
+        """(edits, and calls that may have overwritten unseen content, by their times; the turns
+        and tool uses that were cut in the middle).  Without everywhere only those since the last
+        cut."""
         edits = self.list_all() if everywhere else entries.list_edits(self._whole)
         calls = (line for line in self._lines if "unseen" in line)
         lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
         return lines, set() if everywhere else self._parted
 
     def list_unseen(self, name: str) -> list[str]:
-        """What nobody had seen before a tool use that may have thrown it away, as paths; '.' for
-        anything."""
+        """The paths whose unseen content a tool use may have overwritten; '.' for any path."""
         calls = (line for line in self._lines if "unseen" in line)
         return next((line["unseen"] for line in calls if line["open"] == name), [])
 
     def find_since(self, name: str, after: bool) -> tuple[list[JournalLine], str] | None:
-        """(the edits from the first of a turn or tool use on, or from its last; the first commit
-        that the journal knows to have been made since, '' for none); None where nobody knows that
-        name."""
+        """(the edits since the beginning of a turn or tool use, or since its end; the first commit
+        that the journal has since then, '' for none); None for an unknown name."""
         whole = name not in self._parted
         moment = lineage.find_moment(self._whole, name, after) if whole else None
         lines = self._whole if moment else self._lines
@@ -128,24 +123,25 @@ class KeptEdits:
             moment = lineage.find_moment(self.list_all(), name, after)
         if moment is None:
             return None
-        edits, place = moment
-        later = lines[place:] if lines is self._whole else lines
+        edits, position = moment
+        later = lines[position:] if lines is self._whole else lines
         commits = (line["commit"] for line in later if "commit" in line)
         return edits, next(commits, "")
 
 
 def read_signatures(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:
-    """path -> what tells whether it is touched from now on; None for what is not there, or only
-    behind a link."""
-    now, wanted = Worktree(repo), list(paths)
-    unlisted = find_other_names(repo, wanted)
+    """path -> signature, by which later changes are seen; None for a file that does not exist or
+    is behind a symbolic link."""
+    worktree, names = Worktree(repo), list(paths)
+    unlisted = find_other_names(repo, names)
     return {
-        path: None if path in unlisted else _build_signature(now.look_at(path)) for path in wanted
+        path: None if path in unlisted else _build_signature(worktree.look_at(path))
+        for path in names
     }
 
 
 def find_other_names(repo: Repo, paths: Iterable[str]) -> set[str]:
-    """Of paths that differ in case only, those that lead to a file which is spelled as another."""
+    """Among paths that differ in case only, those whose file has another spelling on disk."""
     if not repo.config.get_flag("core.ignorecase"):
         return set()
     by_fold: dict[str, list[str]] = {}
@@ -157,7 +153,7 @@ def find_other_names(repo: Repo, paths: Iterable[str]) -> set[str]:
 
 
 def read_signature(name: bytes, folder: int) -> Signature:
-    """What lstat tells of the identity and content of a file in an open directory."""
+    """The signature of a file in an open directory; None if it does not exist."""
     try:
         return _build_signature(os.lstat(name, dir_fd=folder))
     except FileNotFoundError:
@@ -169,7 +165,7 @@ def _build_signature(st: os.stat_result | None) -> Signature:
 
 
 def name_in_worktree(repo: Repo, path: str) -> str:
-    """A path as it is named from the root of the worktree; Error when it lies outside."""
+    """A path relative to the root of the worktree; raises Error for one outside of it."""
     top = os.path.realpath(repo.worktree)
     folder, name = os.path.split(os.path.abspath(path))
     inside = os.path.relpath(os.path.join(os.path.realpath(folder), name), top)

@@ -1,7 +1,7 @@
-"""The bytes and permissions of files that git would not give back as they stood.
+"""The bytes and permissions of files that git does not keep.
 
-A blob is what git's filters made of a file, and its mode tells one bit.  A step keeps what else
-there was of the files that it touches, so that undo gives back the very bytes.
+A blob has passed git's filters, and its mode has one permission bit.  A step keeps the original
+bytes and permissions of the files that it changes, so that undo restores both.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from gitcp.store.back.present import Present, Signature
     from gitcp.store.git.objects import Objects
 
-    Raw = tuple[int | None, str | None]  # permissions, blob of the bytes; None: as git does it
-    Known = Mapping[str, tuple[Version, Raw]]  # path -> an entry, and what goes with it
+    Raw = tuple[int | None, str | None]  # permissions, blob of the bytes; None: as git writes it
+    Known = Mapping[str, tuple[Version, Raw]]  # path -> an entry and its Raw
 
 USUAL: Raw = (None, None)
 _REGULAR = (FILE, EXECUTABLE)
@@ -32,8 +32,8 @@ _REGULAR = (FILE, EXECUTABLE)
 def keep_raw(
     present: Present, actions: Iterable[Action], signs: Mapping[str, Signature]
 ) -> dict[str, Raw]:
-    """path -> what git would not give back, of the regular files that actions replace or delete;
-    the blobs are stored."""
+    """path -> the Raw of each regular file that actions replace or delete, unless git restores it
+    as it is; stores the blobs."""
     filters, mask = Filters(present.worktree, present.objects, lambda path: None), _read_umask()
     kept: dict[str, Raw] = {}
     for action in actions:
@@ -54,8 +54,8 @@ def keep_raw(
 def choose_raw(
     wanted: Mapping[str, Entry], signs: Mapping[str, Signature], records: Known
 ) -> dict[str, Raw]:
-    """What the wanted files get beside git's content: what is known of the very entry that a
-    path becomes; else the permissions of the file that stands there."""
+    """The Raw of the wanted files: that recorded for the same entry, else the permissions of the
+    file that is replaced."""
     chosen: dict[str, Raw] = {}
     for path, entry in wanted.items():
         sign = signs.get(path)
@@ -69,13 +69,13 @@ def choose_raw(
 
 
 def _compute_mode(mode: int, executable: bool) -> int:
-    """Those of a file that takes the place of one with a mode."""
+    """The permissions of a file that replaces one with this mode."""
     plain = mode & ~0o111
     return plain | (plain & 0o444) >> 2 if executable else plain
 
 
 def read_step(step: Step, path: str) -> Raw:
-    """What a step kept of a file as it stood before it."""
+    """The Raw that a step kept of a file."""
     mode, oid = step.get("raw", {}).get(path, USUAL)
     return mode, oid
 

@@ -1,4 +1,4 @@
-"""Stored conversations put where their clients look, so that a person can go on with them."""
+"""Putting stored conversations where their clients look, so that a person can resume them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
     class Restored(TypedDict):
-        """What became of one.  what: 'written', 'kept' (the one here is as new or newer),
-        'replaced', 'beside' (the one here went another way), or 'impossible'; command: to go on
-        with it; notes: sentences."""
+        """The outcome for one conversation.  what: 'written', 'kept' (the local one is as new or
+        newer), 'replaced', 'beside' (the local one diverged), or 'impossible'; command: resumes
+        it; notes: sentences."""
 
         session_id: str
         agent: str
@@ -44,14 +44,13 @@ if TYPE_CHECKING:
 
 WRITTEN, KEPT, REPLACED, IMPOSSIBLE = "written", "kept", "replaced", "impossible"
 BESIDE = "beside"
-DEPTH = 100  # first parents that are looked at for a checkpoint
+DEPTH = 100  # first parents that are searched for a checkpoint
 
 
 def read_stored(repo: Repo, objects: Objects, name: str) -> tuple[str, list[Stored]]:
-    """(the commit that belongs to it or '', the conversations) behind a branch, a commit, a
-    checkpoint or a session.
+    """(the commit or '', the conversations) of a branch, a commit, a checkpoint or a session.
 
-    A commit without a checkpoint stands for the newest of its first parents that has one.
+    For a commit without a checkpoint the nearest of its first parents that has one is taken.
     Raises Error when there is none.
     """
     kind, key = lookup.resolve_name(repo, objects, name)
@@ -84,10 +83,10 @@ def _find_carrying(repo: Repo, objects: Objects, oid: str) -> tuple[str, list[st
 
 
 def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restored:
-    """What is to be done to go on with a conversation in cwd (absolute, links resolved).
+    """Plan what to write so that a conversation can be resumed in cwd (absolute, links resolved).
 
-    Nothing is written yet.  One that is here and has all that is stored is kept; beside one that
-    went elsewhere comes the stored one under an id of its own, unless that one is to be replaced.
+    A local conversation that has all of the stored one is kept.  Beside one that diverged the
+    stored one is put under a new id; force replaces it instead.  Nothing is written yet.
     """
     outcome = _build_outcome(session)
     agent = find_client(session["agent"])
@@ -115,8 +114,8 @@ def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restor
 def _put_beside(
     repo: Repo, agent: Client, session: Stored, cwd: str, outcome: Restored
 ) -> Restored:
-    """The outcome where a conversation comes beside one that went another way: under an id that
-    it always gets, so that it comes once."""
+    """The outcome for a conversation put beside one that diverged.  The new id is made from its
+    last leaf, so that the same conversation is put there once."""
     own, cutter = session["session_id"], agent.get_cutter()
     leaf = cutter.find_last_leaf(session["transcript"])
     new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{own} {leaf}"))
@@ -130,7 +129,7 @@ def _put_beside(
 
 
 def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
-    """Whether what is stored goes on from where the local one ends."""
+    """Whether the stored conversation contains the end of the local one."""
     end = cutter.find_last_leaf(local)
     return not end or bool(cutter.cut_conversation(data, end, "", "", False)[0])
 
@@ -148,27 +147,27 @@ def _build_outcome(session: Stored) -> Restored:
 
 
 def _find_local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:
-    """Where the client has the conversation, or would look for it."""
+    """The path where the client has the conversation, or would look for it."""
     folder = conversation.find_home(agent, cwd)
     pattern = os.path.join(glob.escape(folder), "**", f"*{glob.escape(session_id)}*.jsonl")
-    there = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
-    if there:
-        return there[-1]
+    paths = [p for p in sorted(glob.glob(pattern, recursive=True)) if "subagents" not in p]
+    if paths:
+        return paths[-1]
     if cwd == os.path.realpath(repo.worktree) and (known := _find_conversation(repo, session_id)):
         return known
     return os.path.join(folder, agent.name_transcript(session_id, format_now()))
 
 
 def _find_conversation(repo: Repo, session_id: str) -> str:
-    """The conversation that a session of this repository had, '' where it is no longer there."""
+    """The path of a session's transcript by its state here; '' if there is no such file."""
     path = (states.peek(repo, session_id) or {}).get("transcript_path")
     return path if isinstance(path, str) and os.path.exists(path) else ""
 
 
 def write_restored(repo: Repo, objects: Objects, restored: Iterable[Restored], name: str) -> str:
-    """Write the conversations that are to be; the id of the undo step, '' for none."""
-    wanted = [effect for one in restored for effect in one["effects"]]
-    if not wanted:
+    """Write the planned conversations; return the id of the undo step, '' if nothing is written."""
+    planned = [effect for outcome in restored for effect in outcome["effects"]]
+    if not planned:
         return ""
-    effects.put_effects(repo, objects, wanted)
-    return undo_log.record_step(repo, objects, "resume", name, wanted)
+    effects.put_effects(repo, objects, planned)
+    return undo_log.record_step(repo, objects, "resume", name, planned)

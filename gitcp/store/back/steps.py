@@ -1,4 +1,4 @@
-"""One step back or forth, from the plan to the report: what rewind, undo and redo share."""
+"""One step, from its plan to its outcome: what rewind, undo and redo share."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from gitcp.store.back.raw_files import Raw
     from gitcp.store.git.objects import Objects
 
-    Agree = Callable[[Prepared], bool]  # shows a plan; whether to carry it out
+    Agree = Callable[[Prepared], bool]  # shows a plan; returns whether to carry it out
 
     class Outcome(TypedDict):
-        """What came of it.  step: its id in the undo log, '' when nothing was changed; subject:
-        the step that was taken back or done again, as the log has it, '' of one of its own;
-        differ: paths that did not come out as planned; notes: sentences about sessions;
-        conversation: the one that was put back."""
+        """The outcome of a step.  step: its id in the undo log, '' if nothing was changed;
+        subject: kind and reason of the step that was undone or redone, else ''; differ: paths
+        that are not as planned; notes: sentences about sessions; conversation: the one that was
+        put back."""
 
         step: str
         subject: str
@@ -46,7 +46,7 @@ _TRIES = 5
 
 
 def finish_interrupted(repo: Repo, objects: Objects) -> list[str]:
-    """Finish what a kill left unfinished here; a sentence for each thing that was done."""
+    """Finish the step that a kill left unfinished; return a sentence for each thing done."""
     if not carry_out.list_abandoned(repo):
         return []
     with undo_log.lock(repo):
@@ -55,8 +55,8 @@ def finish_interrupted(repo: Repo, objects: Objects) -> list[str]:
 
 
 class Mover:
-    """Takes steps in a worktree: agree sees each plan before, progress hears how far one is.
-    dry: plans alone are made, and nothing is written."""
+    """Takes steps in a worktree.  agree is asked about each plan; progress(done, total) is called
+    for each file; dry: write nothing into the journal."""
 
     def __init__(
         self,
@@ -70,13 +70,12 @@ class Mover:
         self._agree, self._progress = agree, progress
 
     def take_step(self, wisher: Wisher, wanted: Step, talk: Conversation | None = None) -> Outcome:
-        """Plan, let agree() see it, and carry it out as wanted, a step of undo_log.make_step().
+        """Make a plan, ask agree(), and carry it out as wanted, a step of undo_log.make_step().
 
-        talk: the conversation that goes back with it, whose files are among wanted's effects.
-
-        A plan that does not hold any more is made again, and shown again where it has become
-        another.  Raises Error for conflicts, with nothing changed; Busy when the worktree never
-        stands still.
+        talk: the conversation that is put back; its files are among the effects of wanted.  When
+        the worktree changes meanwhile, the plan is made again, and agree() is asked again if it
+        differs.  Raises Error for conflicts and Busy when the worktree keeps changing, with
+        nothing changed.
         """
         repo, objects = self._repo, self._objects
         agreed: Plan | None = None
@@ -101,18 +100,19 @@ class Mover:
         raise Busy("the worktree changes faster than it can be taken back; nothing is changed")
 
     def undo_steps(self, name: str, conflict: str) -> Outcome:
-        """Take back the newest steps in force: so many, or all down to the one whose id begins
-        with name; as one step, all or nothing."""
+        """Undo the newest steps, as one step.  name: how many, or the beginning of the id of the
+        oldest one to undo."""
         targets = undo_tree.list_steps_to_undo(undo_log.read_steps(self._repo), name)
         reason = "; ".join(f"{target['kind']}: {target['reason']}" for target in targets)
         wanted = undo_log.make_step(undo_tree.UNDO, reason, position=targets[-1]["parent"])
         wanted["target"], wanted["targets"] = targets[-1]["id"], [t["id"] for t in targets]
-        changes = [effects.invert_effects(target["effects"]) for target in targets]
-        wanted["effects"] = [effect for turned in changes for effect in turned]
+        wanted["effects"] = [
+            effect for target in targets for effect in effects.invert_effects(target["effects"])
+        ]
         return self._move_between(targets[::-1], targets, ("after", "before"), wanted, conflict)
 
     def redo_step(self, name: str, conflict: str) -> Outcome:
-        """Do a step again that was undone: name is the beginning of its id, '' the last one."""
+        """Redo a step that was undone.  name: the beginning of its id, '' for the last one."""
         log = undo_log.read_steps(self._repo)
         target = undo_tree.find_step_to_redo(log, name)
         undone = [step for step in log if target["id"] in step.get("targets", ())]
@@ -130,8 +130,10 @@ class Mover:
         wanted: Step,
         conflict: str,
     ) -> Outcome:
-        """From one part of what steps (oldest first) kept to the other: the worktree before them,
-        or after.  seen: the steps before which the files stood as they will, the newest first."""
+        """Change the worktree from the first of parts of targets (oldest first) to the second.
+
+        parts: ("before", "after") or the reverse.  seen: the steps whose `before` is the result,
+        newest first; their raw bytes and permissions are restored."""
         repo, objects, keep = self._repo, self._objects, conflict == planning.KEEP
         todo, left, blocked = effects.find_possible(repo, objects, wanted["effects"], keep)
         wanted["effects"] = todo
@@ -165,7 +167,7 @@ def _build_outcome(
 
 
 def summarize_plan(plan: Plan) -> str:
-    """What a plan did, in words: `2 created, 1 modified`."""
+    """What a plan does, as in `2 created, 1 modified`."""
     words = {plans.CREATE: "created", plans.MODIFY: "modified", plans.DELETE: "deleted"}
     counts = plans.count_verbs(plan["actions"])
     return ", ".join(f"{counts[verb]} {word}" for verb, word in words.items() if counts[verb])

@@ -1,5 +1,4 @@
-"""What a name stands for, looked at from here: as records, as a tree that git can compare, as
-files in a new directory."""
+"""The content of a name as records, as a tree for `git diff`, or as files in a new directory."""
 
 from __future__ import annotations
 
@@ -31,11 +30,10 @@ WORKTREE = "worktree"
 
 
 def find_tree(repo: Repo, objects: Objects, name: str) -> str:
-    """The tree of a commit, a checkpoint, a session (its newest one), a point or of the worktree
-    now.
+    """The tree of a commit, a checkpoint, a session's newest checkpoint, a point or WORKTREE.
 
-    Without what checkpoints keep under `.entire/metadata`.  Raises Error for a name of nothing,
-    and for a committed checkpoint that no commit here carries.
+    `.entire/metadata` is left out.  Raises Error for an unknown name, and for a committed
+    checkpoint that no commit here carries.
     """
     if name == WORKTREE:
         return Present(repo, objects, dry=True).tree
@@ -56,8 +54,8 @@ def find_tree(repo: Repo, objects: Objects, name: str) -> str:
 
 
 def find_moment(repo: Repo, objects: Objects, name: str) -> Point | None:
-    """The point of a name that no commit, checkpoint or session has: a moment inside a turn, or
-    the worktree before a step; None where there is none.  Raises Error as points.find_point()."""
+    """The point of a moment inside a turn or of the worktree before a step; None if the name is
+    that of a commit, a checkpoint or a session.  Raises Error as points.find_point()."""
     try:
         kind, key = lookup.resolve_name(repo, objects, name)
     except lookup.Unknown as e:
@@ -70,7 +68,7 @@ def find_moment(repo: Repo, objects: Objects, name: str) -> Point | None:
 
 
 def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
-    """The tree of what the worktree was at a point; raise Error where its content has expired."""
+    """The tree of the worktree at a point; raises Error if its content has expired."""
     if point["gone"]:
         raise Error(f"point '{point['id'][:10]}' has expired: its content is gone")
     if point["kind"] not in ("prompt", "tool"):
@@ -80,9 +78,10 @@ def read_tree(repo: Repo, objects: Objects, point: Point) -> str:
 
 
 def show(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
-    """The records that a name stands for, as subject.read_records() gives them; of a point that is
-    only that its own, with `files`: path -> 'added', 'modified' or 'deleted' by its turn, tool use
-    or step."""
+    """The records of a name (subject.read_records()).
+
+    A moment or a step has one record, its point, with `files`: path -> 'added', 'modified' or
+    'deleted' by its turn, tool use or step."""
     point = find_moment(repo, objects, name)
     if point is None:
         return subject.read_records(repo, objects, name, lazy)
@@ -105,11 +104,11 @@ def _strip(objects: Objects, tree: str) -> str:
 def write_directory(
     repo: Repo, objects: Objects, point: Point, folder: str, scopes: Sequence[str]
 ) -> str:
-    """Make what a point had, below scopes, in a new directory (absolute); what was made, in words.
+    """Write the files of a point below scopes to a new directory (absolute); return what was made.
 
-    The whole of a committed point is a worktree on its commit.  Raises Error, with nothing made,
-    where the directory has something in it, where a scope has nothing at the point, and where a
-    content is not here.
+    For a committed point without scopes that is a worktree on its commit.  Raises Error, with
+    nothing made, if the directory is not empty, if the point has no file at a scope, and if a
+    content is missing.
     """
     if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise Error(f"'{folder}' is there already and not empty")
