@@ -15,8 +15,8 @@ VERBS = set(
     """abandon adapt add adopt advance align allow announce answer append apply archive ask
     assign attempt attest attribute begin bind blame blank bring build carry catch check choose
     classify clean clear clip clone close collect commit communicate compare compile complete
-    compute conclude condense confirm connect continue convert copy count create credit cut date
-    decide decode delete deny derive describe destroy diagnose discard dismiss display distrust
+    compute conclude condense confirm connect continue convert copy count create credit cut decide
+    decode delete deny derive describe destroy diagnose discard dismiss display distrust
     divide do draw drop dump edit embed enable encode end enforce ensure erase escape exclude
     exec expand explain export extend extract feed fetch fill filter finalize find finish fit
     fix flatten flush fold follow forbid forget format gather generate get go greet grep group
@@ -29,10 +29,10 @@ VERBS = set(
     relink remember remove rename renew reopen repair replace replay report request resolve
     restart restore retry rewrite round run save say scan score seal search seed select send
     serve set settle share shorten show sign silence skip snapshot sort spell spend split spread
-    stage stamp start stash stat step store stream strip subtract suggest sum summarize swap
+    stage stamp start stash stat store stream strip subtract suggest sum summarize swap
     sweep switch sync take tell terminate time touch trace transcribe translate trim try turn
     type undo unfold uninstall unite unlink unpack unpin unquote unwrap update upgrade use
-    verify view wait walk warn watch weigh wish withdraw wrap write""".split()
+    verify wait walk warn watch weigh wish withdraw wrap write""".split()
 )
 CONDITIONS = set(
     """accepts are asks begins belongs can changes comes contains covers differs ends exists

@@ -207,11 +207,10 @@ def go_to_moment(name: str, scopes: Sequence[str]) -> Wisher:
             for path, entry in versions.items()
             if present.get_file(path) != entry and plan.is_below(path, scopes)
         ]
-        before = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
-        notes = [
-            *([before] if commit else []),
-            *_describe_unseen(present.kept_edits.list_unseen(name)),
-        ]
+        notes = _describe_unseen(present.kept_edits.list_unseen(name))
+        if commit:
+            before = f"the point is from before commit {commit[:7]}; HEAD stays where it is"
+            notes = [before, *notes]
         return planning.plan_changes(present, changes, None, {}, notes)
 
     return make_wish

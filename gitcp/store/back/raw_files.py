@@ -32,8 +32,7 @@ _REGULAR = (FILE, EXECUTABLE)
 def keep_raw(
     present: Present, actions: Iterable[Action], signs: Mapping[str, Signature]
 ) -> dict[str, Raw]:
-    """path -> the Raw of each regular file that actions replace or delete, unless git restores it
-    as it is; stores the blobs."""
+    """path -> the Raw, stored, of each regular file that actions replace or delete."""
     filters, mask = Filters(present.worktree, present.objects, lambda path: None), _read_umask()
     kept: dict[str, Raw] = {}
     for action in actions:
