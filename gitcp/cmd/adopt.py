@@ -1,4 +1,4 @@
-"""gitcp-adopt - let a session that moved go on in this worktree"""
+"""gitcp-adopt - let a session that moved continue in this worktree"""
 
 from __future__ import annotations
 

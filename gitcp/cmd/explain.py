@@ -1,4 +1,4 @@
-"""gitcp-explain - tell what a commit, a checkpoint or a session is about"""
+"""gitcp-explain - explain a commit, a checkpoint or a session"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gitcp-recap - tell what was done, by day and session"""
+"""gitcp-recap - show what was done, by day and session"""
 
 from __future__ import annotations
 
