@@ -46,14 +46,14 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
             if state:
                 reconcile.link_replayed(repo, objects, state, replayed)
                 ctx.keep(state)
-        amended = rewrite.news if command == "amend" else ()
+        amended = rewrite.targets if command == "amend" else ()
         for session_id in reconcile.list_amended_sessions(repo, objects, amended):
             state = ctx.read_state(session_id, rebuild=False)
             if state and state.get("pending_finalize"):
                 finalize.finalize(ctx.repo, ctx.objects, state)
                 ctx.keep(state)
         ctx.leave()
-        became = replayed or rewrite.olds
+        became = replayed or rewrite.sources
         _follow_lines(ctx, command, became, noted)
         ai_notes.keep(repo, [*became])
     yield from ({"type": "match", **link} for link in noted)

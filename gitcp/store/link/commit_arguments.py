@@ -1,4 +1,4 @@
-"""What the arguments of the `git commit` above us say that its hooks are not told."""
+"""The arguments of the `git commit` that runs a hook, which git does not pass to it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _VALUED = "mFcCtSu"  # one-letter options that take the rest of their word, or t
 def is_amend(repo: Repo, args: Sequence[str]) -> bool:
     """Whether this commit replaces HEAD, given the arguments of prepare-commit-msg.
 
-    `--amend -m` looks like any message to the hook: the arguments of git itself tell, and where
-    they cannot be seen the commit does when it is made.
+    git passes the hook the same for `--amend -m` as for `-m`.  If git's own arguments cannot be
+    read, post-commit notices the amend.
     """
     words = process.read_git_arguments(repo.config, "commit")
     if words is not None:
@@ -26,24 +26,24 @@ def is_amend(repo: Repo, args: Sequence[str]) -> bool:
 
 
 def will_check_message(repo: Repo) -> bool:
-    """Whether git will run commit-msg: not with -n.  Yes where the arguments cannot be seen."""
+    """Whether git will run commit-msg: not with -n.  True if its arguments cannot be read."""
     for word in process.read_git_arguments(repo.config, "commit") or ():
         if len(word) > 6 and "--no-verify".startswith(word):
             return False
         if word[:1] == "-" and word[1:2] not in ("", "-"):
             letters = word[1:]
-            ends = [at for at, letter in enumerate(letters) if letter in _VALUED]
+            ends = [i for i, letter in enumerate(letters) if letter in _VALUED]
             if "n" in letters[: min(ends, default=len(letters))]:
                 return False
     return True
 
 
 def find_cleanup_mode(repo: Repo) -> str:
-    """What git will do to the message: an argument of this commit, else the configuration."""
+    """git's cleanup mode for the message, by an argument of this commit, else the configuration."""
     words = process.read_git_arguments(repo.config, "commit") or []
-    for at, word in enumerate(words):
+    for i, word in enumerate(words):
         if word == "--cleanup":
-            return "".join(words[at + 1 : at + 2])
+            return "".join(words[i + 1 : i + 2])
         if word.startswith("--cleanup="):
             return word.partition("=")[2]
     return repo.config.get("commit.cleanup", "default")

@@ -1,7 +1,7 @@
-"""What git's commit hooks decide: before the commit once, after it what became of that.
+"""What git's commit hooks decide.
 
-prepare() takes the verdict and stores it; conclude() reads the commit and obeys
-(doc/behaviour.md "Linking a commit").
+prepare() decides before the commit and stores the verdict; conclude() compares the commit with it
+and obeys (doc/behaviour.md "Linking a commit").
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from gitcp.store.match.commit_memory import Verdict
 
     class Prepared(TypedDict):
-        """ids: what the message is to carry; drop: what it copies and the commit has nothing
-        of; gather: ids stand anywhere in it and are moved."""
+        """ids: those that the message gets; drop: those that it has copied, of whose work the
+        commit has nothing; gather: whether ids anywhere in it move to its trailers."""
 
         ids: list[str]
         drop: list[str]
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
         sessions: dict[str, Linked]
 
     class Conclusion(TypedDict):
-        """id: '' when nothing is to be condensed; dismissed: the person took the line out;
-        noted: linked by a note; old: the base the streams were on; linked: they move on;
-        carried: ids that the commit has besides, of what it copies; inherited: those of them that
-        its message was not to have, and a note gets."""
+        """id: '' if nothing is condensed; dismissed: whether the person removed the id; noted:
+        whether the link is a note; old: the base of the streams; linked: whether they move on;
+        carried: the other ids of the commit; inherited: those of them that its message could not
+        get and its note gets."""
 
         commit: str
         old: str
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 
 
 def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
-    """prepare-commit-msg(file, source, revision): match, store the verdict, name the ids.  A step
-    of a rebase, cherry-pick or am gets no new id."""
+    """prepare-commit-msg(file, source, revision): match the commit, store the verdict, return the
+    ids.  A step of a rebase, cherry-pick or am gets no new id."""
     source = args[1] if len(args) > 1 else ""
     head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
     when = sources.REPLAYING if commit_memory.is_replaying(repo) else sources.MAKING
@@ -72,16 +72,16 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     copied = args[2] if source == "commit" and args[2:] and not amended else ""
     case = Case(repo, objects, head, target=target, amended=amended, copied=copied)
     case.is_seen = source == "squash"
-    kept, brought, drop = _ask(case, when)
+    replaced, brought, drop = _ask(case, when)
     if when == sources.MERGING:
-        commit_memory.forget_verdict(repo)  # conclude() decides, when it is known what became of it
+        commit_memory.forget_verdict(repo)  # conclude() decides, when the merge is made
         drop = sorted(commit_memory.read_refused(repo).difference(brought))
         return {"ids": brought, "drop": drop, "gather": False, "sessions": {}}
     if when == sources.REPLAYING:
-        return _replay(repo, objects, head, args, [*kept, *brought], drop)
+        return _replay(repo, objects, head, args, [*replaced, *brought], drop)
     sessions = commit_match.match_sessions(repo, objects, target.read()[1], head)
-    checkpoint_id = kept[-1] if kept else place.make_id()
-    ids = list(dict.fromkeys([*kept, *brought, *([checkpoint_id] if sessions else [])]))
+    checkpoint_id = replaced[-1] if replaced else place.make_id()
+    ids = list(dict.fromkeys([*replaced, *brought, *([checkpoint_id] if sessions else [])]))
     parents = amended["parents"] if amended else [head]
     verdict: Verdict = {
         "id": checkpoint_id if sessions else "",
@@ -95,21 +95,21 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     if brought:
         verdict["brings"] = True
     commit_memory.save_verdict(repo, verdict)
-    drop = [one for one in drop if one not in ids]
+    drop = [i for i in drop if i not in ids]
     return {"ids": ids, "drop": drop, "gather": source == "squash", "sessions": sessions}
 
 
 def _ask(case: Case, when: str) -> tuple[list[str], list[str], list[str]]:
-    """The ids that a commit which is being made has of what it amends; those of what it takes from
-    others; those that its message is not to have."""
-    kept, brought, drop = list[str](), list[str](), list[str]()
-    for target, ids, left, olds in sources.ask_sources(case, when):
-        (brought if target is case.target else kept).extend(ids)
-        drop += left
+    """(ids of the commit that is amended; ids of other commits; ids that the message must not
+    have)."""
+    replaced, brought, drop = list[str](), list[str](), list[str]()
+    for target, ids, excluded, squashed in sources.ask_sources(case, when):
+        (brought if target is case.target else replaced).extend(ids)
+        drop += excluded
         if "squash" in ids.values():
-            changes = target.read()[1]
-            late.carried.follow_squash(case.repo, case.objects, [*ids], changes, case.head, olds)
-    return kept, list(dict.fromkeys(brought)), drop
+            about = [*ids], target.read()[1], case.head, squashed
+            late.carried.follow_squash(case.repo, case.objects, *about)
+    return replaced, list(dict.fromkeys(brought)), drop
 
 
 def _replay(
@@ -120,27 +120,27 @@ def _replay(
     ids: Sequence[str],
     drop: Sequence[str],
 ) -> Prepared:
-    """What a step of a rebase, cherry-pick or am takes along.  Its last step may end after what
-    tells so is gone: the verdict remembers."""
+    """prepare() of a step of a rebase, cherry-pick or am.
+
+    The verdict names the picked commit, since CHERRY_PICK_HEAD may be gone by post-commit."""
     verdict: Verdict = {"id": "", "head": head, "parent": head, "sessions": {}, "ids": [*ids]}
     picked = read_commit(objects, "CHERRY_PICK_HEAD")
     if picked:
         verdict["picked"] = picked["oid"]
     if os.path.exists(os.path.join(repo.git_dir, "rebase-merge")):
-        # The notes of what a rebase replays follow at its end, by post-rewrite.
+        # post-rewrite copies the notes at the end of the rebase.
         with open(args[0], "rb") as f:
-            there = trailers.find_anywhere(f.read())
-        verdict["ids"] = [one for one in ids if one in there]
+            present = trailers.find_anywhere(f.read())
+        verdict["ids"] = [i for i in ids if i in present]
     elif ids:
         verdict["brings"] = True
     commit_memory.save_verdict(repo, verdict)
-    drop = [one for one in drop if one not in verdict["ids"]]
+    drop = [i for i in drop if i not in verdict["ids"]]
     return {"ids": verdict["ids"], "drop": drop, "gather": True, "sessions": {}}
 
 
 def conclude(repo: Repo, objects: Objects) -> Conclusion:
-    """post-commit: what HEAD became, held against the stored verdict
-    (doc/behaviour.md "After the commit")."""
+    """post-commit: compare HEAD with the stored verdict (doc/behaviour.md "After the commit")."""
     commit_memory.clear_brought(repo)
     commit = need_commit(objects, "HEAD")
     lost_commits.look_again(repo, commit["oid"])
@@ -166,8 +166,8 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
     if not conclusion["linked"]:
         conclusion["id"] = ""
     if verdict and holds and verdict.get("commented"):
-        named = {*conclusion["carried"], conclusion["id"] or verdict["id"]}
-        conclusion["inherited"] = [i for i in verdict.get("ids", ()) if i not in named]
+        present = {*conclusion["carried"], conclusion["id"] or verdict["id"]}
+        conclusion["inherited"] = [i for i in verdict.get("ids", ()) if i not in present]
     carried = [*conclusion["carried"], *conclusion["inherited"]]
     conclusion["carried"] = [i for i in carried if i != conclusion["id"]]
     trace.append_note("commit", f"{commit['oid']}: {conclusion}")
@@ -180,7 +180,7 @@ def _obey(
     ids = trailers.read(encode_name(commit["message"]))
     if verdict and verdict["sessions"] and (verdict.get("told") or verdict["id"] in ids):
         conclusion["sessions"] = verdict["sessions"]
-        # Without any text it was us who took the line out (check-message), or never put it in.
+        # Without other text the id was removed by check-message, or never written.
         by_us = not commit["message"].strip() or verdict.get("commented", False)
         conclusion["noted"] = by_us and verdict["id"] not in ids
         conclusion["dismissed"] = verdict["id"] not in ids and not by_us
@@ -188,11 +188,11 @@ def _obey(
         return
     fresh = commit_changes.read_changes(objects, commit)[1]
     picked = read_commit(objects, verdict["picked"]) if verdict and "picked" in verdict else None
-    if picked:  # what the conflict made of it may be a session's work
+    if picked:  # a session may have resolved its conflict
         fresh = commit_changes.subtract_changes(objects, fresh, [picked])
         conclusion["id"] = ids[-1] if ids else place.make_id()
         conclusion["noted"] = not ids
-    elif ids and not _has_stored(repo, objects, ids):
+    elif ids and not any(late.committed_read.list_session_ids(repo, objects, i) for i in ids):
         conclusion["id"] = ids[-1]
     elif verdict is None or (verdict["sessions"] and not verdict.get("told")):
         conclusion["id"], conclusion["noted"] = place.make_id(), True
@@ -201,7 +201,3 @@ def _obey(
         conclusion["sessions"] = commit_match.match_sessions(
             repo, objects, fresh, parent, replay=replay
         )
-
-
-def _has_stored(repo: Repo, objects: Objects, ids: list[str]) -> bool:
-    return any(late.committed_read.list_session_ids(repo, objects, one) for one in ids)

@@ -1,7 +1,7 @@
-"""Which sessions a commit belongs to: what match() needs, gathered, without a worktree scan.
+"""Which sessions a commit belongs to (doc/behaviour.md "Matching").
 
-Reads the staged changes, the markers of open sessions and what they recorded; an active
-session also has what its running turn wrote (doc/behaviour.md "Matching").
+Gathers what overlap.match() needs: the markers of open sessions and their edits, with those of the
+running turn.  The worktree is not scanned.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from gitcp.core.decide.difference import Recorded
-    from gitcp.core.decide.overlap import Linked, Matched
+    from gitcp.core.decide.overlap import Linked
     from gitcp.core.record_types import JournalLine, Marker
     from gitcp.repo import Repo
     from gitcp.store.git.commit_changes import Changes
@@ -40,42 +40,40 @@ def match_sessions(
     agent: bool = True,
     replay: bool = False,
 ) -> dict[str, Linked]:
-    """The sessions a commit with these changes on parent belongs to, each with its reasons.
+    """The sessions that a commit with these changes on parent belongs to, each with the reasons.
 
-    open_markers: those to ask, default all of the repository.  agent: the commit is being made
-    now, so the environment and the processes above may name the session that makes it.
-    replay: the commit was rewritten from another one; only evidence counts.
+    open_markers: the sessions to match, None for all of the repository.  agent: whether the commit
+    is being made now, so that the environment or a process above may name its session.  replay:
+    whether the commit was rewritten from another one, so that only evidence counts.
     """
     stash, blob = reflog.Stash(repo, objects), commit_changes.make_reader(objects)
     linked: dict[str, Linked] = {}
-    every = markers.read_concerned(repo) if open_markers is None else open_markers
-    named = _find_acting(every) if agent else {}
-    foreign = [m for m in every if not markers.is_home(repo, m)]
-    visitors = [m for m in foreign if m["session_id"] in named]
+    candidates = markers.read_concerned(repo) if open_markers is None else open_markers
+    acting = _find_acting(candidates) if agent else {}
+    foreign = [m for m in candidates if not markers.is_home(repo, m)]
+    visitors = [m for m in foreign if m["session_id"] in acting]
     guests = [m for m in foreign if m["phase"] == "active" and not m["tool_events"]]
     lines = open_edits.look_for_commit(repo, objects, None if replay else changes, visitors, guests)
     if open_markers is None:
-        every = _add_writers(repo, every, changes, entries.list_writers(lines, changes))
+        writers = entries.list_writers(lines, changes)
+        if not writers <= {marker["session_id"] for marker in candidates}:
+            candidates = markers.read_concerned(repo, writers)
     is_here = open_edits.build_stay_check(repo, parent)
-    for marker in every:
-        session_id, how = marker["session_id"], named.get(marker["session_id"])
-        work = Work(lines, session_id, is_here).build_records()
-        work = _mark_stashed(stash, work, changes, replay)
-        work += [] if replay else _list_elsewhere(repo, marker, changes)
-        verdict = overlap.match(work, changes, blob, lambda path: _is_gone(repo, path))
-        trace.append_note("match", f"'{session_id}': {verdict['paths']} {verdict['reasons']}")
-        if verdict["paths"] or how:
-            linked[session_id] = _build_link(how or "content", verdict)
+    for marker in candidates:
+        session_id, how = marker["session_id"], acting.get(marker["session_id"])
+        edits = Work(lines, session_id, is_here).build_records()
+        edits = _mark_stashed(stash, edits, changes, replay)
+        if not replay and (marker.get("visits") or not markers.is_home(repo, marker)):
+            edits += elsewhere.list_records(repo, marker, changes)
+        verdict = overlap.match(edits, changes, blob, lambda path: _is_gone(repo, path))
+        paths, reasons = verdict["paths"], verdict["reasons"]
+        trace.append_note("match", f"'{session_id}': {paths} {reasons}")
+        if paths or how:
+            reasons = reasons if paths else {}
+            linked[session_id] = {"how": how or "content", "paths": paths, "reasons": reasons}
     for path in {path for part in linked.values() for path in part["paths"]}:
         _leave_out_lineless(objects, lines, linked, path, changes)
     return linked
-
-
-def _list_elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
-    """What a session has away in other worktrees at the paths of a commit."""
-    if markers.is_home(repo, marker) and not marker.get("visits"):
-        return []
-    return elsewhere.list_records(repo, marker, changes)
 
 
 def _leave_out_lineless(
@@ -85,19 +83,19 @@ def _leave_out_lineless(
     path: str,
     changes: Changes,
 ) -> None:
-    """Of several sessions that wrote in a path, leave out those of which the commit has no line,
-    where it has some of another."""
+    """Remove path from the sessions of which the commit has no line of it, if the commit has lines
+    of another session there."""
     writers = [session_id for session_id, part in linked.items() if path in part["paths"]]
     if len(writers) < 2:
         return
     _, old, _, new = changes[path]
-    content = commit_changes.make_reader(objects)
-    ends = content(old) if old else b"", content(new) if new else b""
+    read_blob = commit_changes.make_reader(objects)
+    ends = read_blob(old) if old else b"", read_blob(new) if new else b""
     lacking = {
         session_id
         for session_id in writers
-        if (every := Work(lines, session_id).list_stretches(path))
-        and not any(holds_line(*one.read_contents(content), *ends) for one in every)
+        if (stretches := Work(lines, session_id).list_stretches(path))
+        and not any(holds_line(*s.read_contents(read_blob), *ends) for s in stretches)
     }
     for session_id in lacking if len(lacking) < len(writers) else ():
         part = linked[session_id]
@@ -107,37 +105,23 @@ def _leave_out_lineless(
             del linked[session_id]
 
 
-def _build_link(how: str, verdict: Matched) -> Linked:
-    paths = verdict["paths"]
-    return {"how": how, "paths": paths, "reasons": verdict["reasons"] if paths else {}}
-
-
-def _add_writers(
-    repo: Repo, every: list[Marker], changes: Changes, writers: set[str]
-) -> list[Marker]:
-    """Those of every, and those of sessions that the journal names."""
-    if writers <= {marker["session_id"] for marker in every}:
-        return every
-    return markers.read_concerned(repo, writers)
-
-
 def _mark_stashed(
-    stash: reflog.Stash, work: list[Recorded], among: Container[str], replay: bool
+    stash: reflog.Stash, edits: list[Recorded], paths: Container[str], replay: bool
 ) -> list[Recorded]:
-    """The records with what the stash holds of them marked; in a replay all are away."""
+    """edits, those at paths marked if the stash holds them; in a replay all are away."""
     if replay:
-        return [{**entry, "live": False} for entry in work]
-    held = {
-        entry["path"]
-        for entry in work
-        if entry["live"] and entry["path"] in among and entry["oid"]
-        if stash.holds(entry["path"], (entry.get("mode", ""), entry["oid"]))
+        return [{**edit, "live": False} for edit in edits]
+    stashed = {
+        edit["path"]
+        for edit in edits
+        if edit["live"] and edit["path"] in paths and edit["oid"]
+        if stash.holds(edit["path"], (edit.get("mode", ""), edit["oid"]))
     }
-    return [{**entry, "stashed": entry["path"] in held} for entry in work]
+    return [{**edit, "stashed": edit["path"] in stashed} for edit in edits]
 
 
 def _find_acting(open_markers: list[Marker]) -> dict[str, str]:
-    """The active sessions that the environment or a process above us names: id -> how."""
+    """The active sessions that the environment or a process above names: id -> which of them."""
     active = [m for m in open_markers if m["phase"] == "active"]
     if not active:
         return {}
@@ -146,18 +130,18 @@ def _find_acting(open_markers: list[Marker]) -> dict[str, str]:
         return how
     above = set(process.list_ancestors())
     for marker in active:
-        known = marker["agent_process"]
-        if known and known["pid"] in above and process.is_alive(known):
+        agent = marker["agent_process"]
+        if agent and agent["pid"] in above and process.is_alive(agent):
             how[marker["session_id"]] = "process"
     return how
 
 
 def _is_in_environment(marker: Marker) -> bool:
-    """Whether a variable that is its client's names the session."""
-    naming = {name for name, value in os.environ.items() if value == marker["session_id"]}
-    if not naming:
+    """Whether a variable of the session's client names the session."""
+    variables = {name for name, value in os.environ.items() if value == marker["session_id"]}
+    if not variables:
         return False
-    return not naming.isdisjoint(late.agents.list_session_variables(marker["agent_type"]))
+    return not variables.isdisjoint(late.agents.list_session_variables(marker["agent_type"]))
 
 
 def _is_gone(repo: Repo, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a commit of ours does to the sessions it was matched with: condensed, or dismissed."""
+"""What a commit does to the sessions that it matched: they are condensed, or dismissed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-MOST = 20  # commits that are looked at
-_LEFT = ("--first-parent", "--ignore-missing", f"--max-count={MOST}")
+MOST = 20  # commits that a reset left
 
 
 def store_sessions(
@@ -31,20 +30,20 @@ def store_sessions(
     old: str,
     noted: bool = False,
 ) -> dict[str, Exception]:
-    """Condense every session of a commit, each with its part in it, under checkpoint_id.
+    """Condense the sessions of a commit, each with its part in it, under checkpoint_id.
 
-    The caller holds the locks and saves the states, but of those returned, which an error kept
-    out; raises it where it is all of them.  old: what HEAD was before.  noted: the commit does not
-    carry the id, a note is to; that comes first, so that killed in between the next event stores
-    under the id that is there.
+    Return the sessions that an error left out; raise the error if it left out all.  The caller
+    holds the locks, and saves the states of the others.  old: HEAD before the commit.  noted:
+    whether a note carries the id.  The note is written first: after a kill the next event stores
+    the sessions under the id that it finds.
     """
     failed: dict[str, Exception] = {}
     for state, _ in sessions:
         with condense.Apart(state["session_id"], failed):
             _catch_up(repo, objects, state, commit, old)
-    well = [(state, linked) for state, linked in sessions if state["session_id"] not in failed]
-    condense.raise_if_none(failed, well)
-    pairs = [(state, linked) for state, linked in well if phase.take_commit(state, linked["paths"])]
+    intact = [(state, linked) for state, linked in sessions if state["session_id"] not in failed]
+    condense.raise_if_none(failed, intact)
+    pairs = [(state, part) for state, part in intact if phase.take_commit(state, part["paths"])]
     if pairs and noted:
         notes.add_link(repo, objects, commit["oid"], checkpoint_id)
     if pairs:
@@ -56,8 +55,8 @@ def store_sessions(
 
 
 def _list_replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> list[str]:
-    """What this commit may stand in place of: what it amends, HEAD before with the same parents;
-    or the commits that a reset had left just before."""
+    """The commits that this one may replace: HEAD before it if the parents are the same, as after
+    an amend; else those that a reset left just before."""
     before = read_commit(objects, old) if old != commit["oid"] else None
     if before and before["parents"] == commit["parents"]:
         return [old]
@@ -65,15 +64,16 @@ def _list_replaced(repo: Repo, objects: Objects, commit: Commit, old: str) -> li
 
 
 def list_taken_back(repo: Repo, head: str) -> list[str]:
-    """The commits, newest first, that a reset to head has left, where that was the last."""
-    left = reflog.list_reset_from(repo, head)
-    return list_commits(repo, *_LEFT, *left, "--not", head) if left else []
+    """The commits, newest first, that the last move of HEAD left if it was a reset to head."""
+    tips = reflog.list_reset_from(repo, head)
+    args = ("--first-parent", "--ignore-missing", f"--max-count={MOST}")
+    return list_commits(repo, *args, *tips, "--not", head) if tips else []
 
 
 def dismiss_sessions(
     repo: Repo, objects: Objects, commit: Commit, sessions: Iterable[State], old: str
 ) -> None:
-    """The person took the line out: nothing is linked, what is fully committed is settled."""
+    """Settle what a commit took of sessions that the person does not want linked to it."""
     dismissed = list(sessions)
     for state in dismissed:
         _catch_up(repo, objects, state, commit, old)
@@ -87,6 +87,6 @@ def dismiss_sessions(
 
 
 def _catch_up(repo: Repo, objects: Objects, state: State, commit: Commit, old: str) -> None:
-    # A commit before this one that was killed, or had no hooks: it would be out of sight.
+    # A commit before this one whose hooks were killed or did not run would not be found later.
     if markers.is_home(repo, state) and state["base_commit"] not in ("", old, commit["oid"]):
         late.unhooked.link_all(repo, objects, state, state["base_commit"], old)

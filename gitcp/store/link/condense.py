@@ -1,8 +1,8 @@
-"""Condensing: a commit's sessions onto the permanent store, all in one commit on it.
+"""Condensing: write a commit's sessions to the permanent store, in one commit on it.
 
-Write order: objects, v1, states.  Killed in between, the next event of a session finds the
-checkpoint on v1 and settles its state (unhooked.py).  What is wrong with the data of one
-session keeps back no other: its part waits for its own next event.
+The order is objects, store, states.  After a kill in between, the next event of a session finds the
+checkpoint in the store and settles its state (unhooked.py).  A session whose data is damaged is
+left out and waits for its own next event.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gitcp.store.v1 import committed_read, committed_write, transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from gitcp.core.decide.overlap import Linked
@@ -45,15 +45,18 @@ def condense_sessions(
     extra: Mapping[str, Any] | None = None,
     replaced: Sequence[str] = (),
 ) -> dict[str, Exception]:
-    """Condense sessions with their part in a commit under checkpoint_id, in one commit on v1.
+    """Condense sessions with their part in a commit under checkpoint_id.
 
-    The caller holds the locks and saves the states, but of the sessions returned, which an error
-    left out; raises it where it is all of them.  noted: the id is in a note.  extra: further keys
-    of the metadata; replaced: as Credit has it.
+    Return the sessions that an error left out; raise the error if it left out all.  The caller
+    holds the locks, and saves the states of the others.  noted: whether a note carries the id.
+    extra: further keys of the metadata.  replaced: as for Credit.
     """
     parent, changes = commit_changes.read_changes(objects, commit)
     failed = dict[str, Exception]()
-    states = _bring_edits(repo, sessions, changes)
+    states = [state for state, _ in sessions]
+    for state in states:
+        if state.get("visits") or not markers.is_home(repo, state):
+            elsewhere.bring_edits(repo, state, changes)
     credit = commit_lines.Credit(repo, objects, commit, changes, states, replaced)
     items: list[tuple[str, SessionData]] = []
     storeds: list[tuple[State, Stored | None]] = []
@@ -61,9 +64,10 @@ def condense_sessions(
         with Apart(state["session_id"], failed):
             stored = transcript.store_session(repo, objects, state, check=True)
             data = session_metadata.describe_session(repo, state, linked, changes, stored, credit)
-            done = session_metadata.read_task_files(repo, objects, parent, state, changes, credit)
-            _add(data, done, extra or {}, commit["oid"] if noted else "")
-            items, storeds = [*items, (checkpoint_id, data)], [*storeds, (state, stored)]
+            files = session_metadata.read_task_files(repo, objects, parent, state, changes, credit)
+            _add(data, files, extra or {}, commit["oid"] if noted else "")
+            items.append((checkpoint_id, data))
+            storeds.append((state, stored))
     raise_if_none(failed, items)
     items += _build_other_shares(repo, objects, checkpoint_id, credit, items)
     committed_write.write_sessions(repo, objects, items)
@@ -75,16 +79,6 @@ def condense_sessions(
     raise_if_none(failed, [state for state, _ in storeds if state["session_id"] not in failed])
     _keep_notes(repo, objects, commit)
     return failed
-
-
-def _bring_edits(
-    repo: Repo, sessions: Sequence[tuple[State, Linked]], paths: Collection[str]
-) -> list[State]:
-    """Move here what sessions have away in other worktrees at a commit's paths; their states."""
-    for state, _ in sessions:
-        if state.get("visits") or not markers.is_home(repo, state):
-            elsewhere.bring_edits(repo, state, paths)
-    return [state for state, _ in sessions]
 
 
 def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:
@@ -108,8 +102,8 @@ def _add(
 
 
 class Apart:
-    """A `with` around what is done for one session of several: an error is noted in failed, and
-    does not keep back the others."""
+    """A `with` around the work for one session of several: an error is put into failed, and the
+    others go on."""
 
     __slots__ = ("_failed", "_session_id")
 
@@ -128,7 +122,7 @@ class Apart:
 
 
 def raise_if_none(failed: Mapping[str, Exception], done: object) -> None:
-    """Raise the first error where nothing could be done for any session."""
+    """Raise the first error if nothing was done."""
     if failed and not done:
         raise next(iter(failed.values()))
 
@@ -140,7 +134,7 @@ def _build_other_shares(
     credit: commit_lines.Credit,
     items: list[tuple[str, SessionData]],
 ) -> list[tuple[str, SessionData]]:
-    """The checkpoint's other sessions, where it is extended: their shares are others now."""
+    """The sessions that an extended checkpoint had already: their shares have changed."""
     stored = committed_read.list_session_ids(repo, objects, checkpoint_id)
     session_ids = set(filter(None, stored)) - {data["session_id"] for _, data in items}
     return [
@@ -157,7 +151,7 @@ def _build_other_shares(
 
 
 def settle_state(repo: Repo, state: State) -> None:
-    """Take out of a state what its session has no open edit of any more."""
+    """Remove from a state what its session has no open edit of any more."""
     if state.get("visits"):
         late.visits.forget_visits(repo, state)
     if not markers.is_home(repo, state):
@@ -171,7 +165,7 @@ def settle_state(repo: Repo, state: State) -> None:
 
 
 def take_over(repo: Repo, objects: Objects, state: State, checkpoint_id: str, head: str) -> None:
-    """Move a state on to a checkpoint that v1 has of it: killed before it was saved."""
+    """Move a state on to a stored checkpoint: a kill came before the state was saved."""
     if state.get("last_checkpoint_id") == checkpoint_id:
         return
     entries = committed_read.read_checkpoint(repo, objects, checkpoint_id)["sessions"]
@@ -192,20 +186,21 @@ def _move_state_on(
     stored: Stored | None,
     head: str,
 ) -> None:
-    """The state goes on from a checkpoint on v1, which has this metadata of it."""
+    """Move a state on to a stored checkpoint, which has this metadata of the session."""
     tasks.forget_tasks(repo, state, list_strings(metadata.get("tasks")))
     if markers.is_home(repo, state):
         state["base_commit"] = state["attribution_base_commit"] = head
     state["last_checkpoint_id"] = checkpoint_id
-    carried = state["checkpoint_count"] > 0  # carried work: its transcript starts at 0
-    state["checkpoint_transcript_start"] = 0 if carried or not stored else stored.items
+    # The transcript of work that stays open starts at 0.
+    is_open = state["checkpoint_count"] > 0
+    state["checkpoint_transcript_start"] = 0 if is_open or not stored else stored.items
     if stored and stored.scan and stored.scan["last_identifier"]:
         state["transcript_identifier_at_start"] = stored.scan["last_identifier"]
     if state.get("phase") == "active":
-        mine = state.setdefault("turn_checkpoint_ids", [])
-        if checkpoint_id not in mine:
-            mine.append(checkpoint_id)
-    elif stored or state.get("transcript_path"):  # what cannot be read now may be later
+        ids = state.setdefault("turn_checkpoint_ids", [])
+        if checkpoint_id not in ids:
+            ids.append(checkpoint_id)
+    elif stored or state.get("transcript_path"):  # an unreadable transcript may be readable later
         pending = state.setdefault("pending_finalize", {"ids": []})
         pending["ids"] = [*pending["ids"], checkpoint_id]
         pending |= {"size": stored.size, "live": stored.live} if stored else {"size": -1}

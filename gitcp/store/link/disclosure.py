@@ -1,4 +1,4 @@
-"""What a commit says of the agents that worked on it (gitcp.disclose)."""
+"""The lines of a message that name the agents of a commit (gitcp.disclose)."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _TAIL = 1 << 20  # bytes of a transcript in which the last model is looked for
 
 def format_lines(repo: Repo, key: str, session_ids: Iterable[str]) -> list[str]:
     """A line `key: agent (model)` for each agent and model of these sessions, once."""
-    known = filter(None, (states.peek(repo, name) for name in session_ids))
-    return list(dict.fromkeys(f"{key}: {_describe(state)}" for state in known))
+    read = filter(None, (states.peek(repo, session_id) for session_id in session_ids))
+    return list(dict.fromkeys(f"{key}: {_describe(state)}" for state in read))
 
 
 def _describe(state: State) -> str:
     agent = " ".join((state.get("agent_type") or "an agent").split())
     turns = state.get("turns") or {}
-    now = turns.get(state.get("turn_id") or "", {}).get("model")
+    model = turns.get(state.get("turn_id") or "", {}).get("model")
     models = [turn["model"] for turn in turns.values() if turn.get("model")]
-    model = now or (models[-1] if models else _read_model(state))
+    model = model or (models[-1] if models else _read_model(state))
     return f"{agent} ({' '.join(model.split())})" if model else agent
 
 
 def _read_model(state: State) -> str:
-    """The model that answered last, by the end of the transcript; "" where that does not tell."""
+    """The model of the last answer at the end of the transcript; "" if there is none."""
     path = state.get("transcript_path")
     try:
         data = files.read_file(path, tail=_TAIL) if path else None
@@ -49,7 +49,7 @@ def _read_model(state: State) -> str:
 
 
 def request_check(repo: Repo) -> None:
-    """Let check-message look at the message that comes: it may stay without any other text."""
+    """Have check-message read the coming message, which may get no other text."""
     path = repo.join_own("template")
     if not os.path.exists(path):
         private.write_private(repo, path, b"")

@@ -1,4 +1,4 @@
-"""The committed checkpoints of a turn get its complete transcript
+"""Finalizing: the checkpoints of a turn get its complete transcript
 (doc/behaviour.md "Finalizing")."""
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
-    """Give the turn's checkpoints the complete transcript, in one v1 commit; return their ids.
+    """Give the turn's checkpoints the complete transcript, in one commit; return their ids.
 
-    What a turn's end finalized stays noted with its size: a transcript that was flushed late
-    completes it once more, at the next event.  What the turn has cost since its last commit
-    belongs to its last checkpoint, as do tasks that ended since.  The caller saves the state.
+    The state keeps their ids and the transcript's size: if the client has written more by the next
+    event, they are finalized again.  The last checkpoint gets the turn's tokens and ended tasks
+    since its last commit.  The caller saves the state.
     """
     pending = state.get("pending_finalize") or {"ids": [], "size": -1}
     ids = list(dict.fromkeys([*pending["ids"], *state.get("turn_checkpoint_ids", ())]))
@@ -39,7 +39,7 @@ def finalize(repo: Repo, objects: Objects, state: State) -> list[str]:
         "metadata": {"agent": state.get("agent_type")},
     }
     subject = f"Finalize transcript for Checkpoint: {ids[0]}"
-    items = [(one, data) for one in ids[:-1]]
+    items = [(checkpoint_id, data) for checkpoint_id in ids[:-1]]
     spent = late.session_metadata.note_spent(state, stored)
     if done := tasks.list_tasks(task_files):
         spent["tasks"] = done

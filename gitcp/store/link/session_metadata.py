@@ -1,4 +1,4 @@
-"""What a committed checkpoint says of a session: its metadata, its tasks, who made which file."""
+"""The metadata of a session in a committed checkpoint, and its task files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gitcp.store.v1.committed_write import SessionData
     from gitcp.store.v1.transcript import Stored
 
-_SLACK = 60_000_000_000  # ns by which a session's own first lines may seem older than it
+_SLACK = 60_000_000_000  # ns by which a session's own first lines may be older than its start
 
 
 def describe_session(
@@ -42,7 +42,7 @@ def describe_session(
     stored: Stored | None,
     credit: Credit,
 ) -> SessionData:
-    """One session of a commit with these changes; in state, what it has cost until now."""
+    """The data of one session of a commit with these changes; state gets its tokens until now."""
     session_id = state["session_id"]
     lines = credit.build_ranges(session_id)
     session_files = _describe_files(state, linked, changes, credit)
@@ -76,7 +76,7 @@ def describe_session(
 
 
 def note_spent(state: State, stored: Stored | None) -> dict[str, Any]:
-    """token_usage of the session, and its delta since what was last told; noted in state."""
+    """token_usage of the session and its delta since the last condensation; noted in state."""
     cumulative = count_tokens(state, stored)
     if not cumulative:
         return {}
@@ -94,30 +94,27 @@ def read_task_files(
     changes: Container[str],
     credit: Credit,
 ) -> dict[str, bytes]:
-    """The task files on the session's live streams, and those that are on none: path below
-    tasks/ -> bytes.
+    """The session's task files, on its live streams and outside: path below tasks/ -> bytes.
 
-    A task whose work the journal knows goes to a commit that has some of it, and to no other.
+    A task whose work is in the journal is left out unless changes has some of its paths.
     """
-    blobs, elsewhere = _read_kept_tasks(repo, objects, parent, state), set()
-    for path, data in blobs.items():
-        if path.endswith("/checkpoint.json"):
-            agent = (parse_json(data) or {}).get("agent_id")
-            work = (
-                entries.list_written_paths(credit.lines, agent) if isinstance(agent, str) else set()
-            )
-            if work and not any(one in changes for one in work):
-                elsewhere.add(path.split("/")[0])
-    there = {path: data for path, data in blobs.items() if path.split("/")[0] not in elsewhere}
 
     def list_written(agent_id: str) -> set[str]:
         return entries.list_written_paths(credit.lines, agent_id)
 
-    return there | tasks.list_ended_files(repo, objects, state, list_written, changes)
+    blobs, excluded = _read_stream_tasks(repo, objects, parent, state), set()
+    for path, data in blobs.items():
+        if path.endswith("/checkpoint.json"):
+            agent = (parse_json(data) or {}).get("agent_id")
+            written = list_written(agent) if isinstance(agent, str) else set()
+            if written and not any(p in changes for p in written):
+                excluded.add(path.split("/")[0])
+    files = {path: data for path, data in blobs.items() if path.split("/")[0] not in excluded}
+    return files | tasks.list_ended_files(repo, objects, state, list_written, changes)
 
 
-def _read_kept_tasks(repo: Repo, objects: Objects, parent: str, state: State) -> dict[str, bytes]:
-    """The task files of a session that can be read; which cannot is said once."""
+def _read_stream_tasks(repo: Repo, objects: Objects, parent: str, state: State) -> dict[str, bytes]:
+    """The readable task files on a session's streams; warns once of the others."""
     blobs: dict[str, bytes] = {}
     for stream in state["streams"]:
         tip = branches.find_live(repo, objects, parent, stream["id"], stream["ref"])
@@ -132,24 +129,25 @@ def _read_kept_tasks(repo: Repo, objects: Objects, parent: str, state: State) ->
 def _describe_files(
     state: State, linked: Linked, changes: dict[str, Staged], credit: Credit
 ) -> dict[str, dict[str, Any]]:
-    """For each path of the commit that is the session's: what it is there and in its parent, the
-    last turn that wrote a line of it with its prompt, and all turns that did."""
+    """For each of the session's paths in the commit: its content there and in the parent, the
+    turns that wrote its lines, and the last of them with its prompt."""
     recorded: dict[str, File] = {}
     for stream in state["streams"]:
         recorded |= stream["files"]
-    session_id, prompts_of = state["session_id"], state.get("turns", {})
+    session_id, turns = state["session_id"], state.get("turns", {})
     touched: dict[str, dict[str, Any]] = {}
     for path in sorted({*linked["paths"], *credit.list_touched(session_id)}):
         old_mode, old, mode, oid = changes.get(path, ("", None, "000000", None))
-        wrote = [turn for turn in credit.list_turns(session_id, path) if turn]
-        wrote.sort(key=lambda turn: int(prompts_of.get(turn, {}).get("number", 0)))
-        # Without a line that tells: the turn that recorded it, or the one that runs.
-        recorded_in = recorded[path].get("turn_id") if path in recorded else ""
-        turn_id = recorded_in or state.get("turn_id", "")
-        wrote = wrote or [turn_id]
-        prompt = prompts_of.get(wrote[-1], {}).get("prompt", "")
-        touched[path] = {"oid": oid or "", "mode": mode, "turn_id": wrote[-1], "prompt": prompt}
-        touched[path] |= {"turns": wrote, "before": [old_mode, old] if old else None}
+        writers = [turn for turn in credit.list_turns(session_id, path) if turn]
+        writers.sort(key=lambda turn: int(turns.get(turn, {}).get("number", 0)))
+        if (
+            not writers
+        ):  # no line tells the turn: the one that recorded the file, or the running one
+            recorded_in = recorded[path].get("turn_id") if path in recorded else ""
+            writers = [recorded_in or state.get("turn_id", "")]
+        prompt = turns.get(writers[-1], {}).get("prompt", "")
+        touched[path] = {"oid": oid or "", "mode": mode, "turn_id": writers[-1], "prompt": prompt}
+        touched[path] |= {"turns": writers, "before": [old_mode, old] if old else None}
         if credit.is_by_window(session_id, path):
             touched[path]["by_window"] = True
     return touched
@@ -161,13 +159,12 @@ def _describe_turns(
     lines: dict[str, list[dict[str, Any]]],
 ) -> dict[str, dict[str, Any]]:
     """Number, prompt and model of each turn that files or lines name."""
-    known = state.get("turns", {})
-    named = {turn for file in session_files.values() for turn in file["turns"]}
-    named |= {run[2] for path in lines.values() for entry in path for run in entry["ranges"]}
+    turns = {turn for file in session_files.values() for turn in file["turns"]}
+    turns |= {run[2] for path in lines.values() for entry in path for run in entry["ranges"]}
     return {
         turn: {key: facts[key] for key in ("number", "prompt", "model") if facts.get(key)}
-        for turn, facts in known.items()
-        if turn in named
+        for turn, facts in state.get("turns", {}).items()
+        if turn in turns
     }
 
 
@@ -181,7 +178,7 @@ def read_branch(repo: Repo) -> str | None:
 
 
 def shorten_home(path: str | None) -> str | None:
-    """A path as it is below home; one elsewhere as it is."""
+    """A path relative to the home directory if it is below it, else unchanged."""
     home = os.path.expanduser("~")
     if path and path.startswith(home + os.sep):
         return os.path.relpath(path, home)
@@ -189,10 +186,10 @@ def shorten_home(path: str | None) -> str | None:
 
 
 def count_tokens(state: State, stored: Stored | None) -> Usage | None:
-    """Cumulative usage of the session's transcript and of those of its subagents on disk.
+    """Cumulative usage of the session's transcript and of its subagents' transcripts on disk.
 
-    What the transcript tells of the time before the session began is not the session's: a fork
-    begins with a copy of what another one has said and paid for.  The caller saves the state.
+    What the transcript has from before the session's start does not count: a fork begins with a
+    copy of another conversation.  The caller saves the state.
     """
     if stored is None or not stored.scan:
         return None
@@ -208,16 +205,16 @@ def _add_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
     path, usages = state.get("transcript_path"), []
     for name in scan["subagents"] if path else ():
         try:
-            theirs = locate_subagent_transcript(client.NAME, path or "", name)
-            usages += [client.scan(transcript_copy.read_live(theirs))["usage"]] if theirs else []
+            found = locate_subagent_transcript(client.NAME, path or "", name)
+            usages += [client.scan(transcript_copy.read_live(found))["usage"]] if found else []
         except (OSError, InputError):
-            continue  # it is gone, or its name can be none
+            continue  # the file is gone, or its name is invalid
     return tokens.add_subagents(scan["usage"], usages)
 
 
 def _note_earlier_costs(state: State, stored: Stored, client: Any) -> None:
-    """Note what was spent before the session began, and of one taken over from the original
-    program what that has condensed: neither is in what a checkpoint of ours cost."""
+    """Note in state what does not count for our checkpoints: the tokens before the session's
+    start, and those that the original program has condensed."""
     before = _add_subagents(state, client.scan(_list_older_lines(stored, state, client)), client)
     if before:
         state["tokens_before"] = before
@@ -229,17 +226,17 @@ def _note_earlier_costs(state: State, stored: Stored, client: Any) -> None:
 
 
 def _list_older_lines(stored: Stored, state: State, client: Any) -> bytes:
-    """The lines of a transcript that are older than the session, by their times; none where all of
-    it seems to be, for then its clock is another."""
+    """The lines of a transcript from before the session's start, by their times; none if all lines
+    are older, since then its clock is another one."""
     lines: list[bytes] = []
     began = late.tool_ends.parse_time(str(state.get("started_at")))
     newest = late.tool_ends.parse_time(str(stored.scan["last_timestamp"]))
     if began is None or newest is None or newest < began - _SLACK:
         return b""
     for line in stored.list_lines():
-        at = late.tool_ends.parse_time(str(client.scan(line)["last_timestamp"]))
-        if at is not None and at < began:
+        time = late.tool_ends.parse_time(str(client.scan(line)["last_timestamp"]))
+        if time is not None and time < began:
             lines.append(line)
         elif b'"assistant"' in line:
-            break  # from here on it is the session's own
+            break  # the session's own lines begin here
     return b"".join(lines)

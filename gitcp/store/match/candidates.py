@@ -1,15 +1,14 @@
-"""Candidates for a link: checkpoints, each with its edits, held against what a commit changes.
+"""Candidates for a link: the edits of checkpoints, compared with what a commit changes.
 
-An edit takes a path from what stood there before the linked commit to what that has.  The commit
-itself tells both, where it is known; else the checkpoint's metadata.  Of the lines that the commit
-added only those count that `lines.json` gives to a session of the checkpoint.
+An edit takes a path from its content in the parent of the linked commit to its content in that
+commit.  Both are read from the commit where it is known, else from the checkpoint's metadata.  An
+added line counts only if `lines.json` gives it to a session of the checkpoint.
 """
 
 from __future__ import annotations
 
 import time
 
-from gitcp.core import json
 from gitcp.core.decide import line_evidence, overlap, relink_rules
 from gitcp.core.decide.difference import ABSENT
 from gitcp.core.lines import moves
@@ -39,22 +38,24 @@ BLOBS = "blobs"
 def read_edits(
     repo: Repo, objects: Objects, checkpoint_id: str, commit: Commit | None = None
 ) -> list[Recorded]:
-    """The edits of a stored checkpoint, as a commit that carries its id has them; [] without
-    such a checkpoint.  Where it names no file of the commit, all that the commit changed."""
+    """Return the edits of a stored checkpoint as commit, which carries its id, has them.
+
+    Everything that commit changed if the checkpoint names none of its files; [] if no such
+    checkpoint is stored."""
     if committed_refs.find_checkpoint(repo, objects, checkpoint_id) is None:
         return []
     changed = commit_changes.read_changes(objects, commit)[1] if commit else {}
-    record = extract_edits(
-        objects, committed_read.read_checkpoint(repo, objects, checkpoint_id), changed
-    )
-    if changed.keys().isdisjoint(entry["path"] for entry in record):
-        record += [_build_edit(path, change) for path, change in changed.items()]
-    return record
+    checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
+    edits = extract_edits(objects, checkpoint, changed)
+    if changed.keys().isdisjoint(edit["path"] for edit in edits):
+        edits += [_build_edit(path, change) for path, change in changed.items()]
+    return edits
 
 
 def extract_edits(objects: Objects, checkpoint: Checkpoint, changed: Changes) -> list[Recorded]:
-    """read_edits() of a checkpoint that was read; changed: what its commit changes, {} if unknown.
-    Where it names no file at all, all that the commit changes."""
+    """Return the edits of a checkpoint; everything in changed if it names no file at all.
+
+    changed: what the checkpoint's commit changes, {} if the commit is unknown."""
     by_path: dict[str, Recorded] = {}
     touched = set[str]()
     for session in checkpoint["sessions"]:
@@ -67,7 +68,7 @@ def extract_edits(objects: Objects, checkpoint: Checkpoint, changed: Changes) ->
     named = changed.keys() & {*by_path, *touched}
     by_path |= {path: _build_edit(path, changed[path]) for path in named}
     by_path = by_path or {path: _build_edit(path, change) for path, change in changed.items()}
-    _leave_foreign_lines(objects, checkpoint, by_path)
+    _limit_lines(objects, checkpoint, by_path)
     return list(by_path.values())
 
 
@@ -78,7 +79,7 @@ def _build_edit(path: str, change: Staged) -> Recorded:
 
 
 def _parse_edit(path: str, file: Mapping[str, Any]) -> Recorded:
-    """An edit as metadata tells it: by anybody who can push, so not of any form."""
+    """Parse an edit of the metadata.  Anyone who can push may have written it, in any form."""
     mode, oid = (v if isinstance(v := file.get(key), str) else "" for key in ("mode", "oid"))
     entry: Recorded = {"path": path, "mode": mode or ABSENT, "oid": oid or None, "live": False}
     before = file.get("before", "")
@@ -89,39 +90,29 @@ def _parse_edit(path: str, file: Mapping[str, Any]) -> Recorded:
     return entry
 
 
-def _leave_foreign_lines(
-    objects: Objects, checkpoint: Checkpoint, by_path: Mapping[str, Recorded]
-) -> None:
-    """Let only those lines count that lines.json gives a session, where it gives any."""
+def _limit_lines(objects: Objects, checkpoint: Checkpoint, by_path: Mapping[str, Recorded]) -> None:
+    """Count only the lines that lines.json gives to a session, if it gives any."""
     written: dict[tuple[str, str], set[int]] = {}
     credited = False
     for session in checkpoint["sessions"]:
         blob = session["files"].get(summary.LINES)
         stored = objects.read(blob[1]) if blob else None
-        for path, entries in _parse_lines(stored[2] if stored else b"").items():
-            for oid, first, last, who in _list_ranges(entries):
+        for path, entries in (summary.parse_json(stored[2] if stored else None) or {}).items():
+            for oid, start, end, author in _list_ranges(entries):
                 numbers = written.setdefault((path, oid), set())
-                if who not in ("person", "unknown"):
+                if author not in ("person", "unknown"):
                     credited = True
-                    numbers.update(range(first, last + 1))
-    for path, entry in by_path.items() if credited else ():
-        mine = written.get((path, entry["oid"] or ""))
-        text = commit_changes.read_content(objects, entry["oid"]) if mine is not None else None
-        if mine is not None and text is not None and not line_evidence.is_binary(text):
+                    numbers.update(range(start, end + 1))
+    for path, edit in by_path.items() if credited else ():
+        own = written.get((path, edit["oid"] or ""))
+        text = commit_changes.read_content(objects, edit["oid"]) if own is not None else None
+        if own is not None and text is not None and not line_evidence.is_binary(text):
             lines = enumerate(text.split(b"\n"), 1)
-            entry["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in mine)
-
-
-def _parse_lines(data: bytes) -> Mapping[str, Any]:
-    try:
-        value = json.loads(data) if data else {}
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+            edit["own"] = frozenset(s.removesuffix(b"\r") for n, s in lines if n in own)
 
 
 def _list_ranges(entries: object) -> list[tuple[str, int, int, str]]:
-    """(blob, first line, last line, whose) of what lines.json says of a path."""
+    """Return (blob, first line, last line, author) of each range that lines.json has of a path."""
     ranges = []
     for entry in entries if isinstance(entries, list) else ():
         for run in entry.get("ranges", ()) if isinstance(entry, dict) else ():
@@ -132,71 +123,75 @@ def _list_ranges(entries: object) -> list[tuple[str, int, int, str]]:
 
 def match_edits(
     objects: Objects,
-    record: list[Recorded],
+    edits: list[Recorded],
     changes: Changes,
-    gone: Callable[[str], bool] = lambda _: False,
+    is_gone: Callable[[str], bool] = lambda _: False,
 ) -> dict[str, frozenset[bytes]]:
-    """What a commit with these changes has in common with edits, by evidence: path -> what.
+    """Return by path the lines that a commit with these changes has in common with edits.
 
-    gone: whether the commit's parent lacks a path: a file that it has by another name is
-    compared by that."""
-    blobs = commit_changes.make_reader(objects)
-    return overlap.match(_rename(record, changes, blobs, gone), changes, blobs, gone)["shared"]
+    is_gone: whether the commit's parent lacks a path.  A file that has been renamed is compared
+    under its present name."""
+    read_blob = commit_changes.make_reader(objects)
+    renamed = _rename(edits, changes, read_blob, is_gone)
+    return overlap.match(renamed, changes, read_blob, is_gone)["shared"]
 
 
 def is_concerned(
-    objects: Objects, record: list[Recorded], changes: Changes, gone: Callable[[str], bool]
+    objects: Objects, edits: list[Recorded], changes: Changes, is_gone: Callable[[str], bool]
 ) -> bool:
-    """Whether a commit with these changes changes a file of some edits, be it by another name."""
-    blob = commit_changes.make_reader(objects)
-    paths = {entry["path"]: entry["oid"] for entry in _rename(record, changes, blob, gone)}
-    come = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
-    left = {path: oid for path, oid in paths.items() if oid}
-    return not paths.keys().isdisjoint(changes) or bool(_find_moves(left, come, blob))
+    """Return whether changes touch a file of edits, under its own name or another one."""
+    read_blob = commit_changes.make_reader(objects)
+    paths = {edit["path"]: edit["oid"] for edit in _rename(edits, changes, read_blob, is_gone)}
+    added = {path: new for path, (_, old, _, new) in changes.items() if new and not old}
+    edited = {path: oid for path, oid in paths.items() if oid}
+    return not paths.keys().isdisjoint(changes) or bool(_find_moves(edited, added, read_blob))
 
 
 def _rename(
-    record: list[Recorded], changes: Changes, blob: Blob, gone: Callable[[str], bool]
+    edits: list[Recorded], changes: Changes, read_blob: Blob, is_gone: Callable[[str], bool]
 ) -> list[Recorded]:
-    """The edits, those of a file that is gone at the path to which its content has moved, as far
-    as the changes name that."""
-    before = {
-        e["path"]: was for e in record if e["path"] not in changes if (was := e.get("before"))
+    """Return edits, with the path of a renamed file replaced if changes have its new name."""
+    removed = {
+        edit["path"]: before[1]
+        for edit in edits
+        if edit["path"] not in changes and (before := edit.get("before")) and is_gone(edit["path"])
     }
-    lost = {path: was[1] for path, was in before.items() if gone(path)}
-    if not lost:
-        return record
-    there = {path: old for path, (_, old, _, _) in changes.items() if old}
-    names = {was: now for now, was in _find_moves(lost, there, blob).items()}
-    return [{**e, "path": names.get(e["path"], e["path"])} for e in record]
+    if not removed:
+        return edits
+    changed = {path: old for path, (_, old, _, _) in changes.items() if old}
+    new_paths = {old: new for new, old in _find_moves(removed, changed, read_blob).items()}
+    return [{**edit, "path": new_paths.get(edit["path"], edit["path"])} for edit in edits]
 
 
-def _find_moves(gone: Mapping[str, str], come: Mapping[str, str], blob: Blob) -> dict[str, str]:
-    return moves.find_moves(gone, come, lambda oid: (blob(oid) or b"").split(b"\n"))
+def _find_moves(
+    removed: Mapping[str, str], added: Mapping[str, str], read_blob: Blob
+) -> dict[str, str]:
+    return moves.find_moves(removed, added, lambda oid: (read_blob(oid) or b"").split(b"\n"))
 
 
-def tell_how(record: Iterable[Recorded], changes: Changes) -> str:
-    """What shows that a commit has recorded edits: BLOBS where it makes of every path what was
-    recorded, else evidence of a part."""
-    there = all(e["path"] in changes and changes[e["path"]][3] == e["oid"] for e in record)
-    return BLOBS if there else "evidence"
+def tell_how(edits: Iterable[Recorded], changes: Changes) -> str:
+    """Return BLOBS if changes give every path its recorded content, else "evidence"."""
+    is_exact = all(e["path"] in changes and changes[e["path"]][3] == e["oid"] for e in edits)
+    return BLOBS if is_exact else "evidence"
 
 
 def build_gone_check(objects: Objects, parent: str) -> Callable[[str], bool]:
-    """To ask whether a commit lacks a path."""
-    there = Lookup(objects, find_tree(objects, parent))
-    return lambda path: there(path) is None
+    """Return a function that tells whether a commit lacks a path."""
+    lookup = Lookup(objects, find_tree(objects, parent))
+    return lambda path: lookup(path) is None
 
 
 def select_linked(objects: Objects, oids: Iterable[str]) -> list[Commit]:
-    """Those of some commits that are there and are linked to a checkpoint."""
+    """Return the commits that exist and are linked to a checkpoint, in the order of oids."""
     commits = (commit for oid in oids if (commit := read_commit(objects, oid)))
     return [commit for commit in commits if find_commits.list_linked(objects, commit["oid"])]
 
 
 class Search:
-    """Some commits and what their checkpoints recorded; each is read once.  refused: ids that are
-    not found, by default those that a person refused."""
+    """Search commits for work of the checkpoints of other commits; each checkpoint is read once.
+
+    commits: those whose checkpoints are searched for.  seconds: the time that it may take.
+    refused: ids never found, None for those that a person refused."""
 
     def __init__(
         self,
@@ -213,53 +208,54 @@ class Search:
         self.asked = ""
 
     def is_late(self) -> bool:
-        """Whether the time is up."""
+        """Return whether the time is up."""
         return time.monotonic() >= self._until
 
     def is_held(self, changes: Changes, parent: str) -> bool:
-        """Whether a commit with these changes on parent has work of any of the commits."""
+        """Return whether a commit with these changes on parent has work of any of the commits."""
         return any(self._match(changes, parent))
 
-    def find_missing(self, news: Iterable[Target]) -> Iterator[tuple[Target, dict[str, str]]]:
-        """Commits, each with the ids whose work it has and that it lacks, in the order of those of
-        the search, and how that shows, while there is time; asked is the last of them."""
-        for new in news:
+    def find_missing(self, targets: Iterable[Target]) -> Iterator[tuple[Target, dict[str, str]]]:
+        """Yield each target with the ids that it lacks and whose work it has, while there is time.
+
+        An id's value says what shows it.  `asked` is the last target that was searched."""
+        for target in targets:
             if self.is_late():
                 return
-            parent, changes = new.read()
+            parent, changes = target.read()
             ids = relink_rules.choose([*self._match(changes, parent)])
             if ids and self._refused is None:
                 self._refused = commit_memory.read_refused(self._repo)
-            has = {*new.list_ids(), *(self._refused or ())}
-            yield new, {one: self._tell_how(one, changes) for one in ids if one not in has}
-            self.asked = new.oid
+            excluded = {*target.list_ids(), *(self._refused or ())}
+            yield target, {i: self._tell_how(i, changes) for i in ids if i not in excluded}
+            self.asked = target.oid
 
     def _tell_how(self, checkpoint_id: str, changes: Changes) -> str:
-        records = [self.read_edits(commit).get(checkpoint_id) for commit in self.commits]
-        return min(tell_how(record, changes) for record in records if record)
+        recorded = [self.read_edits(commit).get(checkpoint_id) for commit in self.commits]
+        return min(tell_how(edits, changes) for edits in recorded if edits)
 
     def _match(self, changes: Changes, parent: str) -> Iterator[dict[str, relink_rules.Evidence]]:
-        """What each commit, while there is time, has in common with these changes on parent, by id;
-        none that has nothing."""
-        gone = build_gone_check(self._objects, parent)
+        """Yield for each commit, by id, what its edits have in common with changes on parent.
+
+        Commits that have nothing in common are left out.  Ends when the time is up."""
+        is_gone = build_gone_check(self._objects, parent)
         for commit in self.commits if changes else ():
             if self.is_late():
                 return
-            edits = self.read_edits(commit)
             shared: dict[str, relink_rules.Evidence] = {}
-            for one, record in edits.items():
-                common = match_edits(self._objects, record, changes, gone)
+            for checkpoint_id, edits in self.read_edits(commit).items():
+                common = match_edits(self._objects, edits, changes, is_gone)
                 if common:
-                    shared[one] = {(p, line) for p, lines in common.items() for line in lines}
+                    shared[checkpoint_id] = {(p, line) for p in common for line in common[p]}
             if shared:
                 yield shared
 
     def read_edits(self, commit: Commit) -> dict[str, list[Recorded]]:
-        """What each checkpoint of a commit recorded of it."""
+        """Return by id the edits of each checkpoint that a commit is linked to."""
         oid = commit["oid"]
         if oid not in self._edits:
             self._edits[oid] = {
-                one: read_edits(self._repo, self._objects, one, commit)
-                for one in find_commits.list_linked(self._objects, oid)
+                checkpoint_id: read_edits(self._repo, self._objects, checkpoint_id, commit)
+                for checkpoint_id in find_commits.list_linked(self._objects, oid)
             }
         return self._edits[oid]

@@ -1,4 +1,4 @@
-"""The case that sources of links are asked about, and a commit that may lack some."""
+"""What the sources of links are asked about: a case, and the commits in it that may lack links."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from gitcp.store.match.candidates import Search
     from gitcp.store.match.rewritten import Rewrite
 
-MOST = 50  # commits that are looked at
-SECONDS = 0.3  # what one hook spends; the rest is for the next one
-LONG = 3600  # seconds: what git or a person names is asked to its end
+MOST = 50  # commits
+SECONDS = 0.3  # that one hook spends; the next one goes on
+LONG = 3600  # seconds, for what git or a person names
 
 
 class Target:
-    """A commit that may lack links.  oid: '' of one that is being made on a parent, with changes
-    that are asked for when they are needed."""
+    """A commit that may lack links.
+
+    oid: '' while the commit is being made; then parent and changes describe it."""
 
     __slots__ = ("_changes", "_objects", "oid", "parent")
 
@@ -46,23 +47,26 @@ class Target:
         return changes
 
     def read(self) -> tuple[str, Changes]:
-        """Its parent, and what it changes."""
+        """Return the commit's parent, and what it changes."""
         changes = self._changes()
         self._changes = lambda: changes
         return self.parent, changes
 
     def list_ids(self) -> Collection[str]:
-        """The ids that it has."""
+        """Return the ids of the checkpoints that it is linked to."""
         return late.find_commits.list_linked(self._objects, self.oid) if self.oid else ()
 
 
 class Case:
-    """What the sources are asked about.  since: where HEAD was when all before was well; rewrite:
-    what post-rewrite tells; onto: a commit that was merged and the head of its branch; among: the
-    range to look in for links that are lost, default all branches; lately: a glance will do.
+    """What the sources are asked about.
 
-    Of a commit that is being made, target: it; amended: what it replaces; copied: the name of a
-    commit whose message it takes; is_seen: whether the person sees what a squash says."""
+    since: where HEAD was when no commit lacked a link; rewrite: what post-rewrite said; onto: a
+    merged commit and the tip of the merged branch; among: the revision range to search for lost
+    links, '' for all branches; lately: search only the recent past.
+
+    While a commit is being made, target is that commit, amended the one that it replaces, copied
+    the name of a commit whose message it takes, and is_seen whether the person sees the message
+    of a squash."""
 
     def __init__(
         self,
@@ -85,21 +89,21 @@ class Case:
         self.among, self.lately = among, lately
         self.target = target or Target(objects)
         self.amended, self.copied, self.is_seen = amended, copied, is_seen
-        self.done = head  # the last commit there was time for, '' for none
+        self.done = head  # the last commit that was searched in time, '' for none
         self._fresh: list[str] | None = None
 
     def list_fresh(self) -> list[str]:
-        """The commits since then that nobody has judged, oldest first."""
+        """Return the commits after since that have not been judged, oldest first."""
         if self._fresh is None:
             args = ("--first-parent", "--reverse", "--no-merges", f"--max-count={MOST}")
-            there = self.since and read_commit(self.objects, self.since)
-            oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if there else []
+            exists = self.since and read_commit(self.objects, self.since)
+            oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if exists else []
             judged = set(commit_memory.read_judged(self.repo)) if oids else ()
             self._fresh = [oid for oid in oids if oid not in judged]
         return self._fresh
 
     def make_targets(self, oids: Iterable[str]) -> list[Target]:
-        """Those of some commits that are there."""
+        """Return a target for each of the commits that exists."""
         return [Target(self.objects, oid) for oid in oids if read_commit(self.objects, oid)]
 
     def search(
@@ -108,9 +112,5 @@ class Case:
         seconds: float = SECONDS,
         refused: Collection[str] | None = None,
     ) -> Search:
-        """Commits whose checkpoints are held against others."""
+        """Return a search for work of the checkpoints of commits."""
         return late.candidates.Search(self.repo, self.objects, commits, seconds, refused)
-
-    def select_linked(self, oids: Iterable[str]) -> list[Commit]:
-        """Those of some commits that are there and are linked to a checkpoint."""
-        return late.candidates.select_linked(self.objects, oids)

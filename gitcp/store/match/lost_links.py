@@ -1,8 +1,5 @@
-"""Checkpoints whose commit is lost, paired with commits that lost their id.
-
-Nothing here touches a commit: a link that is found again is a note on it
-(doc/behaviour.md "Rewritten commits").
-"""
+"""Checkpoints whose commit is lost, paired with commits that lost their id
+(doc/behaviour.md "Rewritten commits")."""
 
 from __future__ import annotations
 
@@ -25,42 +22,39 @@ if TYPE_CHECKING:
     from gitcp.store.git.commit_changes import Changes
     from gitcp.store.git.objects import Objects
 
-_MOST = 2000  # commits looked at
-_RECENT = 50  # commits that are looked at in a glance
+_MOST = 2000  # commits searched
+_RECENT = 50  # commits searched if lately
 
 
 def find_lost(
     repo: Repo, objects: Objects, among: str = "", lately: bool = False
 ) -> list[tuple[str, dict[str, str]]]:
-    """The commits on branches to which checkpoints without a commit belong, each with their ids
-    and what shows them: commits that change what a checkpoint's commit changed, as far as a reflog
-    or the checkpoint tells that; none in doubt.
+    """Pairs (commit, {id: what shows it}) of commits and checkpoints that are on no commit of a
+    branch.  The commit changes what the checkpoint's own commit changed, as a reflog or the
+    checkpoint tells; of several equal commits none is taken.
 
-    among: a revision range to look in, default all branches.  lately: a glance at the commits that
-    only HEAD's recent past has, where else all that is stored is read."""
+    among: the revision range to search, '' for all branches.  lately: search only checkpoints of
+    the recent reflog and the newest commits, not the whole store."""
     if not lately:
-        stored = [one["checkpoint_id"] for one in committed_list.list_checkpoints(repo, brief=True)]
+        stored = [c["checkpoint_id"] for c in committed_list.list_checkpoints(repo, brief=True)]
         return _pair_links(repo, objects, stored, among, _MOST)
     if not os.path.exists(repo.join_shared("linked")):
         return []
-    gone = _list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")
-    stored = [one for one in gone if committed_refs.find_checkpoint(repo, objects, one)]
+    lost = _list_reflog(repo, _RECENT, "--not", "--branches", "--remotes")
+    stored = [i for i in lost if committed_refs.find_checkpoint(repo, objects, i)]
     return _pair_links(repo, objects, stored, among, _RECENT)
 
 
 def _pair_links(
-    repo: Repo, objects: Objects, stored: Collection[str], among: str, most: int
+    repo: Repo, objects: Objects, stored: Collection[str], among: str, limit: int
 ) -> list[tuple[str, dict[str, str]]]:
-    """The commits, of the newest so many, that those of these checkpoints belong to that have no
-    commit on a branch."""
+    """find_lost() for the stored ids, among the newest `limit` commits."""
     if not stored:
         return []
-    carried, refused = (
-        find_commits.find_carriers(repo, objects, stored),
-        commit_memory.read_refused(repo),
-    )
-    lost = [one for one in carried if one not in refused and not _is_on_branch(repo, carried[one])]
-    free = _list_commits(repo, among, most) if lost else []
+    carried = find_commits.find_carriers(repo, objects, stored)
+    refused = commit_memory.read_refused(repo)
+    lost = [i for i in carried if i not in refused and not _is_on_branch(repo, carried[i])]
+    free = _list_commits(repo, among, limit) if lost else []
     linked = {oid for oids in carried.values() for oid in oids}
     commits = [
         commit for oid in free if oid not in linked and (commit := read_commit(objects, oid))
@@ -68,30 +62,33 @@ def _pair_links(
     changed = commit_changes.read_many_changes(repo, objects, commits)
     originals = _list_reflog(repo) if changed else {}
     pairs: list[tuple[str, dict[str, str]]] = []
-    for one in sorted(lost) if changed else ():
-        original = read_commit(objects, originals[one][0]) if one in originals else None
-        record = candidates.read_edits(repo, objects, one, original)
-        for oid in _choose(objects, record, changed):
-            pairs.append((oid, {one: candidates.tell_how(record, changed[oid])}))
+    for checkpoint_id in sorted(lost) if changed else ():
+        oids = originals.get(checkpoint_id)
+        original = read_commit(objects, oids[0]) if oids else None
+        edits = candidates.read_edits(repo, objects, checkpoint_id, original)
+        for oid in _choose(objects, edits, changed):
+            pairs.append((oid, {checkpoint_id: candidates.tell_how(edits, changed[oid])}))
     return pairs
 
 
-def _choose(objects: Objects, record: list[Recorded], changed: dict[str, Changes]) -> list[str]:
-    """The commits that have the edits of a checkpoint, each at least a part of its own.  One that
-    does not say what was there before its edits has to be there as it was."""
-    names = {entry["path"] for entry in record} | {entry["oid"] for entry in record}
-    tells = all("before" in entry for entry in record)
+def _choose(objects: Objects, edits: list[Recorded], changed: dict[str, Changes]) -> list[str]:
+    """The commits that have the edits of a checkpoint, each at least a part of its own.
+
+    Edits without their old content match only by their exact blobs."""
+    paths, oids = {edit["path"] for edit in edits}, {edit["oid"] for edit in edits}
+    knows_before = all("before" in edit for edit in edits)
     evidence: list[dict[str, relink_rules.Evidence]] = []
     for oid, changes in changed.items():
-        there = names.intersection(changes) or names.intersection(c[3] for c in changes.values())
-        if there and (tells or candidates.tell_how(record, changes) == candidates.BLOBS):
-            shared = candidates.match_edits(objects, record, changes)
+        if paths.isdisjoint(changes) and oids.isdisjoint(c[3] for c in changes.values()):
+            continue
+        if knows_before or candidates.tell_how(edits, changes) == candidates.BLOBS:
+            shared = candidates.match_edits(objects, edits, changes)
             evidence += [{oid: {(p, line) for p in shared for line in shared[p]}}] if shared else []
     return relink_rules.choose(evidence)
 
 
 def _is_on_branch(repo: Repo, commits: Sequence[str]) -> bool:
-    # find_carriers() sees tags and notes too; a noted commit may be one that was rewritten.
+    # find_carriers() reads tags and notes too; a commit with a note may have been rewritten.
     for oid in commits:
         args = ("for-each-ref", "--count=1", f"--contains={oid}", "refs/heads", "refs/remotes")
         if repo.git.read_records(*args, sep=b"\n"):
@@ -99,23 +96,22 @@ def _is_on_branch(repo: Repo, commits: Sequence[str]) -> bool:
     return False
 
 
-def _list_commits(repo: Repo, among: str, most: int) -> list[str]:
-    where = ("--end-of-options", among, "--") if among else ("--exclude=entire/*", "--branches")
+def _list_commits(repo: Repo, among: str, limit: int) -> list[str]:
+    args = ("--end-of-options", among, "--") if among else ("--exclude=entire/*", "--branches")
     try:
-        return list_commits(repo, "--no-merges", f"--max-count={most}", *where)
+        return list_commits(repo, "--no-merges", f"--max-count={limit}", *args)
     except GitError as e:
         raise e.shorten() from None
 
 
-def _list_reflog(repo: Repo, most: int = _MOST, *but: str) -> dict[str, list[str]]:
-    """checkpoint id -> commits of reflogs that carry it, of the newest so many; but: and that
-    are not there."""
-    form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={most}")
+def _list_reflog(repo: Repo, limit: int = _MOST, *args: str) -> dict[str, list[str]]:
+    """checkpoint id -> the commits of reflogs that carry it, newest first; args of git log."""
+    form = ("--no-notes", "-z", "--format=%H%n%B", f"--max-count={limit}")
     carriers: dict[str, list[str]] = {}
     for entry in repo.git.read_records(
-        "log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form, *but
+        "log", "--reflog", "-E", "--grep=^Entire-Checkpoint:", *form, *args
     ):
         oid, _, message = entry.partition(b"\n")
-        for one in trailers.read(message):
-            carriers.setdefault(one, []).append(oid.decode())
+        for checkpoint_id in trailers.read(message):
+            carriers.setdefault(checkpoint_id, []).append(oid.decode())
     return carriers

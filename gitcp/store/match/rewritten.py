@@ -1,4 +1,5 @@
-"""What git and jj say was rewritten: new commits, each with the olds that it was made of."""
+"""What git and jj say was rewritten: new commits, each with its sources, the commits that it was
+made of."""
 
 from __future__ import annotations
 
@@ -19,84 +20,92 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-_MOST = 2000  # commits looked at
+_MOST = 2000  # commits of a rebased branch
 
 
 class Rewrite:
-    """What post-rewrite tells of a command.  olds: of each new commit what it was made of, oldest
-    first; news: those that the links follow to; added: those of them that a rebase made and git
-    tells nothing of."""
+    """What post-rewrite says of a command.
+
+    sources: new commit -> its sources, oldest first; targets: the new commits that get links;
+    added: the targets that a rebase made and git does not name."""
 
     def __init__(
         self,
         command: str,
-        olds: Mapping[str, Sequence[str]],
-        news: Sequence[str],
+        sources: Mapping[str, Sequence[str]],
+        targets: Sequence[str],
         added: Sequence[str] = (),
     ) -> None:
-        self.command, self.olds, self.news, self.added = command, olds, news, added
+        self.command, self.sources, self.targets, self.added = command, sources, targets, added
 
     def list_replayed(self) -> dict[str, Sequence[str]]:
-        """The commits that a rebase made, oldest first, each with its olds; {} without one."""
-        return {oid: self.olds.get(oid, ()) for oid in self.news if self.command == "rebase"}
+        """The commits that a rebase made, oldest first, each with its sources; {} if the command
+        is no rebase."""
+        return {oid: self.sources.get(oid, ()) for oid in self.targets if self.command == "rebase"}
 
 
 NOTHING = Rewrite("", {}, ())
 
 
 def read_rewrite(repo: Repo, objects: Objects, command: str, lines: Iterable[str]) -> Rewrite:
-    """The rewrite that post-rewrite tells of; lines: `<old> <new> …`, several olds of one new were
-    squashed.  To a step of a rebase no link follows: that has a post-rewrite of its own."""
-    olds: dict[str, list[str]] = {}
+    """The rewrite that post-rewrite says; lines: `<old> <new> …`, with several lines of one new
+    commit if it squashes.  The steps of a rebase have no targets: the rebase has a post-rewrite of
+    its own."""
+    sources: dict[str, list[str]] = {}
     for old, new in (line.split(" ")[:2] for line in lines if " " in line):
-        olds.setdefault(new, []).append(old)
+        sources.setdefault(new, []).append(old)
     if command != "rebase":
-        return Rewrite(command, olds, () if commit_memory.is_replaying(repo) else [*olds])
-    branch, were = _find_replayed(repo, olds)
-    added = [oid for oid in branch if oid not in were] if were is not None else []
-    olds = _add_amended(repo, objects, olds, added, were or ())
-    news = [oid for oid in branch if oid in olds or oid in added]
-    return Rewrite(command, olds, news, [oid for oid in added if oid not in olds])
+        return Rewrite(command, sources, () if commit_memory.is_replaying(repo) else [*sources])
+    branch, before = _find_replayed(repo, sources)
+    added = [oid for oid in branch if oid not in before] if before is not None else []
+    sources = _add_amended(repo, objects, sources, added, before or ())
+    targets = [oid for oid in branch if oid in sources or oid in added]
+    return Rewrite(command, sources, targets, [oid for oid in added if oid not in sources])
 
 
-def _find_replayed(repo: Repo, olds: Iterable[str]) -> tuple[list[str], Collection[str] | None]:
-    """(what a rebase that ends made of its branch, oldest first; what the branch was before).  With
-    --apply git notes nothing of itself until it stops: olds is all there is."""
-    onto, before = (_read_noted(repo, name) for name in ("onto", "orig-head"))
+def _find_replayed(repo: Repo, new: Iterable[str]) -> tuple[list[str], Collection[str] | None]:
+    """(the rebased commits, oldest first; those of the branch before the rebase).
+
+    `git rebase --apply` leaves no files unless it stops: then (new, None)."""
+    onto, tip = (_read_rebase_file(repo, name) for name in ("onto", "orig-head"))
     if not onto:
-        return list(olds), None
+        return list(new), None
     args = ("--reverse", f"--max-count={_MOST}", f"^{onto}")
-    were = set(list_commits(repo, *args, before)) if before else None
-    return list_commits(repo, *args, "HEAD"), were
+    before = set(list_commits(repo, *args, tip)) if tip else None
+    return list_commits(repo, *args, "HEAD"), before
 
 
-def _read_noted(repo: Repo, name: str) -> str:
-    """What git has noted of a rebase that is under way, '' where it has not."""
-    folders = (os.path.join(repo.git_dir, way) for way in ("rebase-merge", "rebase-apply"))
-    words = (private.read_words(os.path.join(folder, name), is_object_name) for folder in folders)
-    return next((one[0] for one in words if one), "")
+def _read_rebase_file(repo: Repo, name: str) -> str:
+    """The oid in a file of the rebase that is under way, '' if there is none."""
+    for folder in ("rebase-merge", "rebase-apply"):
+        oids = private.read_words(os.path.join(repo.git_dir, folder, name), is_object_name)
+        if oids:
+            return oids[0]
+    return ""
 
 
 def _add_amended(
     repo: Repo,
     objects: Objects,
-    olds: Mapping[str, list[str]],
+    named: Mapping[str, list[str]],
     added: Sequence[str],
-    were: Collection[str],
+    before: Collection[str],
 ) -> dict[str, list[str]]:
-    """The olds with what a rebase amended itself: of a commit that it goes on to amend, behind an
-    exec, git tells as it was before, and of one it left in its place and then amended nothing."""
+    """The sources that git named, and those of commits that the rebase itself amended.
+
+    If the rebase amends a commit after an exec, git names the commit before the amend as the new
+    one.  If it fast-forwards over a commit and then amends it, git does not name it at all."""
     moves = reflog.list_head_moves(repo) if added else []
-    came = {new: old for old, new, _ in moves if old != new}
-    every = dict(olds)
+    previous = {new: old for old, new, _ in moves if old != new}
+    sources = dict(named)
     for new in added:
-        sources, step = list(olds.get(new, ())), new
-        while _is_amend(objects, old := came.pop(step, ""), step):
-            sources = [*every.pop(old, [old] if old in were else []), *sources]
+        olds, step = list(named.get(new, ())), new
+        while _is_amend(objects, old := previous.pop(step, ""), step):
+            olds = [*sources.pop(old, [old] if old in before else []), *olds]
             step = old
-        if sources:
-            every[new] = list(dict.fromkeys(sources))
-    return every
+        if olds:
+            sources[new] = list(dict.fromkeys(olds))
+    return sources
 
 
 def _is_amend(objects: Objects, old: str, new: str) -> bool:
@@ -105,8 +114,8 @@ def _is_amend(objects: Objects, old: str, new: str) -> bool:
 
 
 def list_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> dict[str, list[str]]:
-    """The nearest commits with a link that jj made each of these of (`jj evolog`), in its order;
-    jj runs no hooks.  One jj process; {} where it cannot be asked."""
+    """The nearest linked commits that jj made each of these commits of (`jj evolog`), nearest
+    first; {} if jj fails."""
     try:
         sources = jj.list_predecessors(repo.jj_root, commits)
     except Error as e:
@@ -116,12 +125,12 @@ def list_jj(repo: Repo, objects: Objects, commits: Sequence[str]) -> dict[str, l
 
 
 def _find_linked(objects: Objects, sources: Mapping[str, Sequence[str]], new: str) -> list[str]:
-    linked, seen, waiting = [], {new}, list(sources.get(new, ()))
+    linked, visited, waiting = [], {new}, list(sources.get(new, ()))
     while waiting:
         old = waiting.pop(0)
-        if old in seen:
+        if old in visited:
             continue
-        seen.add(old)
+        visited.add(old)
         if find_commits.list_linked(objects, old):
             linked.append(old)
         else:

@@ -1,5 +1,5 @@
-"""Where a link may come from that a commit lacks: the table of sources, each with its candidates,
-and the one question to all of them (doc/behaviour.md "Three strengths")."""
+"""The sources of links that a commit lacks: each gives candidates, ask_sources() asks them all
+(doc/behaviour.md "Three strengths")."""
 
 from __future__ import annotations
 
@@ -25,55 +25,59 @@ if TYPE_CHECKING:
     from gitcp.store.match.candidates import Search
     from gitcp.store.match.case import Case
 
-    # A commit that lacks links; the ids that it is to have, and how that shows; those that it is
-    # not to have, with the reason of a person who took one off; the commits that it was made of.
+    # A commit that lacks links; the ids that it gets, each with what shows it; the ids that it
+    # does not get, each with the reason of the person who removed it, else None; the old commits
+    # that it was made of.
     Answer = tuple[Target, dict[str, str], dict[str, str | None], Sequence[str]]
 
-# A commit is being made: of work, of a merge, of what a rebase or a pick replays; it is not yet,
-# and its lines are asked for.
+# A commit is being made: of new work, by a merge, by a rebase or pick; or the lines of the index
+# are asked for before the commit.
 MAKING, MERGING, REPLAYING, STAGED = "making", "merging", "replaying", "staged"
-# post-rewrite tells; HEAD moved; a person asks for what is lost, here or in a range, or for a
-# branch that was merged.
+# Commits exist: post-rewrite runs; HEAD moved, by an amend whose hook was killed or otherwise; a
+# person names a merged branch.
 REWRITE, AMENDED, SETTLE, ONTO = "rewrite", "amended", "settle", "onto"
+# A person asks for lost links, with and without amends whose hook was killed.
 RELINK, LOST = "relink", "lost"
 _RANGE = 2000  # commits of a range that a person names
 
 
 def ask_sources(case: Case, when: str) -> Iterator[Answer]:
-    """What the sources that are asked then know of each commit that may lack links."""
-    for name, times, find in SOURCES:
-        for target, ids, left, olds in find(case) if when in times else ():
-            yield target, {one: name or how for one, how in ids.items()}, left, olds
+    """The answers of all sources for one of the moments above."""
+    for name, moments, find in SOURCES:
+        for target, ids, excluded, old_commits in find(case) if when in moments else ():
+            yield target, {i: name or how for i, how in ids.items()}, excluded, old_commits
 
 
-def _follow(case: Case, target: Target, olds: Sequence[str], but: Collection[str] = ()) -> Answer:
-    """The ids that a commit has of those that git says it was made of, without some."""
-    linked = {old: _list_linked(case, old) for old in olds}
-    kept = {one for old, each in linked.items() for one in _keep(case, old, each, target)}
-    named = [one for each in linked.values() for one in each]
-    ids = [one for one in named if one in kept and one not in but]
-    return _answer(case, target, named, ids, olds)
+def _follow(
+    case: Case, target: Target, old_commits: Sequence[str], excluded: Collection[str] = ()
+) -> Answer:
+    """The ids of the old commits whose work is in target, which git says was made of them."""
+    linked = {old: _list_linked(case, old) for old in old_commits}
+    held = {i for old, ids in linked.items() for i in _select_held(case, old, ids, target)}
+    named = [checkpoint_id for ids in linked.values() for checkpoint_id in ids]
+    ids = [i for i in named if i in held and i not in excluded]
+    return _answer(case, target, named, ids, old_commits)
 
 
 def _answer(
     case: Case,
     target: Target,
-    source_ids: Iterable[str],
+    named: Iterable[str],
     ids: Iterable[str],
-    olds: Sequence[str] = (),
+    old_commits: Sequence[str] = (),
 ) -> Answer:
-    """Of the ids that git names those that follow to a commit, without what a person took off
-    those that it was made of."""
-    refused = late.find_commits.list_refused(case.objects, olds) if olds else {}
-    well = [one for one in dict.fromkeys(ids) if one not in refused]
-    left = {one: refused.get(one) for one in [*source_ids, *refused] if one not in well}
-    has, how = target.list_ids(), case.rewrite.command if case.rewrite else ""
-    return target, dict.fromkeys((one for one in well if one not in has), how), left, olds
+    """The ids that move to target: ids, a part of those that git names, less those that a person
+    removed from an old commit."""
+    refused = late.find_commits.list_refused(case.objects, old_commits) if old_commits else {}
+    moved = [i for i in dict.fromkeys(ids) if i not in refused]
+    excluded = {i: refused.get(i) for i in [*named, *refused] if i not in moved}
+    present, how = target.list_ids(), case.rewrite.command if case.rewrite else ""
+    return target, dict.fromkeys((i for i in moved if i not in present), how), excluded, old_commits
 
 
-def _search_targets(search: Search, news: Iterable[Target]) -> Iterator[Answer]:
-    """The ids whose work commits have by the difference."""
-    for target, ids in search.find_missing(news):
+def _search_targets(search: Search, targets: Iterable[Target]) -> Iterator[Answer]:
+    """The ids whose work the targets have by their difference."""
+    for target, ids in search.find_missing(targets):
         yield target, ids, {}, ()
 
 
@@ -81,26 +85,27 @@ def _list_linked(case: Case, oid: str) -> list[str]:
     return late.find_commits.list_linked(case.objects, oid)
 
 
-def _keep(case: Case, old: str, ids: Sequence[str], target: Target) -> list[str]:
-    """Those ids of an old commit of whose files at least one is in the change of the new one, be
-    it by another name: an amend may leave them out, and of a commit that was skipped git says that
-    it became the one before it."""
-    was = read_commit(case.objects, old) if ids else None
-    if was is None:
+def _select_held(case: Case, old: str, ids: Sequence[str], target: Target) -> list[str]:
+    """The ids of an old commit that have a file in the change of target, also under another name.
+
+    An amend may leave files out.  If a rebase skips a commit, git says that it became the commit
+    before it."""
+    commit = read_commit(case.objects, old) if ids else None
+    if commit is None:
         return [*ids]
-    had = commit_changes.read_changes(case.objects, was)[1]
+    old_changes = commit_changes.read_changes(case.objects, commit)[1]
     parent, changes = target.read()
-    lacks, kept = late.candidates.build_gone_check(case.objects, parent), []
-    for one in ids:
-        edits = late.candidates.read_edits(case.repo, case.objects, one, was)
-        record = [entry for entry in edits if entry["path"] in had]
-        if not record or late.candidates.is_concerned(case.objects, record, changes, lacks):
-            kept.append(one)
-    return kept
+    is_gone, held = late.candidates.build_gone_check(case.objects, parent), []
+    for checkpoint_id in ids:
+        edits = late.candidates.read_edits(case.repo, case.objects, checkpoint_id, commit)
+        edits = [edit for edit in edits if edit["path"] in old_changes]
+        if not edits or late.candidates.is_concerned(case.objects, edits, changes, is_gone):
+            held.append(checkpoint_id)
+    return held
 
 
 def list_replaced(case: Case) -> Iterator[Answer]:
-    """What the commit that is being made amends."""
+    """Ids of the commit that is being amended."""
     if case.amended:
         parent = (case.amended["parents"] or ["0" * len(case.amended["oid"])])[0]
         target = Target(case.objects, parent=parent, changes=lambda: read_staged(case.repo, parent))
@@ -108,14 +113,14 @@ def list_replaced(case: Case) -> Iterator[Answer]:
 
 
 def list_picked(case: Case) -> Iterator[Answer]:
-    """What a cherry-pick, or a step of a rebase, replays."""
+    """Ids of the commit that a cherry-pick, or a step of a rebase, replays."""
     picked = read_commit(case.objects, "CHERRY_PICK_HEAD")
     if picked:
         yield _follow(case, case.target, [picked["oid"]])
 
 
 def list_taken_back(case: Case) -> Iterator[Answer]:
-    """Commits that HEAD lost, for the one that is being made."""
+    """Ids of commits that HEAD lost, for the commit that is being made."""
     lost = lost_commits.find_lost(case.repo, case.objects, case.head)
     search = case.search(lost) if lost else None
     if search:
@@ -125,36 +130,39 @@ def list_taken_back(case: Case) -> Iterator[Answer]:
 
 
 def list_picked_before(case: Case) -> Iterator[Answer]:
-    """What a `cherry-pick -n` of several commits brought before the last, of which alone git tells:
-    commits that HEAD has not, whose change the new one has in it.  A commit that has an id has it
-    rightly, whatever was refused of others.  Commits of the same paths come first; HEAD may have
-    renamed what the others changed."""
+    """Ids of the commits that `cherry-pick -n` applied before the last one, which alone git names.
+
+    They are not in HEAD, and target has their change.  What a person refused elsewhere does not
+    count: the picked commit carries the id rightly.  Commits of the same paths come first, then
+    the others, whose files HEAD may have renamed."""
     if _exists(case, "MERGE_MSG") and not _exists(case, "MERGE_HEAD"):
         repo, objects = case.repo, case.objects
-        same = late.find_commits.list_beside_head(repo, objects, paths=case.target.read()[1])
-        every = [*same, *late.find_commits.list_beside_head(repo, objects)]
-        yield from _search_targets(case.search(every, refused=()), [case.target])
+        same_paths = late.find_commits.list_beside_head(repo, objects, paths=case.target.read()[1])
+        commits = [*same_paths, *late.find_commits.list_beside_head(repo, objects)]
+        yield from _search_targets(case.search(commits, refused=()), [case.target])
 
 
 def list_squashed(case: Case) -> Iterator[Answer]:
-    """What `merge --squash` brought, by trailer or note: all of it or nothing."""
+    """Ids of the commits that `merge --squash` squashed, by trailer or note: all or none."""
     message = _read_text(case, "SQUASH_MSG")
-    words = [line.split(" ") for line in message.splitlines() if line.startswith("commit ")]
-    commits = [commit for w in words if (commit := read_commit(case.objects, w[1]))]
-    if words:
-        olds = [commit["oid"] for commit in commits]
-        noted = [one for old in olds for one in _list_linked(case, old)]
-        named = [*trailers.find_anywhere(encode_name(message)), *noted]
-        refused = {*commit_memory.read_refused(case.repo)}
-        ids = [one for one in named if one not in refused]
+    names = [line.split(" ")[1] for line in message.splitlines() if line.startswith("commit ")]
+    commits = [commit for name in names if (commit := read_commit(case.objects, name))]
+    if names:
+        old_commits = [commit["oid"] for commit in commits]
+        linked = [i for old in old_commits for i in _list_linked(case, old)]
+        named = [*trailers.find_anywhere(encode_name(message)), *linked]
+        refused = commit_memory.read_refused(case.repo)
+        ids = [i for i in named if i not in refused]
         holds = ids and _holds_squash(case, commits)
-        yield _answer(case, case.target, named, ids if holds else (), olds)
+        yield _answer(case, case.target, named, ids if holds else (), old_commits)
 
 
 def _holds_squash(case: Case, commits: Sequence[Commit]) -> bool:
-    """Whether the new commit has what a merge squashed: all are asked together, for a later one
-    may overwrite an earlier one.  Where the person sees them, a path in common is enough; git
-    leaves its file behind where a squash brought nothing, or was given up."""
+    """Whether target has what a merge squashed.
+
+    The commits are searched together, since a later one may overwrite an earlier one.  A path in
+    common is enough if the person sees their list.  git leaves SQUASH_MSG behind if a squash
+    changed nothing or was given up."""
     parent, changes = case.target.read()
     for commit in commits if case.is_seen else ():
         if not changes.keys().isdisjoint(commit_changes.read_changes(case.objects, commit)[1]):
@@ -163,9 +171,9 @@ def _holds_squash(case: Case, commits: Sequence[Commit]) -> bool:
 
 
 def list_copied(case: Case) -> Iterator[Answer]:
-    """What the message says that -c or -C takes from another commit, or a pick left to a message
-    that does not show it: ids of which the new one has something, or whose checkpoint is not in
-    this store."""
+    """Ids in a message that -c or -C takes from another commit, or that a pick has left.
+
+    target has some of their work, or their checkpoint is not in this store."""
     named = trailers.find_anywhere(encode_name(_read_text(case, "MERGE_MSG")))
     other = read_commit(case.objects, case.copied) if case.copied else None
     refused = commit_memory.read_refused(case.repo) if named or other else set()
@@ -173,12 +181,12 @@ def list_copied(case: Case) -> Iterator[Answer]:
         named = [*trailers.read(encode_name(other["message"])), *named]
         refused |= late.find_commits.list_refused(case.objects, [other["oid"]]).keys()
     ids = []
-    for one in (one for one in named if one not in refused):
-        record = late.candidates.read_edits(case.repo, case.objects, one)
+    for checkpoint_id in (i for i in named if i not in refused):
+        edits = late.candidates.read_edits(case.repo, case.objects, checkpoint_id)
         parent, changes = case.target.read()
-        gone = late.candidates.build_gone_check(case.objects, parent)
-        if not record or late.candidates.match_edits(case.objects, record, changes, gone):
-            ids.append(one)
+        is_gone = late.candidates.build_gone_check(case.objects, parent)
+        if not edits or late.candidates.match_edits(case.objects, edits, changes, is_gone):
+            ids.append(checkpoint_id)
     if named:
         yield _answer(case, case.target, named, ids)
 
@@ -192,90 +200,87 @@ def _read_text(case: Case, name: str) -> str:
 
 
 def read_staged(repo: Repo, parent: str) -> Changes:
-    """What the index that git commits from changes against a commit, zeros for none."""
+    """What the index that git commits from changes against parent; zeros: against no commit."""
     return commit_changes.read_staged(
         repo.hook_git, parent if parent.strip("0") else repo.empty_tree
     )
 
 
 def list_rewritten(case: Case) -> Iterator[Answer]:
-    """What an amend replaced, or a rebase replayed and squashed."""
+    """Ids of the commits that an amend replaced, or that a rebase replayed or squashed."""
     rewrite = case.rewrite or late.rewritten.NOTHING
-    every = {*rewrite.olds, *rewrite.news}
-    carried = {one for new in every for one in _list_linked(case, new)}
-    for new in rewrite.news:
-        olds = rewrite.olds.get(new)
-        if olds and rewrite.command == "amend":
-            after = need_commit(case.objects, new)
-            refused = commit_memory.read_left_out(case.repo, olds[0], after)
+    new_commits = {*rewrite.sources, *rewrite.targets}
+    carried = {i for new in new_commits for i in _list_linked(case, new)}
+    for new in rewrite.targets:
+        old_commits = rewrite.sources.get(new)
+        if old_commits and rewrite.command == "amend":
+            amended = need_commit(case.objects, new)
+            refused = commit_memory.read_left_out(case.repo, old_commits[0], amended)
             if refused:
                 commit_memory.write_refused(case.repo, refused)
-            _remember(case, olds[0], after, refused)
+            _note_left_out(case, old_commits[0], amended, refused)
             carried |= refused
-        if olds:
-            yield _follow(case, Target(case.objects, new), olds, carried)
+        if old_commits:
+            yield _follow(case, Target(case.objects, new), old_commits, carried)
 
 
 def list_split(case: Case) -> Iterator[Answer]:
-    """A commit that a rebase stopped for and the person made several of: git tells of the last one
+    """Ids of a commit that a rebase stopped for and the person split; git names its last part
     only."""
     if case.rewrite and case.rewrite.added:
-        olds = dict.fromkeys(old for each in case.rewrite.olds.values() for old in each)
-        search = case.search(case.select_linked(olds))
+        oids = dict.fromkeys(old for olds in case.rewrite.sources.values() for old in olds)
+        search = case.search(late.candidates.select_linked(case.objects, oids))
         yield from _search_targets(search, case.make_targets(case.rewrite.added))
 
 
-def _is_amended(was: Commit, now: Commit) -> bool:
-    return was["parents"] == now["parents"] and was["author"] == now["author"]
-
-
 def list_killed(case: Case) -> Iterator[Answer]:
-    """Commits that were amended and whose last hook was killed.  A line that the person took out
-    stays out.  Where nothing is logged, a commit of the same parents and the same author, with his
-    time, stands in for the one that was looked at."""
-    everywhere = commit_memory.read_refused(case.repo)
-    entries = reflog.list_head_moves(case.repo)
-    if not entries and case.since not in ("", case.head):
-        was, now = (read_commit(case.objects, oid) for oid in (case.since, case.head))
-        if was and now and _is_amended(was, now):
-            entries = [("", case.since, b""), (case.since, case.head, b"commit (amend)")]
-    seen = [at for at, (_, new, _) in enumerate(entries) if new == case.since]
-    for old, new, reason in entries[seen[-1] + 1 if seen else 0 :]:
-        after = read_commit(case.objects, new) if reason.startswith(b"commit (amend)") else None
-        if after and _list_linked(case, new):
+    """Ids of amended commits whose last hook was killed.  An id that the person removed stays out.
+
+    In a repository without reflogs, HEAD is an amend of since if the parents and the author with
+    his time are equal."""
+    refused = commit_memory.read_refused(case.repo)
+    moves = reflog.list_head_moves(case.repo)
+    if not moves and case.since not in ("", case.head):
+        since, head = (read_commit(case.objects, oid) for oid in (case.since, case.head))
+        if since and head and all(since[key] == head[key] for key in ("parents", "author")):
+            moves = [("", case.since, b""), (case.since, case.head, b"commit (amend)")]
+    starts = [i for i, (_, new, _) in enumerate(moves, 1) if new == case.since]
+    for old, new, reason in moves[starts[-1] if starts else 0 :]:
+        amended = read_commit(case.objects, new) if reason.startswith(b"commit (amend)") else None
+        if amended and _list_linked(case, new):
             yield _follow(case, Target(case.objects, new), [old], _list_linked(case, old))
-        elif after:
-            refused = everywhere | commit_memory.read_left_out(case.repo, old, after)
+        elif amended:
+            excluded = refused | commit_memory.read_left_out(case.repo, old, amended)
             if case.since:
-                _remember(case, old, after, refused)
-            yield _follow(case, Target(case.objects, new), [old], refused)
+                _note_left_out(case, old, amended, excluded)
+            yield _follow(case, Target(case.objects, new), [old], excluded)
 
 
-def _remember(case: Case, old: str, after: Commit, but: Collection[str]) -> None:
-    """Note a commit of whose content the one that took its place has left something out: it may
-    be committed later.  but: ids that the person does not want there."""
-    before, look = read_commit(case.objects, old), tree.Lookup(case.objects, after["tree"])
-    record = [
-        entry
-        for one in _list_linked(case, old)
-        if before and one not in but
-        for entry in late.candidates.read_edits(case.repo, case.objects, one, before)
+def _note_left_out(case: Case, old: str, amended: Commit, excluded: Collection[str]) -> None:
+    """List an old commit as lost if the amended one lacks some of its content, which may be
+    committed later.  excluded: ids whose work does not count."""
+    commit, lookup = read_commit(case.objects, old), tree.Lookup(case.objects, amended["tree"])
+    edits = [
+        edit
+        for checkpoint_id in _list_linked(case, old)
+        if commit and checkpoint_id not in excluded
+        for edit in late.candidates.read_edits(case.repo, case.objects, checkpoint_id, commit)
     ]
-    if any((look(entry["path"]) or ("", None))[1] != entry["oid"] for entry in record):
+    if any((lookup(edit["path"]) or ("", None))[1] != edit["oid"] for edit in edits):
         lost_commits.add_commits(case.repo, [old])
 
 
 def list_in_jj(case: Case) -> Iterator[Answer]:
-    """What jj rewrote, squashed or split."""
+    """Ids of the commits that jj rewrote, squashed or split."""
     fresh = case.list_fresh() if case.repo.jj_root else []
     refused = commit_memory.read_refused(case.repo) if fresh else ()
     sources = late.rewritten.list_jj(case.repo, case.objects, fresh) if fresh else {}
-    for new, olds in sources.items():
-        yield _follow(case, Target(case.objects, new), olds, refused)
+    for new, old_commits in sources.items():
+        yield _follow(case, Target(case.objects, new), old_commits, refused)
 
 
 def list_lost(case: Case) -> Iterator[Answer]:
-    """Commits that HEAD lost or never had: taken back, or squashed and rebased by a forge."""
+    """Ids of commits that HEAD lost by a reset, or never had: a forge squashed or rebased them."""
     fresh = case.list_fresh()
     lost = lost_commits.find_lost(case.repo, case.objects, case.head)
     beside = _list_beside(case, fresh) if fresh else []
@@ -290,42 +295,41 @@ def list_lost(case: Case) -> Iterator[Answer]:
 
 
 def _list_beside(case: Case, fresh: Sequence[str]) -> list[Commit]:
-    """The commits with an id that were made here, or are on a branch, and that HEAD has not,
-    where none of the commits that came to it has the id."""
+    """The linked commits of the reflog and of branches that are not in HEAD, and of which an id is
+    on no fresh commit."""
     moves = reflog.list_head_moves(case.repo)[-MOST:]
     tips = dict.fromkeys(new for _, new, _ in moves if read_commit(case.objects, new))
-    there = {one for oid in fresh for one in _list_linked(case, oid)}
+    fresh_ids = {i for oid in fresh for i in _list_linked(case, oid)}
     return [
         commit
         for commit in late.find_commits.list_beside_head(case.repo, case.objects, tips)
-        if not there.issuperset(_list_linked(case, commit["oid"]))
+        if not fresh_ids.issuperset(_list_linked(case, commit["oid"]))
     ]
 
 
 def list_merged(case: Case) -> Iterator[Answer]:
-    """A branch that was merged by other means.  Raises Error for what is no commit, and where the
-    two have no history in common."""
+    """Ids of a branch that was merged by other means.  Raises Error if a name is no commit, or the
+    two have no commit in common."""
     merged, tip = (need_commit(case.objects, name)["oid"] for name in case.onto)
     status, out = case.repo.git.run("merge-base", merged, tip, ok=(0, 1))
     if status:
         target, head = case.onto
         raise Error(f"'{target}' and '{head}' have no commit in common")
     args = ("--reverse", "--no-merges", f"--max-count={_RANGE}", f"^{out.decode().split()[0]}")
-    search = case.search(case.select_linked(list_commits(case.repo, *args, tip)), seconds=LONG)
-    if search.commits:
-        yield from _search_targets(
-            search, case.make_targets(list_commits(case.repo, *args, merged))
-        )
+    branch = late.candidates.select_linked(case.objects, list_commits(case.repo, *args, tip))
+    if branch:
+        targets = case.make_targets(list_commits(case.repo, *args, merged))
+        yield from _search_targets(case.search(branch, seconds=LONG), targets)
 
 
 def list_unplaced(case: Case) -> Iterator[Answer]:
-    """Checkpoints whose commit is on no branch."""
+    """Ids of checkpoints whose commit is on no branch."""
     pairs = late.lost_links.find_lost(case.repo, case.objects, case.among, case.lately)
     for oid, ids in pairs:
         yield Target(case.objects, oid), ids, {}, ()
 
 
-# Its name, as a link says it ('': the command's or the evidence's); when it is asked; what it has.
+# (the "how" of its links, '' for the rewriting command or the evidence; when it is asked; function)
 SOURCES = (
     ("amend", (MAKING, REPLAYING), list_replaced),
     ("pick", (REPLAYING,), list_picked),

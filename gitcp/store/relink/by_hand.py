@@ -1,6 +1,6 @@
-"""Links that a person makes or takes away: lines in the note on a commit, which itself stays.
+"""Links that a person makes or removes: lines in the note on a commit, which itself stays.
 
-Each is a step of the undo log, with the note as it was before.
+Each is a step of the undo log, with the note before it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 def link_commit(ctx: Context, commit: Commit, name: str) -> str:
-    """Link a commit to a checkpoint, or to a session, by an id or its beginning; the id of the
-    checkpoint.
+    """Link a commit to a checkpoint or session by an id or its beginning; return the checkpoint's
+    id.
 
-    A session whose open files the commit changes is condensed into a checkpoint of its own;
-    another one's newest checkpoint is taken.  Raises Error for a name of neither, or of several.
+    A session is condensed into a new checkpoint if the commit changes one of its open files; else
+    its newest checkpoint is linked.  Raises Error for an unknown or ambiguous name.
     """
-    meant = lookup.find_recorded(ctx.repo, ctx.objects, name)
-    if meant is None:
+    match = lookup.find_recorded(ctx.repo, ctx.objects, name)
+    if match is None:
         raise Error(f"no such checkpoint or session: '{name}'")
-    kind, key = meant
+    kind, key = match
     checkpoint_id = key if kind == "checkpoint" else _find_or_make_checkpoint(ctx, commit, key)
     _edit_note(
         ctx.repo, ctx.objects, commit, "link", checkpoint_id, links.add_link_by_hand, checkpoint_id
@@ -48,32 +48,31 @@ def link_commit(ctx: Context, commit: Commit, name: str) -> str:
 
 
 def unlink_commit(ctx: Context, commit: Commit, name: str, reason: str) -> list[str]:
-    """Take the link to a checkpoint (an id or its beginning), or all links, off a commit; the
-    ids.  Raises Error where there is none."""
-    there = find_commits.list_ids(ctx.repo, ctx.objects, commit["oid"])
-    gone = [one for one in there if one.startswith(name)]
-    if name and len(gone) > 1:
-        raise Error(f"ambiguous checkpoint '{name}': {' '.join(gone)}")
-    if not gone:
-        what = f"checkpoint '{name}'" if name else "any checkpoint"
-        raise Error(f"'{commit['oid'][:12]}' is not linked to {what}")
+    """Remove the link of a commit to a checkpoint (an id or its beginning), or all its links;
+    return their ids.  Raises Error if there is none."""
+    linked = find_commits.list_ids(ctx.repo, ctx.objects, commit["oid"])
+    ids = [i for i in linked if i.startswith(name)]
+    if name and len(ids) > 1:
+        raise Error(f"ambiguous checkpoint '{name}': {' '.join(ids)}")
+    if not ids:
+        target = f"checkpoint '{name}'" if name else "any checkpoint"
+        raise Error(f"'{commit['oid'][:12]}' is not linked to {target}")
     reason = redaction.redact_text(ctx.repo, reason)
-    for one in gone:
-        _edit_note(ctx.repo, ctx.objects, commit, "unlink", one, links.remove_link, one, reason)
-    commit_memory.write_refused(ctx.repo, gone)
-    return gone
+    for i in ids:
+        _edit_note(ctx.repo, ctx.objects, commit, "unlink", i, links.remove_link, i, reason)
+    commit_memory.write_refused(ctx.repo, ids)
+    return ids
 
 
 def take_link_back(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
-    """Take a link that a search made off a commit that has nothing of the checkpoint, and off
-    its note in every clone; say so, '' where it is not there any more."""
+    """Remove a link that a search made, and whose commit has no work of the checkpoint, here and by
+    the note in every clone.  Return what was done, '' if the link is gone already."""
     commit = read_commit(objects, oid)
-    if commit is None or checkpoint_id not in notes.parse_note(
-        notes.read_note(objects, oid) or b""
-    ):
+    note = notes.read_note(objects, oid) or b""
+    if commit is None or checkpoint_id not in notes.parse_note(note):
         return ""
-    why = "no work of it"
-    _edit_note(repo, objects, commit, "fsck", checkpoint_id, links.remove_link, checkpoint_id, why)
+    args = checkpoint_id, "no work of it"
+    _edit_note(repo, objects, commit, "fsck", checkpoint_id, links.remove_link, *args)
     return "took the link away; 'gitcp undo' brings it back"
 
 
@@ -99,11 +98,6 @@ def _edit_note(
 
 
 def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> str:
-    stored = {
-        entry["session_id"]: checkpoint["checkpoint_id"]
-        for checkpoint in committed_list.list_checkpoints(ctx.repo, brief=True)
-        for entry in checkpoint["sessions"]
-    }
     state = ctx.read_state(session_id)
     _, changes = commit_changes.read_changes(ctx.objects, commit)
     files = {path for stream in (state or {}).get("streams", ()) for path in stream["files"]}
@@ -115,7 +109,10 @@ def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> s
         )
         ctx.keep(state)
         return checkpoint_id
-    last = (state or {}).get("last_checkpoint_id") or stored.get(session_id, "")
-    if not last or committed_refs.find_checkpoint(ctx.repo, ctx.objects, last) is None:
+    newest = (state or {}).get("last_checkpoint_id")
+    for checkpoint in () if newest else committed_list.list_checkpoints(ctx.repo, brief=True):
+        if any(entry["session_id"] == session_id for entry in checkpoint["sessions"]):
+            newest = checkpoint["checkpoint_id"]
+    if not newest or committed_refs.find_checkpoint(ctx.repo, ctx.objects, newest) is None:
         raise Error(f"session '{session_id}' has no checkpoint, and no open file of the commit's")
-    return str(last)
+    return str(newest)

@@ -1,8 +1,7 @@
-"""What the last event left over, put in order before the next one counts
-(doc/behaviour.md "Events").
+"""Settling what the last event of a session left over (doc/behaviour.md "Events").
 
-In this order: HEAD that moved without us, so that the stream is where the turn goes on; an
-interrupted turn; transcripts that were provisional or flushed late.
+An interrupted turn gets its checkpoint, streams follow a HEAD that moved, and transcripts that were
+incomplete are completed.
 """
 
 from __future__ import annotations
@@ -37,41 +36,41 @@ def read_head(repo: Repo) -> str:
 
 
 def settle_leftovers(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
 ) -> None:
-    """Settle what the session's last event left over; now is HEAD."""
+    """Settle what the session's last event left over, before the event counts."""
     interrupted = state.get("phase") == phases.ACTIVE and event["event"] == "turn-start"
     if interrupted and not event.get("notification"):
         trace.append_note("settle", f"the turn of '{state['session_id']}' was interrupted")
-        write_checkpoint(repo, objects, state, event, now)
-    follow_head(repo, objects, state, now)
+        write_checkpoint(repo, objects, state, event, head)
+    follow_head(repo, objects, state, head)
     if interrupted or (state.get("pending_finalize") and states.lacks_transcript(state)):
         late.finalize.finalize(repo, objects, state)
 
 
 def settle_last_turn(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
 ) -> None:
-    """Settle what a session leaves that ends: an interrupted turn gets its checkpoint, so that who
-    commits finds the work.  Killed in here, the session stays active."""
+    """Settle a session that ends: an interrupted turn gets its checkpoint, so that a later commit
+    finds the work.  After a kill in here the session is still active."""
     if state.get("phase") == phases.ACTIVE:
-        write_checkpoint(repo, objects, state, event, now)
+        write_checkpoint(repo, objects, state, event, head)
     else:
-        follow_head(repo, objects, state, now)
+        follow_head(repo, objects, state, head)
 
 
 def end_abandoned(ctx: Context, session_id: str) -> None:
     """End the other sessions of this worktree that are in a turn although their agent is gone."""
-    for name in markers.list_abandoned(ctx.repo, session_id):
+    for abandoned_id in markers.list_abandoned(ctx.repo, session_id):
         try:
-            end_session(ctx, name)
-        except (Error, OSError) as e:  # of its data: nothing of who looks
-            trace.append_note("settle", f"'{name}': {e}")
-        ctx.leave()  # the locks of sessions are not taken in just any order
+            end_session(ctx, abandoned_id)
+        except (Error, OSError) as e:  # its data is damaged; the caller's session goes on
+            trace.append_note("settle", f"'{abandoned_id}': {e}")
+        ctx.leave()  # locks of sessions may not be held in any other than their order
 
 
 def end_session(ctx: Context, session_id: str) -> None:
-    """End a session that is in a turn, and that nobody else will end."""
+    """End a session that is in a turn and whose agent is gone."""
     state = ctx.read_state(session_id)
     if state and state.get("phase") == phases.ACTIVE:
         trace.append_note("settle", f"the agent of '{session_id}' is gone")
@@ -83,37 +82,38 @@ def end_session(ctx: Context, session_id: str) -> None:
 
 
 def write_checkpoint(
-    repo: Repo, objects: Objects, state: State, event: dict[str, Any], now: str
+    repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
 ) -> str | None:
-    """The checkpoint of a turn, on the streams where HEAD is; its oid, None without a change.
+    """Write the checkpoint of a turn on the stream at HEAD; return its oid, None without a change.
 
-    now: HEAD, as it was when somebody asked.  A commit made since, or while the worktree is
-    scanned, moves the streams: then both are done again.
+    head: HEAD as it was read before.  If HEAD moves meanwhile, the streams follow it and the
+    worktree is scanned again.  Raises Busy if HEAD keeps moving.
     """
     for _ in range(_TRIES):
-        follow_head(repo, objects, state, now)
+        follow_head(repo, objects, state, head)
         try:
             return late.turn_work.write_turn(repo, objects, state, event)
         except Moved as e:
             trace.append_note("settle", f"again: {e}")
-            now = read_head(repo)
+            head = read_head(repo)
     raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
 
 
-def follow_head(repo: Repo, objects: Objects, state: State, now: str) -> None:
-    """HEAD is not where the session last saw it: link what was committed without our hooks,
-    then let the session's streams follow, or stay (doc/behaviour.md "When HEAD moves")."""
+def follow_head(repo: Repo, objects: Objects, state: State, head: str) -> None:
+    """If HEAD has moved since the session's last event, link what was committed without our hooks,
+    and move the session's streams (doc/behaviour.md "When HEAD moves")."""
     old = state.get("base_commit") or ""
-    if old == now:
+    if old == head:
         return
-    late.unhooked.link_all(repo, objects, state, old, now)
+    late.unhooked.link_all(repo, objects, state, old, head)
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
-        for tip in _list_own(repo, objects, state, old):
-            _follow_base(repo, objects, state, tip, now)
-    state["base_commit"] = now
+        for tip in _list_tips(repo, objects, state, old):
+            _follow_base(repo, objects, state, tip, head)
+    state["base_commit"] = head
 
 
-def _list_own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
+def _list_tips(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
+    """The readable tips of the session's streams on the base old."""
     ids = {s["id"] for s in state["streams"]}
     tips = []
     for ref in branches.list_refs(repo, old):
@@ -126,17 +126,17 @@ def _list_own(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]
     return tips
 
 
-def _follow_base(repo: Repo, objects: Objects, state: State, tip: Tip, now: str) -> None:
-    """Rename a stream to the new base while some of its files are still changes here."""
-    own = [s["files"] for s in state["streams"] if s["id"] == tip["stream"]]
-    named = branches.map_named_paths(repo, tip["stream"], shadow_refs.list_sessions(objects, tip))
-    files = set[str]().union(*named.values(), *own)
-    if not blobs.list_dirty(repo, objects, files, now):
+def _follow_base(repo: Repo, objects: Objects, state: State, tip: Tip, head: str) -> None:
+    """Rename a stream for the new base if one of its files still differs from it."""
+    files = {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]}
+    session_ids = shadow_refs.list_sessions(objects, tip)
+    files.update(*branches.map_named_paths(repo, tip["stream"], session_ids).values())
+    if not blobs.list_dirty(repo, objects, files, head):
         trace.append_note("stream", f"'{tip['ref']}' stays: none of its files is changed here")
         return
-    edits = place.rename_stream(repo, objects, tip, now)
+    edits = place.rename_stream(repo, objects, tip, head)
     refs.update_refs(repo, edits, "gitcp: base moved")
     for stream in state["streams"]:
         if stream["id"] == tip["stream"]:
-            stream["ref"], stream["base_commit"] = edits[0][0], now
+            stream["ref"], stream["base_commit"] = edits[0][0], head
     trace.append_note("stream", f"'{tip['ref']}' -> '{edits[0][0]}': base moved")

@@ -1,8 +1,5 @@
-"""Links that commits lack, given to them: one table of sources, one question, one writer.
-
-Nothing here touches a commit: a link that its message lacks is a note
-(doc/behaviour.md "Rewritten commits", "Commits without hooks").
-"""
+"""Giving commits the links that they lack, as notes; no commit is changed
+(doc/behaviour.md "Rewritten commits", "Commits without hooks")."""
 
 from __future__ import annotations
 
@@ -30,50 +27,49 @@ if TYPE_CHECKING:
 
 
 def reconcile(case: Case, when: str) -> list[Pair]:
-    """Note on commits the ids that they lack by the sources that are asked then; each link.
-    A dry run notes nothing.
+    """Write notes with the ids that commits lack by the sources asked at that moment; return the
+    links.  A dry run writes nothing.
 
-    What a person took off the commits that one was made of is taken off it as well, where git has
-    copied the line of its message."""
-    done: dict[tuple[str, str], Pair] = {}
+    If a person removed an id from an old commit and git copied its trailer to a new one, the note
+    removes it there too."""
+    links: dict[tuple[str, str], Pair] = {}
     repo, objects = case.repo, case.objects
-    for target, ids, left, _ in sources.ask_sources(case, when):
-        for one, how in ids.items():
-            link: Pair = {"commit": target.oid, "checkpoint_id": one, "how": how}
-            done.setdefault((target.oid, one), link)
+    for target, ids, excluded, _ in sources.ask_sources(case, when):
+        for checkpoint_id, how in ids.items():
+            link: Pair = {"commit": target.oid, "checkpoint_id": checkpoint_id, "how": how}
+            links.setdefault((target.oid, checkpoint_id), link)
             if not case.dry_run:
-                notes.add_link(repo, objects, target.oid, one)
-        there = target.list_ids() if left and not case.dry_run else ()
-        for one, why in left.items():
-            if one in there and why is not None:
-                notes.deny_link(repo, objects, target.oid, one, why)
-    return list(done.values())
+                notes.add_link(repo, objects, target.oid, checkpoint_id)
+        present = target.list_ids() if excluded and not case.dry_run else ()
+        for checkpoint_id, reason in excluded.items():
+            if checkpoint_id in present and reason is not None:
+                notes.deny_link(repo, objects, target.oid, checkpoint_id, reason)
+    return list(links.values())
 
 
-def settle(ctx: Context, but: str = "") -> int:
-    """Settle commits that passed our hooks by, for every session here that is not at work, and
-    give commits the ids they lost; how many links of pulled commits that gave.
+def settle(ctx: Context, settled: str = "") -> int:
+    """Settle commits that our hooks did not see, for every session here that is not at work, and
+    give commits the ids that they lost.  Return the number of links of pulled commits.
 
-    Made by a GUI, by plumbing, by a git without hooks, by a forge and pulled, or while our hooks
-    were killed: any session's start or prompt finds them.  but: a session that has settled.
+    settled: the session that has done so already.
     """
     repo, head = ctx.repo, ctx.head
     case = Case(repo, ctx.objects, head, since=commit_memory.read_looked(repo))
     reconcile(case, AMENDED)
     waiting = False
     for marker in markers.read_here(repo):
-        if marker["session_id"] == but or marker["base_commit"] == head:
+        if marker["session_id"] == settled or marker["base_commit"] == head:
             continue
         if markers.is_at_work(repo, marker):
-            waiting = True  # its own next event does it
+            waiting = True  # it settles at its next event
             continue
         _settle_session(ctx, marker["session_id"], head)
     links = reconcile(case, SETTLE)
     if case.done and not waiting:
         commit_memory.write_looked(repo, case.done)
-    again = [link["commit"] for link in links if link["how"] == "lost"]
-    here = unhooked.list_made_here(repo) if again else ()
-    return sum(oid not in here for oid in again)
+    found = [link["commit"] for link in links if link["how"] == "lost"]
+    made_here = unhooked.list_made_here(repo) if found else ()
+    return sum(oid not in made_here for oid in found)
 
 
 def _settle_session(ctx: Context, session_id: str, head: str) -> None:
@@ -83,26 +79,24 @@ def _settle_session(ctx: Context, session_id: str, head: str) -> None:
             catch_up.follow_head(ctx.repo, ctx.objects, state, head)
             finalize.finalize(ctx.repo, ctx.objects, state)
             ctx.keep(state)
-    except (Error, OSError) as e:  # of its data: nothing of who looks
+    except (Error, OSError) as e:  # its data is damaged; the others go on
         trace.append_note("settle", f"'{session_id}': {e}")
 
 
 def list_amended_sessions(repo: Repo, objects: Objects, new: Iterable[str]) -> list[str]:
     """The sessions of the checkpoints of commits that were amended."""
-    ids = {one for oid in new for one in find_commits.list_linked(objects, oid)}
-    return sorted(
-        {s for one in ids for s in committed_read.list_session_ids(repo, objects, one) if s}
-    )
+    ids = {i for oid in new for i in find_commits.list_linked(objects, oid)}
+    return sorted({s for i in ids for s in committed_read.list_session_ids(repo, objects, i) if s})
 
 
 def link_replayed(
     repo: Repo, objects: Objects, state: State, replayed: Mapping[str, Sequence[str]]
 ) -> None:
-    """Look for a session's work in what a rebase made (new -> olds): all of what it stopped for
-    or an exec committed; of what it rewrote, what was put in on the way.
+    """Link a session's work in the commits that a rebase made (new -> its old commits): in
+    rewritten ones only work that was added during the rebase.
 
     The caller holds the session's lock and saves the state.
     """
-    for oid, olds in replayed.items():
+    for oid, old_commits in replayed.items():
         if commit := read_commit(objects, oid):
-            unhooked.link_one(repo, objects, state, commit, olds)
+            unhooked.link_one(repo, objects, state, commit, old_commits)
