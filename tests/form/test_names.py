@@ -35,7 +35,7 @@ VERBS = set(
     verify wait walk warn watch weigh wish withdraw wrap write""".split()
 )
 CONDITIONS = set(
-    """accepts are asks begins belongs can changes comes contains covers differs ends exists
+    """accepts are asks begins belongs can changes contains covers differs ends exists
     explains fits had has holds is knows lacks leads looks makes matches may needs overlaps says
     should stands starts touches wants was will would""".split()
 )

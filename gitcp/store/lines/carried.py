@@ -1,5 +1,5 @@
-"""What checkpoints say of lines goes along with them: to a commit that was amended, rebased,
-picked or squashed, `lines.json` tells the lines of its contents too (doc/credit.md "Lines")."""
+"""Carrying the authors of lines to rewritten commits: after an amend, rebase, pick or squash,
+`lines.json` has the lines of the new commit's contents too (doc/credit.md "Lines")."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def follow_lines(
     replaced: Mapping[str, Sequence[str]] | None = None,
     amended: bool = False,
 ) -> None:
-    """Let the checkpoints that commits carry know the lines of these commits, in one commit on
-    v1; nothing where they know them already.
+    """Write the lines of commits into the checkpoints that they are linked to, in one commit on the
+    store; nothing if they have them already.
 
-    replaced: commit -> those that it took the place of; where it is made of several, or here,
-    lines that are none of a session's stay the person's.  amended: it did so here, and the sums
-    of lines are worked out again.
+    replaced: commit -> the commits that it replaced.  In a commit with an entry, lines of no
+    session stay the person's.  amended: whether they were amended here; then the sums of lines are
+    computed again.
     """
     items: list[tuple[str, SessionData]] = []
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
         for oid in commits:
-            commit, olds = read_commit(objects, oid), (replaced or {}).get(oid, ())
+            commit, old_commits = read_commit(objects, oid), (replaced or {}).get(oid, ())
             ids = find_commits.list_linked(objects, oid) if commit else []
             if commit is None or not ids:
                 continue
@@ -56,9 +56,9 @@ def follow_lines(
             before = Lookup(objects, find_tree(objects, next(iter(commit["parents"]), None)))
             typed, credit = dict[str, set[int]](), None
             if amended:
-                credit = commit_lines.Credit(repo, objects, commit, changes, (), olds)
-            elif _are_sources_complete(objects, before, changes, ids, olds):
-                typed = _list_typed_lines(repo, objects, commit, changes, olds)
+                credit = commit_lines.Credit(repo, objects, commit, changes, (), old_commits)
+            elif _are_sources_complete(objects, before, changes, ids, old_commits):
+                typed = _list_typed_lines(repo, objects, commit, changes, old_commits)
             items += _build_items(ids, changes, before, evidence, typed, credit)
     _write(repo, database, items)
 
@@ -71,8 +71,8 @@ def follow_squash(
     head: str,
     merged: Sequence[str],
 ) -> None:
-    """follow_lines() for the commit that is to be made of a squash on head: git names the commits
-    squashed until then.  merged: these commits."""
+    """follow_lines() for a coming commit on head that squashes the merged commits, which git names
+    only until it is made."""
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
         commit: Commit = {**need_commit(objects, head), "oid": "", "parents": [head]}
@@ -93,32 +93,35 @@ def _build_items(
     credit: commit_lines.Credit | None = None,
 ) -> list[tuple[str, SessionData]]:
     items: list[tuple[str, SessionData]] = []
-    for one in ids:
-        records = evidence.recorded.read_records(one)
+    for checkpoint_id in ids:
+        records = evidence.recorded.read_records(checkpoint_id)
         if records and credit:
-            items += [(one, data) for data in _count_amended(credit, records, evidence)]
+            parts = _count_amended(credit, records, evidence)
         elif records:
-            known = _find_recorded_authors(evidence, records, changes, before)
-            items += [(one, data) for data in _collect_standing(changes, records, known, typed)]
+            recorded = _find_recorded_authors(evidence, records, changes, before)
+            parts = _collect_standing(changes, records, recorded, typed)
+        else:
+            continue
+        items += [(checkpoint_id, data) for data in parts]
     return items
 
 
 def _find_recorded_authors(
     evidence: Evidence, records: Sequence[Record], changes: Changes, before: Lookup
 ) -> dict[str, dict[int, Author]]:
-    """The recorded authors of the lines of each content of a commit; those of a path that is
-    gone stand for the path that has its content now as well."""
+    """The recorded authors of the lines of each content of a commit.  A renamed file has those of
+    its old path."""
     contents = {path: oid for path, (*_, mode, oid) in changes.items() if oid and mode in _FILES}
-    come = {path: oid for path, oid in contents.items() if not changes[path][1]}
-    gone = {
+    added = {path: oid for path, oid in contents.items() if not changes[path][1]}
+    removed = {
         path: str(stored[-1].get("oid"))
         for record in records
         for path in record["lines"] or ()
-        if come and not (changes[path][3] if path in changes else before(path))
+        if added and not (changes[path][3] if path in changes else before(path))
         if (stored := authors.list_entries(record, path))
     }
     origins = moves.find_moves(
-        gone, come, lambda oid: line_diff.split_lines(evidence.read_blob(oid))
+        removed, added, lambda oid: line_diff.split_lines(evidence.read_blob(oid))
     )
     return {
         path: evidence.credit_blob(records, path, oid)
@@ -128,31 +131,35 @@ def _find_recorded_authors(
 
 
 def _are_sources_complete(
-    objects: Objects, before: Lookup, changes: Changes, ids: Iterable[str], olds: Sequence[str]
+    objects: Objects,
+    before: Lookup,
+    changes: Changes,
+    ids: Iterable[str],
+    old_commits: Sequence[str],
 ) -> bool:
-    """Whether all that sessions may have put into a commit with these changes and ids is told of
-    where it came from: nothing but these others, none of which is a merge, and by no other name.
+    """Whether the old commits account for all that sessions have in a commit with these changes and
+    ids: they have its ids, none is a merge, and their files keep their names.
 
-    before: what its parent has.
+    before: the tree of its parent.
     """
     carried: set[str] = set()
-    for old in olds:
-        other = read_commit(objects, old)
-        if other is None or len(other["parents"]) > 1:
+    for oid in old_commits:
+        commit = read_commit(objects, oid)
+        if commit is None or len(commit["parents"]) > 1:
             return False
-        carried.update(find_commits.list_linked(objects, old))
-        for path, (*_, oid) in commit_changes.read_changes(objects, other)[1].items():
-            if oid and not (changes[path][3] if path in changes else before(path)):
+        carried.update(find_commits.list_linked(objects, oid))
+        for path, (*_, new) in commit_changes.read_changes(objects, commit)[1].items():
+            if new and not (changes[path][3] if path in changes else before(path)):
                 return False
-    return carried.issuperset(ids) and bool(olds)
+    return carried.issuperset(ids) and bool(old_commits)
 
 
 def _list_typed_lines(
-    repo: Repo, objects: Prefetched, commit: Commit, changes: Changes, olds: Sequence[str]
+    repo: Repo, objects: Prefetched, commit: Commit, changes: Changes, old_commits: Sequence[str]
 ) -> Lines:
-    """The lines that are the person's in a commit with these changes that took the place of
-    others: those of commits without a checkpoint, and what was put in here."""
-    credit = commit_lines.Credit(repo, objects, commit, changes, (), olds)
+    """The person's lines in a commit that replaced others: those of old commits without a
+    checkpoint, and those added since."""
+    credit = commit_lines.Credit(repo, objects, commit, changes, (), old_commits)
     return {p: {n for n, who in c["added"] if who == PERSON} for p, c in credit.paths.items()}
 
 
@@ -168,8 +175,7 @@ def _collect_standing(
     decided: Mapping[str, Mapping[int, Author]],
     typed: Lines,
 ) -> list[SessionData]:
-    """The recorded lines, and the person's, that stand in contents of which the checkpoint does
-    not know them yet."""
+    """The recorded lines and the person's, of contents that the checkpoint does not list yet."""
     credits: dict[str, PathCredit] = {}
     elsewhere: dict[Writer, str] = {}
     for path, lines in decided.items():
@@ -187,10 +193,8 @@ def _is_recorded(record: Record, path: str, oid: str) -> bool:
 
 
 def _build_credit(oid: str, decided: Mapping[int, Author], persons: Iterable[int]) -> PathCredit:
-    everybody = {n: history.make_writer(who) for n, who in decided.items()} | dict.fromkeys(
-        persons, PERSON
-    )
-    added: list[tuple[int, Writer]] = sorted(everybody.items())
+    writers = {n: history.make_writer(author) for n, author in decided.items()}
+    added: list[tuple[int, Writer]] = sorted({**writers, **dict.fromkeys(persons, PERSON)}.items())
     return {"oid": oid, "added": added, "removed": [], "lost": [], "whole": False}
 
 
@@ -202,37 +206,36 @@ def _build_data(
 ) -> list[SessionData]:
     data: list[SessionData] = []
     for record in records:
-        name, here = record["session_id"], record["checkpoint_id"]
-        elsewhere = {who: one for who, one in checkpoints.items() if one != here}
-        lines = attribution.build_entries(name, credits, elsewhere)
-        one: SessionData = {"session_id": name, "lines": lines}
+        session_id = record["session_id"]
+        elsewhere = {w: i for w, i in checkpoints.items() if i != record["checkpoint_id"]}
+        lines = attribution.build_entries(session_id, credits, elsewhere)
+        part: SessionData = {"session_id": session_id, "lines": lines}
         if credit:
-            one["metadata"] = {"initial_attribution": credit.compute_attribution(name)}
-        data.append(one)
+            part["metadata"] = {"initial_attribution": credit.compute_attribution(session_id)}
+        data.append(part)
     return data
 
 
 def _count_amended(
     credit: commit_lines.Credit, records: Sequence[Record], evidence: Evidence
 ) -> list[SessionData]:
-    """Lines and sums of an amended commit: what is recorded stays, the journal (which credit goes
-    by) tells the rest."""
-    elsewhere = dict(credit.checkpoints)
+    """Lines and sums of an amended commit: recorded authors stay, credit has the others."""
+    checkpoints = dict(credit.checkpoints)
     for path, part in credit.paths.items():
-        known = evidence.credit_blob(records, path, part["oid"]) if part["oid"] else {}
+        recorded = evidence.credit_blob(records, path, part["oid"]) if part["oid"] else {}
         part["added"] = [
-            (n, history.make_writer(known[n]) if n in known else who) for n, who in part["added"]
+            (n, history.make_writer(recorded[n]) if n in recorded else writer)
+            for n, writer in part["added"]
         ]
-        elsewhere |= history.map_checkpoints(known.values())
-    data = _build_data(records, credit.paths, elsewhere, credit)
-    pairs = zip(records, data, strict=True)
-    return data if any(_differs(record, one) for record, one in pairs) else []
+        checkpoints |= history.map_checkpoints(recorded.values())
+    data = _build_data(records, credit.paths, checkpoints, credit)
+    return data if any(map(_differs, records, data)) else []
 
 
 def _differs(record: Record, data: SessionData) -> bool:
-    """Whether a session's record says anything else of the lines."""
+    """Whether data says anything about a session's lines that its record does not."""
     sums = [record["metadata"].get("initial_attribution"), data["metadata"]["initial_attribution"]]
-    before, now = ({**(one or {}), "calculated_at": ""} for one in sums)
-    return before != now or not all(
+    old, new = ({**(part or {}), "calculated_at": ""} for part in sums)
+    return old != new or not all(
         _is_recorded(record, path, entries[0]["oid"]) for path, entries in data["lines"].items()
     )

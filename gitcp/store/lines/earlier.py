@@ -1,8 +1,8 @@
-"""Lines that a commit puts in and did not write: it formatted, moved or restored them.
+"""Lines that a commit adds but did not write: it formatted, moved or restored them.
 
-git tells where a line was before white space in it changed, or it moved within its file.  A
-commit that reverts another one, or that gives a path a content it had before, wrote nothing; nor
-did one that is linked write those lines of an earlier content of which its checkpoints name nobody.
+git finds where a line was before its white space changed or it moved within its file.  A commit
+that reverts another one, or gives a path a content that it had before, wrote nothing.  A linked
+commit did not write a line that an earlier content had, unless its checkpoints name an author.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from gitcp.core.blame.porcelain import Entry
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
@@ -29,57 +28,57 @@ if TYPE_CHECKING:
     Spot = tuple[str, str, int]  # commit, path, line from 1: where the commit put it in
 
 _REVERTS = re.compile(rb"^This reverts commit ([0-9a-f]{40,64})\b", re.M)
-# A line moved within its file where it has as many letters and digits as say something.
+# git follows a moved line only if it has enough letters and digits.
 _FOLLOW = ("-w", f"-M{line_evidence.SIGNIFICANT}", "--ignore-revs-file=", "--no-textconv")
 _RAW = "log --raw -z --no-abbrev --no-renames --no-show-signature --no-notes --format=%H".split()
-_RANGES = 200  # of lines that one question to git names
+_RANGES = 200  # of lines in the arguments of one git
 _ALL = ("", "")
 _VERSIONS = 20  # of a path that are read before a commit
 
 
 class Earlier:
-    """Where lines were before; each history is read once until forget()."""
+    """Finds where lines were before; each history is read once until forget()."""
 
     def __init__(self, repo: Repo, objects: Prefetched, like: Earlier | None = None) -> None:
-        """like: another one, with which this one shares the histories."""
+        """like: another Earlier, with which this one shares the histories."""
         self._repo, self._objects = repo, objects
-        # The blobs that more than one commit gave a path, be they ancestors or not.
-        self._again: dict[Place, str] = like._again if like else {}
-        # Of what histories are read: a commit and a path that it changed; "": all of them.
+        # The blobs that more than one commit gave a path; the commits need not be ancestors.
+        self._repeated: dict[Place, str] = like._repeated if like else {}
+        # The places whose histories are read; _ALL: every history.
         self._read: set[Place] = like._read if like else set()
 
     def walk_all(self, tips: Callable[[], Sequence[str]]) -> None:
-        """Read which commits of whole histories give a path a content it had."""
+        """Find the commits of whole histories that give a path a content that it had before."""
         if _ALL not in self._read:
             self._read.add(_ALL)
             self._walk(tips(), [])
 
     def walk(self, places: Iterable[Place]) -> None:
-        """Read which commits in the histories of these places give their paths a content they
-        had."""
-        wanted = [] if _ALL in self._read else [p for p in places if p not in self._read]
-        self._read.update(wanted)
-        if wanted:
-            commits, paths = (dict.fromkeys(part) for part in zip(*wanted, strict=True))
+        """Find the commits in the histories of places that give their paths a content that they
+        had before."""
+        unread = [] if _ALL in self._read else [p for p in places if p not in self._read]
+        self._read.update(unread)
+        if unread:
+            commits, paths = (dict.fromkeys(part) for part in zip(*unread, strict=True))
             self._walk([*commits], [*paths])
 
     def _walk(self, tips: Sequence[str], paths: Sequence[str]) -> None:
-        first: dict[tuple[str, str], Place] = {}
+        newest: dict[tuple[str, str], Place] = {}
         try:
             for commit, path, oid in self._read_log(tips, paths):
                 place = commit, path
                 if paths:
                     self._read.add(place)
-                other = first.setdefault((path, oid), place)
-                if other != place:
-                    self._again[other] = self._again[place] = oid
+                newer = newest.setdefault((path, oid), place)
+                if newer != place:
+                    self._repeated[newer] = self._repeated[place] = oid
         except GitError:
             pass  # a part of the history is not here
 
     def _read_log(
         self, tips: Sequence[str], paths: Sequence[str], *options: str
     ) -> Iterator[tuple[str, str, str]]:
-        """(commit, path, blob) of all that commits made of paths, newest first."""
+        """Yield (commit, path, blob) for each change of paths, newest first."""
         commit = oid = ""
         args = [*map(encode_name, tips), b"--", *map(encode_name, paths)]
         for token in self._repo.git.stream_records(*_RAW, *options, "--end-of-options", *args):
@@ -95,70 +94,71 @@ class Earlier:
         self,
         place: Place,
         lines: Sequence[int],
-        before: str,
+        previous: str,
         alike: bool,
         linked: bool,
         message: bytes,
     ) -> dict[int, Spot]:
-        """line -> where it was put in before, of lines that a commit puts in at a path.
+        """line -> the earlier place of lines that a commit adds at a path.
 
-        before: the path in its parent, "" for none.  alike: a line that went may read the same.
-        linked: the commit names a checkpoint.  message: of the commit.
+        previous: the path in its parent, "" for none.  alike: whether a removed line may read the
+        same.  linked: whether the commit names a checkpoint.  message: of the commit.
         """
-        sources, alike = [*self._list_sources(place, message)], alike and bool(before)
+        sources, alike = [*self._list_sources(place, message)], alike and bool(previous)
         if not (alike or sources or linked):
             return {}
-        now = self._read_lines(*place)
-        lines = [line for line in lines if line <= len(now)]
-        known: dict[int, Spot] = {}
-        if alike and self._has(f"{place[0]}^", before, [now[n - 1] for n in lines]):
-            known = self._find_blamed(*place, {line: line for line in lines})
+        content = self._read_lines(*place)
+        lines = [line for line in lines if line <= len(content)]
+        spots: dict[int, Spot] = {}
+        if alike and self._has_line(f"{place[0]}^", previous, [content[n - 1] for n in lines]):
+            spots = self._find_blamed(*place, {line: line for line in lines})
         for source in sources:
-            if rest := [line for line in lines if line not in known]:
-                known |= self._find_restored(place, rest, now, source)
+            if untraced := [line for line in lines if line not in spots]:
+                spots |= self._find_restored(place, untraced, content, source)
         if linked:
-            known |= self._find_returned(place, {n for n in lines if n not in known}, now)
-        return {line: spot for line, spot in known.items() if spot[0] != place[0]}
+            spots |= self._find_returned(place, {n for n in lines if n not in spots}, content)
+        return {line: spot for line, spot in spots.items() if spot[0] != place[0]}
 
     def forget(self) -> None:
-        """Let go of what paths had."""
+        """Forget the histories that were read, unless all were."""
         if _ALL not in self._read:
-            self._again.clear()
+            self._repeated.clear()
             self._read.clear()
 
-    def _has(self, commit: str, path: str, lines: Iterable[bytes]) -> bool:
-        """Whether one of these lines may stand in a file, white space aside."""
-        wanted = {remove_space(line) for line in line_evidence.select_significant({*lines})}
-        return bool(wanted) and not wanted.isdisjoint(
+    def _has_line(self, commit: str, path: str, lines: Iterable[bytes]) -> bool:
+        """Whether one of these lines is in a file, white space aside."""
+        significant = {remove_space(line) for line in line_evidence.select_significant({*lines})}
+        return bool(significant) and not significant.isdisjoint(
             map(remove_space, self._read_lines(commit, path))
         )
 
     def _list_sources(self, place: Place, message: bytes) -> Iterator[str]:
-        """The commits that may have lines that one restores at a path."""
+        """The commits whose lines a commit may restore at a path."""
         for oid in _REVERTS.findall(message):
             yield f"{decode_name(oid)}^"
-        oid = self._again.get(place, "")
+        oid = self._repeated.get(place, "")
         if oid.strip("0"):
-            before = self._list_versions(place, f"--find-object={oid}")
-            yield from [commit for commit, was in before if was == oid][:1]
+            versions = self._list_versions(place, f"--find-object={oid}")
+            yield from [commit for commit, blob in versions if blob == oid][:1]
 
     def _find_returned(
-        self, place: Place, lines: set[int], now: Sequence[bytes]
+        self, place: Place, lines: set[int], content: Sequence[bytes]
     ) -> dict[int, Spot]:
-        """line -> where it was put in, of lines that an earlier content of the path had."""
-        telling = line_evidence.select_significant({now[n - 1] for n in lines})
-        wanted = {n for n in lines if now[n - 1].strip() in telling}
-        known: dict[int, Spot] = {}
-        versions = self._list_versions(place, f"--max-count={_VERSIONS}") if wanted else ()
+        """line -> the earlier place of lines that an earlier content of the path had."""
+        telling = line_evidence.select_significant({content[n - 1] for n in lines})
+        significant = {n for n in lines if content[n - 1].strip() in telling}
+        spots: dict[int, Spot] = {}
+        versions = self._list_versions(place, f"--max-count={_VERSIONS}") if significant else ()
         for source, _ in versions:
             if not telling.isdisjoint(line.strip() for line in self._read_lines(source, place[1])):
-                known |= self._find_restored(place, sorted(wanted - known.keys()), now, source)
-            if wanted <= known.keys():
+                untraced = sorted(significant - spots.keys())
+                spots |= self._find_restored(place, untraced, content, source)
+            if significant <= spots.keys():
                 break
-        return known
+        return spots
 
     def _list_versions(self, place: Place, *options: str) -> list[tuple[str, str]]:
-        """(commit, blob) of what made a path before a commit, newest first."""
+        """(commit, blob) for each change of a path before a commit, newest first."""
         try:
             history = self._read_log([f"{place[0]}^"], [place[1]], *options)
             return [(commit, oid) for commit, _, oid in history]
@@ -166,28 +166,25 @@ class Earlier:
             return []  # it has no parent, or a part of the history is not here
 
     def _find_restored(
-        self, place: Place, lines: Sequence[int], now: Sequence[bytes], source: str
+        self, place: Place, lines: Sequence[int], content: Sequence[bytes], source: str
     ) -> dict[int, Spot]:
-        then = self._read_lines(source, place[1])
-        wanted = set(lines)
-        there = {j + 1: i + 1 for i, j in replay.pair_lines(then, now) if j + 1 in wanted}
-        return self._find_blamed(source, place[1], there) if there else {}
+        """line -> the earlier place of lines that the path has in the commit source."""
+        pairs = replay.pair_lines(self._read_lines(source, place[1]), content)
+        in_source = {j + 1: i + 1 for i, j in pairs if j + 1 in set(lines)}
+        return self._find_blamed(source, place[1], in_source) if in_source else {}
 
     def _find_blamed(self, commit: str, path: str, lines: Mapping[int, int]) -> dict[int, Spot]:
-        """name -> where a line was put in, white space and moves aside; lines: name -> line."""
-        ranges = [f"-L{first},{last}" for first, last in line_diff.group_runs(lines.values())]
-        words = [*_FOLLOW, *(ranges if len(ranges) <= _RANGES else ()), commit, "--", path]
+        """key -> where git says that a line was added, white space and moves aside; lines: key ->
+        line in commit."""
+        ranges = [f"-L{start},{end}" for start, end in line_diff.group_runs(lines.values())]
+        args = [*_FOLLOW, *(ranges if len(ranges) <= _RANGES else ()), commit, "--", path]
         try:
-            entries, _ = run.run_blame(self._repo.git, options.parse(words))
+            entries, _ = run.run_blame(self._repo.git, options.parse(args))
         except Error:
             return {}
-        spots = {entry["final"]: _get_spot(entry) for entry in entries}
-        return {name: spots[line] for name, line in lines.items() if line in spots}
+        spots = {e["final"]: (e["oid"], e["path"], e["orig"]) for e in entries}
+        return {key: spots[line] for key, line in lines.items() if line in spots}
 
     def _read_lines(self, commit: str, path: str) -> Sequence[bytes]:
         blob = self._objects.read(f"{commit}:{path}")
         return line_diff.split_lines(blob[2]) if blob and blob[1] == "blob" else ()
-
-
-def _get_spot(entry: Entry) -> Spot:
-    return entry["oid"], entry["path"], entry["orig"]

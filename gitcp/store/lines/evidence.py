@@ -1,4 +1,4 @@
-"""Whose the lines of commits are, by what the checkpoints behind them recorded."""
+"""The authors of the lines of commits, by what their checkpoints recorded."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gitcp.store.v1 import find_commits
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Any
 
     from gitcp.core.blame.options import Options
     from gitcp.core.blame.porcelain import Entry
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
-    Known = dict[int, Author]  # by 1-based line
+    LineAuthors = dict[int, Author]  # by 1-based line
     Place = tuple[str, str]  # commit, path
-    Spot = tuple[str, str, int]  # and a line of it, from 1
-    # Lines that are new, the path in the parent, whether a line that went may read the same.
+    Spot = tuple[str, str, int]  # commit, path, line from 1
+    # The new lines, the path in the parent, whether a removed line may read the same.
     New = tuple[Sequence[int], str, bool]
 
-_MOST = 50  # paths whose histories are read; of more, all of it
+_MOST = 50  # paths whose histories are read one by one; with more, the whole history is read
 
 
 class Evidence:
@@ -45,9 +46,9 @@ class Evidence:
         revisions: Sequence[str] = ("HEAD",),
         like: Evidence | None = None,
     ) -> None:
-        """worktree: what is not committed is the worktree's, of which the journal tells.
-        revisions: a range, of which prefetch_changes() is given the commits.  like: another one,
-        with which this one shares what is read of whole histories."""
+        """worktree: whether the zero commit means the worktree, whose edits the journal has.
+        revisions: the range of the commits that prefetch_changes() gets.  like: another Evidence,
+        with which this one shares what it reads of whole histories."""
         self._repo, self._objects = repo, objects
         self._journalled, self._revisions = worktree, revisions
         self.recorded = recorded.Recorded(repo, objects)
@@ -60,36 +61,36 @@ class Evidence:
         self._records: dict[str, Sequence[Record]] = {}
         self._oids: dict[str, str | None] = {}  # of blobs, by `<commit>:<path>`
         self._hunks: dict[Place, Sequence[Hunk]] = {}
-        self._lines: dict[Place, Known] = {}
-        self._stated: dict[Place, Known] = {}
-        self._known: dict[Place, Known] = {}
+        self._lines: dict[Place, LineAuthors] = {}
+        self._stated: dict[Place, LineAuthors] = {}
+        self._authors: dict[Place, LineAuthors] = {}
         self._before: dict[Place, dict[int, Spot | None]] = {}  # where lines were; None: nowhere
         self._contents: dict[str, list[bytes]] = {}
-        self._worktree: dict[str, tuple[Known, Sequence[bytes]]] = {}
+        self._worktree: dict[str, tuple[LineAuthors, Sequence[bytes]]] = {}
 
     def prefetch(self, entries: Sequence[Entry], contents: bool = False) -> None:
-        """Have at hand what author() will need of these lines: a few questions to git, however
-        many they are.  contents: it will be given how they read."""
+        """Read in bulk what find_author() needs for these lines.
+
+        contents: whether it will get the contents of the lines."""
         places = run.group_by_place(entries)
         self._prefetch(places, contents)
         commits = {commit for commit, _ in places if commit.strip("0")}
         single = {commit for commit in commits if not self._is_merge(commit)}
-        asked = {place: lines for place, lines in places.items() if place[0] in single}
-        if unstated := self._list_unstated(asked):
-            # All that such a commit puts in, as who asks of its patch does: git's search for a
-            # line that moved goes by all the lines that it is asked for.
-            befores = run.map_previous_paths(entries)
-            names = [name for p in unstated for name in (p[1], befores.get(p)) if name]
-            new = self._map_new_lines(self._changes([commit for commit, _ in unstated], names))
-            # A line may be a copy of one that stays: who asks of a file can afford to look.
+        if unstated := self._list_unstated({p: places[p] for p in places if p[0] in single}):
+            # All lines that the commit adds are traced, as for its patch: git finds a moved line
+            # among all the lines that it is asked about.
+            previous = run.map_previous_paths(entries)
+            paths = [path for p in unstated for path in (p[1], previous.get(p)) if path]
+            new = self._map_new_lines(self._read_changes([c for c, _ in unstated], paths))
+            # A line may be a copy of one that stays; for a single file there is time to look.
             self._trace_lines({p: (*new[p][:2], True) for p in unstated if p in new})
 
     def blame_lines(
         self, git: Git, options: Options, contents: bool = False
     ) -> list[tuple[Entry, Author]]:
-        """The lines that `git blame` tells of, with all headers, each with its author.
+        """The lines of `git blame`, with all headers, each with its author.
 
-        contents: git may tell of a line that reads differently where it came from.
+        contents: whether a line may read differently in the commit that it came from.
         """
         entries = porcelain.complete(run.run_blame(git, options)[0])
         self.prefetch(entries, contents)
@@ -101,23 +102,23 @@ class Evidence:
         return credited
 
     def _is_merge(self, commit: str) -> bool:
-        there = read_commit(self._objects, commit) if commit.strip("0") else None
-        return len(there["parents"] if there else ()) > 1
+        parsed = read_commit(self._objects, commit) if commit.strip("0") else None
+        return len(parsed["parents"] if parsed else ()) > 1
 
     def _prefetch(self, places: Mapping[Place, Iterable[int]], contents: bool = False) -> None:
-        wanted = [place for place in places if place[0].strip("0")]
-        commits = list(dict.fromkeys(commit for commit, _ in wanted))
+        committed = [place for place in places if place[0].strip("0")]
+        commits = list(dict.fromkeys(commit for commit, _ in committed))
         self._objects.fetch(commits)
         self._fetch_notes(commits)
-        self.recorded.prefetch(one for commit in commits for one in self._list_ids(commit))
-        specs = [f"{commit}:{path}" for commit, path in wanted if self.read_records(commit)]
+        self.recorded.prefetch(i for commit in commits for i in self._list_ids(commit))
+        specs = [f"{commit}:{path}" for commit, path in committed if self.read_records(commit)]
         self._oids |= self._objects.resolve(specs)
         if contents:
             self._objects.fetch(oid for spec in specs if (oid := self._oids.get(spec)))
-        self._align([place for place in wanted if self._lacks(place, places[place])])
+        self._align([place for place in committed if self._lacks(place, places[place])])
 
     def prefetch_changes(self, window: Sequence[Change]) -> None:
-        """Have at hand what line_authors() will need of commits that git has told of."""
+        """Read in bulk what find_line_authors() needs for these commits."""
         self._fetch_notes([change["oid"] for change in window])
         for change in window:
             self._makers[change["oid"]] = change["author"], change["message"]
@@ -127,11 +128,11 @@ class Evidence:
                 if patch["hunks"]:
                     self._oids[f"{oid}:{patch['path']}"] = patch["oid"]
                     self._hunks[oid, patch["path"]] = patch["hunks"]
-        self.recorded.prefetch(one for change in window for one in self._named[change["oid"]])
+        self.recorded.prefetch(i for change in window for i in self._named[change["oid"]])
         self._trace_lines(self._map_new_lines(window))
 
     def _map_new_lines(self, changes: Iterable[Change]) -> dict[Place, New]:
-        """What _trace() takes of commits that are no merges."""
+        """What _trace_lines() needs of commits that are no merges."""
         return {
             (change["oid"], patch["path"]): (
                 alignment.list_new_lines(patch["hunks"]),
@@ -144,41 +145,41 @@ class Evidence:
         }
 
     def _trace_lines(self, places: Mapping[Place, New]) -> None:
-        """Know where those of the lines were before of which their commit does not tell."""
+        """Find where lines were before, if their own commits do not tell their authors."""
         pending = self._list_unstated({place: lines for place, (lines, _, _) in places.items()})
         while pending:
             self._walk(pending)
             origins: dict[Place, list[int]] = {}
             for place, lines in pending.items():
-                _, before, alike = places.get(place, ((), "", False))
-                about = before, alike, self.is_linked(place[0]), self._read_maker(place[0])[1]
+                _, previous, alike = places.get(place, ((), "", False))
+                about = previous, alike, self.is_linked(place[0]), self._read_maker(place[0])[1]
                 spots = self._earlier.find_spots(place, lines, *about)
                 self._before.setdefault(place, {}).update({n: spots.get(n) for n in lines})
-                self._known.pop(place, None)
+                self._authors.pop(place, None)
                 for commit, path, line in spots.values():
                     origins.setdefault((commit, path), []).append(line)
             self._prefetch(origins)
             pending = self._list_unstated(origins)
 
     def _list_unstated(self, places: Mapping[Place, Iterable[int]]) -> dict[Place, list[int]]:
-        """Those of the lines whose commit names nobody for them, and that were not asked for."""
+        """The lines whose commit names no author and that were not traced yet."""
         unstated: dict[Place, list[int]] = {}
         unknown = authors.build_nobody("unknown")
         for place, lines in places.items():
-            stated, asked = self._find_stated_authors(*place), self._before.get(place, ())
+            stated, traced = self._find_stated_authors(*place), self._before.get(place, ())
             lacking = {n for n in lines if stated.get(n, unknown)["who"] == "unknown"}
-            if left := lacking.difference(asked):
-                unstated[place] = sorted(left)
+            if untraced := lacking.difference(traced):
+                unstated[place] = sorted(untraced)
         return unstated
 
-    def _find_stated_authors(self, commit: str, path: str) -> Known:
-        """The authors of lines as they are recorded, or as a note of another tool attests."""
-        key = commit, path
-        if key not in self._stated:
+    def _find_stated_authors(self, commit: str, path: str) -> LineAuthors:
+        """The authors of lines that are recorded, else those that a note of Git AI attests."""
+        place = commit, path
+        if place not in self._stated:
             attested = self._attested.find_authors(commit, path)
-            known = self.find_recorded_authors(commit, path)
-            self._stated[key] = authors.fill_unknown(known, attested)
-        return self._stated[key]
+            own = self.find_recorded_authors(commit, path)
+            self._stated[place] = authors.fill_unknown(own, attested)
+        return self._stated[place]
 
     def _walk(self, places: Collection[Place]) -> None:
         if len({path for _, path in places}) > _MOST:
@@ -193,10 +194,10 @@ class Evidence:
     def find_author(
         self, commit: str, path: str, line: int, content: bytes | None = None
     ) -> Author:
-        """Who wrote a line (1-based) of path in commit; nobody() of whom nothing is known.
+        """Who wrote a line (1-based) of path in commit; build_nobody() if that is not known.
 
-        content: how the line reads now; where it reads differently in the commit, white space
-        apart, blame has moved it there and nothing is known.
+        content: how the line reads now.  If it reads otherwise in the commit, white space aside,
+        git has only guessed where it came from, and its author is unknown.
         """
         author = self._find_authors(commit, path).get(line)
         if author is None:
@@ -208,10 +209,10 @@ class Evidence:
         return author
 
     def find_default_author(self, commit: str) -> Author:
-        """Whose the lines of a commit are of which nothing is known.
+        """The author of a commit's lines for which nothing is recorded.
 
-        "unknown" where it has a checkpoint; else "person" where what its author did then was
-        recorded, and "unrecorded" where it was not, or where the commit names an agent.
+        "unknown" if the commit has a checkpoint; else "person" if its author recorded his work at
+        that time, and "unrecorded" if he did not, or if the commit names an agent.
         """
         if not commit.strip("0"):
             return authors.build_nobody("person")
@@ -230,50 +231,51 @@ class Evidence:
     def _read_maker(self, commit: str) -> tuple[str, bytes]:
         """The author of a commit, `Name <mail> seconds`, and its message."""
         if commit not in self._makers:
-            there = read_commit(self._objects, commit)
-            known = (there["author"], encode_name(there["message"])) if there else ("", b"")
-            self._makers[commit] = known
+            parsed = read_commit(self._objects, commit)
+            self._makers[commit] = (
+                (parsed["author"], encode_name(parsed["message"])) if parsed else ("", b"")
+            )
         return self._makers[commit]
 
-    def find_line_authors(self, commit: str, path: str) -> Known:
-        """The authors of the lines of path in commit: as they are recorded; where nothing is
-        known, as a note of another tool attests; else as they were before."""
-        key = commit, path
-        if key not in self._known:
-            before = self._before.get(key, {})
+    def find_line_authors(self, commit: str, path: str) -> LineAuthors:
+        """The authors of the lines of path in commit: those that are recorded, else those that a
+        note of Git AI attests, else those of the earlier lines that they are traced to."""
+        place = commit, path
+        if place not in self._authors:
+            before = self._before.get(place, {})
             origins = {n: self._find_origin(spot) for n, spot in before.items() if spot}
             earlier = {
                 n: self._find_stated_authors(c, p).get(line) or self.find_default_author(c)
                 for n, (c, p, line) in origins.items()
             }
-            self._known[key] = {**self._find_stated_authors(commit, path), **earlier}
-        return self._known[key]
+            self._authors[place] = {**self._find_stated_authors(commit, path), **earlier}
+        return self._authors[place]
 
     def _find_origin(self, spot: Spot) -> Spot:
-        """Where a line was put in first, as far as it is known."""
-        seen = {spot}
+        """The earliest known place of a line."""
+        visited = {spot}
         while before := self._before.get(spot[:2], {}).get(spot[2]):
-            if before in seen:
+            if before in visited:
                 break
-            seen.add(before)
+            visited.add(before)
             spot = before
         return spot
 
-    def find_recorded_authors(self, commit: str, path: str) -> Known:
+    def find_recorded_authors(self, commit: str, path: str) -> LineAuthors:
         """The authors of the lines of path that are recorded for commit."""
-        key = commit, path
-        if key not in self._lines:
+        place = commit, path
+        if place not in self._lines:
             records = self.read_records(commit)
             oid = self._find_oid(commit, path) if records else None
-            known = self.credit_blob(records, path, oid) if oid else {}
-            if known and key in self._hunks:
-                hunks = self._hunks[key]
-                known = alignment.align_authors(known, hunks, lambda: self._read_content(*key))
-            self._lines[key] = known
-        return self._lines[key]
+            lines = self.credit_blob(records, path, oid) if oid else {}
+            if lines and place in self._hunks:
+                hunks = self._hunks[place]
+                lines = alignment.align_authors(lines, hunks, lambda: self._read_content(*place))
+            self._lines[place] = lines
+        return self._lines[place]
 
-    def credit_blob(self, records: Sequence[Record], path: str, oid: str) -> Known:
-        """authors.credit_blob() of what is here."""
+    def credit_blob(self, records: Sequence[Record], path: str, oid: str) -> LineAuthors:
+        """authors.credit_blob() with the blobs and checkpoints of this repository."""
         return authors.credit_blob(records, path, oid, self.read_blob, self.recorded.find_session)
 
     def is_linked(self, commit: str) -> bool:
@@ -285,8 +287,8 @@ class Evidence:
         return self._attested.has_note(commit)
 
     def read_records(self, commit: str) -> Sequence[Record]:
-        """What the sessions of a commit's checkpoints recorded; where that is no lines, with
-        those that their transcripts prove."""
+        """The records of a commit's sessions; those without lines get the lines that their
+        transcripts prove."""
         if commit not in self._records:
             records = self.recorded.read_all_records(self._list_ids(commit))
             about = self._repo, self._objects, commit
@@ -294,18 +296,18 @@ class Evidence:
         return self._records[commit]
 
     def list_silent_lines(self, commit: str, path: str, oid: str) -> set[int]:
-        """The lines (1-based) of a blob that a linked commit put in at path, telling nobody."""
+        """The lines (1-based) of a blob that a linked commit added at path without an author."""
         if not self.is_linked(commit):
             return set()
         oids = self._find_oid(f"{commit}^", path), self._find_oid(commit, path), oid
-        before, after, now = (line_diff.split_lines(self.read_blob(one or "")) for one in oids)
+        before, after, blob = (line_diff.split_lines(self.read_blob(i or "")) for i in oids)
         silent = set(line_diff.find_changed_lines(before, after)[1])
         silent -= {line - 1 for line in self.find_recorded_authors(commit, path)}
-        return {j + 1 for i, j in line_diff.pair_lines(after, now) if i in silent}
+        return {j + 1 for i, j in line_diff.pair_lines(after, blob) if i in silent}
 
     def guess_author(self, commit: str, path: str) -> Author | None:
-        """Whom a line of a linked commit may be of where nothing is known: the one session that
-        touched the path.  A guess: for eyes alone, and shown as one."""
+        """The only session that touched path, as a guess at the author of an unknown line of a
+        linked commit; it is shown as a guess and not stored."""
         records = [r for r in self.read_records(commit) if path in recorded.list_touched_paths(r)]
         if len({record["session_id"] for record in records}) != 1:
             return None
@@ -315,59 +317,58 @@ class Evidence:
         return authors.build_author(records[-1], str(turn or ""), None)
 
     def forget(self) -> None:
-        """Let go of what was read: memory stays flat however many commits are asked for."""
-        self.recorded.forget()
-        self._attested.forget()
-        for kept in (self._named, self._records, self._oids, self._hunks, self._lines):
-            kept.clear()
-        self._stated.clear()
-        self._makers.clear()
-        self._before.clear()
-        self._earlier.forget()
-        for known in (self._known, self._contents):
-            known.clear()
+        """Forget what was read, so that memory does not grow with the number of commits."""
+        for part in (self.recorded, self._attested, self._earlier):
+            part.forget()
+        by_commit: tuple[dict[str, Any], ...]
+        by_commit = self._makers, self._named, self._records, self._oids, self._contents
+        by_place: tuple[dict[Place, Any], ...]
+        by_place = self._hunks, self._lines, self._stated, self._authors, self._before
+        for cache in (*by_commit, *by_place):
+            cache.clear()
 
     def _fetch_notes(self, commits: Sequence[str]) -> None:
         self._objects.fetch(oid for commit in commits if (oid := self._notes.find_oid(commit)))
         self._attested.prefetch(commits)
 
     def _lacks(self, place: Place, lines: Iterable[int]) -> bool:
-        """Whether the record of a place leaves out one of the lines that git says are new there."""
-        known = self.find_recorded_authors(*place)
-        return bool(known) and any(line not in known for line in lines)
+        """Whether something is recorded for a place, but not all of lines, which are new there."""
+        lines_recorded = self.find_recorded_authors(*place)
+        return bool(lines_recorded) and any(line not in lines_recorded for line in lines)
 
-    def _changes(self, commits: Iterable[str], paths: Iterable[str]) -> list[Change]:
-        names = [encode_name(path) for path in dict.fromkeys(paths)]
-        return run.read_path_changes(self._repo, [*dict.fromkeys(commits)], names)
+    def _read_changes(self, commits: Iterable[str], paths: Iterable[str]) -> list[Change]:
+        encoded = [encode_name(path) for path in dict.fromkeys(paths)]
+        return run.read_path_changes(self._repo, [*dict.fromkeys(commits)], encoded)
 
     def _align(self, places: Sequence[Place]) -> None:
+        """Read the hunks of places, by which find_recorded_authors() aligns their lines."""
         if not places:
             return
-        for change in self._changes(*zip(*places, strict=True)):
+        for change in self._read_changes(*zip(*places, strict=True)):
             for patch in change["patches"]:
                 self._hunks[change["oid"], patch["path"]] = patch["hunks"]
         for place in places:
             self._lines.pop(place, None)
             self._stated.pop(place, None)
 
-    def _find_authors(self, commit: str, path: str) -> Known:
+    def _find_authors(self, commit: str, path: str) -> LineAuthors:
         if commit.strip("0"):
             return self.find_line_authors(commit, path)
         return self._read_uncommitted(path)[0]
 
-    def _read_uncommitted(self, path: str) -> tuple[Known, Sequence[bytes]]:
+    def _read_uncommitted(self, path: str) -> tuple[LineAuthors, Sequence[bytes]]:
         """The authors of the lines of path in the worktree, and these lines."""
         if path not in self._worktree:
             about = self._repo, self._objects, path
-            now = uncommitted.read_content(*about) if self._journalled else None
-            if now is None:
+            content = uncommitted.read_content(*about) if self._journalled else None
+            if content is None:
                 return {}, ()
             committed = history.History(self._repo, self._objects, self, "HEAD").find_authors
-            known = uncommitted.find_authors(*about, now, committed)
-            ids = uncommitted.list_brought_ids(*about, now.oid)
+            edited = uncommitted.find_authors(*about, content, committed)
+            ids = uncommitted.list_brought_ids(*about, content.oid)
             self.recorded.prefetch(ids)
-            more = self.credit_blob(self.recorded.read_all_records(ids), path, now.oid)
-            self._worktree[path] = authors.prefer_sessions(known, more), now.lines
+            brought = self.credit_blob(self.recorded.read_all_records(ids), path, content.oid)
+            self._worktree[path] = authors.prefer_sessions(edited, brought), content.lines
         return self._worktree[path]
 
     def _list_ids(self, commit: str) -> list[str]:
@@ -383,12 +384,12 @@ class Evidence:
         return self._oids.get(spec)
 
     def read_blob(self, oid: str) -> bytes | None:
-        """The bytes of a blob by its full oid; None where it is not here."""
-        there = self._objects.read(oid) if oid.isalnum() else None
-        return there[2] if there and there[1] == "blob" else None
+        """The bytes of a blob by its full oid; None if it is not here."""
+        stored = self._objects.read(oid) if oid.isalnum() else None
+        return stored[2] if stored and stored[1] == "blob" else None
 
     def _read_content(self, commit: str, path: str) -> Sequence[bytes]:
-        """The lines of path in commit; [] where it is not here."""
+        """The lines of path in commit; [] if the blob is not here."""
         if not commit.strip("0"):
             return self._read_uncommitted(path)[1]
         oid = self._find_oid(commit, path) or ""
