@@ -42,10 +42,9 @@ def match_sessions(
 ) -> dict[str, Linked]:
     """The sessions that a commit with these changes on parent belongs to, each with the reasons.
 
-    open_markers: the sessions to match, None for all of the repository.  agent: whether the commit
-    is being made now, so that the environment or a process above may name its session.  replay:
-    whether the commit was rewritten from another one, so that only evidence counts.
-    """
+    open_markers: the sessions to match, None for all.  agent: the commit is being made now, so the
+    environment or a process above may name its session.  replay: the commit was rewritten from
+    another one, so only evidence counts."""
     stash, blob = reflog.Stash(repo, objects), commit_changes.make_reader(objects)
     linked: dict[str, Linked] = {}
     candidates = markers.read_concerned(repo) if open_markers is None else open_markers
@@ -63,17 +62,22 @@ def match_sessions(
         session_id, how = marker["session_id"], acting.get(marker["session_id"])
         edits = Work(lines, session_id, is_here).build_records()
         edits = _mark_stashed(stash, edits, changes, replay)
-        if not replay and (marker.get("visits") or not markers.is_home(repo, marker)):
-            edits += elsewhere.list_records(repo, marker, changes)
+        edits += [] if replay else _list_elsewhere(repo, marker, changes)
         verdict = overlap.match(edits, changes, blob, lambda path: _is_gone(repo, path))
-        paths, reasons = verdict["paths"], verdict["reasons"]
-        trace.append_note("match", f"'{session_id}': {paths} {reasons}")
+        paths, reasons = verdict["paths"], verdict["reasons"] if verdict["paths"] else {}
+        trace.append_note("match", f"'{session_id}': {paths} {verdict['reasons']}")
         if paths or how:
-            reasons = reasons if paths else {}
             linked[session_id] = {"how": how or "content", "paths": paths, "reasons": reasons}
     for path in {path for part in linked.values() for path in part["paths"]}:
         _leave_out_lineless(objects, lines, linked, path, changes)
     return linked
+
+
+def _list_elsewhere(repo: Repo, marker: Marker, changes: Changes) -> list[Recorded]:
+    """The session's edits of the changed paths that lie in other worktrees."""
+    if markers.is_home(repo, marker) and not marker.get("visits"):
+        return []
+    return elsewhere.list_records(repo, marker, changes)
 
 
 def _leave_out_lineless(

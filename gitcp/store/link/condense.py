@@ -24,7 +24,7 @@ from gitcp.store.v1 import committed_read, committed_write, transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from gitcp.core.decide.overlap import Linked
@@ -49,14 +49,11 @@ def condense_sessions(
 
     Return the sessions that an error left out; raise the error if it left out all.  The caller
     holds the locks, and saves the states of the others.  noted: whether a note carries the id.
-    extra: further keys of the metadata.  replaced: as for Credit.
-    """
+    extra: further keys of the metadata.  replaced: as for Credit."""
     parent, changes = commit_changes.read_changes(objects, commit)
     failed = dict[str, Exception]()
     states = [state for state, _ in sessions]
-    for state in states:
-        if state.get("visits") or not markers.is_home(repo, state):
-            elsewhere.bring_edits(repo, state, changes)
+    _bring_edits(repo, states, changes)
     credit = commit_lines.Credit(repo, objects, commit, changes, states, replaced)
     items: list[tuple[str, SessionData]] = []
     storeds: list[tuple[State, Stored | None]] = []
@@ -66,8 +63,7 @@ def condense_sessions(
             data = session_metadata.describe_session(repo, state, linked, changes, stored, credit)
             files = session_metadata.read_task_files(repo, objects, parent, state, changes, credit)
             _add(data, files, extra or {}, commit["oid"] if noted else "")
-            items.append((checkpoint_id, data))
-            storeds.append((state, stored))
+            items, storeds = [*items, (checkpoint_id, data)], [*storeds, (state, stored)]
     raise_if_none(failed, items)
     items += _build_other_shares(repo, objects, checkpoint_id, credit, items)
     committed_write.write_sessions(repo, objects, items)
@@ -79,6 +75,13 @@ def condense_sessions(
     raise_if_none(failed, [state for state, _ in storeds if state["session_id"] not in failed])
     _keep_notes(repo, objects, commit)
     return failed
+
+
+def _bring_edits(repo: Repo, states: Sequence[State], paths: Collection[str]) -> None:
+    """Move the sessions' edits of these paths here from other worktrees."""
+    for state in states:
+        if state.get("visits") or not markers.is_home(repo, state):
+            elsewhere.bring_edits(repo, state, paths)
 
 
 def _keep_notes(repo: Repo, objects: Objects, commit: Commit) -> None:

@@ -205,8 +205,10 @@ def _add_subagents(state: State, scan: Scan, client: Any) -> Usage | None:
     path, usages = state.get("transcript_path"), []
     for name in scan["subagents"] if path else ():
         try:
-            found = locate_subagent_transcript(client.NAME, path or "", name)
-            usages += [client.scan(transcript_copy.read_live(found))["usage"]] if found else []
+            transcript = locate_subagent_transcript(client.NAME, path or "", name)
+            usages += (
+                [client.scan(transcript_copy.read_live(transcript))["usage"]] if transcript else []
+            )
         except (OSError, InputError):
             continue  # the file is gone, or its name is invalid
     return tokens.add_subagents(scan["usage"], usages)

@@ -66,37 +66,27 @@ def link_one(
     logged: bool = True,
     dry_run: bool = False,
 ) -> str:
-    """Link a session's work in one commit.  Return the id of the checkpoint that has it now, '' if
-    nothing is new.  dry_run: the id that it would have, NEW for a fresh one.
+    """Link a session's work in one commit; return its checkpoint, '' if nothing is new.
 
-    sources: the commits that this one was rewritten from; what they had does not count.  logged:
-    whether the reflog has the commit.  A commit with sources or without log matches by evidence
-    only."""
-    session_id, session_markers = state["session_id"], [markers.build_marker(state)]
+    sources: the commits it was rewritten from, whose work does not count.  logged: the reflog has
+    it.  With sources or unlogged, only evidence counts.  dry_run: write nothing; NEW without id."""
+    session_id, own_markers = state["session_id"], [markers.build_marker(state)]
     parent, changes = commit_changes.read_changes(objects, commit)
     ids = find_commits.list_linked(objects, commit["oid"])
-    stored = {i: committed_read.list_session_ids(repo, objects, i) for i in ids}
-    own = [i for i in ids if session_id in stored[i]]
-    missing = [i for i in ids if not stored[i]]
-    if own and not (missing or sources):
-        matched = commit_match.match_sessions(
-            repo, objects, changes, parent, session_markers, agent=False
-        )
-        if _holds_all(repo, objects, changes, own, matched):
-            if not dry_run:
-                _settle_killed(repo, objects, state, commit, own[-1])
-            return ""
+    session_ids = {i: committed_read.list_session_ids(repo, objects, i) for i in ids}
+    own = [i for i in ids if session_id in session_ids[i]]
+    missing = [i for i in ids if not session_ids[i]]
+    about = repo, objects, changes, parent, own_markers
+    if own and not (missing or sources or _has_more_work(*about, own)):
+        if not dry_run:
+            _settle_killed(repo, objects, state, commit, own[-1])
+        return ""
     if commit_memory.is_pending(repo, ids, parent):
         return ""  # its own post-commit is about to run
-    old_commits = [old for oid in sources if (old := read_commit(objects, oid))]
-    changes = commit_changes.subtract_changes(objects, changes, old_commits)
-    about, replay = (repo, objects, changes, parent, session_markers), bool(sources) or not logged
-    matched = commit_match.match_sessions(*about, agent=False, replay=replay)
-    linked = matched.get(session_id)
-    verdict = None if linked else commit_memory.load_verdict(repo)
-    # The hook was killed before it could obey the verdict.
-    if verdict and verdict["parent"] == parent and verdict["id"] in ids:
-        linked = verdict["sessions"].get(session_id)
+    changes = _subtract_sources(objects, changes, sources)
+    about = repo, objects, changes, parent, own_markers
+    matched = commit_match.match_sessions(*about, agent=False, replay=bool(sources) or not logged)
+    linked = matched.get(session_id) or _find_decided(repo, parent, ids, session_id)
     if not linked or not phase.take_commit(state, linked["paths"]):
         return ""
     checkpoint_id = (missing or own or ids or [NEW if dry_run else place.make_id()])[-1]
@@ -104,9 +94,14 @@ def link_one(
         trace.append_note("match", f"'{commit['oid']}' was made without our hooks: {linked}")
         if not ids:
             notes.add_link(repo, objects, commit["oid"], checkpoint_id)
-        pair = [(state, linked)]
-        condense.condense_sessions(repo, objects, commit, checkpoint_id, pair, noted=not ids)
+        part, noted = [(state, linked)], not ids
+        condense.condense_sessions(repo, objects, commit, checkpoint_id, part, noted)
     return checkpoint_id
+
+
+def _subtract_sources(objects: Objects, changes: Changes, sources: Sequence[str]) -> Changes:
+    commits = filter(None, (read_commit(objects, oid) for oid in sources))
+    return commit_changes.subtract_changes(objects, changes, [*commits])
 
 
 def _settle_killed(
@@ -119,14 +114,30 @@ def _settle_killed(
     condense.take_over(repo, objects, state, checkpoint_id, commit["oid"])
 
 
-def _holds_all(
-    repo: Repo, objects: Objects, changes: Changes, ids: Sequence[str], matched: dict[str, Linked]
+def _has_more_work(
+    repo: Repo,
+    objects: Objects,
+    changes: Changes,
+    parent: str,
+    own_markers: list[Marker],
+    ids: Sequence[str],
 ) -> bool:
-    """Whether the checkpoints hold all of the matched work.  An id may have come back with the
-    content of an earlier commit."""
+    """Whether a commit has work of the session that its checkpoints lack: an id may have come back
+    with the content of an earlier commit."""
+    about = repo, objects, changes, parent, own_markers
+    matched = commit_match.match_sessions(*about, agent=False)
+    paths = {path for linked in matched.values() for path in linked["paths"]}
     edits = (edit for i in ids for edit in candidates.read_edits(repo, objects, i))
     held = {(edit["path"], edit["oid"]) for edit in edits}
-    return all((p, changes[p][3]) in held for linked in matched.values() for p in linked["paths"])
+    return any((path, changes[path][3]) not in held for path in paths)
+
+
+def _find_decided(repo: Repo, parent: str, ids: Sequence[str], session_id: str) -> Linked | None:
+    """The session's part by the stored verdict, if a killed hook has not obeyed it."""
+    verdict = commit_memory.load_verdict(repo)
+    if not verdict or verdict["parent"] != parent or verdict["id"] not in ids:
+        return None
+    return verdict["sessions"].get(session_id)
 
 
 def list_between(repo: Repo, old: str, new: str) -> list[str]:

@@ -87,7 +87,7 @@ def _read_rebase_file(repo: Repo, name: str) -> str:
 def _add_amended(
     repo: Repo,
     objects: Objects,
-    named: Mapping[str, list[str]],
+    git_sources: Mapping[str, list[str]],
     added: Sequence[str],
     before: Collection[str],
 ) -> dict[str, list[str]]:
@@ -97,9 +97,9 @@ def _add_amended(
     one.  If it fast-forwards over a commit and then amends it, git does not name it at all."""
     moves = reflog.list_head_moves(repo) if added else []
     previous = {new: old for old, new, _ in moves if old != new}
-    sources = dict(named)
+    sources = dict(git_sources)
     for new in added:
-        olds, step = list(named.get(new, ())), new
+        olds, step = list(git_sources.get(new, ())), new
         while _is_amend(objects, old := previous.pop(step, ""), step):
             olds = [*sources.pop(old, [old] if old in before else []), *olds]
             step = old

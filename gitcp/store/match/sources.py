@@ -62,7 +62,7 @@ def _follow(
 def _answer(
     case: Case,
     target: Target,
-    named: Iterable[str],
+    source_ids: Iterable[str],
     ids: Iterable[str],
     old_commits: Sequence[str] = (),
 ) -> Answer:
@@ -70,7 +70,7 @@ def _answer(
     removed from an old commit."""
     refused = late.find_commits.list_refused(case.objects, old_commits) if old_commits else {}
     moved = [i for i in dict.fromkeys(ids) if i not in refused]
-    excluded = {i: refused.get(i) for i in [*named, *refused] if i not in moved}
+    excluded = {i: refused.get(i) for i in [*source_ids, *refused] if i not in moved}
     present, how = target.list_ids(), case.rewrite.command if case.rewrite else ""
     return target, dict.fromkeys((i for i in moved if i not in present), how), excluded, old_commits
 

@@ -67,9 +67,9 @@ def settle(ctx: Context, settled: str = "") -> int:
     links = reconcile(case, SETTLE)
     if case.done and not waiting:
         commit_memory.write_looked(repo, case.done)
-    found = [link["commit"] for link in links if link["how"] == "lost"]
-    made_here = unhooked.list_made_here(repo) if found else ()
-    return sum(oid not in made_here for oid in found)
+    restored = [link["commit"] for link in links if link["how"] == "lost"]
+    made_here = unhooked.list_made_here(repo) if restored else ()
+    return sum(oid not in made_here for oid in restored)
 
 
 def _settle_session(ctx: Context, session_id: str, head: str) -> None:
