@@ -117,7 +117,7 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
         }
     places = {s["id"]: s["ref"] for s in reversed(streams)}
     sessions = [
-        {**session, **_add_facts(s, places)}
+        {**session, **_add_facts(repo, s, places)}
         for session, s in zip(session_list.build_records(states, ()), states, strict=True)
         if _is_of_interest(s)
     ]
@@ -126,20 +126,29 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     return {**about, **lost, "findings": check.list_findings(repo, states)}, sessions, streams
 
 
-def _add_facts(state: State, places: dict[str, str]) -> Record:
+def _add_facts(repo: Repo, state: State, places: dict[str, str]) -> Record:
     """What status tells of a session besides: dead says that it is in a turn, and its agent's
-    process has ended.  places: stream id -> the ref it is at now."""
+    process has ended; open, where it has work outside its home, worktree -> files no commit has.
+    places: stream id -> the ref it is at now."""
+    from gitcp.core.git import ids
+    from gitcp.store.journal import work
     from gitcp.store.session import process
     from gitcp.store.turn import session_read
 
-    agent = state.get("agent_process")
+    streams = [s["id"] for s in state["streams"] if ids.lies_in(s["ref"], repo.worktree_hash)]
     facts: Record = {
         "prompt": session_read.get_last_prompt(state),
         "last": _read_last(state),
-        "stream": places.get(str(state["streams"][-1]["id"]), "") if state["streams"] else "",
+        "stream": places.get(streams[-1], "") if streams else "",
     }
-    if state["phase"] == "active" and process.is_gone(agent):
+    if state["phase"] == "active" and process.is_gone(state.get("agent_process")):
         facts["dead"] = True
+    if state.get("visits"):
+        touched, session_id = state.get("files_touched", ()), state["session_id"]
+        facts["open"] = {
+            name: sorted(work.list_open_paths_in(repo, name, session_id).intersection(touched))
+            for name in (state.get("worktree_id") or "", *state["visits"])
+        }
     return facts
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from gitcp.store.session import process
 from tests.support.checkpoints import git
+from tests.support.harness import World
 from tests.support.paths import BIN
 from tests.support.story import ALPHA, BETA, GAMMA, Story
 from tests.support.warm import run
@@ -48,6 +49,28 @@ def test_decisions_about_streams_are_shown_to_who_asks(story: Story) -> None:
 def test_status_tells_of_other_worktrees_briefly(story: Story) -> None:
     text = run("status").stdout
     assert f"  {story.world.path.parent / 'elsewhere'}  1 session\n" in text
+
+
+def test_each_worktree_counts_the_work_that_lies_in_it(world: World) -> None:
+    here, there = world.path, world.path.parent / "there"
+    world.git("worktree", "add", "-q", str(there))
+    agent = world.agent("s1", tools=True)
+    agent.turn("write here, and there by path", {"a.py": "a\n", str(there / "b.py"): "b\n"})
+
+    def show(place: Path) -> str:
+        return World(place, world.home).gitcp("status")
+
+    stream = f"on {world.branch()}, 1 more in another worktree"
+    assert f"idle  just now  1 uncommitted file {stream}\n" in show(here)
+    left = "1 uncommitted file, which no checkpoint has, 1 more in another worktree"
+    assert f"idle  just now  {left}, at home in {here}\n" in show(there)
+    agent.cwd = there
+    agent.turn("go on there", {"c.py": "c\n"})
+    assert f"1 uncommitted file on {world.branch()}, 2 more in another worktree" in show(here)
+    assert f"at home in {there}\n" in show(here) and "no session" not in show(here)
+    assert "2 uncommitted files on entire/" in show(there)
+    world.commit("a.py")
+    assert "Sessions:" not in show(here) and "another worktree\n" not in show(there)
 
 
 def test_status_shows_live_and_archived_streams(story: Story) -> None:

@@ -176,5 +176,11 @@ def parse_shadow(ref: str) -> Shadow | None:
     return {"base7": base, "worktree": worktree, "suffix": int(rest[0]) if rest else None}
 
 
+def lies_in(ref: str, worktree: str) -> bool:
+    """Tell whether the stream at a ref may lie in a worktree, by its hash: old names tell none."""
+    parsed = parse_shadow(ref)
+    return not parsed or parsed["worktree"] in (None, worktree)
+
+
 def _is_suffix(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 6 and text[0] != "0"

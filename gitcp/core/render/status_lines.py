@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitcp.core.git import ids
 from gitcp.core.render.spans import count_noun, shorten, shorten_ids
 
 TYPE_CHECKING = False
@@ -30,18 +31,20 @@ def draw_status(
     verbose: bool = False,
 ) -> Iterator[Line]:
     """about: the record of type status; sessions, streams: as the listings give them, and of
-    a session also prompt, last (seconds since 1970) and stream (its ref, or '').  verbose: show
-    all of them, and the last decision about each session's stream."""
+    a session also prompt, last (seconds since 1970), stream (the ref of its stream here, or '')
+    and, where it has work outside its home, open (worktree -> files).  verbose: show all of them,
+    and the last decision about each session's stream."""
     yield _draw_head(about)
     for finding in about.get("findings", ()):
         yield [("  ! ", "red"), (f"{finding['reason']}: {format_remedy(finding)}", "yellow")]
     names = shorten_ids([s["session_id"] for s in sessions])
-    here = [s for s in sessions if (s.get("worktree_id") or "") == about["worktree_id"]]
+    at_home = [s for s in sessions if _get_home(s) == about["worktree_id"]]
+    here = [s for s in sessions if s in at_home or s.get("open", {}).get(about["worktree_id"])]
     if here:
         yield []
         yield [("Sessions:", "bold")]
         for session in here if verbose else here[:_SESSIONS]:
-            yield from _draw_session(session, names[session["session_id"]], ago, verbose)
+            yield from _draw_session(session, about, names[session["session_id"]], ago, verbose)
     elif about["settled"]:
         yield [("no session is at work here, or has work that no commit holds", "dim")]
     elif about["state"] == "enabled":
@@ -50,7 +53,7 @@ def draw_status(
         counted = count_noun(more, "more session" if sessions else "earlier session")
         yield [(f"  {'and ' if sessions else ''}{counted} (gitcp list-sessions)", "dim")]
     yield from _draw_claims(about.get("claims") or (), names, ago)
-    yield from _draw_other_worktrees([s for s in sessions if s not in here], verbose)
+    yield from _draw_other_worktrees([s for s in sessions if s not in at_home], verbose)
     yield from _draw_streams(about, streams, names, ago, verbose)
     yield from _draw_lost_work(about, names)
     yield from _draw_store(about)
@@ -79,7 +82,14 @@ def format_remedy(finding: Record) -> str:
     return f"'{what}'" if what.startswith("gitcp ") else what
 
 
-def _draw_session(session: Record, name: str, ago: Ago, verbose: bool) -> Iterator[Line]:
+def _get_home(session: Record) -> str:
+    """Git's name of the worktree a session is at home in, "" for the main one."""
+    return session.get("worktree_id") or ""
+
+
+def _draw_session(
+    session: Record, about: Record, name: str, ago: Ago, verbose: bool
+) -> Iterator[Line]:
     if "unreadable" in session:
         yield [(f"  {name}  ", "yellow"), (f"cannot be read: {session['unreadable']}", "red")]
         return
@@ -88,7 +98,7 @@ def _draw_session(session: Record, name: str, ago: Ago, verbose: bool) -> Iterat
         (f"  {name}  ", "yellow"),
         (f"{session.get('agent_type') or 'Agent'}  ", ""),
         _DEAD if session.get("dead") else (phase, _PHASES.get(phase, "")),
-        (f"  {ago(session['last'])}  {_format_work(session)}", ""),
+        (f"  {ago(session['last'])}  {_format_work(session, about)}", ""),
     ]
     if session["prompt"]:
         yield [("      ", ""), (shorten(session["prompt"], _PROMPT), "")]
@@ -113,24 +123,42 @@ def _draw_claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> 
         ]
 
 
-def _format_work(session: Record) -> str:
-    """How many files no commit has: on the session's stream, and elsewhere."""
-    files = len(session.get("files_touched") or ())
-    if not files:
-        return "all committed"
-    recorded = {path for stream in session["streams"] for path in stream["files"]}
-    fresh = len({*session["files_touched"]} - recorded) if session["phase"] == "active" else 0
-    if fresh == files:
+def _format_work(session: Record, about: Record) -> str:
+    """How many files no commit has: here, on the session's stream and beside it; elsewhere."""
+    files = set(session.get("files_touched") or ())
+    places = session.get("open", {_get_home(session): files})
+    here = files & {*places.get(about["worktree_id"], ())}
+    others = sum(len(places[place]) for place in places if place != about["worktree_id"])
+    work = _format_work_here(session, about, here) if here else "" if others else "all committed"
+    if others:
+        work += f", {others} more" if here else count_noun(others, "uncommitted file")
+        work += " in another worktree"
+    if _get_home(session) != about["worktree_id"]:
+        work += f", at home in {session['worktree_path']}"
+    return work
+
+
+def _format_work_here(session: Record, about: Record, files: set[str]) -> str:
+    streams = [
+        files.intersection(stream["files"])
+        for stream in session["streams"]
+        if ids.lies_in(stream.get("ref", ""), about["worktree"])
+    ]
+    recorded = set().union(*streams)
+    fresh = len(files - recorded) if session["phase"] == "active" else 0
+    if fresh == len(files):
         return f"{count_noun(fresh, 'uncommitted file')} of this turn"
+    if not streams:
+        return f"{count_noun(len(files), 'uncommitted file')}, which no checkpoint has"
     if not session["stream"]:
-        return f"{count_noun(files, 'uncommitted file')}, whose stream is gone"
+        return f"{count_noun(len(files), 'uncommitted file')}, whose stream is gone"
     if session["stream"].startswith(_ARCHIVE) and not fresh:
-        return f"{count_noun(files, 'file')} left behind on {session['stream']}"
-    here = len(session["streams"][-1]["files"])
+        return f"{count_noun(len(files), 'file')} left behind on {session['stream']}"
+    newest = len(streams[-1])
     besides = f", {fresh} more of this turn" if fresh else ""
-    left = files - fresh - here
+    left = len(files) - fresh - newest
     besides += f", {left} more stashed or left behind" if left else ""
-    return f"{count_noun(here, 'uncommitted file')} on {_shorten_ref(session['stream'])}{besides}"
+    return f"{count_noun(newest, 'uncommitted file')} on {_shorten_ref(session['stream'])}{besides}"
 
 
 def _draw_other_worktrees(sessions: Sequence[Record], verbose: bool) -> Iterator[Line]:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from gitcp.core.back import lineage
 from gitcp.core.credit import entries
+from gitcp.core.git import ids
 from gitcp.store.git.tree import Lookup, find_file, find_tree
 from gitcp.store.stream import shadow_refs, state_copy, stream_list
 from gitcp.store.turn import session_read
@@ -14,8 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitcp.core.record_types import JournalLine, State, Tip, Version
-    from gitcp.repo import Repo
+    from gitcp.core.record_types import JournalLine, State, Version
     from gitcp.store.back.present import Present
 
 _DEPTH = 1000  # checkpoints of a stream whose states are read
@@ -102,13 +102,13 @@ class Owners:
 
     def _walk_history(self) -> Iterator[dict[str, str]]:
         repo, objects = self._present.repo, self._present.objects
-        tips = [t for t in shadow_refs.list_tips(repo, objects) if _is_here(repo, t)]
+        tips = [
+            t
+            for t in shadow_refs.list_tips(repo, objects)
+            if ids.lies_in(t["ref"], repo.worktree_hash)
+        ]
         for chain in stream_list.read_chains(repo, tips).values():
             yield from map(_map_written, state_copy.read_copies(objects, chain[:_DEPTH]))
-
-
-def _is_here(repo: Repo, tip: Tip) -> bool:
-    return stream_list.parse_ref(tip["ref"])[1] in ("", repo.worktree_hash)
 
 
 def _map_written(state: State) -> dict[str, str]:

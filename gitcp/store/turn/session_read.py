@@ -53,13 +53,11 @@ def read_state(repo: Repo, name: str) -> State:
 
 
 def _list_touched(repo: Repo, state: State) -> None:
-    """Let files_touched say what no commit has, of a turn that goes on too."""
-    active = state["phase"] == "active"
-    if not state["streams"] and not (active and "turns" in state):
+    """Let files_touched say what no commit has."""
+    if not state["streams"] and "turns" not in state:
         return  # a state of the original program's tells by itself
-    wrote = list_open_paths(repo, state) if active else set[str]()
     recorded = {path for stream in state["streams"] for path in stream["files"]}
-    state["files_touched"] = sorted(recorded | wrote)
+    state["files_touched"] = sorted(recorded | list_open_paths(repo, state))
     if not state["files_touched"]:
         del state["files_touched"]
 
