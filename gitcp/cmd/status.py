@@ -135,7 +135,9 @@ def _add_facts(repo: Repo, state: State, places: dict[str, str]) -> Record:
     from gitcp.store.session import process
     from gitcp.store.turn import session_read
 
-    streams = [s["id"] for s in state["streams"] if ids.lies_in(s["ref"], repo.worktree_hash)]
+    streams = [
+        s["id"] for s in state["streams"] if ids.is_in_worktree(s["ref"], repo.worktree_hash)
+    ]
     facts: Record = {
         "prompt": session_read.get_last_prompt(state),
         "last": _read_last(state),

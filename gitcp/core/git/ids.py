@@ -176,7 +176,7 @@ def parse_shadow(ref: str) -> Shadow | None:
     return {"base7": base, "worktree": worktree, "suffix": int(rest[0]) if rest else None}
 
 
-def lies_in(ref: str, worktree: str) -> bool:
+def is_in_worktree(ref: str, worktree: str) -> bool:
     """Tell whether the stream at a ref may lie in a worktree, by its hash: old names tell none."""
     parsed = parse_shadow(ref)
     return not parsed or parsed["worktree"] in (None, worktree)

@@ -142,7 +142,7 @@ def _format_work_here(session: Record, about: Record, files: set[str]) -> str:
     streams = [
         files.intersection(stream["files"])
         for stream in session["streams"]
-        if ids.lies_in(stream.get("ref", ""), about["worktree"])
+        if ids.is_in_worktree(stream.get("ref", ""), about["worktree"])
     ]
     recorded = set().union(*streams)
     fresh = len(files - recorded) if session["phase"] == "active" else 0

@@ -105,7 +105,7 @@ class Owners:
         tips = [
             t
             for t in shadow_refs.list_tips(repo, objects)
-            if ids.lies_in(t["ref"], repo.worktree_hash)
+            if ids.is_in_worktree(t["ref"], repo.worktree_hash)
         ]
         for chain in stream_list.read_chains(repo, tips).values():
             yield from map(_map_written, state_copy.read_copies(objects, chain[:_DEPTH]))
