@@ -128,10 +128,10 @@ def _format_work(session: Record, about: Record) -> str:
     files = set(session.get("files_touched") or ())
     places = session.get("open", {_get_home(session): files})
     here = files & {*places.get(about["worktree_id"], ())}
-    others = sum(len(places[place]) for place in places if place != about["worktree_id"])
-    work = _format_work_here(session, about, here) if here else "" if others else "all committed"
-    if others:
-        work += f", {others} more" if here else count_noun(others, "uncommitted file")
+    outside = sum(len(places[place]) for place in places if place != about["worktree_id"])
+    work = _format_work_here(session, about, here) if here else "" if outside else "all committed"
+    if outside:
+        work += f", {outside} more" if here else count_noun(outside, "uncommitted file")
         work += " in another worktree"
     if _get_home(session) != about["worktree_id"]:
         work += f", at home in {session['worktree_path']}"
