@@ -131,7 +131,6 @@ def _add_facts(repo: Repo, state: State, places: dict[str, str]) -> Record:
     process has ended; open, where it has work outside its home, worktree -> files no commit has.
     places: stream id -> the ref it is at now."""
     from gitcp.core.git import ids
-    from gitcp.store.journal import work
     from gitcp.store.session import process
     from gitcp.store.turn import session_read
 
@@ -145,13 +144,17 @@ def _add_facts(repo: Repo, state: State, places: dict[str, str]) -> Record:
     }
     if state["phase"] == "active" and process.is_gone(state.get("agent_process")):
         facts["dead"] = True
-    if state.get("visits"):
-        touched, session_id = state.get("files_touched", ()), state["session_id"]
-        facts["open"] = {
-            name: sorted(work.list_open_paths_in(repo, name, session_id).intersection(touched))
-            for name in (state.get("worktree_id") or "", *state["visits"])
-        }
-    return facts
+    return {**facts, **({"open": _map_open_files(repo, state)} if state.get("visits") else {})}
+
+
+def _map_open_files(repo: Repo, state: State) -> dict[str, list[str]]:
+    from gitcp.store.journal import work
+
+    touched, session_id = state.get("files_touched", ()), state["session_id"]
+    return {
+        name: sorted(work.list_open_paths_in(repo, name, session_id).intersection(touched))
+        for name in (state.get("worktree_id") or "", *state["visits"])
+    }
 
 
 def _is_of_interest(state: State) -> bool:

@@ -146,17 +146,21 @@ def _format_work_here(session: Record, about: Record, files: set[str]) -> str:
     ]
     recorded = set().union(*streams)
     fresh = len(files - recorded) if session["phase"] == "active" else 0
-    if fresh == len(files):
+    return _format_place(session, len(files), fresh, len(streams[-1]) if streams else None)
+
+
+def _format_place(session: Record, files: int, fresh: int, newest: int | None) -> str:
+    """newest: how many are on the session's newest stream here, None where it has none."""
+    if fresh == files:
         return f"{count_noun(fresh, 'uncommitted file')} of this turn"
-    if not streams:
-        return f"{count_noun(len(files), 'uncommitted file')}, which no checkpoint has"
+    if newest is None:
+        return f"{count_noun(files, 'uncommitted file')}, which no checkpoint has"
     if not session["stream"]:
-        return f"{count_noun(len(files), 'uncommitted file')}, whose stream is gone"
+        return f"{count_noun(files, 'uncommitted file')}, whose stream is gone"
     if session["stream"].startswith(_ARCHIVE) and not fresh:
-        return f"{count_noun(len(files), 'file')} left behind on {session['stream']}"
-    newest = len(streams[-1])
+        return f"{count_noun(files, 'file')} left behind on {session['stream']}"
     besides = f", {fresh} more of this turn" if fresh else ""
-    left = len(files) - fresh - newest
+    left = files - fresh - newest
     besides += f", {left} more stashed or left behind" if left else ""
     return f"{count_noun(newest, 'uncommitted file')} on {_shorten_ref(session['stream'])}{besides}"
 
