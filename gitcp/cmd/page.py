@@ -79,13 +79,12 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         for n, story in enumerate(stories):
             notice.show_progress(f"sessions: {n} of {len(stories)}")
             page.add_session(story)
-        lines, removers = gather.count_lines(repo, objects, records)
+        lines, removers, steps = gather.count_lines(repo, objects, records)
         names = gather.list_refs(repo)
         for record in records:
             page.add_commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
-        paths = {path for shares in lines.values() for path in shares}
         evidence, ends = Evidence(repo, objects), change.find_ends(repo, records, name)
-        about = repo, objects, evidence, ends, paths
+        about = repo, objects, evidence, ends, steps
         for file in change.read_files(*about, notice.show_progress):
             page.add_file(file, removers.get(file["old"], ()))
     notice.show_progress("")

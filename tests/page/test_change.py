@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gitcp.repo import Repo
 from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.lines import run
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.page import change, gather
 from tests.support.checkpoints import git
@@ -43,11 +44,9 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
         records = gather.list_commits(at, objects, "main..side")
         ends = change.find_ends(at, records, "main..side")
         assert ends == (git("rev-parse", "main"), git("rev-parse", "side"))
-        paths = {
-            path for row in gather.count_lines(at, objects, records)[0].values() for path in row
-        }
+        steps = gather.count_lines(at, objects, records)[2]
         evidence = Evidence(at, objects)
-        files = list(change.read_files(at, objects, evidence, ends, paths, lambda _: None))
+        files = list(change.read_files(at, objects, evidence, ends, steps, lambda _: None))
         assert [(f["old"], f["path"], f["sizes"], len(f["edits"])) for f in files] == [
             ("", "-L odd", (0, 3), 1),
             ("moved", "a <b>.txt", (100, 100), 0),
@@ -69,3 +68,34 @@ def test_a_range_is_the_change_since_both_had_the_same_with_files_of_every_kind(
         assert (
             change.find_ends(at, gather.list_commits(at, objects, root), root)[0] == at.empty_tree
         )
+
+
+def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
+    """Changed once, again and again, on two branches, by who has another name in the mailmap."""
+    make_history(repo)
+    (repo / ".mailmap").write_text("New Name <author@example.com>\n")
+    git("add", "-A")
+    for n, name in enumerate(("text", "zero", "text")):
+        at = repo / name
+        at.write_text(f"{n} before\n{at.read_text()}{n} behind\n")
+        git("commit", "-q", "-a", "-m", name)
+    git("switch", "-q", "-c", "other", "side~2")
+    (repo / "zero").write_text(f"{(repo / 'zero').read_text()}other\n")
+    git("commit", "-q", "-a", "-m", "other")
+    git("switch", "-q", "side")
+    git("merge", "-q", "-m", "both", "-s", "ours", "other")
+    at = Repo.find_here()
+    asked = []
+    for blames in (False, True):
+        with Prefetched(at) as objects:
+            records = gather.list_commits(at, objects, "main..side")
+            steps = {} if blames else gather.count_lines(at, objects, records)[2]
+            ends = change.find_ends(at, records, "main..side")
+            patches = run.compare_trees(at, *ends)
+            evidence = Evidence(at, objects)
+            asked.append(change.Authors(at, objects, evidence, ends).find_writers(patches, steps))
+    assert asked[0] == asked[1]
+    assert {path: len(lines) for path, lines in asked[0].items() if lines} == {
+        "-L odd": 1, ".mailmap": 1, "text": 6, "zero": 5,
+    }  # fmt: skip
+    assert asked[0]["text"][1][1] == "New Name"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitcp.repo import Repo
-from gitcp.store.git.objects import Objects
+from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.page import gather
 from tests.page.browser import needs_browser, page, show
 from tests.support.recorded import Recorded
@@ -29,7 +29,7 @@ def delegated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
 def below(delegated: Recorded) -> list[tuple[str, list[str]]]:
     """The tasks of the page's sessions: what was asked, and what was called for it."""
     repo = Repo.find(str(delegated.path))
-    with Objects(repo) as objects:
+    with Prefetched(repo) as objects:
         [session] = gather.gather_sessions(
             repo, objects, gather.list_commits(repo, objects, "HEAD~2..HEAD")
         )

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
     class Patch(TypedDict):
         """A file of a commit.  path: "" where it is deleted; old: its name before, "" where it
-        is new; oid: its blob, "" where that stayed; resolved: the hunks of a merge, which has
-        no others; alike: a line that came reads like one that went, white space aside, which
-        is not looked at in a commit that carries an id."""
+        is new; was, oid: its blob before and after, zeros for none, "" where it stayed;
+        resolved: the hunks of a merge, which has no others; alike: a line that came reads like
+        one that went, white space aside, which is not looked at in a commit that carries an id."""
 
         path: str
         old: str
+        was: str
         oid: str
         hunks: list[Hunk]
         resolved: list[Resolved]
@@ -104,7 +105,8 @@ def _start_patch(line: bytes) -> Patch:
         path = _decode_name(first)[2:] if first[3:] == second[3:] else ""
     else:
         path = _decode_name(name)
-    return {"path": path, "old": path, "oid": "", "hunks": [], "resolved": [], "alike": False}
+    blobs = {"was": "", "oid": ""}
+    return {"path": path, "old": path, **blobs, "hunks": [], "resolved": [], "alike": False}
 
 
 def _decode_name(name: bytes) -> str:
@@ -121,7 +123,8 @@ def _parse_header(patch: Patch, line: bytes, stream: Iterator[bytes], sides: Sid
         else:
             _skip_hunk(stream, removed, added)
     elif key == b"index":
-        patch["oid"] = value.partition(b"..")[2].partition(b" ")[0].decode()
+        before, _, after = value.partition(b" ")[0].partition(b"..")
+        patch["was"], patch["oid"] = before.decode(), after.decode()
     elif key == b"@@@" or line.startswith(b"@@@@"):
         patch["resolved"].append(_parse_resolved(line, stream))
     elif line.startswith((b"rename from ", b"copy from ")):

@@ -77,6 +77,14 @@ def _build_context(lines: Sequence[Any], first: int, end: int) -> list[list[Any]
     return [[" ", line] for line in lines[first:end]]
 
 
+def count_shown(edits: Sequence[Hunk]) -> tuple[int, int]:
+    """How many lines from the first on of a file before and after cut_hunks() takes lines of, and
+    those that a click shows behind the last hunk."""
+    gone = [start + removed - 1 for start, removed, _, _ in edits if removed]
+    came = [first + max(added, 1) - 1 for _, _, first, added in edits]
+    return max(gone, default=0), max(came, default=0) + AROUND + FOLDED
+
+
 def list_added(edits: Sequence[Hunk]) -> list[tuple[int, int]]:
     """(first, last) of the runs of lines that edits put in."""
     return [(first, first + added - 1) for _, _, first, added in edits if added]

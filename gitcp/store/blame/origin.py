@@ -122,7 +122,10 @@ def _read_stored(repo: Repo, objects: Objects, author: Author) -> tuple[bytes, d
         content = committed_read.read_session(objects, checkpoint, author["session_id"])
     except Error:
         return b"", {}
-    return content["transcript"], committed_read.read_task_transcripts(objects, checkpoint)
+    tasks = committed_read.read_task_transcripts(
+        objects, checkpoint["checkpoint_id"], checkpoint["tree"]
+    )
+    return content["transcript"], tasks
 
 
 def _build_resume_command(author: Author) -> str:

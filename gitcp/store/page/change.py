@@ -7,6 +7,7 @@ from contextlib import suppress
 from gitcp.core.blame import options, porcelain
 from gitcp.core.lines import authors
 from gitcp.core.page.hunks import list_added
+from gitcp.core.page.origins import trace_lines
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_name
 from gitcp.store.lines import run
@@ -14,12 +15,13 @@ from gitcp.store.page import gather
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypedDict
 
     from gitcp.core.blame.porcelain import Entry
     from gitcp.core.git.patches import Hunk, Patch
     from gitcp.core.lines.authors import Author
+    from gitcp.core.page.origins import Step
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
@@ -69,20 +71,24 @@ def read_files(
     objects: Prefetched,
     evidence: Evidence,
     ends: tuple[str, str],
-    paths: Collection[str],
+    steps: Mapping[str, Sequence[Step]],
     say: Callable[[str], None],
 ) -> Iterator[File]:
-    """The files of paths that are otherwise in the later of ends."""
+    """The files that steps changed and that are otherwise in the later of ends.
+
+    steps: by path, newest first.
+    """
     base, tip = ends
     patches = [
-        p for p in run.compare_trees(repo, base, tip) if p["path"] in paths or p["old"] in paths
+        p for p in run.compare_trees(repo, base, tip) if p["path"] in steps or p["old"] in steps
     ]
     oids = objects.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
+    ask = Authors(repo, objects, evidence, ends)
     for at in range(0, len(patches), _WINDOW):
         say(f"files: {at} of {len(patches)}")
         window = patches[at : at + _WINDOW]
-        spans = {p["path"]: added for p in window if (added := list_added(p["hunks"]))}
-        known = read_authors(repo, evidence, ends, spans)
+        objects.fetch_small(oid for p in window for oid in (p["was"], p["oid"]) if oid.strip("0"))
+        known = ask.find_writers(window, steps)
         for patch in window:
             old = _read_blob(objects, oids.get(f"{base}:{patch['old']}") or "")
             gone = not patch["oid"].strip("0")  # an id of zeroes
@@ -114,34 +120,90 @@ def _split_lines(data: bytes, end: str) -> list[str]:
     return decode_name(data).removesuffix(end).split(end) if data else []
 
 
-def read_authors(
-    repo: Repo,
-    evidence: Evidence,
-    ends: tuple[str, str],
-    spans: Mapping[str, Sequence[tuple[int, int]]],
-) -> dict[str, dict[int, Writer]]:
-    """The authors of the lines of paths at the later of ends that are in the path's spans.
+class Authors:
+    """Asked for the authors of the lines that came between two commits."""
 
-    A submodule, and a path that git cannot blame, has none.
-    """
-    base, tip = ends
-    since = [] if base == repo.empty_tree else [f"^{base}"]
-    entries: dict[str, list[Entry]] = {}
-    paths = list(spans)
-    for at in range(0, len(paths), _BESIDE):
-        waiting = {}
-        for path in paths[at : at + _BESIDE]:
-            wanted = [f"-L{first},{last}" for first, last in spans[path]]
-            asked = options.parse([*wanted, tip, *since, "--", path])
-            waiting[path] = run.start_blame(repo.git, asked)
-        for path, wait in waiting.items():
-            with suppress(Error):
-                entries[path] = porcelain.complete(wait()[0])
-    evidence.prefetch([entry for rows in entries.values() for entry in rows], contents=True)
-    return {
-        path: {entry["final"]: _find_writer(evidence, entry) for entry in rows}
-        for path, rows in entries.items()
-    }
+    def __init__(
+        self, repo: Repo, objects: Prefetched, evidence: Evidence, ends: tuple[str, str]
+    ) -> None:
+        self._repo, self._objects, self._evidence, self._ends = repo, objects, evidence, ends
+        self._blames = bool(repo.config.get("blame.ignorerevsfile"))  # which git alone obeys
+
+    def find_writers(
+        self, patches: Sequence[Patch], steps: Mapping[str, Sequence[Step]]
+    ) -> dict[str, dict[int, Writer]]:
+        """path -> line -> author of the lines that patches put in.
+
+        Where the steps of a path lead from its one end to the other they tell the commit of a
+        line, else git blames.  A submodule, and a path that git cannot blame, has none.
+        """
+        entries: dict[str, list[Entry]] = {}
+        left: dict[str, list[tuple[int, int]]] = {}
+        for patch in patches:
+            spans, path = list_added(patch["hunks"]), patch["path"]
+            if spans and (traced := self._trace(patch, spans, steps.get(path, ()))):
+                entries[path] = traced
+            elif spans:
+                left[path] = spans
+        self._name_makers([entry for rows in entries.values() for entry in rows])
+        entries |= self._blame(left)
+        every = [entry for rows in entries.values() for entry in rows]
+        self._evidence.prefetch(every, contents=True)
+        return {
+            path: {entry["final"]: _find_writer(self._evidence, entry) for entry in rows}
+            for path, rows in entries.items()
+        }
+
+    def _trace(
+        self, patch: Patch, spans: Sequence[tuple[int, int]], steps: Sequence[Step]
+    ) -> list[Entry]:
+        """What git blame would tell of these lines; [] where the steps do not tell."""
+        origins = None if self._blames else trace_lines(steps, patch["was"], patch["oid"])
+        there = self._objects.read(patch["oid"]) if origins else None
+        wanted = [n for first, last in spans for n in range(first, last + 1)]
+        if not origins or not there or there[1] != "blob" or not origins.keys() >= set(wanted):
+            return []
+        lines = there[2].split(b"\n")
+        return [
+            {
+                "oid": origins[n][0],
+                "orig": origins[n][1],
+                "final": n,
+                "count": 1,
+                "path": patch["path"],
+                "headers": [],
+                "content": lines[n - 1],
+            }
+            for n in wanted
+        ]
+
+    def _name_makers(self, entries: Iterable[Entry]) -> None:
+        """Give entries the author of their commit, as git blame does: by the mailmap."""
+        entries = list(entries)
+        commits = dict.fromkeys(entry["oid"] for entry in entries)
+        if not commits:
+            return
+        args = "log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %aN", "--stdin"
+        _, out = self._repo.git.run(*args, stdin="".join(f"{one}\n" for one in commits).encode())
+        names = dict(line.split(b" ", 1) for line in out.splitlines())
+        for entry in entries:
+            entry["headers"] = [(b"author", names[entry["oid"].encode()])]
+
+    def _blame(self, spans: Mapping[str, Sequence[tuple[int, int]]]) -> dict[str, list[Entry]]:
+        base, tip = self._ends
+        since = [] if base == self._repo.empty_tree else [f"^{base}"]
+        entries: dict[str, list[Entry]] = {}
+        paths = list(spans)
+        for at in range(0, len(paths), _BESIDE):
+            waiting = {}
+            for path in paths[at : at + _BESIDE]:
+                wanted = [f"-L{first},{last}" for first, last in spans[path]]
+                asked = options.parse([*wanted, tip, *since, "--", path])
+                waiting[path] = run.start_blame(self._repo.git, asked)
+            for path, wait in waiting.items():
+                with suppress(Error):
+                    entries[path] = porcelain.complete(wait()[0])
+        return entries
 
 
 def _find_writer(evidence: Evidence, entry: Entry) -> Writer:

@@ -12,7 +12,7 @@ from gitcp.record import decode_name
 from gitcp.store.lines import ranges
 from gitcp.store.show import commit_list, lookup, turn_tokens
 from gitcp.store.stats import prices
-from gitcp.store.v1 import committed_read, find_commits
+from gitcp.store.v1 import committed_read, committed_refs, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.page.forge import Links
+    from gitcp.core.page.origins import Step
     from gitcp.core.page.turns import Turn
     from gitcp.core.record_types import Record
     from gitcp.core.stats.sums import Commit
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     # path -> (a session, or a word of sums.WHO; the author of the commit)
     Removers = dict[str, set[tuple[str, str]]]
+    Steps = dict[str, list[Step]]
 
 NEWEST = 50  # commits, where no range is named
 
@@ -64,7 +66,7 @@ def _list_ids(checkpoint: Record) -> list[str]:
     return [checkpoint["checkpoint_id"], *checkpoint.get("sessions", ())]
 
 
-def gather_sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> list[Record]:
+def gather_sessions(repo: Repo, objects: Prefetched, records: Sequence[Record]) -> list[Record]:
     """The sessions behind commit records, oldest first: each with what it did and said.
 
     The transcript is the one of a session's newest checkpoint among them: it has all turns.
@@ -80,18 +82,32 @@ def gather_sessions(repo: Repo, objects: Objects, records: Sequence[Record]) -> 
                 )
     stories: list[Record] = []
     table = prices.load(repo)
+    ids = [one for parts in stored.values() for one, _ in parts]
+    places = _find_checkpoints(repo, objects, ids)
     for session_id, parts in reversed(stored.items()):
-        every = [committed_read.read_checkpoint(repo, objects, one) for one, _ in parts]
+        newest, part = parts[0]
         try:
-            content = committed_read.read_session(objects, every[0], session_id)
+            checkpoint = committed_read.load_checkpoint(objects, newest, *places[newest])
+            content = committed_read.read_session(objects, checkpoint, session_id)
         except Error:
             continue  # damaged: the rest of the page is worth having
-        part, tasks = parts[0][1], dict[str, bytes]()
-        for one in reversed(every):
-            tasks |= committed_read.read_task_transcripts(objects, one)
+        tasks: dict[str, bytes] = {}
+        for one, _ in reversed(parts):
+            tasks |= committed_read.read_task_transcripts(objects, one, places[one][1])
         turns = _gather_turns(content["transcript"], tasks, part.get("agent"), root)
         stories.append(_describe_session(session_id, part, content["metadata"], turns, table))
     return stories
+
+
+def _find_checkpoints(
+    repo: Repo, objects: Prefetched, ids: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """id -> (ref, directory) of checkpoints, with their directories at hand."""
+    places = committed_refs.Places(repo, objects)
+    objects.fetch(places.list_unread_shards(ids))
+    found = {one: place for one in ids if (place := places.find_checkpoint(one))}
+    objects.fetch(tree for _, tree in found.values())
+    return found
 
 
 def _describe_session(
@@ -153,16 +169,20 @@ def list_refs(repo: Repo) -> dict[str, list[str]]:
 
 def count_lines(
     repo: Repo, objects: Prefetched, records: Sequence[Record]
-) -> tuple[dict[str, Any], Removers]:
+) -> tuple[dict[str, Any], Removers, Steps]:
     """(oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them; who may have
-    removed lines of a path)."""
+    removed lines of a path; what they did to it, newest first)."""
     names = [record["oid"] for record in records]
     authors = {record["oid"]: str(record["author"]) for record in records}
     counted = {}
     removers: Removers = {}
+    steps: Steps = {}
     for commit in ranges.list_commits(repo, objects, names, (), ["--no-walk=unsorted"]):
         shares: dict[str, dict[str, int]] = {}
         for patch in sums.list_patches(commit):
+            step = commit["oid"], patch["was"], patch["oid"], patch["hunks"]
+            for path in {patch["path"], patch["old"]} - {""}:
+                steps.setdefault(path, []).append(step)
             row = shares.setdefault(patch["path"] or patch["old"], {})
             for who, count in sums.count_added(commit, patch).items():
                 key = who if isinstance(who, str) else who[2]
@@ -172,7 +192,7 @@ def count_lines(
         takers = _find_removers(commit, authors[commit["oid"]]) if took else set()
         for path in took:
             removers.setdefault(path, set()).update(takers)
-    return counted, removers
+    return counted, removers, steps
 
 
 def _find_removers(commit: Commit, author: str) -> set[tuple[str, str]]:

@@ -2,36 +2,77 @@
 
 from __future__ import annotations
 
+import fnmatch
+import os
+import re
+from functools import cache
+
 from pygments import lex
-from pygments.lexers import get_lexer_for_filename
+from pygments.lexers import get_all_lexers, get_lexer_for_filename
 from pygments.token import Comment, Keyword, Name, String
 from pygments.util import ClassNotFound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pygments.lexer import Lexer
+    from pygments.token import _TokenType
 
 LARGEST = 256 << 10  # characters; what is longer stays plain
 Run = list[str]  # kind ('' for plain; c, k, t, f: comment, keyword, text, a name given), text
 
 
-def highlight_lines(path: str, lines: list[str]) -> list[list[Run]]:
-    """The runs of each line; as many lines as were given, with the same text."""
-    kinds = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (Name.Class, "f"))
-    plain = [[["", line]] if line else [] for line in lines]
+_KINDS = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (Name.Class, "f"))
+
+
+def highlight_lines(path: str, lines: list[str], most: int) -> list[list[Run]]:
+    """The runs of each of the first `most` lines, with the same text; the others are not read."""
+    shown = lines[:most]
+    plain = [[["", line]] if line else [] for line in shown]
+    lexer = _find_lexer(_shorten_name(os.path.basename(path)))
     text = "\n".join(lines)
-    if len(text) > LARGEST:
-        return plain
-    try:
-        lexer = get_lexer_for_filename(path, stripnl=False, ensurenl=False)
-    except ClassNotFound:
+    if not shown or lexer is None or len(text) > LARGEST:
         return plain
     rows: list[list[Run]] = [[]]
     for token, value in lex(text, lexer):
-        kind = next((short for group, short in kinds if token[: len(group)] == group), "")
+        kind = _name_kind(token)
         first, *rest = value.split("\n")
         _add_run(rows[-1], kind, first)
         for part in rest:
             rows.append([])
             _add_run(rows[-1], kind, part)
-    same = ["".join(run[1] for run in row) for row in rows] == lines
-    return rows if same else plain
+        if len(rows) > most:
+            break
+    same = ["".join(run[1] for run in row) for row in rows[:most]] == shown
+    return rows[:most] if same else plain
+
+
+def _shorten_name(name: str) -> str:
+    """A name with the same lexer, the same one for all that are told by what is behind a dot."""
+    short = "x" + name[name.find(".") :]
+    return name if _match_peculiar()(name) or _match_peculiar()(short) else short
+
+
+@cache
+def _match_peculiar() -> Callable[[str], object]:
+    """Matches names that a lexer is for by more than what is behind a dot."""
+    patterns = {pattern for _, _, names, _ in get_all_lexers() for pattern in names}
+    peculiar = (one for one in patterns if one[:2] != "*." or set("*?[") & set(one[2:]))
+    return re.compile("|".join(map(fnmatch.translate, peculiar))).match
+
+
+@cache
+def _find_lexer(name: str) -> Lexer | None:
+    try:
+        return get_lexer_for_filename(name, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@cache
+def _name_kind(token: _TokenType) -> str:
+    return next((short for group, short in _KINDS if token[: len(group)] == group), "")
 
 
 def _add_run(row: list[Run], kind: str, text: str) -> None:

@@ -211,13 +211,13 @@ class Page:
                 self._by_id[who]["alive"] += count
 
     def _build_hunks(self, path: str, file: File, numbers: Mapping[int, int]) -> Record:
-        new = highlight_lines(path, self._clean_code(file["after"] or []))
-        old = (
-            highlight_lines(path, self._clean_code(file["before"] or [])) if file["before"] else []
-        )
+        before, after = file["before"] or [], file["after"] or []
+        from_old, from_new = hunks.count_shown(file["edits"])
+        new = highlight_lines(path, self._clean_code(after), from_new)
+        old = highlight_lines(path, self._clean_code(before), from_old) if from_old else []
         views, left = hunks.cut_hunks(file["edits"], old, new, numbers)
         ends = views[-1]["new"] + sum(r[0] != "-" for r in views[-1]["rows"]) - 1 if views else 0
-        tail = {"hidden": len(new) - ends, "more": new[ends : ends + hunks.FOLDED]}
+        tail = {"hidden": len(after) - ends, "more": new[ends : ends + hunks.FOLDED]}
         return {"hunks": views, "left": left, "tail": tail}
 
     def _clean_code(self, lines: Sequence[str]) -> list[str]:

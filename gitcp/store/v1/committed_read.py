@@ -190,11 +190,12 @@ def _choose_tasks(checkpoint: Checkpoint, entry: SessionEntry, paths: list[str])
     return [path for path, task in tasks if (task in own if own else task not in foreign)]
 
 
-def read_task_transcripts(objects: Objects, checkpoint: Checkpoint) -> dict[str, bytes]:
-    """Tool use id -> the transcript of the subagent it started, as far as they are there."""
-    parts = Parts(objects, checkpoint["checkpoint_id"])
+def read_task_transcripts(objects: Objects, checkpoint_id: str, tree: str) -> dict[str, bytes]:
+    """Tool use id -> the transcript of the subagent it started, as far as they are there, of the
+    checkpoint whose directory is tree."""
+    parts = Parts(objects, checkpoint_id)
     transcripts: dict[str, bytes] = {}
-    mode, oid = parts.read_tree(checkpoint["tree"]).get("tasks", ("", ""))
+    mode, oid = parts.read_tree(tree).get("tasks", ("", ""))
     for task, (inner, below) in parts.read_tree(oid, "tasks").items() if mode == TREE else ():
         files = parts.read_tree(below, f"tasks/{task}") if inner == TREE else {}
         for name in files:

@@ -31,6 +31,7 @@ def commit(*records: Record, linked: bool = True, added: int = 10, parents: int 
     patch: Patch = {
         "path": "f",
         "old": "f",
+        "was": "1",
         "oid": "0",
         "hunks": [(1, 4, 1, added)],
         "resolved": [],
