@@ -22,7 +22,8 @@ from gitcp.store.blame import origin, view
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.lines import exports, ranges, run
 from gitcp.store.lines.evidence import Evidence
-from gitcp.store.page import change
+from gitcp.store.page import change, gather
+from gitcp.store.show import commit_list
 from tests.model.lines import Lines
 from tests.support.harness import World
 
@@ -69,8 +70,14 @@ class Readers:
     def page(self, head: str, paths: list[str]) -> dict[str, list[Name]]:
         with Prefetched(self.repo) as objects:
             evidence, ends = Evidence(self.repo, objects), (self.repo.empty_tree, head)
-            files = change.read_files(self.repo, objects, evidence, ends, paths, lambda _: None)
-            return {f["path"]: [name(author) for author, _ in f["authors"].values()] for f in files}
+            records = list(commit_list.list_commits(self.repo, [head]))
+            steps = gather.count_lines(self.repo, objects, records)[2]
+            files = change.read_files(self.repo, objects, evidence, ends, steps, lambda _: None)
+            return {
+                f["path"]: [name(author) for author, _ in f["authors"].values()]
+                for f in files
+                if f["path"] in paths
+            }
 
     def stats(self) -> Iterator[tuple[dict[Spot, Name], Counter[str]]]:
         """(the author of each line that a commit put in, how many stats counts for whom)."""

@@ -76,8 +76,7 @@ def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
     (repo / ".mailmap").write_text("New Name <author@example.com>\n")
     git("add", "-A")
     for n, name in enumerate(("text", "zero", "text")):
-        at = repo / name
-        at.write_text(f"{n} before\n{at.read_text()}{n} behind\n")
+        (repo / name).write_text(f"{n} before\n{(repo / name).read_text()}{n} behind\n")
         git("commit", "-q", "-a", "-m", name)
     git("switch", "-q", "-c", "other", "side~2")
     (repo / "zero").write_text(f"{(repo / 'zero').read_text()}other\n")

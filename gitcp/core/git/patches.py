@@ -105,8 +105,15 @@ def _start_patch(line: bytes) -> Patch:
         path = _decode_name(first)[2:] if first[3:] == second[3:] else ""
     else:
         path = _decode_name(name)
-    blobs = {"was": "", "oid": ""}
-    return {"path": path, "old": path, **blobs, "hunks": [], "resolved": [], "alike": False}
+    return {
+        "path": path,
+        "old": path,
+        "was": "",
+        "oid": "",
+        "hunks": [],
+        "resolved": [],
+        "alike": False,
+    }
 
 
 def _decode_name(name: bytes) -> str:

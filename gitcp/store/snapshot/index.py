@@ -35,6 +35,7 @@ _STATUS = (
 _A_SECOND = 1 << 20  # bytes of an index: as many files as a slow disk looks at in a second
 _GROWN = 2.0  # seconds after which the times of a file are believed
 _STALE = 200  # so many paths where the index is not HEAD's: time to seed anew
+_TAIL = 1 << 20  # bytes at the end of an index: the cache tree of 20,000 directories and more
 _STAT = 40  # bytes of stat data before the object name; the size comes last
 # What could make git believe the index instead of the file.
 HONEST = (
@@ -232,8 +233,9 @@ def has_head(repo: Repo) -> bool:
     tree = _read_head_tree(repo)
     if not tree or "GIT_INDEX_FILE" in repo.git.env:
         return False
-    data = files.read_bytes(os.path.join(repo.git_dir, "index")) or b""
-    whole = b"\0%d " % int.from_bytes(data[8:12])  # the root, and that it has all entries
+    path = os.path.join(repo.git_dir, "index")
+    count, data = int.from_bytes(files.peek(path, 8, 4)), files.peek(path, -_TAIL)
+    whole = b"\0%d " % count  # the root, and that it has all entries
     at = data.rfind(b"TREE")
     while at > 0 and not data.startswith(whole, at + 8):
         at = data.rfind(b"TREE", 0, at)
