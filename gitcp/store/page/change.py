@@ -141,12 +141,12 @@ class Authors:
         left: dict[str, list[tuple[int, int]]] = {}
         for patch in patches:
             spans, path = list_added(patch["hunks"]), patch["path"]
-            if spans and (traced := self._trace(patch, spans, steps.get(path, ()))):
+            if spans and (traced := self._trace_entries(patch, spans, steps.get(path, ()))):
                 entries[path] = traced
             elif spans:
                 left[path] = spans
         self._name_makers([entry for rows in entries.values() for entry in rows])
-        entries |= self._blame(left)
+        entries |= self._blame_files(left)
         every = [entry for rows in entries.values() for entry in rows]
         self._evidence.prefetch(every, contents=True)
         return {
@@ -154,7 +154,7 @@ class Authors:
             for path, rows in entries.items()
         }
 
-    def _trace(
+    def _trace_entries(
         self, patch: Patch, spans: Sequence[tuple[int, int]], steps: Sequence[Step]
     ) -> list[Entry]:
         """What git blame would tell of these lines; [] where the steps do not tell."""
@@ -189,7 +189,9 @@ class Authors:
         for entry in entries:
             entry["headers"] = [(b"author", names[entry["oid"].encode()])]
 
-    def _blame(self, spans: Mapping[str, Sequence[tuple[int, int]]]) -> dict[str, list[Entry]]:
+    def _blame_files(
+        self, spans: Mapping[str, Sequence[tuple[int, int]]]
+    ) -> dict[str, list[Entry]]:
         base, tip = self._ends
         since = [] if base == self._repo.empty_tree else [f"^{base}"]
         entries: dict[str, list[Entry]] = {}
