@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import chain
 
 from gitcp.core.blame import options, porcelain
 from gitcp.core.lines import authors
@@ -15,7 +16,7 @@ from gitcp.store.page import gather
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypedDict
 
     from gitcp.core.blame.porcelain import Entry
@@ -140,15 +141,13 @@ class Authors:
         entries: dict[str, list[Entry]] = {}
         left: dict[str, list[tuple[int, int]]] = {}
         for patch in patches:
-            spans, path = list_added(patch["hunks"]), patch["path"]
-            if spans and (traced := self._trace_entries(patch, spans, steps.get(path, ()))):
-                entries[path] = traced
-            elif spans:
-                left[path] = spans
-        self._name_makers([entry for rows in entries.values() for entry in rows])
+            path = patch["path"]
+            if spans := list_added(patch["hunks"]):
+                entries[path] = self._trace_entries(patch, spans, steps.get(path, ()))
+                left |= {} if entries[path] else {path: spans}
+        self._name_makers(list(chain(*entries.values())))
         entries |= self._blame_files(left)
-        every = [entry for rows in entries.values() for entry in rows]
-        self._evidence.prefetch(every, contents=True)
+        self._evidence.prefetch(list(chain(*entries.values())), contents=True)
         return {
             path: {entry["final"]: _find_writer(self._evidence, entry) for entry in rows}
             for path, rows in entries.items()
@@ -164,22 +163,10 @@ class Authors:
         if not origins or not there or there[1] != "blob" or not origins.keys() >= set(wanted):
             return []
         lines = there[2].split(b"\n")
-        return [
-            {
-                "oid": origins[n][0],
-                "orig": origins[n][1],
-                "final": n,
-                "count": 1,
-                "path": patch["path"],
-                "headers": [],
-                "content": lines[n - 1],
-            }
-            for n in wanted
-        ]
+        return [_build_entry(n, lines[n - 1], patch["path"], *origins[n]) for n in wanted]
 
-    def _name_makers(self, entries: Iterable[Entry]) -> None:
+    def _name_makers(self, entries: Sequence[Entry]) -> None:
         """Give entries the author of their commit, as git blame does: by the mailmap."""
-        entries = list(entries)
         commits = dict.fromkeys(entry["oid"] for entry in entries)
         if not commits:
             return
@@ -206,6 +193,19 @@ class Authors:
                 with suppress(Error):
                     entries[path] = porcelain.complete(wait()[0])
         return entries
+
+
+def _build_entry(line: int, content: bytes, path: str, commit: str, there: int) -> Entry:
+    """A line as git blame tells of it, without its headers."""
+    return {
+        "oid": commit,
+        "orig": there,
+        "final": line,
+        "count": 1,
+        "path": path,
+        "headers": [],
+        "content": content,
+    }
 
 
 def _find_writer(evidence: Evidence, entry: Entry) -> Writer:

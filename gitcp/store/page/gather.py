@@ -105,9 +105,9 @@ def _find_checkpoints(
     """id -> (ref, directory) of checkpoints, with their directories at hand."""
     places = committed_refs.Places(repo, objects)
     objects.fetch(places.list_unread_shards(ids))
-    found = {one: place for one in ids if (place := places.find_checkpoint(one))}
-    objects.fetch(tree for _, tree in found.values())
-    return found
+    directories = {one: place for one in ids if (place := places.find_checkpoint(one))}
+    objects.fetch(tree for _, tree in directories.values())
+    return directories
 
 
 def _describe_session(

@@ -28,11 +28,11 @@ _KINDS = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (
 
 def highlight_lines(path: str, lines: list[str], most: int) -> list[list[Run]]:
     """The runs of each of the first `most` lines, with the same text; the others are not read."""
-    shown = lines[:most]
-    plain = [[["", line]] if line else [] for line in shown]
+    texts = lines[:most]
+    plain = [[["", line]] if line else [] for line in texts]
     lexer = _find_lexer(_shorten_name(os.path.basename(path)))
     text = "\n".join(lines)
-    if not shown or lexer is None or len(text) > LARGEST:
+    if not texts or lexer is None or len(text) > LARGEST:
         return plain
     rows: list[list[Run]] = [[]]
     for token, value in lex(text, lexer):
@@ -44,7 +44,7 @@ def highlight_lines(path: str, lines: list[str], most: int) -> list[list[Run]]:
             _add_run(rows[-1], kind, part)
         if len(rows) > most:
             break
-    same = ["".join(run[1] for run in row) for row in rows[:most]] == shown
+    same = ["".join(run[1] for run in row) for row in rows[:most]] == texts
     return rows[:most] if same else plain
 
 
