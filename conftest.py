@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -46,15 +47,20 @@ def pytest_collection_modifyitems(
 
 
 def _choose_cases_to_leave_out(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Two of three cases of a test that has more than three and runs git in each of them."""
+    """Two of three cases of each test that runs git in each of them."""
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if isinstance(item, pytest.Function) and "template" in item.fixturenames:
+        if isinstance(item, pytest.Function) and _has_repository(item):
             tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for cases in tests.values():
         # Diagonally: where there are three ways of each form, not the same way of each.
-        left_out = (case for n, case in enumerate(cases) if (n + n // 3) % 3)
-        yield from left_out if len(cases) > 3 else ()
+        yield from (case for n, case in enumerate(cases) if (n + n // 3) % 3)
+
+
+def _has_repository(item: pytest.Function) -> bool:
+    """Whether a test copies a repository, or makes one where it may write."""
+    asked = signature(item.function).parameters
+    return "template" in item.fixturenames or not {"played", "tmp_path"}.isdisjoint(asked)
 
 
 def _is_of_all_tests(session: pytest.Session) -> bool:

@@ -132,6 +132,7 @@ class Server:
                     import_module(name)
                 except ImportError:
                     pass  # of a package that only a program's own search path has
+        _forget_compiled()
 
 
 def main() -> None:
@@ -162,6 +163,13 @@ def _read_no_bundle() -> None:
     from gitcp.start import bundle
 
     bundle.use = bundle.complete = lambda: None
+
+
+def _forget_compiled() -> None:
+    """What was compiled in here is in memory: no program has to write it for the next."""
+    from gitcp.core.redact import patterns
+
+    patterns.COMPILED.clear()
 
 
 def _trust_young_files() -> None:
