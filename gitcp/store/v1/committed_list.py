@@ -1,4 +1,4 @@
-"""Listing committed checkpoints: one `cat-file --batch`, flat memory, however many there are."""
+"""Listing committed checkpoints, with one `cat-file --batch` and in bounded memory."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     Retold = TypeVar("Retold")
     _Window = tuple[str, list[tuple[str, str]]]
 
-_WINDOW = 32  # checkpoints whose objects are asked for at once
-_BATCH = 8  # windows that go together
+_WINDOW = 32  # checkpoints whose objects are read at once
+_BATCH = 8  # windows that one process takes at once
 _SHARDS = 32  # directories of checkpoints that are read at once
-_AT_ONCE = 400  # commits of checkpoints
+_AT_ONCE = 400  # commits of checkpoints that are read at once
 _HEX = frozenset("0123456789abcdef")
 _EXAMPLES = 10
 
 
 def list_checkpoints(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
-    """Every checkpoint of sources(), by id in each; one that several refs have comes once.
+    """Every checkpoint of list_sources(), once, in the order of ids in each source.
 
-    brief: for their sessions, as load() has it.
+    brief: as for load_checkpoint().
     """
     return map_checkpoints(repo, lambda checkpoint: checkpoint, brief)
 
@@ -49,15 +49,16 @@ def list_checkpoints(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
 def map_checkpoints(
     repo: Repo, tell: Callable[[Checkpoint], Retold], brief: bool = False
 ) -> Iterator[Retold]:
-    """What tell() makes of each checkpoint of list_checkpoints().
+    """What tell() returns for each checkpoint of list_checkpoints().
 
-    Of a large store several processes make parts of it: it is what spread() can bring.
+    A large store is divided among several processes: what tell() returns must be what
+    spread_batches() can send.
     """
 
     def begin(objects: Prefetched) -> Callable[[list[_Window]], list[Retold]]:
         return lambda batch: [
             tell(checkpoint)
-            for loaded in run_tasks(objects, (_load_window(objects, *one, brief) for one in batch))
+            for loaded in run_tasks(objects, (_load_window(objects, *w, brief) for w in batch))
             for checkpoint in loaded
         ]
 
@@ -68,13 +69,13 @@ def map_checkpoints(
 
 
 def _list_windows(repo: Repo, objects: Prefetched, places: list[str]) -> Iterator[_Window]:
-    """(place, some of its checkpoints), each checkpoint in the first place that has it."""
-    seen: set[str] = set()
+    """Yield (place, some of its checkpoints), each checkpoint in the first place that has it."""
+    listed: set[str] = set()
     for place in places:
-        fresh = (item for item in list_trees(repo, objects, place, "") if item[0] not in seen)
+        fresh = (item for item in list_trees(repo, objects, place, "") if item[0] not in listed)
         for window in split_windows(fresh, _WINDOW):
             if len(places) > 1:
-                seen.update(dict(window))
+                listed.update(dict(window))
             yield place, window
 
 
@@ -93,9 +94,9 @@ def _load_window(
 def prepare_trees(
     objects: Prefetched, trees: Iterable[str], *more: str, brief: bool = False
 ) -> dict[str, Tree]:
-    """Have at hand what load() will read of these checkpoints, and files named more.
+    """Read ahead what load_checkpoint() needs of these checkpoints, and the files named more.
 
-    The directories that could be read, by oid; what is missing is not told of here.
+    Return the directories that could be read, by oid.
     """
     return run_task(objects, read_trees_ahead(objects, trees, *more, brief=brief))
 
@@ -103,7 +104,7 @@ def prepare_trees(
 def read_trees_ahead(
     objects: Prefetched, trees: Iterable[str], *more: str, brief: bool = False
 ) -> Steps[dict[str, Tree]]:
-    """prepare_trees() as a task of overlapped()."""
+    """prepare_trees() as a task of run_tasks()."""
     entries = yield from _read_trees(objects, trees)
     below = [e[name][1] for e in entries.values() for name in list_numbers(e)]
     folders = yield from _read_trees(objects, below)
@@ -114,19 +115,19 @@ def read_trees_ahead(
 
 
 def _read_trees(objects: Prefetched, oids: Iterable[str]) -> Steps[dict[str, Tree]]:
-    wanted = list(oids)
-    yield wanted
+    oids = list(oids)
+    yield oids
     trees = {}
-    for oid in wanted:
+    for oid in oids:
         try:
             trees[oid] = read_tree(objects, oid)
         except Error:
-            pass  # load() tells
+            pass  # load_checkpoint() warns
     return trees
 
 
 def list_trees(repo: Repo, objects: Objects, place: str, prefix: str) -> Iterator[tuple[str, str]]:
-    """(id, tree) of the checkpoints of a place whose ids begin with prefix."""
+    """Yield (id, tree) of the checkpoints of a place whose ids begin with prefix."""
     if place == ids.CHECKPOINTS:
         yield from _list_own_trees(repo, objects, prefix)
     else:
@@ -151,8 +152,8 @@ def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tupl
     tip = objects.read(f"{ref}^{{tree}}")
     if tip is None:
         notice.warn_lacking(f"'{ref}': its tree is missing")
-    every = _read_entries(objects, tip[0], ref) if tip else {}
-    for window in split_windows(_list_shards(ref, every, prefix), _SHARDS):
+    root = _read_entries(objects, tip[0], ref) if tip else {}
+    for window in split_windows(_list_shards(ref, root, prefix), _SHARDS):
         objects.read_ahead(oid for _, oid in window)
         below = [(shard, _read_entries(objects, oid, f"{ref}:{shard}")) for shard, oid in window]
         for shard, name, kind, tree in ((s, n, *e) for s, names in below for n, e in names.items()):
@@ -165,7 +166,7 @@ def _list_branch_trees(objects: Objects, ref: str, prefix: str) -> Iterator[tupl
 
 
 def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, str]]:
-    """(two digits, tree) of the directories whose checkpoints' ids may begin with prefix."""
+    """Yield (two digits, tree) of the directories whose checkpoints may begin with prefix."""
     for shard, (mode, oid) in entries.items():
         if len(shard) != 2 or not _HEX.issuperset(shard) or shard[: len(prefix)] != prefix[:2]:
             continue
@@ -175,19 +176,17 @@ def _list_shards(ref: str, entries: Tree, prefix: str) -> Iterator[tuple[str, st
             notice.warn_lacking(f"'{ref}:{shard}' is no directory")
 
 
-def _read_entries(objects: Objects, tree: str, where: str) -> Tree:
+def _read_entries(objects: Objects, tree: str, spec: str) -> Tree:
     try:
         return read_tree(objects, tree)
     except Error as e:
-        notice.warn_lacking(f"'{where}': {e}")
+        notice.warn_lacking(f"'{spec}': {e}")
         return {}
 
 
 def resolve_id(repo: Repo, objects: Objects, prefix: str) -> str:
-    """The one checkpoint id that begins with prefix.
-
-    Raises Error when there is none, or several: it lists them.
-    """
+    """The only checkpoint id that begins with prefix; raises Error if there is none, or several,
+    which it lists."""
     if not prefix or not ids.begins_checkpoint_id(prefix):
         raise InputError(f"not a checkpoint id: '{prefix}'")
     matching = find_ids(repo, objects, prefix)
@@ -204,26 +203,27 @@ def find_ids(repo: Repo, objects: Objects, prefix: str) -> list[str]:
     """The checkpoint ids that begin with prefix, which may be any text, sorted."""
     if not ids.begins_checkpoint_id(prefix):
         return []
-    each = (name for at in list_places(repo) for name, _ in list_trees(repo, objects, at, prefix))
-    return sorted(filter(ids.is_checkpoint_id, set(each)))
+    places = list_places(repo)
+    listed = {name for p in places for name, _ in list_trees(repo, objects, p, prefix)}
+    return sorted(filter(ids.is_checkpoint_id, listed))
 
 
 def build_record(checkpoint: Checkpoint) -> Record:
     """A checkpoint as a record of a stream (gitcp-record(5))."""
     root, sessions = checkpoint["summary"], checkpoint["sessions"]
-    known = [s["metadata"] for s in sessions]
-    created = [m["created_at"] for m in known if m.get("created_at")]
+    metadata = [s["metadata"] for s in sessions]
+    created = [m["created_at"] for m in metadata if m.get("created_at")]
     listed: Record = {
         "type": "checkpoint",
         "checkpoint_id": checkpoint["checkpoint_id"],
         "ref": checkpoint["ref"],
         "strategy": summary.get_text(root, "strategy"),
         "branch": next(
-            filter(None, (summary.get_text(one, "branch") for one in (root, *known))), ""
+            filter(None, (summary.get_text(m, "branch") for m in (root, *metadata))), ""
         ),
         "created_at": max(created, default=""),
         "sessions": [s["session_id"] for s in sessions],
-        "agents": list(dict.fromkeys(m["agent"] for m in known if m.get("agent"))),
+        "agents": list(dict.fromkeys(m["agent"] for m in metadata if m.get("agent"))),
         "checkpoints_count": root.get("checkpoints_count") or 0,
         "files_touched": summary.list_strings(root.get("files_touched")),
     }

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
     class SessionEntry(TypedDict):
-        """A session in a checkpoint; directory is "" where it lies at the root (legacy)."""
+        """A session in a checkpoint; directory is "" in the legacy layout, which has it at the
+        root."""
 
         index: int
         directory: str
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
         metadata: dict[str, Any]
 
     class Checkpoint(TypedDict):
-        """A checkpoint without its transcripts; summary is the JSON as it is stored, lacks
-        what of it could not be read."""
+        """A checkpoint without its transcripts; summary: the stored JSON; lacks: the parts that
+        could not be read."""
 
         checkpoint_id: str
         ref: str
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
         lacks: list[str]
 
     class Content(TypedDict):
-        """What one session stored; hash tells "match", "differs" or "absent"."""
+        """What one session stored; hash: "match", "differs" or "absent"."""
 
         index: int
         session_id: str
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
 
 def read_checkpoint(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpoint:
-    """A checkpoint by its full id; raise Error when there is none."""
+    """A checkpoint by its full id; raises Error if there is none."""
     place = committed_refs.find_checkpoint(repo, objects, checkpoint_id)
     if place is None:
         raise Error(f"no such checkpoint: '{checkpoint_id}'")
@@ -68,7 +69,7 @@ def read_checkpoint(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpo
 
 
 def list_session_ids(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
-    """The sessions a committed checkpoint has; [] when there is no such checkpoint."""
+    """The ids of a checkpoint's sessions; [] if there is no such checkpoint."""
     place = committed_refs.find_checkpoint(repo, objects, checkpoint_id)
     sessions = load_checkpoint(objects, checkpoint_id, *place)["sessions"] if place else []
     return [entry["session_id"] for entry in sessions]
@@ -83,9 +84,9 @@ def load_checkpoint(
     brief: bool = False,
     parse: Callable[[bytes], Any] = json.loads,
 ) -> Checkpoint:
-    """The checkpoint whose directory is tree, as far as it is there; known, parse: as in Parts.
+    """The checkpoint whose directory is tree, as far as it can be read; trees, parse: as for Parts.
 
-    brief: for its sessions; summary is {} where the one is find_sole_session() without it.
+    brief: leave summary empty if there is only one session, which is found without it.
     """
     parts = Parts(objects, checkpoint_id, trees, parse)
     entries = parts.read_tree(tree)
@@ -93,14 +94,14 @@ def load_checkpoint(
     root = {} if only else parts.read_json(entries)
     sessions: list[SessionEntry] = []
     for name in [only] if only else list_directories(entries, root):
-        at = entries[name][1] if name else tree
-        files = parts.read_tree(at, name) if name else entries
+        folder = entries[name][1] if name else tree
+        files = parts.read_tree(folder, name) if name else entries
         metadata = _build_metadata(files, parts.read_json(files, name) if name else root)
         sessions.append(
             {
                 "index": len(sessions),
                 "directory": name,
-                "tree": at,
+                "tree": folder,
                 "files": files,
                 "session_id": metadata.get("session_id", ""),
                 "metadata": metadata,
@@ -117,7 +118,8 @@ def load_checkpoint(
 
 
 def _build_metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
-    """A session's metadata, about the transcript that read_pieces() reads."""
+    """A session's metadata in today's form; its transcript start is that of what read_pieces()
+    reads."""
     metadata = summary.upgrade_metadata(stored)
     if summary.NAME in files and not _list_chunks(files):
         metadata["checkpoint_transcript_start"] = metadata.get("compact_transcript_start", 0)
@@ -125,42 +127,42 @@ def _build_metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_sole_session(entries: Tree) -> str:
-    """The only session directory of a checkpoint, where its entries show that there is no other
-    session; else "".  The order of several is in the summary."""
-    around, there = (summary.METADATA in entries) + ("tasks" in entries), list_numbers(entries)
-    return there[0] if len(entries) - around == 1 == len(there) else ""
+    """The session directory of a checkpoint with one session; "" if there may be several, whose
+    order is in the summary."""
+    others, folders = (summary.METADATA in entries) + ("tasks" in entries), list_numbers(entries)
+    return folders[0] if len(entries) - others == 1 == len(folders) else ""
 
 
 def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:
-    """The session directories of a checkpoint: as sessions[] lists them, then unlisted ones.
+    """The session directories of a checkpoint: those of sessions[] in its order, then the others.
 
-    Paths there may be doubled or wrong: only the number before the file name counts.  "" is the
-    checkpoint's own directory, where the legacy layout has its newest session.
+    Paths in sessions[] may be doubled or wrong: only the number before the file name counts.  ""
+    is the checkpoint's own directory, which has the newest session in the legacy layout.
     """
-    there = list_numbers(entries)
-    if len(there) == 1 and "session_id" not in root:
-        return there
+    folders = list_numbers(entries)
+    if len(folders) == 1 and "session_id" not in root:
+        return folders
     listed = []
-    given = root.get("sessions")
-    for item in given if isinstance(given, list) else ():
+    sessions = root.get("sessions")
+    for item in sessions if isinstance(sessions, list) else ():
         path = item.get("metadata") if isinstance(item, dict) else None
         parts = path.split("/") if isinstance(path, str) else []
-        if len(parts) > 1 and parts[-2] in there:
+        if len(parts) > 1 and parts[-2] in folders:
             listed.append(parts[-2])
     own = [""] if "session_id" in root and "sessions" not in root else []
-    return list(dict.fromkeys([*own, *listed, *there]))
+    return list(dict.fromkeys([*own, *listed, *folders]))
 
 
 def read_session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> Content:
     """What one session of a checkpoint stored, by index or session id.
 
-    A hash that does not match is told, never an error (doc/formats.md).  Raises Error when the
+    A wrong hash is no error (doc/formats.md "Committed checkpoint").  Raises Error if the
     checkpoint has no such session.
     """
     entry, parts = pick_session(checkpoint, which), Parts(objects, checkpoint["checkpoint_id"])
     folder = entry["directory"]
     files = parts.read_tree(entry["tree"], folder)
-    transcript = b"\n".join(_read_pieces(parts, files, folder))
+    transcript = b"\n".join(_read_chunks(files, lambda name: parts.read_blob(files, name, folder)))
     stored = decode_name(parts.read_blob(files, summary.HASH, folder) or b"").strip()
     tasks = files.get("tasks") or parts.read_tree(checkpoint["tree"]).get("tasks")
     return {
@@ -178,21 +180,21 @@ def read_session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> 
 
 
 def _choose_tasks(checkpoint: Checkpoint, entry: SessionEntry, paths: list[str]) -> list[str]:
-    """Those of the paths below tasks/ that a session's metadata names; where it names none,
-    those that no other session's does."""
-    names = {
-        one["index"]: set(summary.list_strings((one["metadata"] or {}).get("tasks")))
-        for one in checkpoint["sessions"]
+    """The paths below tasks/ of the tasks that a session's metadata lists; if it lists none, of
+    the tasks that no other session lists."""
+    listed = {
+        session["index"]: set(summary.list_strings((session["metadata"] or {}).get("tasks")))
+        for session in checkpoint["sessions"]
     }
-    own = names.pop(entry["index"])
-    foreign = set().union(*names.values())
+    own = listed.pop(entry["index"])
+    foreign = set().union(*listed.values())
     tasks = ((path, path.split("/")[0]) for path in paths)
     return [path for path, task in tasks if (task in own if own else task not in foreign)]
 
 
 def read_task_transcripts(objects: Objects, checkpoint_id: str, tree: str) -> dict[str, bytes]:
-    """Tool use id -> the transcript of the subagent it started, as far as they are there, of the
-    checkpoint whose directory is tree."""
+    """Tool use id -> the transcript of the subagent that it started, for those that are stored in
+    the checkpoint whose directory is tree."""
     parts = Parts(objects, checkpoint_id)
     transcripts: dict[str, bytes] = {}
     mode, oid = parts.read_tree(tree).get("tasks", ("", ""))
@@ -207,19 +209,15 @@ def read_task_transcripts(objects: Objects, checkpoint_id: str, tree: str) -> di
 
 
 def _read_reason(parts: Parts, files: Tree, folder: str) -> str:
-    """Why the transcript of a subagent was not stored, where its task says so."""
+    """Why the transcript of a subagent was not stored; "" if its task does not say."""
     task = summary.parse_json(parts.read_blob(files, "task.json", folder)) or {}
     return summary.get_text(task, "transcript_unavailable_reason")
 
 
 def read_pieces(objects: Objects, files: Tree) -> Iterator[bytes]:
-    """The chunks of a session's transcript in order; joined with newlines they are it.  Where only
-    a compact one is stored, that."""
-    names = _list_chunks(files)
-    for name in names:
-        yield objects.need(files[name][1], "blob")
-    if not names and summary.NAME in files:
-        yield summary.expand_lines(objects.need(files[summary.NAME][1], "blob"))
+    """Yield the chunks of a session's transcript, to be joined with newlines; the lines of the
+    compact transcript if only that is stored."""
+    return _read_chunks(files, lambda name: objects.need(files[name][1], "blob"))
 
 
 def _list_chunks(files: Tree) -> list[str]:
@@ -227,19 +225,16 @@ def _list_chunks(files: Tree) -> list[str]:
     return [numbered[n] for n in sorted(numbered)]
 
 
-def _read_pieces(parts: Parts, files: Tree, folder: str) -> Iterator[bytes]:
-    names = _list_chunks(files)
-    for name in names:
-        data = parts.read_blob(files, name, folder)
-        if data is not None:
-            yield data
-    if not names and summary.NAME in files:
-        yield summary.expand_lines(parts.read_blob(files, summary.NAME, folder) or b"")
+def _read_chunks(files: Tree, read: Callable[[str], bytes | None]) -> Iterator[bytes]:
+    chunk_names = _list_chunks(files)
+    yield from (data for name in chunk_names if (data := read(name)) is not None)
+    if not chunk_names and summary.NAME in files:
+        yield summary.expand_lines(read(summary.NAME) or b"")
 
 
 def pick_session(checkpoint: Checkpoint, which: int | str) -> SessionEntry:
-    """A session of a checkpoint, by index or id; raise Error when there is none."""
-    # Real data has a session twice in one checkpoint: the later one is the fuller.
+    """A session of a checkpoint, by index or id; raises Error if there is none."""
+    # Some stores have a session twice in one checkpoint: the later one has more.
     matching = [e for e in checkpoint["sessions"] if which in (e["index"], e["session_id"])]
     if matching:
         return matching[-1]

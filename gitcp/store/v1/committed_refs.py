@@ -1,6 +1,6 @@
-"""Where checkpoints lie: each in a ref of its own, or together on a branch.
+"""Where checkpoints are stored: each on a ref of its own, or all on a branch.
 
-A place that holds checkpoints is named by its ref; CHECKPOINTS names all that have their own
+A place is named by its ref; CHECKPOINTS is the place of all that have their own
 (doc/formats.md "Checkpoints as refs").
 """
 
@@ -31,26 +31,26 @@ _TRACKING_LEGACY = "refs/remotes/**/entire/sessions"
 
 
 def list_sources(repo: Repo) -> list[str]:
-    """The places that hold checkpoints: refs of their own, our branch, or the remotes' where it
-    is absent; then legacy."""
+    """The places to read checkpoints from: refs of their own; our branch, without it the remotes'
+    branches; the same for the legacy branch."""
     return _choose_places(repo, _list_all_places(repo))
 
 
 def list_own_places(repo: Repo) -> list[str]:
-    """The places of this clone's own: what it shares, without the remotes' branches."""
+    """The places that this clone writes to and shares."""
     return [place for place in (CHECKPOINTS, REF) if place in _list_all_places(repo)]
 
 
 def list_places(repo: Repo) -> list[str]:
-    """list_sources(), and behind them the remotes' branches that ours stands before."""
-    names = _list_all_places(repo)
-    return list(dict.fromkeys([*_choose_places(repo, names), *names]))
+    """list_sources(), then the remotes' branches that are not read because ours exists."""
+    places = _list_all_places(repo)
+    return list(dict.fromkeys([*_choose_places(repo, places), *places]))
 
 
 def list_tips(repo: Repo) -> dict[str, str]:
     """ref -> oid of every checkpoint that has a ref of its own."""
-    every = refs.list_refs(repo, CHECKPOINTS)
-    return {ref: oid for ref, oid in every.items() if parse_checkpoint_ref(ref)}
+    tips = refs.list_refs(repo, CHECKPOINTS)
+    return {ref: oid for ref, oid in tips.items() if parse_checkpoint_ref(ref)}
 
 
 def has_own_refs(repo: Repo) -> bool:
@@ -61,27 +61,27 @@ def has_own_refs(repo: Repo) -> bool:
 
 
 def has_checkpoints(repo: Repo) -> bool:
-    """Whether this clone has checkpoints of its own: on our branch, or in refs."""
+    """Whether this clone has checkpoints, on our branch or on refs."""
     return refs.read_ref(repo, REF) is not None or has_own_refs(repo)
 
 
 def is_branch_sent(repo: Repo) -> bool:
-    """Whether the branch is shared with others: not where checkpoints are to have their own refs,
-    by gitcp.store, or because jj would make a bookmark of the branch."""
+    """Whether the branch is pushed: unless checkpoints get their own refs, by gitcp.store or
+    because jj would make a bookmark of the branch."""
     kind = repo.config.get_option("gitcp.store")
     return bool(kind == "branch") if kind else not repo.jj_root
 
 
 def needs_own_ref(repo: Repo) -> bool:
-    """Whether a new checkpoint gets a ref of its own, or goes onto the branch: where gitcp.store
-    says nothing, and jj is not there, as those that are there."""
+    """Whether a new checkpoint gets a ref of its own.  Without gitcp.store and without jj it is
+    stored as the existing checkpoints are."""
     return not is_branch_sent(repo) or (
         not repo.config.get_option("gitcp.store") and has_own_refs(repo)
     )
 
 
 def find_holding_ref(place: str, checkpoint_id: str) -> str:
-    """The ref that a checkpoint of a place is in."""
+    """The ref of a checkpoint of a place."""
     return build_checkpoint_ref(checkpoint_id) if place == CHECKPOINTS else place
 
 
@@ -94,8 +94,8 @@ def order_tracking(repo: Repo, branches: list[str]) -> list[str]:
     """Remote-tracking branches, those of the destination before origin's before others."""
     if len(branches) > 1:
         target = repo.config.get_option("gitcp.remote")
-        first = [f"refs/remotes/{name}/" for name in (target, "origin")]
-        branches.sort(key=lambda ref: ([not ref.startswith(one) for one in first], ref))
+        preferred = [f"refs/remotes/{name}/" for name in (target, "origin")]
+        branches.sort(key=lambda ref: ([not ref.startswith(p) for p in preferred], ref))
     return branches
 
 
@@ -118,9 +118,9 @@ def _choose_places(repo: Repo, ref_names: list[str]) -> list[str]:
 
 
 def find_checkpoint(repo: Repo, objects: Objects, checkpoint_id: str) -> tuple[str, str] | None:
-    """(ref, tree) of a checkpoint; None when no ref has it.
+    """(ref, tree) of a checkpoint; None if no ref has it.
 
-    Raises Error where a ref that may have it cannot be read, and no other has it.
+    Raises Error if no readable ref has it and one is unreadable.
     """
     return Places(repo, objects).find_checkpoint(checkpoint_id)
 
@@ -128,7 +128,7 @@ def find_checkpoint(repo: Repo, objects: Objects, checkpoint_id: str) -> tuple[s
 class Places:
     """find_checkpoint() for many: the refs are listed once, and each directory is read once.
 
-    It tells what the refs were when it first looked: for one answer, not for one who waits.
+    A ref that moves later is not noticed.
     """
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
@@ -138,7 +138,7 @@ class Places:
         self._trees: dict[str, Tree | Error] = {}
 
     def find_checkpoint(self, checkpoint_id: str) -> tuple[str, str] | None:
-        """As the function of that name."""
+        """As find_checkpoint()."""
         trouble: list[Error] = []
         if tree := self.find_tree(CHECKPOINTS, checkpoint_id, trouble):
             return build_checkpoint_ref(checkpoint_id), tree
@@ -156,31 +156,31 @@ class Places:
         return None
 
     def list_unread_shards(self, ids: Iterable[str]) -> list[str]:
-        """The directories that find_checkpoint() will yet read for these, to be fetched at once."""
+        """The directories that find_checkpoint() has still to read for these ids."""
         try:
             tip = self._read_tip(REF, [])
             entries = self._read_tree(tip) if tip else {}
         except Error:
             return []
-        names = dict.fromkeys(one[:2] for one in ids)
-        oids = [entries[name][1] for name in names if name in entries]
+        shards = dict.fromkeys(checkpoint_id[:2] for checkpoint_id in ids)
+        oids = [entries[shard][1] for shard in shards if shard in entries]
         return [oid for oid in oids if oid not in self._trees]
 
     def find_tree(self, place: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
-        """The directory of a checkpoint in one place; None when it has none, or one that cannot
-        be read: then trouble tells."""
+        """The directory of a checkpoint in one place; None if there is none, or it is unreadable:
+        then trouble gets the error."""
         if place == CHECKPOINTS:
             return self._read_tip(build_checkpoint_ref(checkpoint_id), trouble)
-        shard, rest = checkpoint_id[:2], checkpoint_id[2:]
+        shard = checkpoint_id[:2]
         try:
             tree = self._read_tip(place, trouble)
-            for name in (shard, rest):
+            for name in (shard, checkpoint_id[2:]):
                 entry = self._read_tree(tree).get(name) if tree else None
                 if entry is None:
                     return None
                 if entry[0] != TREE:
-                    at = f"'{place}:{shard}'" if name == shard else f"checkpoint '{checkpoint_id}'"
-                    raise Error(f"{at} is no directory")
+                    bad = f"'{place}:{shard}'" if name == shard else f"checkpoint '{checkpoint_id}'"
+                    raise Error(f"{bad} is no directory")
                 tree = entry[1]
         except Error as e:
             trouble.append(Error(f"checkpoint '{checkpoint_id}': {e}"))
@@ -192,7 +192,7 @@ class Places:
             tip = self._objects.read(f"{ref}^{{tree}}")
             self._tips[ref] = tip[0] if tip else None
         if self._tips[ref] is None and self._objects.read(ref):
-            tip = self._objects.read(f"{ref}^{{tree}}")  # the ref may have come meanwhile
+            tip = self._objects.read(f"{ref}^{{tree}}")  # the ref may be new
             self._tips[ref] = tip[0] if tip else None
             if tip is None:
                 trouble.append(Error(f"'{ref}': its tree is missing"))

@@ -1,4 +1,4 @@
-"""One checkpoint's directory while it is written: its sessions, numbered without gaps."""
+"""The directory of one checkpoint while it is written: its sessions, numbered without gaps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STRATEGY = "manual-commit"
 
 
 class Checkpoint:
-    """The directory of checkpoint_id: what tree (None: nothing) has, and what is put in."""
+    """The directory of checkpoint_id: tree (None: empty) and the sessions that are put in."""
 
     def __init__(self, objects: Objects, checkpoint_id: str, tree: str | None) -> None:
         self._objects, self._id = objects, checkpoint_id
@@ -40,27 +40,29 @@ class Checkpoint:
         tasks: Mapping[str, Entry],
         lines: Mapping[str, Any] | None = None,
     ) -> None:
-        """Take one session in: at its index, or behind the others.
+        """Put in one session, at its index or as the last.
 
-        files: by name in its directory; a transcript replaces the one before, whole.
-        tasks: by path in the checkpoint.  lines: joined with those that are stored.
+        files: by name in its directory; a transcript replaces all stored chunks.  tasks: by path
+        in the checkpoint.  lines: joined with the stored ones.
         """
         index = self._find_index(session_id)
         base = self._dirs[index] if index < len(self._dirs) else None
         old = self._read_metadata(base) if base else None
         new = {**metadata, "checkpoint_id": self._id, "session_id": session_id}
         if old is None:
-            first = {"cli_version": VERSION, "created_at": format_now(), "strategy": _STRATEGY}
-            new = {**first, **new}
+            defaults = {"cli_version": VERSION, "created_at": format_now(), "strategy": _STRATEGY}
+            new = {**defaults, **new}
         edits: dict[str, Entry | None] = {}
         if base and chunks.NAME in files:
-            names = read_tree(self._objects, base)
-            edits = {name: None for name in names if chunks.parse_number(name) is not None}
+            folder = read_tree(self._objects, base)
+            edits = {name: None for name in folder if chunks.parse_number(name) is not None}
         edits.update(files)
         if lines:
             stored = read_tree(self._objects, base).get(summary.LINES) if base else None
-            known = summary.parse_json(self._objects.need(stored[1], "blob")) if stored else None
-            data = summary.dump_json(attribution.join_entries(known, lines))
+            stored_lines = (
+                summary.parse_json(self._objects.need(stored[1], "blob")) if stored else None
+            )
+            data = summary.dump_json(attribution.join_entries(stored_lines, lines))
             edits[summary.LINES] = (BLOB, self._objects.write("blob", data))
         blob = self._objects.write("blob", summary.dump_json(summary.merge_metadata(old, new)))
         edits[summary.METADATA] = (BLOB, blob)
@@ -68,26 +70,26 @@ class Checkpoint:
         self._edits.update(tasks)
 
     def write_tree(self) -> str:
-        """The tree of the checkpoint, directories numbered without gaps."""
+        """Write the tree of the checkpoint; return its oid."""
         old = find_entry(self._objects, self._old, summary.METADATA) if self._old else None
         root = summary.parse_json(self._objects.need(old[1], "blob")) if old else None
         sessions = [
             (self._read_metadata(d), read_tree(self._objects, d).keys()) for d in self._dirs
         ]
         root_json = summary.dump_json(summary.summarize(self._id, root, sessions))
-        gone: dict[str, Entry | None] = dict.fromkeys(self._numbers)
-        kept: dict[str, Entry | None] = {str(n): (TREE, d) for n, d in enumerate(self._dirs)}
-        top = {summary.METADATA: (BLOB, self._objects.write("blob", root_json))}
-        return edit_tree(self._objects, self._old, {**gone, **kept, **top, **self._edits})
+        edits: dict[str, Entry | None] = dict.fromkeys(self._numbers)
+        edits |= {str(n): (TREE, d) for n, d in enumerate(self._dirs)}
+        edits[summary.METADATA] = (BLOB, self._objects.write("blob", root_json))
+        return edit_tree(self._objects, self._old, {**edits, **self._edits})
 
     def list_session_ids(self) -> list[str]:
-        """The ids of the sessions in their order, "" where there is none."""
+        """The ids of the sessions in their order, "" for one without metadata."""
         return [str((self._read_metadata(tree) or {}).get("session_id", "")) for tree in self._dirs]
 
     def _find_index(self, session_id: str) -> int:
         stored = self.list_session_ids()
-        last = [index for index, sid in enumerate(stored) if sid == session_id][-1:]
-        return last[0] if last else len(stored)
+        indices = [i for i, stored_id in enumerate(stored) if stored_id == session_id]
+        return indices[-1] if indices else len(stored)
 
     def _read_metadata(self, tree: str) -> summary.Metadata | None:
         entry = read_tree(self._objects, tree).get(summary.METADATA)

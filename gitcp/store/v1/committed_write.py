@@ -1,8 +1,7 @@
 """Writing committed checkpoints: one commit on entire/checkpoints/v1, or one on the ref of each
 (doc/formats.md "Committed checkpoint").
 
-All blobs are written before the lock; under it only the trees on the path are read and
-written, whatever the store holds.
+The blobs are written before the lock is taken; under it only the trees of the changed paths are.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
     from gitcp.store.v1.transcript import Given, Stored
 
     class SessionData(TypedDict, total=False):
-        """What one session has to say in one checkpoint; only session_id is needed.
+        """The data of one session in one checkpoint; only session_id is required.
 
-        transcript: None leaves what is stored.  prompts: redacted; absent leaves what is stored.
-        metadata: keys of CommittedMetadata and ours (gitcp-formats(5)).  tasks: path below
-        tasks/ -> bytes, redacted.  lines: path -> [{oid, ranges}], joined with what is stored.
+        Without transcript or prompts the stored ones stay.  metadata: keys of gitcp-formats(5).
+        tasks: path below tasks/ -> bytes.  lines: path -> [{oid, ranges}], joined with the stored
+        ones.  Prompts and tasks are redacted.
         """
 
         session_id: str
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 
     Prepared = tuple[str, SessionData, dict[str, Entry], dict[str, Entry]]
 
-MEMORY = "refs/gitcp/store"  # where jj may roll REF back: what it was when we moved it last
+MEMORY = "refs/gitcp/store"  # with jj, which may roll REF back: where we moved REF last
 
 
 def write_sessions(
@@ -64,22 +63,20 @@ def write_sessions(
     """Store sessions under checkpoint ids, those of the branch in one commit; return the refs
     that have them, with their tips.
 
-    A session the checkpoint has already keeps its index, a new one takes the next.  Nothing is
-    committed when nothing changes.  Raises InputError for ids or paths that are not safe, Busy
-    when the lock or a ref cannot be had.
+    A session that the checkpoint has keeps its index, a new one gets the next.  Without a change
+    nothing is committed.  Raises InputError for an unsafe id or path, Busy if the lock is taken or
+    a ref keeps moving.
     """
     prepared = [_prepare_session(objects, cid, data) for cid, data in items]
 
     def attempt_move() -> dict[str, str]:
         own = _find_own_commits(repo, objects, prepared)
         tips, edits = _write_refs(repo, objects, own, items, prepared, subject)
-        theirs = [one for one in prepared if one[0] not in own]
-        if theirs:
-            of_branch = [item for item in items if item[0] not in own]
+        on_branch = [part for part in prepared if part[0] not in own]
+        if on_branch:
+            message = format_message([item for item in items if item[0] not in own], subject)
             old, tip = find_base(repo, objects)
-            tips[REF] = _write_branch(
-                repo, objects, tip, old, theirs, format_message(of_branch, subject)
-            )
+            tips[REF] = _write_branch(repo, objects, tip, old, on_branch, message)
             edits += [(REF, tips[REF], old)] if tips[REF] != old else []
         move_refs(repo, edits, "gitcp: checkpoint")
         return tips
@@ -89,7 +86,7 @@ def write_sessions(
 
 
 def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> None:
-    """Set the trees of checkpoints, each where it is stored; None deletes one.  Raises as
+    """Set the trees of checkpoints where they are stored; None deletes one.  Raises as
     write_sessions()."""
 
     def attempt_move() -> None:
@@ -101,14 +98,14 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
                 below[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
             elif tree or commit:
                 old, parents = (commit["oid"], [commit["oid"]]) if commit else (None, [])
-                words = f"Checkpoint: {cid}"
-                new = write_commit(objects, repo, tree, parents, words) if tree else None
+                message = f"Checkpoint: {cid}"
+                new = write_commit(objects, repo, tree, parents, message) if tree else None
                 edits.append((ids.build_checkpoint_ref(cid), new, old))
         tip = read_commit(objects, REF) if below else None
         if below:
-            whole = edit_tree(objects, tip["tree"] if tip else None, below)
+            tree = edit_tree(objects, tip["tree"] if tip else None, below)
             parents = [tip["oid"]] if tip else []
-            branch = write_commit(objects, repo, whole, parents, f"Checkpoints: {len(below)}")
+            branch = write_commit(objects, repo, tree, parents, f"Checkpoints: {len(below)}")
             edits.append((REF, branch, tip["oid"] if tip else None))
         move_refs(repo, edits, "gitcp: undo")
 
@@ -116,7 +113,7 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
 
 
 def find_tree_here(repo: Repo, objects: Objects, checkpoint_id: str) -> str | None:
-    """The tree of a checkpoint in this clone's own places; None where they have none."""
+    """The tree of a checkpoint in this clone's own places; None if they do not have it."""
     places, trouble = committed_refs.Places(repo, objects), list[Error]()
     for place in (ids.CHECKPOINTS, REF):
         if tree := places.find_tree(place, checkpoint_id, trouble):
@@ -127,8 +124,7 @@ def find_tree_here(repo: Repo, objects: Objects, checkpoint_id: str) -> str | No
 def _find_own_commits(
     repo: Repo, objects: Objects, prepared: Sequence[Prepared]
 ) -> dict[str, Commit | None]:
-    """id -> its commit, None for a new one, of the checkpoints that have, or get, a ref of their
-    own."""
+    """id -> commit of the checkpoints that have a ref of their own; None for those that get one."""
     stored = {cid: read_commit(objects, ids.build_checkpoint_ref(cid)) for cid, *_ in prepared}
     if not all(stored.values()) and committed_refs.needs_own_ref(repo):
         return stored
@@ -143,21 +139,22 @@ def _write_refs(
     prepared: Sequence[Prepared],
     subject: str | None,
 ) -> tuple[dict[str, str], list[refs.Edit]]:
-    """Write the commits of checkpoints with refs of their own: the refs' tips, and what moves."""
+    """Write the commits of checkpoints with refs of their own; return (their tips, the edits of
+    refs)."""
     tips: dict[str, str] = {}
     edits: list[refs.Edit] = []
     for cid, commit in own.items():
         ref, old = ids.build_checkpoint_ref(cid), commit["tree"] if commit else None
-        if not commit and (place := committed_refs.find_checkpoint(repo, objects, cid)):
-            old = place[1]  # it was on the branch
+        if not commit and (stored := committed_refs.find_checkpoint(repo, objects, cid)):
+            old = stored[1]  # on the branch
         tree = _write_checkpoint(objects, cid, old, prepared)
         if commit and commit["tree"] == tree:
             tips[ref] = commit["oid"]
             continue
-        words = format_message([item for item in items if item[0] == cid], subject)
-        parents = [commit["oid"]] if commit else []
-        about = next(data["session_id"] for one, data in items if one == cid)
-        tips[ref] = _write_commit(objects, repo, tree, parents, words, about)
+        parts = [item for item in items if item[0] == cid]
+        message, parents = format_message(parts, subject), [commit["oid"]] if commit else []
+        session_id = parts[0][1]["session_id"]
+        tips[ref] = _write_commit(objects, repo, tree, parents, message, session_id)
         edits.append((ref, tips[ref], commit["oid"] if commit else None))
     return tips, edits
 
@@ -168,58 +165,58 @@ def _write_branch(
     tip: Commit | None,
     old: str | None,
     prepared: Sequence[Prepared],
-    words: str,
+    message: str,
 ) -> str:
-    """Write the commit of the checkpoints that are on the branch, on tip; where nothing changes
-    that is old."""
+    """Write a commit with the checkpoints of the branch on tip; return old if nothing changes."""
     before = tip["tree"] if tip else None
-    if before and not old:  # a remote's: what lies beside the checkpoints is not pushed on
+    if before and not old:  # tip is a remote's: only its checkpoints are pushed on
         before = late.trees.Union(objects).drop_strays(before, None)
     tree = _write_tree(objects, before, prepared)
     if tip and old and tree == tip["tree"]:
         return old
     parents = [tip["oid"]] if tip else []
-    return _write_commit(objects, repo, tree, parents, words, prepared[0][1]["session_id"])
+    return _write_commit(objects, repo, tree, parents, message, prepared[0][1]["session_id"])
 
 
 def _write_commit(
-    objects: Objects, repo: Repo, tree: str, parents: list[str], words: str, session_id: str
+    objects: Objects, repo: Repo, tree: str, parents: list[str], message: str, session_id: str
 ) -> str:
-    """Store a commit of the store, signed where that is configured."""
+    """Write a commit of the store, signed if that is configured."""
     if not (repo.config.get_all("commit.gpgsign") or repo.config.get_all("gitcp.sign")):
-        return write_commit(objects, repo, tree, parents, words)
-    return signing.write_signed(objects, repo, tree, parents, words, session_id)
+        return write_commit(objects, repo, tree, parents, message)
+    return signing.write_signed(objects, repo, tree, parents, message, session_id)
 
 
 def move_branch(repo: Repo, new: str | None, old: str | None, reason: str) -> None:
-    """Move our branch; raise Moved as refs.update_refs()."""
+    """Move our branch; raise Moved as refs.update_refs() does."""
     move_refs(repo, [(REF, new, old)] if new != old else [], reason, new)
 
 
 def move_refs(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None = "") -> None:
-    """Move refs of the store, with the memory of the branch where there is jj; branch: where that
-    is then, "" where edits tell."""
+    """Move refs of the store, and MEMORY beside jj.  branch: the new value of REF if edits do not
+    have it, "" if it does not move."""
     moved = next((new for ref, new, _ in edits if ref == REF), branch)
     if repo.jj_root and moved != "":
-        known = refs.read_ref(repo, MEMORY)
-        edits = [*edits, (MEMORY, moved, known)] if moved != known else edits
+        memory = refs.read_ref(repo, MEMORY)
+        edits = [*edits, (MEMORY, moved, memory)] if moved != memory else edits
     refs.set_markers(repo)
     refs.update_refs(repo, edits, reason)
 
 
 def restore_branch(repo: Repo, objects: Objects) -> bool:
-    """Unite our branch with what it was when we moved it last, where jj has rolled it back: in a
-    directory that git shares, `jj undo` moves git's branches to where they were, or takes them
-    away.  One that a person has deleted stays deleted.  Returns whether there is a branch."""
+    """Unite our branch with MEMORY if jj has rolled it back; return whether there is a branch.
+
+    In a colocated repository `jj undo` moves git's branches back, or deletes them.  A branch that a
+    person deleted stays deleted."""
 
     def attempt_move() -> None:
-        known, tip = refs.read_ref(repo, MEMORY), refs.read_ref(repo, REF)
-        if not known or known == tip:
+        memory, tip = refs.read_ref(repo, MEMORY), refs.read_ref(repo, REF)
+        if not memory or memory == tip:
             return
         if not tip and not _was_undone(repo):
-            refs.update_refs(repo, [(MEMORY, None, known)], "gitcp: the branch was deleted")
+            refs.update_refs(repo, [(MEMORY, None, memory)], "gitcp: the branch was deleted")
             return
-        merged = late.histories.merge_histories(repo, objects, tip, known)
+        merged = late.histories.merge_histories(repo, objects, tip, memory)
         move_branch(repo, merged, tip, "gitcp: merge what jj rolled back")
 
     if repo.jj_root:
@@ -228,8 +225,7 @@ def restore_branch(repo: Repo, objects: Objects) -> bool:
 
 
 def _was_undone(repo: Repo) -> bool:
-    """Whether jj took the branch away by undoing; True also where jj cannot be asked, for then
-    nothing is lost."""
+    """Whether `jj undo` deleted the branch; True if jj fails, so that nothing is lost."""
     root = repo.worktree if repo.top and repo.jj else os.path.dirname(repo.common)
     try:
         return jj_undo.was_undone(late.jj.list_operations(root))
@@ -238,7 +234,7 @@ def _was_undone(repo: Repo) -> bool:
 
 
 def find_base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
-    """(value of our branch, commit to build on): a remote's branch where ours is absent."""
+    """(our branch's value, commit to build on); without our branch (None, a remote's tip)."""
     tip = read_commit(objects, REF)
     if tip:
         return tip["oid"], tip
@@ -268,7 +264,7 @@ def format_message(items: Sequence[tuple[str, SessionData]], subject: str | None
 
 
 def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
-    """Check what comes from outside and write the blobs of one session."""
+    """Check the ids and paths of one session and write its blobs."""
     ids.check_checkpoint_id(cid)
     ids.check_session_id(data["session_id"])
 
@@ -295,20 +291,20 @@ def _prepare_session(objects: Objects, cid: str, data: SessionData) -> Prepared:
 def _write_tree(objects: Objects, tip: str | None, prepared: Sequence[Prepared]) -> str:
     edits: dict[str, Entry | None] = {}
     for cid in dict.fromkeys(cid for cid, *_ in prepared):
-        at = f"{cid[:2]}/{cid[2:]}"
-        old = find_entry(objects, tip, at) if tip else None
+        path = f"{cid[:2]}/{cid[2:]}"
+        old = find_entry(objects, tip, path) if tip else None
         before = old[1] if old and old[0] == TREE else None
-        edits[at] = (TREE, _write_checkpoint(objects, cid, before, prepared))
+        edits[path] = (TREE, _write_checkpoint(objects, cid, before, prepared))
     return edit_tree(objects, tip, edits)
 
 
 def _write_checkpoint(
     objects: Objects, cid: str, before: str | None, prepared: Sequence[Prepared]
 ) -> str:
-    """The tree of one checkpoint: what before has, and what is prepared for it."""
+    """The tree of one checkpoint: before with the sessions that are prepared for it."""
     checkpoint = Checkpoint(objects, cid, before)
-    for other, data, files, tasks in prepared:
-        if other == cid:
+    for checkpoint_id, data, files, tasks in prepared:
+        if checkpoint_id == cid:
             checkpoint.put_session(
                 data["session_id"], data.get("metadata", {}), files, tasks, data.get("lines")
             )
