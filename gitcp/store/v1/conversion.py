@@ -1,4 +1,4 @@
-"""Checkpoints of a branch get refs of their own (doc/formats.md "Checkpoints as refs")."""
+"""Giving the checkpoints of a branch refs of their own (doc/formats.md "Checkpoints as refs")."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _LOG = ("log", "--reverse", "--no-show-signature", "-z", "--date=raw")
 
 
 def convert_store(repo: Repo) -> dict[str, str]:
-    """Give every checkpoint of the branch, and of the remotes' branches, a ref of its own, and let
-    new ones get one (gitcp.store); return the refs that moved, with their tips.
+    """Give every checkpoint of our branch and the remotes' branches a ref of its own, and set
+    gitcp.store, so that new ones get one; return the refs that moved, with their tips.
 
-    The branch stays.  A checkpoint that has a ref is united with what the branch has of it, so
-    that a second time moves none.  The commits are the same in every clone that has the branch.
+    The branch stays.  A checkpoint that has a ref is united with the branch's, so a second
+    conversion moves nothing.  Every clone of the branch makes the same commits.
     """
     if not repo.config.get_all(_KEY) or repo.config.get_option(_KEY) != "refs":
         repo.git.run("config", "--local", _KEY, "refs")
@@ -50,11 +50,11 @@ def convert_store(repo: Repo) -> dict[str, str]:
 
 
 def leave_branch(repo: Repo) -> str:
-    """Convert our branch where jj would make a bookmark of it, and delete it; return what to say of
-    that, '' for nothing.
+    """Convert our branch and delete it if jj would make a bookmark of it; return a message, '' if
+    nothing was done.
 
-    The refs go first, so that a kill leaves the branch, and the next time deletes it.  One that
-    holds other things than checkpoints, is damaged or checked out, stays.
+    The refs are written first: a kill leaves the branch for the next time.  A branch that has
+    other files than checkpoints, is damaged or checked out stays.
     """
     if not repo.jj_root or committed_refs.is_branch_sent(repo) or not refs.read_ref(repo, REF):
         return ""
@@ -71,9 +71,9 @@ def leave_branch(repo: Repo) -> str:
             ):
                 return ""
             moved = _list_edits(repo, objects)
-        gone = [(ref, None, oid) for ref, oid in ((REF, tip), (MEMORY, memory)) if oid]
+        deleted = [(ref, None, oid) for ref, oid in ((REF, tip), (MEMORY, memory)) if oid]
         refs.set_markers(repo)
-        refs.update_refs(repo, [*moved, *gone], "gitcp: beside jj checkpoints have refs")
+        refs.update_refs(repo, [*moved, *deleted], "gitcp: beside jj checkpoints have refs")
         return _GONE.format(REF.removeprefix("refs/heads/"), tip[:12]) if moved else ""
 
     try:
@@ -84,7 +84,7 @@ def leave_branch(repo: Repo) -> str:
 
 
 def _list_edits(repo: Repo, objects: Objects) -> list[refs.Edit]:
-    """What moves: each checkpoint once, from all places that are branches."""
+    """The edits of refs: one for each checkpoint that a branch has and its ref lacks."""
     stored, tips = committed_refs.list_tips(repo), dict[str, str]()
     for place in committed_refs.list_places(repo):
         if place == ids.CHECKPOINTS or place.endswith("/sessions"):
@@ -99,27 +99,27 @@ def _list_edits(repo: Repo, objects: Objects) -> list[refs.Edit]:
             before = need_commit(objects, old)["tree"] if old else ""
             if before == tree:
                 continue
-            first = _write_first_commit(objects, checkpoint_id, tree, authors)
+            root = _write_root(objects, checkpoint_id, tree, authors)
             merged = histories.merge_histories(
-                repo, objects, old, first, checkpoint_id=checkpoint_id
+                repo, objects, old, root, checkpoint_id=checkpoint_id
             )
             if need_commit(objects, merged)["tree"] != before:
                 tips[ref] = merged
     return [(ref, new, stored.get(ref)) for ref, new in tips.items()]
 
 
-def _write_first_commit(objects: Objects, checkpoint_id: str, tree: str, authors: Authors) -> str:
-    """A commit without parents that any clone makes as this one does."""
-    who = authors.get(checkpoint_id, _NOBODY)
-    head = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{_SUBJECT}{checkpoint_id}\n"
-    return objects.write("commit", encode_name(head))
+def _write_root(objects: Objects, checkpoint_id: str, tree: str, authors: Authors) -> str:
+    """Write a commit without parents, the same in every clone; return its oid."""
+    author = authors.get(checkpoint_id, _NOBODY)
+    text = f"tree {tree}\nauthor {author}\ncommitter {author}\n\n{_SUBJECT}{checkpoint_id}\n"
+    return objects.write("commit", encode_name(text))
 
 
 def _read_authors(repo: Repo, branch: str) -> Authors:
-    """Who wrote each checkpoint first, and when, as far as the branch's history says."""
+    """The author and time of each checkpoint's first commit on a branch."""
     authors: Authors = {}
     for item in repo.git.read_records(*_LOG, "--format=%s%n%an <%ae> %ad", branch):
-        subject, _, who = decode_name(item).partition("\n")
+        subject, _, author = decode_name(item).partition("\n")
         if subject.startswith(_SUBJECT):
-            authors.setdefault(subject.removeprefix(_SUBJECT), who)
+            authors.setdefault(subject.removeprefix(_SUBJECT), author)
     return authors

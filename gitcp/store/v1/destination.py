@@ -1,4 +1,4 @@
-"""The destination: the one repository that the permanent store is sent to and read from.
+"""The destination: the repository that the permanent store is pushed to and fetched from.
 
 `gitcp.remote` names it: a remote, a URL, or `none`.
 """
@@ -34,19 +34,19 @@ _STORE = "entire/checkpoints/v1"
 
 
 def read_destination(repo: Repo) -> str:
-    """A remote's name, a URL or NONE; "" where nothing is configured."""
+    """The configured destination: a remote's name, a URL or NONE; "" without one."""
     return (repo.config.get_option("gitcp.remote") or "").strip()
 
 
 def write_destination(repo: Repo, destination: str) -> None:
-    """Configure it for this repository."""
+    """Configure the destination of this repository."""
     repo.git.run("config", "--local", _KEY, destination)
 
 
 def hide_password(destination: str) -> str:
-    """A destination to be shown: a URL without the name and password in it."""
-    scheme, mark, rest = destination.partition("://")
-    host, slash, path = rest.partition("/")
+    """A destination as it may be shown: a URL without user name and password."""
+    scheme, mark, address = destination.partition("://")
+    host, slash, path = address.partition("/")
     return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
@@ -60,8 +60,8 @@ def list_remotes(repo: Repo) -> list[str]:
 
 
 def find_destination(repo: Repo) -> str:
-    """The remote or URL that the store goes to: the configured one where that can be, and where
-    nothing is configured the one an older version has been sending to; "" for none."""
+    """The remote or URL that the store is pushed to: the configured one if it is valid; without
+    configuration the remote that an older version pushed to; "" for none."""
     configured = read_destination(repo)
     if not configured:
         return find_inherited_remote(repo)
@@ -69,13 +69,13 @@ def find_destination(repo: Repo) -> str:
 
 
 def find_source(repo: Repo) -> str:
-    """Where a checkpoint that is not here is asked for: the destination, and where none is
-    configured the remote that `git push` takes; "" for none."""
+    """Where a missing checkpoint is fetched from: the destination; without configuration the remote
+    that `git push` uses; "" for none."""
     return find_destination(repo) or ("" if read_destination(repo) else find_usual_remote(repo))
 
 
 def need_destination(repo: Repo) -> str:
-    """find_destination(); raise Error that says why there is none, and what names one."""
+    """find_destination(); raises Error if there is none."""
     if name := find_destination(repo):
         return name
     advice = f"'gitcp push --to {find_usual_remote(repo) or '<remote>'}' names one"
@@ -87,60 +87,56 @@ def need_destination(repo: Repo) -> str:
     raise Error(f"no destination is named for checkpoints; {advice}")
 
 
-def check_destination(repo: Repo, place: str) -> str:
-    """A destination that a person names: NONE, a remote or a URL; raise Error for what is none."""
-    if place == NONE or place in list_remotes(repo) or rules.is_url(place):
-        return place
-    raise InputError(f"neither a remote nor a URL: '{place}'")
+def check_destination(repo: Repo, destination: str) -> str:
+    """A destination that a person names; raises InputError unless it is NONE, a remote or a URL."""
+    if destination == NONE or destination in list_remotes(repo) or rules.is_url(destination):
+        return destination
+    raise InputError(f"neither a remote nor a URL: '{destination}'")
 
 
 def is_address(repo: Repo, destination: str) -> bool:
-    """Whether a destination is a URL, and no remote's name."""
+    """Whether a destination is a URL and not the name of a remote."""
     return destination not in list_remotes(repo) and rules.is_url(destination)
 
 
 def find_usual_remote(repo: Repo) -> str:
-    """The remote that `git push` takes; "" where that cannot be told."""
+    """The remote that `git push` uses; "" if there are several."""
     _, out = repo.git.run("symbolic-ref", "-q", "--short", "HEAD", ok=(0, 1))
     branch = decode_name(out).strip()
     keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
     for key in keys:
         if name := repo.config.get(key):
             return name
-    names = list_remotes(repo)
-    return "origin" if "origin" in names else names[0] if len(names) == 1 else ""
+    remotes = list_remotes(repo)
+    return "origin" if "origin" in remotes else remotes[0] if len(remotes) == 1 else ""
 
 
 def find_inherited_remote(repo: Repo) -> str:
-    """The remote that an older version has been sending to from this clone, where there is one
-    and nothing is configured; else ""."""
-    earlier = [name for name in list_remotes(repo) if _was_sent_to(repo, name)]
+    """The remote that an older version pushed to from this clone; "" for none."""
+    earlier = [name for name in list_remotes(repo) if _was_pushed_to(repo, name)]
     values = repo.config.get_all("gitcp.push")
-    asked = bool(values) and values[-1].lower() in config_table.YES
-    return rules.choose(earlier, asked, find_usual_remote(repo) if asked else "")
+    is_on = bool(values) and values[-1].lower() in config_table.YES
+    return rules.choose(earlier, is_on, find_usual_remote(repo) if is_on else "")
 
 
-def _was_sent_to(repo: Repo, remote: str) -> bool:
-    """Whether we have pushed the store to a remote, or git has from here."""
+def _was_pushed_to(repo: Repo, remote: str) -> bool:
+    """Whether gitcp or git has pushed the store from here to a remote."""
     log = os.path.join(repo.common, "logs", "refs", "remotes", remote, _STORE)
     return bool(read_pushed(repo, remote)) or b"\tupdate by push" in files.peek(log)
 
 
 def is_target(repo: Repo, destination: str, remote: str, url: str) -> bool:
-    """Whether a push to a remote, or to a URL alone, goes to the destination.
-
-    url: as git resolved it.
-    """
+    """Whether a push to a remote, or to a URL, goes to the destination; url: as git resolved it."""
     if destination in (remote, url):
         return True
-    of_remote = "remote", "get-url", "--push", "--all"
-    ask = of_remote if destination in list_remotes(repo) else ("ls-remote", "--get-url")
-    return url in decode_lines(repo.git.run(*ask, destination, ok=(0, 2, 128))[1])
+    is_remote = destination in list_remotes(repo)
+    args = ("remote", "get-url", "--push", "--all") if is_remote else ("ls-remote", "--get-url")
+    return url in decode_lines(repo.git.run(*args, destination, ok=(0, 2, 128))[1])
 
 
 def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
-    """How many checkpoints the destination is not known to have as they are here, those on a
-    branch that is not sent among them."""
+    """The number of checkpoints that the destination, as far as is known, lacks or has otherwise.
+    Those on a branch that is not pushed count."""
     ours, theirs = committed_refs.list_tips(repo), read_pushed(repo, destination)
     branch = f"refs/heads/{_STORE}"
     if tip := refs.read_ref(repo, branch):
@@ -153,12 +149,12 @@ def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
 
 
 def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:
-    """How many checkpoints our tips (ref -> oid) have that theirs lack or have otherwise."""
+    """The number of checkpoints of our tips (ref -> oid) that theirs lack or have otherwise."""
     branch = f"refs/heads/{_STORE}"
-    there, here = (_find_tree(objects, tips.get(branch)) for tips in (theirs, ours))
+    our_tree, their_tree = (_find_tree(objects, tips.get(branch)) for tips in (ours, theirs))
     own = {parse_checkpoint_ref(ref): theirs.get(ref) == oid for ref, oid in ours.items()}
-    lacking = {name for name, is_there in own.items() if name and not is_there}
-    return len(_list_changed(objects, here, there) - own.keys() | lacking)
+    lacking = {name for name, is_equal in own.items() if name and not is_equal}
+    return len(_list_changed(objects, our_tree, their_tree) - own.keys() | lacking)
 
 
 def _find_tree(objects: Objects, tip: str | None) -> str | None:
@@ -167,37 +163,37 @@ def _find_tree(objects: Objects, tip: str | None) -> str | None:
 
 
 def _list_changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]:
-    """The ids of the checkpoints in a tree that another one lacks, or has otherwise."""
+    """The ids of the checkpoints in our tree that their tree lacks, or has otherwise."""
     changed: set[str] = set()
-    there = read_tree(objects, theirs) if theirs else {}
+    their_shards = read_tree(objects, theirs) if theirs else {}
     for shard, entry in (read_tree(objects, ours) if ours else {}).items():
-        if entry == there.get(shard) or entry[0] != TREE:
+        if entry == their_shards.get(shard) or entry[0] != TREE:
             continue
-        below = there.get(shard, ("", ""))
-        known = read_tree(objects, below[1]) if below[0] == TREE else {}
-        for name, one in read_tree(objects, entry[1]).items():
-            if one[0] == TREE and known.get(name) != one:
+        mode, oid = their_shards.get(shard, ("", ""))
+        their_entries = read_tree(objects, oid) if mode == TREE else {}
+        for name, checkpoint in read_tree(objects, entry[1]).items():
+            if checkpoint[0] == TREE and their_entries.get(name) != checkpoint:
                 changed.add(shard + name)
     return changed
 
 
 def read_pushed(repo: Repo, remote: str) -> Tips:
-    """What a remote had when we pushed last."""
+    """The tips that a remote had after our last push."""
     return _read_tips(_join_pushed(repo, remote), "")
 
 
 def set_pushed(repo: Repo, remote: str, tips: Mapping[str, str]) -> None:
-    """Remember what a remote has now."""
+    """Write down the tips that a remote has now."""
     _write_tips(repo, _join_pushed(repo, remote), "", tips)
 
 
 def read_searched(repo: Repo, rules: str) -> Tips:
-    """What was searched by these rules (one word), with all that is reachable from it."""
+    """The tips whose whole histories were searched for secrets by these rules (a hash)."""
     return _read_tips(repo.join_shared("searched"), rules)
 
 
 def set_searched(repo: Repo, rules: str, tips: Mapping[str, str]) -> None:
-    """Remember what was searched by these rules; what was by others is forgotten."""
+    """Write down the tips that were searched by these rules; those of other rules are dropped."""
     _write_tips(repo, repo.join_shared("searched"), rules, tips)
 
 

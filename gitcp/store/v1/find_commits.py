@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.committed_refs import Places
 
-_MOST = 50  # commits beside HEAD that are looked at
-# All branches and tags, without the histories that nobody's commits are on.
+_MOST = 50  # commits beside HEAD
+# All branches and tags but those that gitcp writes.
 ALL = (
     "--exclude=refs/heads/entire/*",
     "--exclude=refs/remotes/*/entire/*",
@@ -30,15 +30,15 @@ ALL = (
     "--exclude=refs/entire/*",
     "--all",
 )
-# Those of them that carry an id, as far as git can tell.
+# Their commits whose message has a line with an id.
 CARRYING = ("-E", "--regexp-ignore-case", "--grep=^Entire-Checkpoint:", *ALL)
 
 
 def find_carriers(repo: Repo, objects: Objects, ids: Iterable[str]) -> dict[str, list[str]]:
     """checkpoint id -> the commits that carry it, newest first, then those with a note.
 
-    One `git log --grep` over all branches and tags.  A line anywhere in a message counts: who
-    asks knows that the checkpoint exists.  An id without commits has an empty list.
+    A line anywhere in a message counts: the caller knows that the checkpoints exist.  An id
+    without commits has an empty list.
     """
     carriers: dict[str, list[str]] = {i: [] for i in ids}
     if not carriers:
@@ -64,10 +64,9 @@ def _find_noted(objects: Objects, ids: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _grep_messages(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """(oid, message) of each commit that may carry one of the ids, as git finds them."""
-    names = list(ids)
-    # Few ids narrow the search; many are looked for in all commits that carry any.
-    pattern = "|".join(names) if len(names) <= 100 else CHECKPOINT_ID
+    """Yield (oid, message) of each commit that may carry one of the ids, in git's order."""
+    ids = list(ids)
+    pattern = "|".join(ids) if len(ids) <= 100 else CHECKPOINT_ID
     args = ["log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%B", "-E"]
     args += [f"--grep=^Entire-Checkpoint:[[:space:]]*({pattern})", "--regexp-ignore-case"]
     for item in repo.git.stream_records(*args, *ALL):
@@ -78,47 +77,48 @@ def _grep_messages(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]
 def list_beside_head(
     repo: Repo, objects: Objects, tips: Iterable[str] = (), paths: Iterable[str] | None = None
 ) -> list[Commit]:
-    """The newest commits that HEAD has not and that carry an id, on any ref and before these tips;
-    oldest first.  paths: those alone that change one of them."""
+    """The newest commits that carry an id and are not in HEAD, reachable from any ref or from tips;
+    oldest first.  paths: only commits that change one of them."""
     args = [f"--max-count={_MOST}", "--no-merges", *CARRYING, *tips, "--not", "HEAD"]
-    names = b"\n".join(encode_name(path) for path in paths or () if "\n" not in path)
-    if paths is not None and not names:
+    path_lines = b"\n".join(encode_name(path) for path in paths or () if "\n" not in path)
+    if paths is not None and not path_lines:
         return []
-    lines = b"--\n" + names + b"\n" if names else b""
-    oids = list_commits(repo, *args, *(["--stdin"] if names else []), stdin=lines)
+    lines = b"--\n" + path_lines + b"\n" if path_lines else b""
+    oids = list_commits(repo, *args, *(["--stdin"] if path_lines else []), stdin=lines)
     return [commit for oid in reversed(oids) if (commit := read_commit(objects, oid))]
 
 
 def list_ids(repo: Repo, objects: Objects, commit: str) -> list[str]:
-    """The checkpoint ids of one commit (full oid), for reading: those it is linked to, then
-    those of checkpoints that exist and have a line elsewhere in its message."""
+    """The checkpoint ids of one commit (full oid), for readers: those it is linked to, then those
+    of stored checkpoints that are elsewhere in its message."""
     return find_ids(*read_texts(objects, commit), committed_refs.Places(repo, objects))
 
 
 def find_ids(message: bytes, note: bytes, places: Places) -> list[str]:
-    """list_ids() for who has the commit's message and its note at hand."""
+    """list_ids() by the commit's message and note."""
     ids, buried = links.find_ids(message, note)
     return [*ids, *filter(places.find_checkpoint, buried)]
 
 
 def list_linked(objects: Objects, commit: str) -> list[str]:
-    """The checkpoint ids that one commit (full oid) is linked to: its last trailer block, then
-    its note, without what the note takes away."""
+    """The checkpoint ids that one commit (full oid) is linked to: those of its last trailer block,
+    then of its note, less those that the note removes."""
     return list(links.list_carried(*read_texts(objects, commit)))
 
 
 def list_refused(objects: Objects, commits: Iterable[str]) -> dict[str, str]:
-    """id -> reason, of what persons took off some commits (full oids) and none of them has."""
-    each = [read_texts(objects, oid) for oid in commits]
-    has = {one for text in each for one in links.list_carried(*text)}
-    gone = {one: why for _, note in each for one, why in links.list_removed(note).items()}
-    return {one: why for one, why in gone.items() if one not in has}
+    """id -> reason of the links that persons removed from commits (full oids); without ids that
+    another of the commits still has."""
+    texts = [read_texts(objects, oid) for oid in commits]
+    carried = {i for text in texts for i in links.list_carried(*text)}
+    removed = {i: why for _, note in texts for i, why in links.list_removed(note).items()}
+    return {i: why for i, why in removed.items() if i not in carried}
 
 
 def read_texts(
     objects: Objects, commit: str, reader: notes.Reader | None = None
 ) -> tuple[bytes, bytes]:
-    """The message of a commit (full oid), and its note; empty where there is none."""
+    """The message and the note of a commit (full oid); b"" for a missing one."""
     answer = objects.read(commit)
     message = answer[2].partition(b"\n\n")[2] if answer and answer[1] == "commit" else b""
     return message, (reader or notes.Reader(objects)).read_note(commit) or b""

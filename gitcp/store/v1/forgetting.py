@@ -1,4 +1,4 @@
-"""Taking content out of the permanent store: a history that begins anew, with tombstones."""
+"""Removing content from the permanent store: a new history without parents, with tombstones."""
 
 from __future__ import annotations
 
@@ -27,39 +27,36 @@ if TYPE_CHECKING:
 def _list_chosen(
     repo: Repo, objects: Objects, chosen: Chosen
 ) -> Iterator[tuple[Checkpoint, list[int]]]:
-    """The checkpoints of our places with the indices of the sessions that are chosen and not yet
-    forgotten, where there are any."""
+    """Yield (checkpoint, indices of its chosen sessions that are not forgotten yet)."""
     for place in committed_refs.list_own_places(repo):
         for name, tree in committed_list.list_trees(repo, objects, place, ""):
             checkpoint = load_checkpoint(
                 objects, name, committed_refs.find_holding_ref(place, name), tree
             )
-            wanted = [
+            indices = [
                 entry["index"]
                 for entry in checkpoint["sessions"]
                 if chosen(name, entry) and not merge_rules.is_forgotten(entry["metadata"])
             ]
-            if wanted:
-                yield checkpoint, wanted
+            if indices:
+                yield checkpoint, indices
 
 
 def write_forgetting(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list[Edit], int]:
-    """(how the refs of the store move to histories without what is chosen, how many sessions'
-    parts that is).  The new commits have no parent; the caller holds the store's lock."""
-    at, count = format_now(), 0
+    """Write histories of the store without the chosen sessions; return (the edits of its refs, the
+    number of sessions removed).  The new commits have no parent.  The caller holds the store's
+    lock."""
+    time = format_now()
     trees: dict[str, dict[str, str]] = {}  # ref -> checkpoint id -> its new tree
     counts: dict[str, int] = {}
-    for checkpoint, wanted in _list_chosen(repo, objects, chosen):
-        ref = checkpoint["ref"]
-        for index in wanted:
-            pictures.forget_pictures(
-                repo, committed_read.read_session(objects, checkpoint, index)["transcript"]
-            )
-        trees.setdefault(ref, {})[checkpoint["checkpoint_id"]] = _write_emptied(
-            objects, checkpoint, wanted, at
-        )
-        counts[ref] = counts.get(ref, 0) + len(wanted)
-        count += len(wanted)
+    for checkpoint, indices in _list_chosen(repo, objects, chosen):
+        ref, checkpoint_id = checkpoint["ref"], checkpoint["checkpoint_id"]
+        for index in indices:
+            session = committed_read.read_session(objects, checkpoint, index)
+            pictures.forget_pictures(repo, session["transcript"])
+        tree = _write_emptied(objects, checkpoint, indices, time)
+        trees.setdefault(ref, {})[checkpoint_id] = tree
+        counts[ref] = counts.get(ref, 0) + len(indices)
     moved: list[Edit] = []
     for ref, changed in trees.items():
         old = need_commit(objects, ref)
@@ -70,54 +67,53 @@ def write_forgetting(repo: Repo, objects: Objects, chosen: Chosen) -> tuple[list
                 f"{cid[:2]}/{cid[2:]}": (TREE, new) for cid, new in changed.items()
             }
             tree = edit_tree(objects, old["tree"], below)
-        words = merge_rules.format_message(counts[ref], list_roots(repo, objects, old["oid"]))
-        moved.append((ref, signing.write_signed(objects, repo, tree, [], words), old["oid"]))
-    return moved, count
+        message = merge_rules.format_message(counts[ref], list_roots(repo, objects, old["oid"]))
+        moved.append((ref, signing.write_signed(objects, repo, tree, [], message), old["oid"]))
+    return moved, sum(counts.values())
 
 
 def list_roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
-    """The commits that a history begins with, and those that they say are forgotten."""
-    begun = set(list_commits(repo, "--max-parents=0", tip))
-    return begun | list_forgotten_roots(repo, objects, tip)
+    """The root commits of a history, and the forgotten roots that their messages list."""
+    roots = set(list_commits(repo, "--max-parents=0", tip))
+    return roots | list_forgotten_roots(repo, objects, tip)
 
 
 def list_forgotten_roots(repo: Repo, objects: Objects, tip: str) -> set[str]:
-    """The roots of the histories that a history's own beginnings say are forgotten."""
-    begun = list_commits(repo, "--max-parents=0", tip)
-    return set().union(
-        *(merge_rules.parse_roots(need_commit(objects, one)["message"]) for one in begun)
+    """The roots of forgotten histories that the messages of a history's root commits list."""
+    messages = (
+        need_commit(objects, oid)["message"] for oid in list_commits(repo, "--max-parents=0", tip)
     )
+    return set().union(*map(merge_rules.parse_roots, messages))
 
 
-def _write_emptied(objects: Objects, checkpoint: Checkpoint, wanted: list[int], at: str) -> str:
-    """The tree of a checkpoint with tombstones for the sessions of these indices."""
+def _write_emptied(objects: Objects, checkpoint: Checkpoint, indices: list[int], time: str) -> str:
+    """Write the tree of a checkpoint with tombstones for the sessions of these indices."""
     entries = read_tree(objects, checkpoint["tree"])
-    left: dict[str, Entry | None] = {}
+    edits: dict[str, Entry | None] = {}
     sessions: list[summary.Session] = []
     tasks: set[str] = set()
     for entry in checkpoint["sessions"]:
-        metadata, names = entry["metadata"], set(entry["files"])
-        if entry["index"] in wanted:
-            metadata = merge_rules.build_forgotten(metadata, at)
+        metadata, files = entry["metadata"], set(entry["files"])
+        if entry["index"] in indices:
+            metadata = merge_rules.build_forgotten(metadata, time)
             metadata.setdefault("checkpoint_id", checkpoint["checkpoint_id"])
             tasks.update(summary.list_strings(metadata.get("tasks")))
             blob = objects.write("blob", summary.dump_json(metadata))
             folder = edit_tree(objects, None, {summary.METADATA: (BLOB, blob)})
-            left[str(entry["index"])] = (TREE, folder)
-            names = {summary.METADATA}
+            edits[str(entry["index"])] = (TREE, folder)
+            files = {summary.METADATA}
         elif entry["directory"]:
-            left[str(entry["index"])] = (TREE, entry["tree"])
-        sessions.append((metadata, names))
-    if all(merge_rules.is_forgotten(metadata) for metadata, _ in sessions):
-        known = None
-    else:
-        known = {**checkpoint["summary"], "files_touched": []}
-        left |= {
+            edits[str(entry["index"])] = (TREE, entry["tree"])
+        sessions.append((metadata, files))
+    old_summary = None
+    if not all(merge_rules.is_forgotten(metadata) for metadata, _ in sessions):
+        old_summary = {**checkpoint["summary"], "files_touched": []}
+        edits |= {
             name: item
             for name, item in entries.items()
             if not name.isdigit() and name != summary.METADATA
         }
-        left |= {f"tasks/{task}": None for task in tasks}
-    root = summary.dump_json(summary.summarize(checkpoint["checkpoint_id"], known, sessions))
-    left[summary.METADATA] = (BLOB, objects.write("blob", root))
-    return edit_tree(objects, None, left)
+        edits |= {f"tasks/{task}": None for task in tasks}
+    root = summary.summarize(checkpoint["checkpoint_id"], old_summary, sessions)
+    edits[summary.METADATA] = (BLOB, objects.write("blob", summary.dump_json(root)))
+    return edit_tree(objects, None, edits)

@@ -1,4 +1,4 @@
-"""The parts of one checkpoint, read as far as they are there; what is not is told once."""
+"""Reading the parts of one checkpoint, as far as they can be read."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ _MOST = 20_000  # entries below one directory
 
 
 class Parts:
-    """A reader that goes on: lacks names each part that could not be read, and why.
-
-    A person hears of it at once, by the checkpoint and the part (console/notice.py).
-    """
+    """A reader that does not stop at damage: lacks lists each part that could not be read, and
+    why, and a warning names it."""
 
     def __init__(
         self,
@@ -34,19 +32,19 @@ class Parts:
         trees: Mapping[str, Tree] | None = None,
         parse: Callable[[bytes], Any] = json.loads,
     ) -> None:
-        """trees: directories that were read before, by oid.  parse: as json.loads() does."""
+        """trees: directories that were read before, by oid.  parse: used like json.loads()."""
         self._objects, self._id, self._known = objects, checkpoint_id, trees or {}
         self._parse = parse
         self.lacks: list[str] = []
 
     def note_lack(self, part: str, why: object) -> None:
-        """Note a part that is not there, or not what it should be."""
+        """Note a part that is missing or invalid."""
         line = f"{part}: {why}" if part else str(why)
         self.lacks.append(line)
         notice.warn_lacking(f"checkpoint '{self._id}': {line}")
 
     def read_tree(self, oid: str, part: str = "") -> Tree:
-        """The entries of a directory; {} where it cannot be read."""
+        """The entries of a directory; {} if it is unreadable."""
         if oid in self._known:
             return self._known[oid]
         try:
@@ -56,7 +54,7 @@ class Parts:
             return {}
 
     def read_blob(self, files: Tree, name: str, folder: str = "") -> bytes | None:
-        """The bytes of a file; None where there is none, or it cannot be read."""
+        """The bytes of a file; None if there is none, or it is unreadable."""
         entry = files.get(name)
         if entry is None:
             return None
@@ -69,7 +67,7 @@ class Parts:
             return None
 
     def read_json(self, files: Tree, folder: str = "") -> dict[str, Any]:
-        """The metadata of a directory; {} where it cannot be read as such."""
+        """The metadata of a directory; {} if it is unreadable or no JSON object."""
         data = self.read_blob(files, summary.METADATA, folder)
         content = summary.parse_json(data, self._parse) if data is not None else {}
         if content is None:
@@ -77,7 +75,7 @@ class Parts:
         return content or {}
 
     def read_prompts(self, files: Tree, folder: str = "") -> list[str]:
-        """What was asked in the session of a directory; [] where that cannot be read."""
+        """The prompts of a session's directory; [] if they are unreadable."""
         prompts = decode_name(self.read_blob(files, summary.PROMPT, folder) or b"")
         return prompts.split(summary.SEPARATOR) if prompts else []
 

@@ -1,4 +1,4 @@
-"""Pictures of transcripts, kept apart from them: private files under their hash, never sent."""
+"""Pictures of transcripts, moved to private files that are named by their hash and never pushed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def make_replacer(repo: Repo) -> Callable[[bytes], bytes]:
-    """What becomes of lines of a transcript before they are stored, where gitcp.images is drop or
+    """A function that replaces the pictures in lines of a transcript, for gitcp.images drop or
     apart."""
     if repo.config.get_option("gitcp.images") == "drop":
         return lambda data: images.replace(data, images.drop)
@@ -24,7 +24,7 @@ def make_replacer(repo: Repo) -> Callable[[bytes], bytes]:
 
 
 def move_pictures(repo: Repo, data: bytes) -> bytes:
-    """Lines with a mark in the place of each picture, which is in a file under its hash then."""
+    """Write the pictures of lines to files; return the lines with marks in their place."""
 
     def put(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
         if body.startswith(images.MARK) or body == images.DOT[1]:
@@ -38,19 +38,19 @@ def move_pictures(repo: Repo, data: bytes) -> bytes:
 
 
 def restore_pictures(repo: Repo, data: bytes) -> bytes:
-    """Lines with the pictures that were put aside; a dot for one that is gone."""
+    """Lines with their marks replaced by the pictures; a dot for a missing one."""
 
     def get(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
         if not body.startswith(images.MARK):
             return kind, body
-        there = files.read_bytes(_locate_picture(repo, _parse_name(body)))
-        return (kind, there) if there else images.DOT
+        picture = files.read_bytes(_locate_picture(repo, _parse_name(body)))
+        return (kind, picture) if picture else images.DOT
 
     return images.replace(data, get)
 
 
 def forget_pictures(repo: Repo, data: bytes) -> None:
-    """Remove the pictures that lines of a transcript name."""
+    """Remove the pictures whose marks are in lines of a transcript."""
 
     def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
         if body.startswith(images.MARK):
@@ -61,7 +61,7 @@ def forget_pictures(repo: Repo, data: bytes) -> None:
 
 
 def locate_folder(repo: Repo) -> str:
-    """Where the pictures are."""
+    """The directory of the pictures."""
     return repo.join_shared("images")
 
 

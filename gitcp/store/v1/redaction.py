@@ -24,41 +24,37 @@ if TYPE_CHECKING:
 
 _WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,;!?'()\n"
 _LONGEST = 15  # bytes of a word: what follows `Bearer ` is a secret from 16 on
-# What stands for a text while it cannot be told what in it is secret.
+# Stands for a text while a rule is invalid and its secrets cannot be found.
 WITHHELD = "(withheld: a rule of gitcp.redact cannot be read)"
 _OF_REPOSITORY: dict[str, Redactor] = memory.get_table("redactors")
 _LARGEST = 1 << 22  # bytes, many times what all rules need
 
 
 def get_redactor(repo: Repo, session: str = "") -> Redactor:
-    """One Redactor a process and repository (gitcp.redact, gitcp.redact-allow), which tells
-    persons apart within a session (gitcp.redact-personal), and does with pictures as gitcp.images
-    says.
+    """The repository's Redactor, made once a process, by gitcp.redact, gitcp.redact-allow,
+    gitcp.redact-personal and gitcp.images.  session: within it the same person has the same label.
 
-    Raises InputError naming a rule that cannot be read.
+    Raises InputError that names an invalid rule.
     """
     if repo.common not in _OF_REPOSITORY:
         load_patterns()
-        extra, allowed = (
-            repo.config.get_all("gitcp.redact"),
-            _list_readable(repo, "gitcp.redact-allow"),
-        )
+        rules = repo.config.get_all("gitcp.redact"), _list_readable(repo, "gitcp.redact-allow")
         _OF_REPOSITORY[repo.common] = late.redactor.Redactor(
-            extra, allowed, _read_personal(repo), _choose_replacer(repo)
+            *rules, _read_personal(repo), _choose_replacer(repo)
         )
         save_patterns()
     return _OF_REPOSITORY[repo.common].bind_session(session)
 
 
 def _choose_replacer(repo: Repo) -> Callable[[bytes], bytes] | None:
-    """What becomes of lines with pictures; None where they stay."""
+    """A function that replaces the pictures in lines; None to keep them."""
     if repo.config.get_option("gitcp.images") == "keep":
         return None
     return late.pictures.make_replacer(repo)
 
 
 def _read_personal(repo: Repo) -> Personal | None:
-    """What is looked for of persons; None for nothing."""
+    """The rules for personal data; None without any."""
     kinds, labels = _list_kinds(repo), repo.config.list_keys(config_table.LABELS, "")
     if not kinds and not labels:
         return None
@@ -74,26 +70,25 @@ def _list_kinds(repo: Repo) -> list[str]:
 
 
 def _read_names(repo: Repo, path: str) -> list[str]:
-    """The names in a file, one a line; a path is from the root of the worktree."""
-    place = os.path.join(repo.top or repo.common, os.path.expanduser(path))
+    """The names in a file, one a line; path: relative to the root of the worktree."""
     try:
-        with open(place, encoding="utf-8") as f:
+        file = os.path.join(repo.top or repo.common, os.path.expanduser(path))
+        with open(file, encoding="utf-8") as f:
             return [name for line in f if (name := line.strip()) and not name.startswith("#")]
     except (OSError, UnicodeDecodeError) as e:
         raise InputError(f"gitcp.redact-personal: cannot read '{path}': {e}") from None
 
 
 def hash_rules(repo: Repo) -> str:
-    """One word for the rules that get_redactor() goes by: another one where they change."""
-
-    # What is personal is no secret that keeps a push back.
+    """A hash of the rules for secrets."""
+    # Personal data does not stop a push, so its rules do not count.
     own = repo.config.get_all("gitcp.redact"), repo.config.get_all("gitcp.redact-allow")
     return stdlib.hashlib.sha256(repr((VERSION, stat_table(), own)).encode()).hexdigest()
 
 
 def can_read_rules(repo: Repo) -> bool:
-    """Whether every rule of gitcp.redact and what is said of persons can be read.  Where one
-    cannot, nobody knows which text holds the secret: hooks store none until it can."""
+    """Whether every rule of gitcp.redact and gitcp.redact-personal is valid.  If one is not, any
+    text may have its secret: hooks store none."""
     if _list_readable(repo, "gitcp.redact") != repo.config.get_all("gitcp.redact"):
         return False
     key = "gitcp.redact-personal"
@@ -116,7 +111,7 @@ def _list_readable(repo: Repo, key: str) -> list[str]:
 
 
 class Lazy:
-    """A redactor that is made on its first use: most hooks have nothing new to redact."""
+    """A Redactor that is made at its first use; most hooks have nothing to redact."""
 
     def __init__(self, repo: Repo, session: str) -> None:
         self._repo, self._session = repo, session
@@ -132,7 +127,7 @@ class Lazy:
 
 
 def redact_text(repo: Repo, value: str, session: str = "") -> str:
-    """A text with its secrets replaced; WITHHELD while a rule cannot be read."""
+    """A text with its secrets replaced; WITHHELD while a rule is invalid."""
     if not can_read_rules(repo):
         return WITHHELD
     data = value.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Signed commits of the permanent store: by git's own program, or not at all."""
+"""Signed commits of the permanent store; git runs the program that signs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 _SECONDS = 2.0
-# What a program that signs could ask a person through.
+# The ways by which a signing program could ask a person.
 _SILENT = ("GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS")
 _MOST = 200  # sessions that are remembered
 
@@ -34,10 +34,11 @@ def is_wanted(repo: Repo) -> bool:
 def write_signed(
     objects: Objects, repo: Repo, tree: str, parents: Sequence[str], message: str, about: str = ""
 ) -> str:
-    """Store a commit by the person, now, signed where that can be done in 2 seconds without a
-    question; return its oid.
+    """Write a commit by the person; return its oid.  It is signed if that takes no question and at
+    most 2 seconds.
 
-    about: the session that it is of.  Once that failed its commits are unsigned, and it is said.
+    about: the session of the commit.  After a failure, of which a warning tells, its commits are
+    not signed.
     """
     path = repo.join_shared("unsigned")
     failed = private.read_words(path, shapes.is_printable)
@@ -55,12 +56,12 @@ def write_signed(
 def _write_signed(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
     env = {name: "" for name in _SILENT if name in repo.git.env}
     for role in ("AUTHOR", "COMMITTER"):
-        name, _, rest = read_ident(repo, role).rpartition(" <")
-        mail, _, date = rest.partition("> ")
+        name, _, address = read_ident(repo, role).rpartition(" <")
+        mail, _, date = address.partition("> ")
         env |= {f"GIT_{role}_NAME": name, f"GIT_{role}_EMAIL": mail, f"GIT_{role}_DATE": date}
-    above = [word for parent in parents for word in ("-p", parent)]
+    parent_args = [arg for parent in parents for arg in ("-p", parent)]
     running = repo.git.start(
-        *("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", *above, "-F", "-", tree),
+        *("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", *parent_args, "-F", "-", tree),
         env={**env, "SSH_ASKPASS_REQUIRE": "never"},
         feed=True,
         apart=True,  # no terminal to ask at, and all of it ends together

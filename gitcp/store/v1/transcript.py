@@ -1,4 +1,4 @@
-"""The transcript of a session on its way into the object database: redacted, in chunks."""
+"""Storing the transcript of a session in the object database: redacted, in chunks."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _PIECE = 4 << 20  # bytes hashed at once
 class Stored:
     """A transcript whose chunks are in the object database.
 
-    chunks: their oids in order; size: bytes of the joined transcript; items: its lines
-    (messages of a document); scan: what the agent's scanner says of it; live: files.read_stamp() of
-    the live one before it was read.
+    chunks: their oids in order; size: bytes of the joined transcript; items: its lines, or the
+    messages of a document; scan: the result of the agent's scanner; live: files.read_stamp() of
+    the live file before it was read.
     """
 
     __slots__ = ("_copy", "_hash", "_rest", "chunks", "items", "live", "scan", "size")
@@ -54,25 +54,25 @@ class Stored:
         return self._copy.read() + self._rest
 
     def list_lines(self) -> Iterator[bytes]:
-        """The redacted lines in their order; of one document, what it is made of."""
+        """Yield the redacted lines in their order; those of a document, if it is one."""
         for piece, _ in stretches.read_lines(self._copy.read, 0, self._copy.size):
             yield from piece.splitlines(keepends=True)
 
     @property
     def content_hash(self) -> str:
-        """hash_content() of the joined stored bytes, worked out when asked."""
+        """hash_content() of the joined stored bytes."""
         if not self._hash:
-            digest, at = _start_sha256(self.size), 0
-            while data := self._copy.read(at, min(self._copy.size, at + _PIECE)):
+            digest, offset = _start_sha256(self.size), 0
+            while data := self._copy.read(offset, min(self._copy.size, offset + _PIECE)):
                 digest.update(data)
-                at += len(data)
+                offset += len(data)
             digest.update(self._rest)
             self._hash = "sha256:" + digest.hexdigest()
         return self._hash
 
 
 class Given:
-    """A transcript with nothing live behind it: its chunks, in the object database, and hash."""
+    """A stored transcript without a live file: the oids of its chunks, and its hash."""
 
     __slots__ = ("chunks", "content_hash")
 
@@ -81,7 +81,7 @@ class Given:
 
 
 def store_given(objects: Objects, data: bytes) -> Given:
-    """Store a redacted transcript that was handed over whole."""
+    """Store a whole redacted transcript."""
     oids = [objects.write("blob", piece) for piece in chunks.split(data)]
     return Given(oids, hash_content(data))
 
@@ -95,7 +95,7 @@ def hash_content(data: bytes) -> str:
 
 
 def _start_sha256(size: int) -> Any:
-    """A digest for so many bytes."""
+    """A digest for size bytes."""
     if size < _PIECE:
         return ids.start_sha256()
     return stdlib.hashlib.sha256()
@@ -113,13 +113,13 @@ def store_transcript(
     complete: bool = False,
     check: bool = False,
 ) -> Stored | None:
-    """Store what the live transcript at path has gained; None where there never was anything.
+    """Store what the live transcript at path has gained; None if nothing was ever read.
 
-    agent_id: of the subagent whose it is, of that session.  The scanner reads the stored,
-    redacted bytes.  complete: take a last line that has no newline yet.  check: compare all the
-    bytes read before, not only the last 4 KiB.  A file that shrank or was replaced begins a new
-    part: nothing stored is dropped (doc/formats.md "Transcript").  Nothing is read while a rule
-    of redaction cannot be.  Takes no lock but this session's transcript lock.
+    agent_id: the session's subagent whose transcript it is, if any.  The scanner reads the
+    redacted bytes.  complete: take a last line without a newline.  check: compare all bytes read
+    before, not only the last 4 KiB.  A file that shrank or was replaced begins a new part; nothing
+    stored is dropped (doc/formats.md "Transcript").  Nothing is read while a rule of redaction is
+    invalid.  Takes only this session's transcript lock.
     """
     name = transcript_copy.name_copy(session_id, agent_id)
     with exclusive(repo, f"transcript-{session_id}"):
@@ -128,23 +128,23 @@ def store_transcript(
         if live < 0 and not copy.size:
             return None
         reader = Reader(repo, objects, copy, redactor, scanner)
-        rest, stamp = b"", files.read_stamp(live) if live >= 0 else []
+        tail, stamp = b"", files.read_stamp(live) if live >= 0 else []
         try:
             if live >= 0:
-                first = os.pread(live, 64, 0).partition(b"\n")[0]
-                if chunks.is_document(first, path or ""):
+                first_line = os.pread(live, 64, 0).partition(b"\n")[0]
+                if chunks.is_document(first_line, path or ""):
                     reader.take_document(live)
                 else:
-                    rest = reader.take_lines(live, complete, check)
+                    tail = reader.take_lines(live, complete, check)
         finally:
             if live >= 0:
                 os.close(live)
-        return Stored(copy, rest, reader.list_chunks(rest), reader.scan, stamp)
+        return Stored(copy, tail, reader.list_chunks(tail), reader.scan, stamp)
 
 
 def _open_live(repo: Repo, path: str | None) -> int:
-    """A descriptor of the live transcript; -1, with a warning where there is one that cannot be
-    taken."""
+    """A descriptor of the live transcript; -1 if there is none, or, with a warning, if it is
+    unreadable."""
     fd, why = _try_open(repo, path)
     if why:
         notice.warn_lacking(why)
@@ -152,8 +152,7 @@ def _open_live(repo: Repo, path: str | None) -> int:
 
 
 def explain_unreadable(repo: Repo, path: str | None) -> str:
-    """Why nothing is taken from a transcript that is there; '' for one that is read, or is not
-    there."""
+    """Why an existing transcript is not read; '' if it is, or does not exist."""
     fd, why = _try_open(repo, path)
     if fd >= 0:
         os.close(fd)
@@ -161,8 +160,7 @@ def explain_unreadable(repo: Repo, path: str | None) -> str:
 
 
 def _try_open(repo: Repo, path: str | None) -> tuple[int, str]:
-    """A descriptor of the live transcript, -1 when there is none that can be taken; why not,
-    where there is one."""
+    """(a descriptor of the live transcript, else -1; why an existing one is not read)."""
     if not path or "\0" in path:
         return -1, ""
     try:
@@ -178,7 +176,7 @@ def _try_open(repo: Repo, path: str | None) -> tuple[int, str]:
 
 
 def _explain_strange(repo: Repo, path: str, fd: int) -> str:
-    """Why a file cannot be what a client wrote for us; '' for nothing."""
+    """Why a file is not taken for a client's transcript; '' if it is."""
     st = os.fstat(fd)
     if not stat.S_ISREG(st.st_mode):
         return "it is no regular file"
@@ -194,17 +192,17 @@ def _explain_strange(repo: Repo, path: str, fd: int) -> str:
 
 
 def _is_below(path: str, *folders: str) -> bool:
-    here = os.path.realpath(path)
-    return any(here.startswith(os.path.realpath(folder) + os.sep) for folder in folders)
+    real = os.path.realpath(path)
+    return any(real.startswith(os.path.realpath(folder) + os.sep) for folder in folders)
 
 
 def store_session(
     repo: Repo, objects: Objects, state: State, complete: bool = False, check: bool = False
 ) -> Stored | None:
-    """The session's transcript as far as it is on disk, redacted and stored; None without.  The
-    turn's model, where it alone tells that, is noted in state.
+    """Store the session's transcript as far as it is on disk; None without one.  The model that it
+    names is noted in the state's turn.
 
-    whole, check: as store_transcript() has them.
+    complete, check: as for store_transcript().
     """
     scan = find_client(state.get("agent_type", "")).scan
     path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
@@ -217,13 +215,10 @@ def store_session(
 
 
 def list_prompts(state: State, stored: Stored | None) -> list[str]:
-    """The session's prompts, redacted: of its transcript, and those the turns have that are
-    not in it yet."""
-    words: list[str] = []
-    if stored and stored.scan:
-        words = list(stored.scan["prompts"])
-    for one in state.get("turns", {}).values():
-        prompt = one["prompt"]
-        if prompt and not any(p[: len(prompt)] == prompt for p in words):
-            words.append(prompt)
-    return words
+    """The redacted prompts of the transcript, then those of turns that it lacks."""
+    prompts = list(stored.scan["prompts"]) if stored and stored.scan else []
+    for turn in state.get("turns", {}).values():
+        prompt = turn["prompt"]
+        if prompt and not any(p.startswith(prompt) for p in prompts):
+            prompts.append(prompt)
+    return prompts

@@ -1,8 +1,8 @@
-"""A session's redacted transcript kept beside the repository, so that only news is redacted.
+"""A copy of a session's redacted transcript, so that only new lines have to be redacted.
 
-<common>/gitcp/transcript/<name>.redacted only grows, or is replaced by a new file: who has it
-open reads on undisturbed.  <name>.json says how far it goes and which chunks are stored.
-It is a cache: what cannot be trusted is begun anew from the live transcript.
+<common>/gitcp/transcript/<name>.redacted only grows, or is replaced by a new file, so that a
+process that has it open reads on.  <name>.json has its size and the chunks that are stored.
+Both are a cache: a damaged copy is written anew from the live transcript.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _VERSION = 1
 
 
 def name_copy(session_id: str, agent_id: str = "") -> str:
-    """The name of the copy of a session's transcript, or of one of its subagents'.  InputError
-    for ids that are not safe."""
+    """The name of the copy for a session, or for one of its subagents.  Raises InputError for an
+    unsafe id."""
     session = ids.check_session_id(session_id)
     return f"{session}~{ids.check_component(agent_id, 'agent_id')}" if agent_id else session
 
@@ -38,9 +38,9 @@ def name_copy(session_id: str, agent_id: str = "") -> str:
 class Copy:
     """The copy of that name; the caller holds the lock of its session's transcripts.
 
-    known: {"size", "crc": of the copy's last bytes, "chunks": [[oid, bytes, packed]…],
+    known: {"size", "crc": of the copy's last bytes, "chunks": [[oid, bytes, stamp]…],
     "lines", "parts", "live": {"dev", "ino", "offset", "crc", "tail"}, "scan", "document"}.
-    packed: the age of the pack directory in which the chunk was last found.
+    stamp: of the packs in which the chunk was last found.
     """
 
     def __init__(self, repo: Repo, name: str) -> None:
@@ -61,11 +61,11 @@ class Copy:
         return int(self.known.get("size", 0))
 
     def read(self, start: int = 0, end: int | None = None) -> bytes:
-        """The copy from byte start on, to end."""
+        """The bytes of the copy from start to end, by default to its end."""
         return read_span(self.fd, start, self.size if end is None else end) if self.fd >= 0 else b""
 
     def append(self, data: bytes) -> None:
-        """Add data; what a killed process left behind the end is overwritten."""
+        """Add data; bytes behind the end, from a killed process, are overwritten."""
         if self.fd < 0:
             self._open(os.O_RDWR | os.O_CREAT)
         try:
@@ -76,7 +76,7 @@ class Copy:
         self._note_end(self.size + len(data))
 
     def replace(self, data: bytes) -> None:
-        """Put data in place of all of it, in a new file."""
+        """Replace the whole copy by a new file with data."""
         path, self._path = self._path, f"{self._path}.{os.getpid()}"
         self.close()
         try:
@@ -90,7 +90,7 @@ class Copy:
         self._note_end(len(data))
 
     def save(self) -> None:
-        """Remember known; the copy was written before, so the pair is never ahead of itself."""
+        """Write known; the copy itself is written before."""
         data = json.dumps({**self.known, "version": _VERSION}).encode()
         private.write_private(self._repo, self._json, data)
 
@@ -101,11 +101,11 @@ class Copy:
         except FileNotFoundError:
             return
         size = known.get("size", 0)
-        last = read_span(self.fd, max(0, size - TAIL), size)
-        if known["version"] == _VERSION and known["crc"] == zlib.crc32(last):
+        tail = read_span(self.fd, max(0, size - TAIL), size)
+        if known["version"] == _VERSION and known["crc"] == zlib.crc32(tail):
             self.known = known
             return
-        self.close()  # others may read the old file: a new one is begun
+        self.close()  # another process may read the old file: a new one is begun
         move_aside(self._repo.common, self._path)
 
     def _open(self, flags: int) -> None:
@@ -124,7 +124,7 @@ class Copy:
 
 
 def remove_copy(repo: Repo, session_id: str, agent_id: str) -> None:
-    """The copy of a subagent's transcript is needed no more."""
+    """Remove the copy of a subagent's transcript."""
     for end in (".json", ".redacted"):
         private.remove_private(
             repo, repo.join_shared("transcript", name_copy(session_id, agent_id) + end)
@@ -132,7 +132,7 @@ def remove_copy(repo: Repo, session_id: str, agent_id: str) -> None:
 
 
 def read_span(fd: int, start: int, end: int) -> bytes:
-    """Bytes start to end of a file, fewer where it is shorter."""
+    """The bytes of a file from start to end, fewer if it is shorter."""
     parts = []
     while start < end and (data := os.pread(fd, end - start, start)):
         parts.append(data)
@@ -141,8 +141,8 @@ def read_span(fd: int, start: int, end: int) -> bytes:
 
 
 def read_live(path: str, start: int = 0) -> bytes:
-    """What a client's own file has from byte start on, from its beginning where it is shorter by
-    now; bounded (stretches.read_bounded).  Raises OSError, also for what can be no path."""
+    """The bytes of a client's file from start on, or from its beginning if it is shorter than that;
+    bounded as by stretches.read_bounded().  Raises OSError, also for an invalid path."""
     if "\0" in path:
         raise FileNotFoundError(path)
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe is not waited for

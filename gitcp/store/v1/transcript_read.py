@@ -1,4 +1,4 @@
-"""Reading on in a live transcript: what is new is redacted, scanned, and cut into chunks."""
+"""Reading what a live transcript has gained: it is redacted, scanned, and cut into chunks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitcp.store.v1.transcript_copy import Copy
 
     class Redactor(Protocol):
-        """What this needs of core.redact: lines stay lines, a document a document."""
+        """The part of a redactor that is used here; lines stay lines, a document a document."""
 
         def redact_jsonl(self, data: bytes) -> bytes: ...
         def redact_document(self, data: bytes) -> bytes: ...
@@ -43,38 +43,38 @@ class Reader:
         self.scan: Any = copy.known.get("scan")
 
     def take_lines(self, live: int, complete: bool, check: bool) -> bytes:
-        """Take the complete lines that are new; return, with whole, the redacted rest."""
+        """Take the complete new lines; return a redacted last line without newline if complete."""
         copy, size = self._copy, os.fstat(live).st_size
         if "document" in copy.known:
             copy.known.clear()
             copy.replace(b"")
         old = copy.known.get("live")
         grown = old is None or _is_continued(live, size, old, check)
-        at, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
-        end, there = at, None if grown else self._list_signs()
-        if there is not None:
+        start, crc = (old["offset"], old["crc"]) if old and grown else (0, 0)
+        end, stored = start, None if grown else self._list_signs()
+        if stored is not None:
             trace.append_note("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
-        for new, end_of in stretches.read_stretches(
-            _make_reader(live), at, size, self._count_room()
+        for new, new_end in stretches.read_stretches(
+            _make_reader(live), start, size, self._count_room()
         ):
-            crc = _compute_crc(live, end, end_of, crc)
-            end = end_of
-            self._take_lines(new, there)
-        if end > at or not grown:
+            crc = _compute_crc(live, end, new_end, crc)
+            end = new_end
+            self._take_lines(new, stored)
+        if end > start or not grown:
             copy.known["live"] = _describe_live(live, end, crc)
             self._scan_new(b"")
             copy.save()
-        rest = stretches.read_line(_make_reader(live), end, size) if complete else b""
-        return self._redact_last(rest) if rest.strip() else b""
+        tail = stretches.read_line(_make_reader(live), end, size) if complete else b""
+        return self._redact_last(tail) if tail.strip() else b""
 
-    def _take_lines(self, new: bytes, there: set[bytes] | None) -> None:
-        """Redact lines, add them to the copy, settle their chunks and scan them; there: the
-        lines that are not to be taken twice."""
+    def _take_lines(self, new: bytes, stored: set[bytes] | None) -> None:
+        """Redact lines, add them to the copy, store their chunks and scan them; stored: the signs
+        of lines that are left out."""
         red = self._redactor.redact_jsonl(new)
-        if there is not None:
+        if stored is not None:
             red = b"".join(
-                line + b"\n" for line in red.split(b"\n") if line and _sign_line(line) not in there
+                line + b"\n" for line in red.split(b"\n") if line and _sign_line(line) not in stored
             )
         self._copy.append(red)
         known = self._copy.known
@@ -83,15 +83,15 @@ class Reader:
         self._scan_new(red)
 
     def _count_room(self) -> int:
-        most: int = self._repo.config.get_option("gitcp.max-transcript-size")
-        return max(most - self._copy.size, stretches.ROOM)
+        limit: int = self._repo.config.get_option("gitcp.max-transcript-size")
+        return max(limit - self._copy.size, stretches.ROOM)
 
     def _list_signs(self) -> set[bytes]:
-        whole = stretches.read_lines(self._copy.read, 0, self._copy.size)
-        return {_sign_line(line) for piece, _ in whole for line in piece.split(b"\n")}
+        pieces = stretches.read_lines(self._copy.read, 0, self._copy.size)
+        return {_sign_line(line) for piece, _ in pieces for line in piece.split(b"\n")}
 
     def take_document(self, live: int) -> None:
-        """Take one JSON document, all of it whenever it has changed."""
+        """Take one JSON document, as a whole, if it has changed."""
         copy, st = self._copy, os.fstat(live)
         sign = [st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns]
         if copy.known.get("document") == sign or (st.st_size > stretches.DOCUMENT and copy.size):
@@ -110,7 +110,8 @@ class Reader:
         copy.save()
 
     def list_chunks(self, remaining: bytes) -> list[str]:
-        """The oids of all chunks of the copy with rest after it; every one is there."""
+        """The oids of all chunks of the copy with remaining after it; each is in the object
+        database."""
         done = self._copy.known.get("chunks", [])
         self._write_missing(done)
         tail = self._copy.read(sum(c[1] for c in done)) + remaining
@@ -121,30 +122,29 @@ class Reader:
     def _store_chunks(self) -> None:
         done = self._copy.known.setdefault("chunks", [])
         tail = self._copy.read(sum(c[1] for c in done))
-        at = 0
+        start = 0
         for end in chunks.find_ends(tail, len(done)):
-            self._store_chunk(tail[at : end - 1], end - at)
-            at = end
+            self._store_chunk(tail[start : end - 1], end - start)
+            start = end
 
     def _store_chunk(self, piece: bytes, size: int) -> None:
         self._copy.known["chunks"].append([self._objects.write("blob", piece), size, 0])
 
     def _scan_new(self, new: bytes) -> None:
-        """Let the scanner read what is new, or the whole copy where it cannot be continued.
+        """Scan the new bytes, or the whole copy if the scanner cannot continue.
 
-        It reads redacted bytes: what it tells can go anywhere.
+        The scanner reads redacted bytes, so its result has no secret.
         """
-        known, previous = self._copy.known, self.scan
         if self._scanner is None:
             return
-        if previous and previous["bytes"]:
-            self.scan = self._scanner(new, previous)
+        if self.scan and self.scan["bytes"]:
+            self.scan = self._scanner(new, self.scan)
         else:
             self.scan = self._scan_all()
-        known["scan"] = self.scan
+        self._copy.known["scan"] = self.scan
 
     def _scan_all(self) -> Any:
-        """The scan of the whole copy, stretch by stretch where the scanner can go on."""
+        """The scan of the whole copy, piece by piece if the scanner can continue."""
         scan = None
         for piece, _ in stretches.read_lines(self._copy.read, 0, self._copy.size):
             if scan and not scan["bytes"]:
@@ -155,48 +155,49 @@ class Reader:
     def _redact_last(self, tail: bytes) -> bytes:
         red = self._redactor.redact_jsonl(tail)
         if self._scanner:
-            goes_on = self.scan and self.scan["bytes"]
-            given = red if goes_on else self._copy.read() + red
-            self.scan = self._scanner(given, self.scan if goes_on else None)
+            continues = self.scan and self.scan["bytes"]
+            data = red if continues else self._copy.read() + red
+            self.scan = self._scanner(data, self.scan if continues else None)
         return red
 
     def _write_missing(self, done: list[Any]) -> None:
-        """Write chunks again that a prune has taken; nothing may name a missing blob.
+        """Write the chunks again that a prune has removed.
 
-        Which packs there were when a chunk was last seen stands with it: what one has, it keeps.
+        A chunk's third field is the stamp of the packs that had it: while that is unchanged, the
+        chunk is there.
         """
         packs = self._objects.packs
-        there = packs.list_stamps()
-        unsure = {c[0]: packs.find_stamp(c[0]) for c in done if c[2] not in there}
+        stamps = packs.list_stamps()
+        unsure = {c[0]: packs.find_stamp(c[0]) for c in done if c[2] not in stamps}
         if not unsure:
             return
-        gone = self._objects.list_absent(oid for oid, stamp in unsure.items() if stamp is None)
-        at = 0
+        absent = self._objects.list_absent(oid for oid, stamp in unsure.items() if stamp is None)
+        offset = 0
         for chunk in done:
             oid, size, _ = chunk
-            if oid in gone:
-                self._objects.write("blob", self._copy.read(at)[: size - 1])
+            if oid in absent:
+                self._objects.write("blob", self._copy.read(offset)[: size - 1])
             elif oid in unsure:
                 stamp = unsure[oid]
                 chunk[2] = packs.stamp_others() if stamp is None else stamp
-            at += size
+            offset += size
         self._copy.save()
 
 
 def _make_reader(live: int) -> Callable[[int, int], bytes]:
-    """read() of the live file: functools has no place on a hook's path."""
+    """read(start, end) of the live file; a hook does not import functools for a partial()."""
     return lambda start, end: read_span(live, start, end)
 
 
 def _is_continued(live: int, size: int, old: dict[str, Any], check: bool) -> bool:
-    """Whether the live file still begins with what was read of it."""
+    """Whether the live file still begins with what was read of it before."""
     offset, st = old["offset"], os.fstat(live)
     if size < offset:
         return False
-    same = [old["dev"], old["ino"]] == [st.st_dev, st.st_ino]
-    if same and zlib.crc32(read_span(live, max(0, offset - TAIL), offset)) != old["tail"]:
+    is_same_file = [old["dev"], old["ino"]] == [st.st_dev, st.st_ino]
+    if is_same_file and zlib.crc32(read_span(live, max(0, offset - TAIL), offset)) != old["tail"]:
         return False
-    return (same and not check) or _compute_crc(live, 0, offset, 0) == old["crc"]
+    return (is_same_file and not check) or _compute_crc(live, 0, offset, 0) == old["crc"]
 
 
 def _compute_crc(live: int, start: int, end: int, crc: int) -> int:
@@ -207,11 +208,10 @@ def _compute_crc(live: int, start: int, end: int, crc: int) -> int:
 
 
 def _sign_line(line: bytes) -> bytes:
-    """What tells a line from others, however long it is."""
+    """A short key of a line; equal lines have the same."""
     return line if len(line) <= 32 else b"%d %d" % (len(line), hash(line))
 
 
 def _describe_live(live: int, offset: int, crc: int) -> dict[str, int]:
-    st, last = os.fstat(live), read_span(live, max(0, offset - TAIL), offset)
-    tail = zlib.crc32(last)
+    st, tail = os.fstat(live), zlib.crc32(read_span(live, max(0, offset - TAIL), offset))
     return {"dev": st.st_dev, "ino": st.st_ino, "offset": offset, "crc": crc, "tail": tail}

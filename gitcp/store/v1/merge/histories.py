@@ -26,53 +26,52 @@ def merge_histories(
     joined: Join | None = None,
     checkpoint_id: str = "",
 ) -> str:
-    """The commit that has both: one of the two, or a new merge with their united trees.
+    """The commit that has both histories: one of the two, or a new merge with their united trees.
 
-    Neither needs to know the other: unrelated roots are joined.  joined: they are of notes, and
-    this makes one note of two on the same commit.  checkpoint_id: they are of that checkpoint
-    alone.  What lies beside the checkpoints of theirs is not brought in, though its history is.
+    The histories may be unrelated.  joined: they are of notes, and this function joins two notes on
+    one commit.  checkpoint_id: they are of that checkpoint only.  Files of theirs that belong to no
+    checkpoint are left out of the tree.
     """
     if ours and _contains(repo, ours, theirs):
         return ours
     follows = ours is None or _contains(repo, theirs, ours)
     if follows and (joined or checkpoint_id):
         return theirs
-    mine, tree = (need_commit(objects, oid)["tree"] if oid else None for oid in (ours, theirs))
-    assert tree
+    trees = (need_commit(objects, oid)["tree"] if oid else None for oid in (ours, theirs))
+    our_tree, their_tree = trees
+    assert their_tree
     if follows:
-        kept = Union(objects).drop_strays(tree, mine)
-        if kept == tree:
+        clean = Union(objects).drop_strays(their_tree, our_tree)
+        if clean == their_tree:
             return theirs
-        return write_commit(objects, repo, kept, [theirs], _CLEANED)
-    assert ours and mine
+        return write_commit(objects, repo, clean, [theirs], _CLEANED)
+    assert ours and our_tree
     if joined:
-        united = note_trees.unite_notes(objects, mine, tree, joined=joined)
+        united = note_trees.unite_notes(objects, our_tree, their_tree, joined=joined)
         return write_commit(objects, repo, united, [ours, theirs], "notes: Merged by gitcp")
     if checkpoint_id:
-        united = Union(objects).unite_checkpoints(mine, tree, checkpoint_id)
+        united = Union(objects).unite_checkpoints(our_tree, their_tree, checkpoint_id)
     else:
-        united = Union(objects).unite_stores(mine, tree)
+        united = Union(objects).unite_stores(our_tree, their_tree)
     return _merge_stores(repo, objects, united, ours, theirs)
 
 
 def _merge_stores(repo: Repo, objects: Objects, tree: str, ours: str, theirs: str) -> str:
-    """The merge of two stores: a history that the other side has forgotten is not its parent."""
-    parents, forgets = [], set[str]()
-    for one, other in ((ours, theirs), (theirs, ours)):
-        gone = forgetting.list_forgotten_roots(repo, objects, other)
-        if gone.isdisjoint(list_commits(repo, "--max-parents=0", one)):
-            parents.append(one)
+    """Write the merge of two stores.  A history that the other side has forgotten is no parent."""
+    parents, forgotten = [], set[str]()
+    for tip, other_tip in ((ours, theirs), (theirs, ours)):
+        roots = forgetting.list_forgotten_roots(repo, objects, other_tip)
+        if roots.isdisjoint(list_commits(repo, "--max-parents=0", tip)):
+            parents.append(tip)
         else:
-            forgets |= gone
+            forgotten |= roots
     if len(parents) == 2:
         return signing.write_signed(objects, repo, tree, parents, _SUBJECT)
     if parents and need_commit(objects, parents[0])["tree"] == tree:
         return parents[0]
-    words = "\n".join(
-        [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(forgets))]
-    )
-    return signing.write_signed(objects, repo, tree, parents, words)
+    lines = [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(forgotten))]
+    return signing.write_signed(objects, repo, tree, parents, "\n".join(lines))
 
 
-def _contains(repo: Repo, commit: str, other: str) -> bool:
-    return commit == other or repo.git.says_yes("merge-base", "--is-ancestor", other, commit)
+def _contains(repo: Repo, commit: str, ancestor: str) -> bool:
+    return commit == ancestor or repo.git.says_yes("merge-base", "--is-ancestor", ancestor, commit)

@@ -16,28 +16,27 @@ if TYPE_CHECKING:
     Join = Callable[[bytes, bytes], bytes]  # one note of two on the same commit
 
 _HEX = frozenset("0123456789abcdef")
-_MOST = 1_000_000  # notes: one tree, referred to again and again, can pretend to any number
-_LARGEST = 1 << 20  # bytes of a note whose lines are looked at
+_MOST = 1_000_000  # notes: a tree that refers to another one many times can have any number
+_LARGEST = 1 << 20  # bytes of a note that is joined
 
 
 def unite_notes(objects: Objects, a: str, b: str, *, joined: Join) -> str:
-    """The tree of the notes of both; joined makes one note of two that differ.
+    """Write the tree of the notes of both; joined makes one note of two that differ.
 
-    What is no note is left out; of notes too large to be one the larger stays.  Raises Error
-    where there are more notes than any repository has.
+    Other files are left out.  Of two notes that are too large to join, the larger stays.  Raises
+    Error if there are more than _MOST notes.
     """
     mine, theirs = dict(_list_notes(objects, a)), dict(_list_notes(objects, b))
     united: dict[str, Entry | None] = {}
     for name, entry in {**mine, **theirs}.items():
-        one, two = mine.get(name, entry), theirs.get(name, entry)
-        united[f"{name[:2]}/{name[2:]}"] = (
-            entry if one == two else _join_note(objects, one, two, joined)
-        )
+        pair = mine.get(name, entry), theirs.get(name, entry)
+        joined_entry = entry if pair[0] == pair[1] else _join_note(objects, *pair, joined)
+        united[f"{name[:2]}/{name[2:]}"] = joined_entry
     return edit_tree(objects, None, united)
 
 
 def _list_notes(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
-    """(commit, entry) of each note, whatever the fan-out."""
+    """Yield (commit, entry) of each note, with any fan-out."""
     todo, count = [("", tree)], 0
     while todo:
         before, oid = todo.pop()
@@ -54,15 +53,15 @@ def _list_notes(objects: Objects, tree: str) -> Iterator[tuple[str, Entry]]:
                 raise Error(f"more than {_MOST} notes: not merged")
 
 
-def _join_note(objects: Objects, mine: Entry, two: Entry, joined: Join) -> Entry:
-    sizes = {entry: objects.read_size(entry[1]) for entry in (mine, two)}
+def _join_note(objects: Objects, ours: Entry, theirs: Entry, joined: Join) -> Entry:
+    sizes = {entry: objects.read_size(entry[1]) for entry in (ours, theirs)}
     if max(sizes.values()) > _LARGEST:
-        return max(mine, two, key=lambda entry: (sizes[entry], entry))
-    texts = (objects.need(oid, "blob") for _, oid in (mine, two))
+        return max(ours, theirs, key=lambda entry: (sizes[entry], entry))
+    texts = (objects.need(oid, "blob") for _, oid in (ours, theirs))
     return BLOB, objects.write("blob", joined(*texts))
 
 
-def unite_lines(text: bytes, two: bytes) -> bytes:
-    """The lines of two notes, each once, sorted (as cat_sort_uniq of git-notes)."""
-    both = {line for note in (text, two) for line in note.split(b"\n") if line}
-    return b"".join(line + b"\n" for line in sorted(both))
+def unite_lines(a: bytes, b: bytes) -> bytes:
+    """The lines of two notes, each once, sorted, as cat_sort_uniq of git-notes(1)."""
+    lines = {line for note in (a, b) for line in note.split(b"\n") if line}
+    return b"".join(line + b"\n" for line in sorted(lines))

@@ -1,8 +1,8 @@
-"""The union of two trees of the permanent store, one of which may be anybody's.
+"""The union of two trees of the permanent store, one of which may come from a stranger.
 
-What a stranger can make small and costly to take apart (an endless list of sessions, a tree
-that refers to another a thousand times, documents of many megabytes) is not taken apart: of
-two such things the greater in a fixed order stays, whole.
+A stranger can make small objects that are costly to read: an endless list of sessions, a tree that
+refers to another one a thousand times, documents of many megabytes.  Those are not merged: of two
+such objects the greater in a fixed order stays.
 """
 
 from __future__ import annotations
@@ -34,29 +34,30 @@ _CUT = (
 
 
 class Union:
-    """One merge.  Of what is on both sides and differs it reads _ALL bytes and no more."""
+    """One merge.  Of what differs between the sides it reads at most _ALL bytes."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects, self._left = objects, _ALL
         self._united: dict[tuple[str, str], str] = {}
 
     def unite_stores(self, a: str, b: str) -> str:
-        """The union of two trees of the permanent store, by their oids.
+        """Write the union of two trees of the permanent store; return its oid.
 
-        What is no checkpoint stays where both have the same, and is brought in by nobody.
+        A file that belongs to no checkpoint stays only if both trees have it.
         """
         if a == b:
             return a
         return self._unite_level(a, b, _SHARD) or self._objects.write("tree", b"")
 
-    def drop_strays(self, tree: str, mine: str | None) -> str:
-        """tree without what is no checkpoint, unless mine (a tree) has the same."""
-        known = read_tree(self._objects, mine) if mine else {}
+    def drop_strays(self, tree: str, ours: str | None) -> str:
+        """Write tree without the files that belong to no checkpoint and are not in ours (a tree);
+        return its oid."""
+        own = read_tree(self._objects, ours) if ours else {}
         entries = read_tree(self._objects, tree)
-        kept = {
-            n: e for n, e in entries.items() if _get_directory(n, e, _SHARD) or known.get(n) == e
+        clean = {
+            n: e for n, e in entries.items() if _get_directory(n, e, _SHARD) or own.get(n) == e
         }
-        return tree if kept == entries else write_tree(self._objects, kept)
+        return tree if clean == entries else write_tree(self._objects, clean)
 
     def _unite_level(
         self, a: str | None, b: str | None, digits: int, shard: str = ""
@@ -70,21 +71,17 @@ class Union:
             if theirs.get(name) == mine.get(name):
                 united[name] = entry
                 continue
-            one, two = (
-                _get_directory(name, entries.get(name), digits) for entries in (mine, theirs)
-            )
+            x, y = (_get_directory(name, entries.get(name), digits) for entries in (mine, theirs))
             if digits == _SHARD:
-                merged = self._unite_level(one, two, _REST, name) if one or two else None
+                merged = self._unite_level(x, y, _REST, name) if x or y else None
             else:
-                merged = (
-                    self.unite_checkpoints(one, two, shard + name) if one and two else one or two
-                )
+                merged = self.unite_checkpoints(x, y, shard + name) if x and y else x or y
             if merged:
                 united[name] = (TREE, merged)
         return write_tree(self._objects, united) if united else None
 
     def unite_checkpoints(self, a: str, b: str, checkpoint_id: str) -> str:
-        """The union of two trees of one checkpoint."""
+        """Write the union of two trees of one checkpoint; return its oid."""
         if a == b:
             return a
         if not (self._is_bounded(a) and self._is_bounded(b)):
@@ -105,8 +102,8 @@ class Union:
                     summary.METADATA: self._write_json(metadata, summary.SESSION_KEYS),
                 }
             if merge_rules.is_forgotten(metadata) and "tasks" in edits:
-                gone = summary.list_strings((metadata or {}).get("tasks"))
-                edits.update({f"tasks/{task}": None for task in gone})
+                tasks = summary.list_strings((metadata or {}).get("tasks"))
+                edits.update({f"tasks/{task}": None for task in tasks})
             edits.update({f"{index}/{name}": entry for name, entry in files.items()})
             sessions.append((metadata, files))
         root = summary.summarize(checkpoint_id, joined["root"], sessions)
@@ -114,7 +111,7 @@ class Union:
         return edit_tree(self._objects, None, edits)
 
     def _is_bounded(self, tree: str) -> bool:
-        """Whether a checkpoint may be taken apart: its sessions are few, and small enough."""
+        """Whether a checkpoint may be merged: its sessions are few, and small enough."""
         if not self._can_afford(tree):
             return False
         entries = read_tree(self._objects, tree)
@@ -143,7 +140,7 @@ class Union:
         return directory
 
     def _take_json(self, files: Files) -> summary.Metadata | None:
-        """Take metadata.json out of files; what cannot be read stays there as a file."""
+        """Remove metadata.json from files and return it; an unreadable one stays in files."""
         entry = files.get(summary.METADATA)
         if not entry or not self._is_small(entry):
             return None
@@ -159,13 +156,13 @@ class Union:
         tidy = summary.order_keys({k: metadata[k] for k in sorted(metadata)}, keys)
         return BLOB, self._objects.write("blob", summary.dump_json(tidy))
 
-    def _pick_entry(self, entry: Entry, two: Entry, depth: int = 1) -> Entry:
-        """A directory before a file, both of two directories, the larger of two files."""
-        if entry[0] == two[0] == TREE:
-            return TREE, self._unite_trees(entry[1], two[1], depth)
-        if TREE in (entry[0], two[0]):
-            return entry if entry[0] == TREE else two
-        return max(entry, two, key=lambda e: (e[0] in FILES and self._objects.read_size(e[1]), e))
+    def _pick_entry(self, a: Entry, b: Entry, depth: int = 1) -> Entry:
+        """The union of two directories, the directory if the other is a file, the larger file."""
+        if a[0] == b[0] == TREE:
+            return TREE, self._unite_trees(a[1], b[1], depth)
+        if TREE in (a[0], b[0]):
+            return a if a[0] == TREE else b
+        return max(a, b, key=lambda e: (e[0] in FILES and self._objects.read_size(e[1]), e))
 
     def _unite_trees(self, a: str, b: str, depth: int) -> str:
         if (a, b) not in self._united:
@@ -181,7 +178,7 @@ class Union:
 
 
 def _get_directory(name: str, entry: Entry | None, digits: int) -> str | None:
-    """The oid of a directory on the way to a checkpoint; None for all else."""
+    """The oid of a directory on the path of a checkpoint; None for any other entry."""
     if entry is None or entry[0] != TREE or len(name) != digits or not _HEX.issuperset(name):
         return None
     return entry[1]
