@@ -1,7 +1,7 @@
-"""The check before a push: nothing that looks like a secret leaves on gitcp's account.
+"""The check before a push: gitcp sends nothing that looks like a secret.
 
-What gitcp stores is redacted already; this looks at what is new to a remote again, with the
-rules of today, and at what another program put onto the branch.
+What gitcp stores is redacted already.  The check searches what is new to a remote again, by
+today's rules, and what another program put onto the branch.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ if TYPE_CHECKING:
 
     File = tuple[str, bytes]  # its path on the branch, its content
 
-_DOCUMENT = 4 << 20  # bytes: a larger one is no program's, and is not taken apart
+_DOCUMENT = 4 << 20  # bytes; a larger JSON document is searched as text
 _LINES = ("full.jsonl", "full.log", ".jsonl")
 _EXAMPLES = 3
 _PIECE = 1 << 19  # bytes of files that are searched together
-_WINDOW = 1024  # files that go together
-# What a partial clone left with its remote is no news to anybody there, and not fetched for this.
+_WINDOW = 1024  # files that one process takes at once
+# An object that a partial clone lacks is on the remote already.
 _NEW = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-promisor")
-# Whole worktrees, with files that were never committed; what else of ours is for this machine.
+# Streams, which have whole worktrees with files that were never committed, and local refs.
 _OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/entire/")
 _STORE = frozenset({"refs/heads/entire/checkpoints/v1", "refs/heads/entire/sessions"})
 
 
 class Withheld(Error):
-    """What was to be sent holds a secret."""
+    """What was to be pushed has a secret."""
 
 
 def refuse_secrets(
     repo: Repo,
     objects: Objects,
     tips: Mapping[str, str],
-    places_known: Mapping[str, str],
+    remote_tips: Mapping[str, str],
     limit: float,
 ) -> None:
-    """Raise Withheld naming the places of secrets in what tips have and known have not (ref ->
-    oid); what was searched once is known, too, as long as the rules are the same.  Raises Error
-    where a hook, which a `git push` waits for, has searched for more than limit seconds.
+    """Raise Withheld, which names the files, if tips have secrets that remote_tips (both ref ->
+    oid) do not have.  What was searched before by the same rules is not searched again.  Raises
+    Error if a hook has searched for more than limit seconds.
 
     gitcp.push-check=false switches the check off.
     """
@@ -61,9 +61,9 @@ def refuse_secrets(
         return
     rules = redaction.hash_rules(repo)
     searched = destination.read_searched(repo, rules)
-    there = [*places_known.values(), *searched.values()]
+    known = [*remote_tips.values(), *searched.values()]
     end = None if deadline.count_seconds_left() is None else time.monotonic() + limit
-    secrets = list(islice(find_secrets(repo, objects, tips.values(), there, end), _EXAMPLES + 1))
+    secrets = list(islice(find_secrets(repo, objects, tips.values(), known, end), _EXAMPLES + 1))
     if not secrets:
         destination.set_searched(repo, rules, {**searched, **tips})
     else:
@@ -76,23 +76,23 @@ def find_secrets(
     repo: Repo,
     objects: Objects,
     tips: Iterable[str],
-    places_known: Iterable[str],
+    excluded: Iterable[str],
     end: float | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """(path on the branch, rule) of each blob with a secret in it; a blob is told of once.
+    """Yield (path on the branch, rule) once for each blob with a secret that tips reach and the
+    excluded commits do not.
 
-    Raises Error where there is more to search at the time end, of time.monotonic().
+    Raises Error if the search is not done at the time end, of time.monotonic().
     """
-    places_known = [*places_known]
-    gone = objects.list_absent(places_known)
-    there = [oid for oid in places_known if oid not in gone]
+    excluded = [*excluded]
+    absent = objects.list_absent(excluded)
     redactor = redaction.get_redactor(repo)
 
     def begin(objects: Objects) -> Callable[[list[bytes]], list[tuple[str, str]]]:
         return lambda lines: list(_search_files(redactor, _read_files(objects, lines), end))
 
-    names = encode_lines([*tips, *(f"^{oid}" for oid in there)])
-    new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=names)
+    revisions = encode_lines([*tips, *(f"^{oid}" for oid in excluded if oid not in absent)])
+    new = repo.git.stream_records(*_NEW, "--stdin", sep=b"\n", stdin=revisions)
     for secrets in spread_batches(objects, split_windows(new, _WINDOW), begin):
         yield from secrets
 
@@ -103,13 +103,13 @@ def _search_files(
     for piece in _group_files(files):
         if piece and end is not None and time.monotonic() > end:
             raise Error("too much to search for secrets before 'git push': 'gitcp push' sends it")
-        yield from _find_in_files(
-            redactor, piece if len(piece) == 1 else _choose_suspects(redactor, piece)
-        )
+        contents = [data for _, data in piece]
+        suspects = redactor.find_suspects(contents) if len(piece) > 1 else range(len(piece))
+        yield from _find_in_files(redactor, [piece[i] for i in suspects])
 
 
 def _read_files(objects: Objects, lines: Iterable[bytes]) -> Iterator[File]:
-    """The files that git names, `<oid> <path>`: one in memory."""
+    """Yield the files of git's lines `<oid> <path>`, with one in memory."""
     named = (line.partition(b" ") for line in lines)
     blobs = [(oid.decode(), path) for oid, _, path in named if path]
     for (_, path), obj in zip(blobs, objects.read_each(oid for oid, _ in blobs), strict=True):
@@ -118,7 +118,7 @@ def _read_files(objects: Objects, lines: Iterable[bytes]) -> Iterator[File]:
 
 
 def _group_files(files: Iterable[File]) -> Iterator[list[File]]:
-    """The files, as many together as are searched at once: a large one is alone."""
+    """Yield lists of files of _PIECE bytes at most; a larger file is alone."""
     piece: list[File] = []
     size = 0
     for file in files:
@@ -128,10 +128,6 @@ def _group_files(files: Iterable[File]) -> Iterator[list[File]]:
         piece.append(file)
         size += len(file[1])
     yield piece
-
-
-def _choose_suspects(redactor: Redactor, piece: list[File]) -> list[File]:
-    return [piece[number] for number in redactor.find_suspects([data for _, data in piece])]
 
 
 def _find_in_files(redactor: Redactor, files: Iterable[File]) -> Iterator[tuple[str, str]]:
@@ -148,7 +144,7 @@ def _is_lines(path: str) -> bool:
 
 
 def parse_updates(lines: Iterable[str]) -> list[tuple[str, str, str]]:
-    """(local ref, its oid, remote ref) of what git tells a pre-push hook; no deletions."""
+    """(local ref, its oid, remote ref) of each line of a pre-push hook, without deletions."""
     words = (line.split(" ") for line in lines)
     return [(w[0], w[1], w[2]) for w in words if len(w) == 4 and w[1].strip("0")]
 
@@ -156,9 +152,9 @@ def parse_updates(lines: Iterable[str]) -> list[tuple[str, str, str]]:
 def judge_push(
     repo: Repo, sent: Iterable[tuple[str, str, str]], remote: str, is_target: bool
 ) -> Record | None:
-    """What to say of a push of which git itself carries shadow branches, refs of ours for this
-    machine, or the store to another repository than its destination: a record of type refuse,
-    with gitcp.push-check=warn one of type say; None where it carries none.
+    """A record of type refuse, with gitcp.push-check=warn of type say, for a `git push` that sends
+    shadow branches, local refs of gitcp, or the store to another repository than its destination;
+    None for any other push.
 
     is_target: whether the push, to remote, goes to the destination.
     """
@@ -166,12 +162,13 @@ def judge_push(
     private = [ref for ref in refs if not _is_store(ref) and _is_private(ref)]
     strays = [] if is_target else [ref for ref in refs if _is_store(ref)]
     if private:
-        what = f"whole worktrees, files never committed among them: {_shorten_refs(private)}"
+        sends = f"whole worktrees, files never committed among them: {_shorten_refs(private)}"
     elif strays:
-        what = f"transcripts to '{remote}', which is not their destination: {_shorten_refs(strays)}"
+        refs_named = _shorten_refs(strays)
+        sends = f"transcripts to '{remote}', which is not their destination: {refs_named}"
     else:
         return None
-    message = f"this push sends {what}"
+    message = f"this push sends {sends}"
     if repo.config.get_option("gitcp.push-check") == "warn":
         return {"type": "say", "message": f"warning: {message}"}
     advice = "push branches by name, or set gitcp.push-check=warn"
@@ -183,7 +180,7 @@ def _is_store(ref: str) -> bool:
 
 
 def _is_private(ref: str) -> bool:
-    """Whether a ref is a stream's or another of ours: a person may have branches beside them."""
+    """Whether a ref is a stream or another ref of gitcp, not a person's branch below entire/."""
     return not ref.startswith("refs/heads/") or parse_shadow(ref) is not None
 
 

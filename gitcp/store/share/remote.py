@@ -1,6 +1,6 @@
-"""Talking to a remote in bounded time: what it has, fetching, pushing.
+"""Talking to a remote in bounded time: listing, fetching, pushing.
 
-Forces only with a lease, never runs our own hooks again, never asks a person anything.
+A push is forced only with a lease.  Our own hooks do not run, and no question is asked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Refs = Mapping[str, str]
 
-# Reasons after which another try with what the remote has now may go through.
+# Reasons of a refused push that may succeed after another fetch.
 _RACES = (
     "fetch first",
     "non-fast-forward",
@@ -29,7 +29,7 @@ _RACES = (
     "incorrect old value",
     "reference already exists",
 )
-_WAYS = "-c push.followTags=false -c core.hooksPath=/dev/null"
+_OPTIONS = "-c push.followTags=false -c core.hooksPath=/dev/null"
 
 
 class Remote:
@@ -38,15 +38,15 @@ class Remote:
     def __init__(self, repo: Repo, name: str, timeout: float) -> None:
         self._repo, self.name, self._timeout = repo, name, timeout
         self._end = time.monotonic() + timeout
-        # What is fetched for a merge must be what the push will meet.
+        # What is fetched must be what the push goes to.
         self._url = repo.config.get(f"remote.{name}.pushurl") or name
 
     def count_seconds_left(self) -> float:
-        """Seconds until the deadline; 0 when it has passed."""
+        """Seconds until the deadline; 0 if it has passed."""
         return max(0.0, self._end - time.monotonic())
 
     def list_refs(self, *patterns: str) -> dict[str, str]:
-        """ref -> oid of these full ref names, and of all below them, that the remote has."""
+        """ref -> oid of the remote's refs with these full names and of all refs below them."""
         below = [f"{name}/*" for name in patterns]
         _, out = self._run("ls-remote", "--refs", "--", self._url, *patterns, *below)
         pairs = (line.split("\t") for line in decode_lines(out))
@@ -60,11 +60,10 @@ class Remote:
         self._run(*args, "--no-auto-maintenance", "--stdin", "--", self._url, stdin=specs)
 
     def push_refs(self, refs: Refs, lease: str = "") -> list[str]:
-        """Push {ref: oid}; return the refs that somebody else has moved there meanwhile.
+        """Push {ref: oid}; return the refs that another push has moved meanwhile.
 
-        lease: what the one ref is there, which is then moved to what does not contain it.
-
-        Raises Error when the remote refuses for another reason or cannot be reached.
+        lease: the remote's value of the one ref, which is then forced.  Raises Error if the remote
+        refuses for another reason or cannot be reached.
         """
         specs = [f"{oid}:{ref}" for ref, oid in refs.items()]
         mirror = ("-c", f"remote.{self.name}.mirror=false")  # it would refuse our refspecs
@@ -73,10 +72,10 @@ class Remote:
         _, out = self._run(*mirror, *push, *leases, "--", self.name, *specs, ok=(0, 1))
         moved = []
         for line in decode_lines(out):
-            flag, _, rest = line.partition("\t")
+            flag, _, status = line.partition("\t")
             if flag != "!":
                 continue
-            pair, _, why = rest.partition("\t")
+            pair, _, why = status.partition("\t")
             if not any(race in why for race in _RACES):
                 raise Error(f"'{self.name}' refuses '{pair.rpartition(':')[2]}': {why}")
             moved.append(pair.rpartition(":")[2])
@@ -86,7 +85,8 @@ class Remote:
         env = {"GITCP_ACTIVE": "1"}
         if not self._has_own_ssh():
             env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
-        running = self._repo.git.start(*_WAYS.split(), *args, env=env, apart=True, feed=bool(stdin))
+        argv = *_OPTIONS.split(), *args
+        running = self._repo.git.start(*argv, env=env, apart=True, feed=bool(stdin))
         try:
             return running.finish(stdin, ok, self.count_seconds_left())
         except Late:
@@ -94,10 +94,10 @@ class Remote:
             raise Error(f"'{self.name}' did not answer in {limit}") from None
         except GitError as e:
             why = _choose_reason(e)
-            named = why.startswith(f"'{self.name}'")
-            raise Error(why if named else f"'{self.name}': {why}") from None
+            begins = why.startswith(f"'{self.name}'")
+            raise Error(why if begins else f"'{self.name}': {why}") from None
         except BaseException:
-            running.terminate()  # ^C is for us, and does not reach it
+            running.terminate()  # ^C does not reach a process in its own session
             raise
 
     def _has_own_ssh(self) -> bool:
@@ -107,7 +107,7 @@ class Remote:
 
 
 def _choose_reason(error: GitError) -> str:
-    """The first line of git's words that is not of the server's small talk."""
+    """The first line of git's message that is no remark of the server's, hint or warning."""
     lines = [line.strip() for line in error.complaint.splitlines() if line.strip()]
     words = [n for n in lines if not n.startswith(("remote:", "hint:", "warning:", "Warning:"))]
     return (words or lines or ["failed"])[0].removeprefix("fatal: ").removeprefix("error: ")

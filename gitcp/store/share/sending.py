@@ -1,4 +1,4 @@
-"""What a `git push` sends of ours: the store, to its destination alone, in bounded time."""
+"""What `git push` sends besides: the store, only to its destination, in bounded time."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-# Seconds for a remote that has failed: for the search for secrets, and to send.  With the end of
-# git, and ours, it is less than 2.
+# Seconds for a remote that has failed: to search for secrets, and to push.
 _BRIEF = (0.3, 1.2)
 _DAY = 86400  # seconds
-_MOST = 50  # things that were said
+_MOST = 50  # messages that were shown once
 
 
 def announce_destination(repo: Repo, name: str) -> str:
-    """What the person is to hear of the destination before a push, "" for nothing: where an older
-    version's becomes the configured one, and, once, why nothing is sent.
+    """A message about the destination before a push, "" for none: that the one of an older version
+    is configured now, or, once, why nothing is pushed.
 
-    name: what destination.find_destination() says.
+    name: the result of destination.find_destination().
     """
     configured = destination.read_destination(repo)
     advice = f"'gitcp push --to {destination.find_usual_remote(repo) or '<remote>'}'"
@@ -84,24 +83,24 @@ def say_once(repo: Repo, what: str) -> bool:
 
 
 def forget_words(repo: Repo) -> None:
-    """Let all be said again: another destination is configured."""
+    """Show all messages again: another destination is configured."""
     private.remove_private(repo, repo.join_shared("push-said"))
 
 
 def has_failed(repo: Repo, destination: str) -> bool:
-    """Whether the last attempt to send there failed, less than a day ago."""
+    """Whether a push there failed less than a day ago, and none succeeded since."""
     path = _locate_failure(repo, destination)
     return os.path.isfile(path) and not files.is_older(path, _DAY)
 
 
 def note_failure(repo: Repo, destination: str) -> None:
-    """Remember that an attempt failed, from now on; of one in the last day the first counts."""
+    """Note that a push failed, unless one of the last day is noted."""
     if not has_failed(repo, destination):
         private.write_private(repo, _locate_failure(repo, destination), b"")
 
 
 def note_success(repo: Repo, destination: str) -> None:
-    """Forget a failure, and what the hook said of it."""
+    """Forget a failure, and the hook's warnings of it."""
     path = _locate_failure(repo, destination)
     if os.path.isfile(path):
         private.remove_private(repo, path)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _BEFORE = ("merge-base", "--is-ancestor")
-_CHUNK = 200  # refs that go together
+_CHUNK = 200  # refs of one push
 _SUBJECT = "Notes shared by gitcp"
 
 
@@ -51,15 +51,15 @@ def push_store(
     again: bool = True,
     leave: Container[str] = (),
 ) -> tuple[Tips, int]:
-    """Bring the remote to where we are; return (what it has now, how many merges that took).
+    """Push the store; return (the tips that the remote has now, the number of merges).
 
-    Refs go in chunks; what the remote has taken is remembered after each, so that what is cut
-    short goes on where it was.  Where somebody was faster, theirs is fetched and united with ours,
-    and the push tried again until timeout (seconds).
-    search: how many seconds a hook may search for secrets before that, as many by default.
-    again: ask the remote even if it has all, as far as we know, or there is nothing to push.
-    leave: refs that are not to be pushed.  Raises Error naming the remote when it cannot be
-    reached, refuses, or time runs out.
+    Refs are pushed in chunks, and the remote's tips are written down after each: an interrupted
+    push continues there.  If another push was faster, its refs are fetched and united with ours,
+    and the push is tried again until timeout (seconds).
+
+    search: seconds that a hook may search for secrets, by default timeout.  again: ask the remote
+    even if, as far as is known, it has everything.  leave: refs that are not pushed.  Raises Error
+    that names the remote if it cannot be reached, refuses, or the time is up.
     """
     remote, merges, known = None, 0, destination.read_pushed(repo, name)
     while True:
@@ -84,43 +84,43 @@ def push_store(
 
 
 def _refuse_forgotten(repo: Repo, name: str, moved: Collection[str], theirs: Tips) -> None:
-    """Raise Error where the remote's history of a checkpoint is one that was forgotten here."""
+    """Raise Error if the remote still has a history that was forgotten here."""
     for ref in moved:
-        ours, there = refs.read_ref(repo, ref), theirs.get(ref)
-        if _choose_join(ref) or not ours or not there:
+        our_tip, their_tip = refs.read_ref(repo, ref), theirs.get(ref)
+        if _choose_join(ref) or not our_tip or not their_tip:
             continue
-        if not _is_ancestor(repo, ours, there):
+        if not _is_ancestor(repo, our_tip, their_tip):
             remedy = "'gitcp forget --remote' takes it out there"
             raise Error(f"'{name}' still has what was forgotten here: {remedy}")
 
 
 def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]:
-    """Put our histories in the place of the remote's that were forgotten here, one ref at a time
-    and only where the remote has what was fetched last; return (how many it took, the refs that
-    somebody else has moved there meanwhile)."""
+    """Replace the remote's histories that were forgotten here, one ref at a time, and only those
+    that have not moved since the last push; return (the number replaced, the refs that have
+    moved)."""
     remote, known = Remote(repo, name, timeout), destination.read_pushed(repo, name)
     places = (committed_refs.REF, CHECKPOINTS)
-    ours, count, left = refs.list_refs(repo, *places), 0, list[str]()
-    for ref, there in _keep_shared(remote.list_refs(*places), places).items():
+    ours, count, moved = refs.list_refs(repo, *places), 0, list[str]()
+    for ref, their_tip in _select_shared(remote.list_refs(*places), places).items():
         tip = ours.get(ref)
-        if tip is None or tip == there or _is_ancestor(repo, tip, there):
+        if tip is None or tip == their_tip or _is_ancestor(repo, tip, their_tip):
             continue
-        if known.get(ref) != there or remote.push_refs({ref: tip}, lease=there):
-            left.append(ref)
+        if known.get(ref) != their_tip or remote.push_refs({ref: tip}, lease=their_tip):
+            moved.append(ref)
             continue
         count += 1
         known[ref] = tip
         destination.set_pushed(repo, name, known)
-    return count, left
+    return count, moved
 
 
-def _is_ancestor(repo: Repo, commit: str, other: str) -> bool:
-    """Whether other, which need not be here, is in the history of commit."""
-    return repo.git.run(*_BEFORE, other, commit, ok=(0, 1, 128))[0] == 0
+def _is_ancestor(repo: Repo, commit: str, ancestor: str) -> bool:
+    """Whether ancestor, which need not be here, is in the history of commit."""
+    return repo.git.run(*_BEFORE, ancestor, commit, ok=(0, 1, 128))[0] == 0
 
 
 def _wait_turn(remote: Remote, merges: int) -> None:
-    """Let others go first, where somebody was faster twice; raise Error at the deadline."""
+    """After the second lost race wait for a random time; raise Error at the deadline."""
     if merges:
         time.sleep(min(remote.count_seconds_left(), random.uniform(0, 0.05 * 2 ** min(merges, 5))))
     if not remote.count_seconds_left():
@@ -128,12 +128,12 @@ def _wait_turn(remote: Remote, merges: int) -> None:
 
 
 def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> list[str]:
-    """Push what the remote is not known to have, and put that into known; the refs that somebody
-    else has moved there meanwhile."""
+    """Push the tips that remote_tips lack, and add them there; return the refs that another push
+    has moved meanwhile."""
     unsent = [ref for ref, oid in tips.items() if remote_tips.get(ref) != oid]
     moved: list[str] = []
-    for at in range(0, len(unsent), _CHUNK):
-        chunk = {ref: tips[ref] for ref in unsent[at : at + _CHUNK]}
+    for start in range(0, len(unsent), _CHUNK):
+        chunk = {ref: tips[ref] for ref in unsent[start : start + _CHUNK]}
         lost = remote.push_refs(chunk)
         moved += lost
         remote_tips |= {ref: oid for ref, oid in chunk.items() if ref not in lost}
@@ -144,15 +144,15 @@ def _push_chunks(repo: Repo, remote: Remote, tips: Tips, remote_tips: Tips) -> l
 def fetch_store(
     repo: Repo, objects: Objects, name: str, timeout: float, ids: Collection[str] = ()
 ) -> Tips:
-    """Bring the remote's checkpoints and notes here, united with ours; return our tips.
+    """Fetch the remote's checkpoints and notes and unite them with ours; return our tips.
 
-    ids: where each of these checkpoints has a ref of its own there, they alone are brought.
-    Raises Error naming the remote when it cannot be reached in timeout seconds.
+    ids: fetch only these checkpoints if each has a ref of its own there.  Raises Error that names
+    the remote if it cannot be reached in timeout seconds.
     """
     remote = Remote(repo, name, timeout)
-    wanted = {build_checkpoint_ref(one) for one in ids}
-    theirs = remote.list_refs(*wanted) if wanted else {}
-    if wanted and wanted == theirs.keys():
+    own_refs = {build_checkpoint_ref(checkpoint_id) for checkpoint_id in ids}
+    theirs = remote.list_refs(*own_refs) if own_refs else {}
+    if own_refs and own_refs == theirs.keys():
         _fetch_and_unite(repo, objects, remote, theirs)
     else:
         known = _fetch_all(repo, objects, remote)
@@ -161,20 +161,19 @@ def fetch_store(
 
 
 def list_there(repo: Repo, name: str, timeout: float) -> Tips:
-    """The tips that the remote has of what is shared; nothing is fetched.  Raises as
-    fetch_store()."""
+    """The remote's tips of the shared refs; nothing is fetched.  Raises as fetch_store()."""
     return _list_remote(repo, Remote(repo, name, timeout))
 
 
 def list_local(repo: Repo) -> Tips:
-    """The tips of what is shared."""
-    return _keep_shared(refs.list_refs(repo, *_list_shared(repo)), _list_shared(repo))
+    """Our tips of the shared refs."""
+    return _select_shared(refs.list_refs(repo, *_list_shared(repo)), _list_shared(repo))
 
 
 def _choose_outgoing(
     repo: Repo, objects: Objects, theirs: Tips, leave: Container[str] = ()
 ) -> Tips:
-    """Our tips as they are pushed to where theirs are, without the refs in leave."""
+    """Our tips as they are pushed to a remote that has theirs, without the refs in leave."""
     tips = {ref: oid for ref, oid in list_local(repo).items() if ref not in leave}
     for ref, oid in tips.items():
         if (joined := _choose_join(ref)) and theirs.get(ref) != oid:
@@ -183,65 +182,64 @@ def _choose_outgoing(
 
 
 def _list_shared(repo: Repo) -> list[str]:
-    """The refs that are shared; the last stands for all below it."""
+    """The shared refs; the last one is a prefix."""
     branch = [committed_refs.REF] if committed_refs.is_branch_sent(repo) else []
     ai = [notes.AI] if repo.config.get_option("gitcp.ai-notes") else []
     return [*branch, notes.REF, *ai, CHECKPOINTS]
 
 
-def _keep_shared(tips: Tips, ref_names: Collection[str]) -> Tips:
-    """Those of the refs that are names, or a checkpoint's own."""
+def _select_shared(tips: Tips, ref_names: Collection[str]) -> Tips:
+    """The tips of ref_names and of refs of single checkpoints."""
     return {r: oid for r, oid in tips.items() if r in ref_names or parse_checkpoint_ref(r)}
 
 
 def _choose_join(ref: str) -> Join | None:
-    """How two notes of a ref become one; None for the checkpoints."""
+    """The function that joins two notes of a ref; None for refs of checkpoints."""
     if ref == notes.AI:
         return git_ai_union.merge_notes
     return note_trees.unite_lines if ref == notes.REF else None
 
 
 def _fetch_all(repo: Repo, objects: Objects, remote: Remote) -> Tips:
-    """Fetch what is not here yet and unite it with ours; what the remote has."""
+    """Fetch the remote's tips and unite them with ours; return them."""
     theirs = _list_remote(repo, remote)
     _fetch_and_unite(repo, objects, remote, theirs)
     return theirs
 
 
 def _list_remote(repo: Repo, remote: Remote) -> Tips:
-    names = [*_list_shared(repo), committed_refs.REF]
-    return _keep_shared(remote.list_refs(*dict.fromkeys(names)), names)
+    ref_names = [*_list_shared(repo), committed_refs.REF]
+    return _select_shared(remote.list_refs(*dict.fromkeys(ref_names)), ref_names)
 
 
 def _fetch_and_unite(repo: Repo, objects: Objects, remote: Remote, theirs: Tips) -> None:
-    """Fetch those refs of the remote's that are not as here, under refs of our own, unite, and
-    let go of them."""
+    """Fetch the remote's refs that differ from ours into temporary refs, and unite them."""
     ours = refs.list_refs(repo, *theirs) if len(theirs) <= _CHUNK else refs.list_refs(repo)
-    place = f"refs/gitcp/fetch/{os.getpid()}"
-    wanted = [ref for ref, oid in theirs.items() if oid != ours.get(ref)]
-    held = {f"{place}/{number}": ref for number, ref in enumerate(wanted)}
-    if not held:
+    prefix = f"refs/gitcp/fetch/{os.getpid()}"
+    differing = [ref for ref, oid in theirs.items() if oid != ours.get(ref)]
+    temporary = {f"{prefix}/{number}": ref for number, ref in enumerate(differing)}
+    if not temporary:
         return
     try:
-        remote.fetch_refs({ref: target for target, ref in held.items()})
-        brought = {held[target]: oid for target, oid in refs.list_refs(repo, place).items()}
-        _unite_all(repo, objects, brought, ours)
-        if committed_refs.REF in brought and repo.jj_root:
+        remote.fetch_refs({ref: target for target, ref in temporary.items()})
+        fetched = {temporary[t]: oid for t, oid in refs.list_refs(repo, prefix).items()}
+        _unite_all(repo, objects, fetched, ours)
+        if committed_refs.REF in fetched and repo.jj_root:
             conversion.leave_branch(repo)
     finally:
-        left = [(target, None, oid) for target, oid in refs.list_refs(repo, place).items()]
+        edits = [(target, None, oid) for target, oid in refs.list_refs(repo, prefix).items()]
         with suppress(Error):
-            refs.update_refs(repo, left, "gitcp: fetched")
+            refs.update_refs(repo, edits, "gitcp: fetched")
 
 
 def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
-    """unite_ref() for many: what is new here is taken in one transaction."""
+    """unite_ref() for many; refs that are new here are made in one transaction."""
     objects.read_ahead(theirs.values())
     strange = [ref for ref, oid in theirs.items() if read_commit(objects, oid) is None]
     for ref in strange:
         notice.warn_lacking(f"'{ref}' of the remote is no commit")
     new = {r for r in theirs if parse_checkpoint_ref(r) and r not in ours and r not in strange}
-    left = theirs.keys() - strange - new
+    others = theirs.keys() - strange - new
     try:
         with exclusive(repo, "v1"):
             refs.set_markers(repo)
@@ -249,13 +247,13 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
                 repo, [(ref, theirs[ref], None) for ref in sorted(new)], "gitcp: fetch"
             )
     except Moved:
-        left |= new
-    for ref in sorted(left):
+        others |= new
+    for ref in sorted(others):
         unite_ref(repo, objects, ref, theirs[ref])
 
 
 def unite_ref(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
-    """Move ref on to what has its history and theirs (an oid); return that."""
+    """Move ref to a commit that has its history and that of theirs (an oid); return it."""
     own = parse_checkpoint_ref(ref)
 
     def attempt_move() -> str:
@@ -266,14 +264,15 @@ def unite_ref(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
             trace.append_note("sync", f"{ref} is now {merged}")
             if ours and not _choose_join(ref) and not repo.git.says_yes(*_BEFORE, ours, merged):
                 dropping.forget_logs(repo, [ref])
-                dropping.unpin_tips(repo, [ours])  # the other side has forgotten it
+                dropping.unpin_tips(repo, [ours])  # the remote has forgotten our history
         return merged
 
     return refs.retry_moved(repo, "notes" if _choose_join(ref) else "v1", attempt_move)
 
 
 def _note_pushed(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
-    """Remember what the remote has; where the destination has all nothing is left to push."""
+    """Write down the remote's tips; remove the marker of unpushed checkpoints if the destination
+    has everything."""
     with exclusive(repo, "v1"), exclusive(repo, "notes"):
         destination.set_pushed(repo, name, tips)
         target = name == destination.read_destination(repo)
@@ -282,35 +281,35 @@ def _note_pushed(repo: Repo, objects: Objects, name: str, tips: Tips) -> None:
 
 
 def select_notes(repo: Repo, objects: Objects, ours: str, theirs: str, joined: Join) -> str:
-    """The tip to push for our tip of notes: ours where a ref here reaches every commit with a
-    new note; else a commit on theirs, with the other notes and all that theirs has.
+    """The tip to push for our tip of notes, without new notes on commits that no ref reaches: ours
+    if there are none, else a commit on theirs.
 
-    theirs: the tip that the remote has, "" for none.  joined makes one note of two.
+    theirs: the remote's tip, "" for none.  joined makes one note of two.
     """
-    mine, there = need_commit(objects, ours)["tree"], read_commit(objects, theirs)
-    tree = there["tree"] if there else None
-    fresh = {
+    our_tree, remote_tip = need_commit(objects, ours)["tree"], read_commit(objects, theirs)
+    tree = remote_tip["tree"] if remote_tip else None
+    new = {
         path.replace("/", ""): path
-        for path, was, _ in compare_trees(objects, tree, mine)
-        if not was
+        for path, old, _ in compare_trees(objects, tree, our_tree)
+        if not old
     }
-    lost = _list_unreached(repo, objects, fresh)
-    if not lost:
+    unreached = _list_unreached(repo, objects, new)
+    if not unreached:
         return ours
-    selected = edit_tree(objects, mine, {fresh[commit]: None for commit in lost})
+    selected = edit_tree(objects, our_tree, {new[commit]: None for commit in unreached})
     if tree:
         selected = note_trees.unite_notes(objects, selected, tree, joined=joined)
     if selected == tree:
         return theirs
-    return write_commit(objects, repo, selected, [theirs] if there else [], _SUBJECT)
+    return write_commit(objects, repo, selected, [theirs] if remote_tip else [], _SUBJECT)
 
 
-def _list_unreached(repo: Repo, objects: Objects, ref_names: Iterable[str]) -> list[str]:
-    """Those of these objects that are not here, and the commits that no ref of a person reaches."""
-    kinds = {oid: (objects.read(oid) or ("", ""))[1] for oid in ref_names}
+def _list_unreached(repo: Repo, objects: Objects, oids: Iterable[str]) -> list[str]:
+    """The missing objects of oids, and the commits that no branch or tag of a person reaches."""
+    kinds = {oid: (objects.read(oid) or ("", ""))[1] for oid in oids}
     commits = sorted(oid for oid, kind in kinds.items() if kind == "commit")
-    lost = [oid for oid, kind in kinds.items() if not kind]
+    unreached = [oid for oid, kind in kinds.items() if not kind]
     if commits:
-        unreached = list_commits(repo, "--stdin", "--not", *ALL, stdin=encode_lines(commits))
-        lost += kinds.keys() & set(unreached)
-    return lost
+        listed = list_commits(repo, "--stdin", "--not", *ALL, stdin=encode_lines(commits))
+        unreached += kinds.keys() & set(listed)
+    return unreached
