@@ -129,25 +129,23 @@ def run_task(objects: Prefetched, steps: Steps[Result]) -> Result:
 
 
 def run_tasks(objects: Prefetched, tasks: Iterable[Steps[Result]]) -> Iterator[Result]:
-    """What each task returns, in their order; nothing that was read stays at hand.
-
-    The first task has git for itself, so that its result is there soon.
-    """
-    source, most = iter(tasks), 1
-    running: list[tuple[Steps[Result], list[Result]]] = []  # with what one has returned
+    """Yield what each task returns, in their order; what was read is not kept.  The first task
+    runs alone, so that its result comes soon."""
+    source, limit = iter(tasks), 1
+    running: list[tuple[Steps[Result], list[Result]]] = []  # each with its result, once it has one
     while True:
-        if len(running) < most and (steps := next(source, None)):
+        if len(running) < limit and (steps := next(source, None)):
             running.append((steps, []))
         if not running:
             return
-        wanted: list[str] = []
+        names: list[str] = []
         for steps, returned in running:
             if not returned:
-                wanted += _advance_task(steps, returned)
-        objects.begin(wanted)
+                names += _advance_task(steps, returned)
+        objects.begin(names)
         while running and running[0][1]:
             yield from running.pop(0)[1]
-            most = _AT_ONCE
+            limit = _AT_ONCE
 
 
 def _advance_task(steps: Steps[Result], returned: list[Result]) -> Iterable[str]:

@@ -160,20 +160,18 @@ def _list_files(
 def compare_trees(
     objects: Objects, old: str | None, new: str | None, prefix: str = ""
 ) -> Iterator[tuple[str, Entry | None, Entry | None]]:
-    """(path, old entry, new entry) for every file that differs; equal subtrees are not read."""
+    """Yield (path, old entry, new entry) for each file that differs."""
     if old == new:
         return
     a = read_tree(objects, old) if old else {}
     b = read_tree(objects, new) if new else {}
-    for name in sorted({*a, *b}):
-        was, now = a.get(name), b.get(name)
-        if was == now:
-            continue
-        old_dir = was[1] if was and was[0] == TREE else None
-        new_dir = now[1] if now and now[0] == TREE else None
-        if old_dir or new_dir:
-            yield from compare_trees(objects, old_dir, new_dir, f"{prefix}{name}/")
-        was_file = None if old_dir else was
-        now_file = None if new_dir else now
-        if was_file != now_file:
-            yield prefix + name, was_file, now_file
+    for name in sorted(name for name in {*a, *b} if a.get(name) != b.get(name)):
+        entries = a.get(name), b.get(name)
+        folders = [entry[1] if entry and entry[0] == TREE else None for entry in entries]
+        if any(folders):
+            yield from compare_trees(objects, *folders, f"{prefix}{name}/")
+        old_file, new_file = (
+            None if folder else entry for folder, entry in zip(folders, entries, strict=True)
+        )
+        if old_file != new_file:
+            yield prefix + name, old_file, new_file

@@ -1,4 +1,4 @@
-"""The notes of Git AI kept up, where the person wants them."""
+"""Keeping the notes of Git AI up to date."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def keep(repo: Repo, commits: Iterable[str]) -> None:
-    """With gitcp.ai-notes: let the notes on these commits (full oids) say what is recorded."""
+    """With gitcp.ai-notes write what is recorded of commits (full oids) into their notes."""
     if repo.config.get_option("gitcp.ai-notes") and (oids := list(dict.fromkeys(commits))):
         late.exports.write_notes(repo, oids, "--no-walk=unsorted")

@@ -94,14 +94,13 @@ def _build_items(
 ) -> list[tuple[str, SessionData]]:
     items: list[tuple[str, SessionData]] = []
     for checkpoint_id in ids:
+        parts: list[SessionData] = []
         records = evidence.recorded.read_records(checkpoint_id)
         if records and credit:
             parts = _count_amended(credit, records, evidence)
         elif records:
             recorded = _find_recorded_authors(evidence, records, changes, before)
             parts = _collect_standing(changes, records, recorded, typed)
-        else:
-            continue
         items += [(checkpoint_id, data) for data in parts]
     return items
 

@@ -1,4 +1,4 @@
-"""Whose lines a commit has, session by session: for its metadata, its files and lines.json."""
+"""The authors of a commit's lines, for the metadata of its sessions and for lines.json."""
 
 from __future__ import annotations
 
@@ -27,57 +27,57 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-_MOST = 40  # paths of a commit whose history is asked: it is in a person's way
+_MOST = 40  # paths of a commit whose history is read, since the person waits
 
 
 def _find_committed_authors(
-    repo: Repo, commit: Commit, path: str, oid: str, place: str
+    repo: Repo, commit: Commit, path: str, oid: str, holder: str
 ) -> tuple[dict[int, Writer], dict[Writer, str]]:
-    """(the authors of a content by what was committed before, the checkpoints that tell of them);
-    rare, and asks git."""
+    """(the authors of a content in earlier commits, their checkpoints); holder: a commit that has
+    the content, "" if unknown."""
     from gitcp.store.lines import evidence, history
 
     parent = commit["parents"][0] if commit["parents"] else ""
     with Prefetched(repo) as objects:
-        known = evidence.Evidence(repo, objects, worktree=False)
-        before = history.History(repo, objects, known, parent, commit["oid"])
-        return before.find_authors(path, oid, place), before.checkpoints
+        committed = evidence.Evidence(repo, objects, worktree=False)
+        before = history.History(repo, objects, committed, parent, commit["oid"])
+        return before.find_authors(path, oid, holder), before.checkpoints
 
 
 def _leave_silent(repo: Repo, paths: Mapping[str, PathCredit], replaced: Iterable[str]) -> None:
-    """Take from the person what commits that are replaced had already and told nobody of."""
+    """Set the person's lines to UNKNOWN that a replaced commit had without an author."""
     from gitcp.store.lines.evidence import Evidence
 
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects, worktree=False)
         for old in replaced:
             for path, part in paths.items():
-                if any(who == PERSON for _, who in part["added"]):
+                if any(writer == PERSON for _, writer in part["added"]):
                     silent = evidence.list_silent_lines(old, path, part["oid"])
                     part["added"] = [
-                        (n, UNKNOWN if who == PERSON and n in silent else who)
-                        for n, who in part["added"]
+                        (n, UNKNOWN if writer == PERSON and n in silent else writer)
+                        for n, writer in part["added"]
                     ]
 
 
 def _find_checkpoints(
     repo: Repo, objects: Objects, lines: Sequence[JournalLine], authors: Iterable[Writer]
 ) -> dict[Writer, str]:
-    """The checkpoint of the commit that took what an author of the journal's has written."""
-    places: dict[Writer, str] = {}
-    for who in authors:
-        edits = [n for n, line in enumerate(lines) if entries.get_author(line) == who]
-        after = lines[edits[0] :] if edits else ()
-        commits = [line["commit"] for line in after if "commit" in line]
-        for one in (one for oid in commits for one in late.find_commits.list_linked(objects, oid)):
-            if who[0] in late.committed_read.list_session_ids(repo, objects, one):
-                places[who] = one
+    """For each author in the journal, the checkpoint of the commit that took his work."""
+    checkpoints: dict[Writer, str] = {}
+    for writer in authors:
+        edits = [n for n, line in enumerate(lines) if entries.get_author(line) == writer]
+        later = lines[edits[0] :] if edits else ()
+        commits = [line["commit"] for line in later if "commit" in line]
+        for i in (i for oid in commits for i in late.find_commits.list_linked(objects, oid)):
+            if writer[0] in late.committed_read.list_session_ids(repo, objects, i):
+                checkpoints[writer] = i
                 break
-    return places
+    return checkpoints
 
 
 class Credit:
-    """A commit's lines with their authors, worked out once for all of its sessions."""
+    """A commit's lines with their authors, computed once for all of its sessions."""
 
     def __init__(
         self,
@@ -88,27 +88,27 @@ class Credit:
         sessions: Iterable[State],
         replaced: Sequence[str] = (),
     ) -> None:
-        """replaced: the commits, by oid, that this one may stand in place of."""
+        """replaced: the oids of the commits that this one may replace."""
         self.lines = journal.read(repo)
-        self.checkpoints: dict[Writer, str] = {}  # of authors that came from elsewhere
-        asked = count()
+        self.checkpoints: dict[Writer, str] = {}  # of authors of lines that were committed before
+        counter = count()
 
-        def find_committed(path: str, oid: str, place: str) -> dict[int, Writer]:
-            if next(asked) >= _MOST:
+        def find_committed(path: str, oid: str, holder: str) -> dict[int, Writer]:
+            if next(counter) >= _MOST:
                 return {}
-            known, checkpoints = _find_committed_authors(repo, commit, path, oid, place)
+            writers, checkpoints = _find_committed_authors(repo, commit, path, oid, holder)
             self.checkpoints |= checkpoints
-            return known
+            return writers
 
-        looks = [Lookup(objects, find_tree(objects, oid)) for oid in commit["parents"][1:]]
-        other_parents = [{p: e for p in changes if (e := look(p))} for look in looks]
+        lookups = [Lookup(objects, find_tree(objects, oid)) for oid in commit["parents"][1:]]
+        other_parents = [{p: e for p in changes if (e := lookup(p))} for lookup in lookups]
         edits = edit_lines.Edits(objects, self.lines, find_committed)
         self.paths = edits.credit_paths(changes, other_parents)
         if replaced:
             _leave_silent(repo, self.paths, replaced)
         own = {"", *(state["session_id"] for state in sessions)}
-        wrote = {who for part in self.paths.values() for _, who in part["added"]}
-        foreign = {who for who in wrote - self.checkpoints.keys() if who[0] not in own}
+        writers = {writer for part in self.paths.values() for _, writer in part["added"]}
+        foreign = {w for w in writers - self.checkpoints.keys() if w[0] not in own}
         if foreign:
             self.checkpoints |= _find_checkpoints(repo, objects, self.lines, foreign)
 
@@ -118,7 +118,7 @@ class Credit:
         return {"calculated_at": format_now(), **counts}
 
     def list_touched(self, session_id: str) -> set[str]:
-        """The paths of which a session wrote or removed lines that no commit before has taken."""
+        """The paths in which a session wrote or removed lines that no earlier commit has."""
         return {
             path
             for path in Work(self.lines, session_id).list_paths()
@@ -126,37 +126,36 @@ class Credit:
         }
 
     def build_ranges(self, session_id: str) -> dict[str, list[dict[str, Any]]]:
-        """What lines.json says of a session."""
+        """The session's ranges for lines.json."""
         return attribution.build_entries(session_id, self.paths, self.checkpoints)
 
     def list_turns(self, session_id: str, path: str) -> list[str]:
-        """The turns of a session that wrote lines of a path; where none did, those that
-        changed it at all."""
+        """The turns of a session that wrote lines of a path; if none did, those that changed it."""
         credit: PathCredit | None = self.paths.get(path)
-        wrote = attribution.list_turns(session_id, credit) if credit else []
-        return wrote or list(dict.fromkeys(who[1] for who, _ in self._list_edits(session_id, path)))
+        turns = attribution.list_turns(session_id, credit) if credit else []
+        return turns or list(dict.fromkeys(w[1] for w, _ in self._list_edits(session_id, path)))
 
     def is_by_window(self, session_id: str, path: str) -> bool:
-        """Whether only windows tell that a session wrote a path."""
+        """Whether the session's writes of a path are known only by windows."""
         hows = [how for _, how in self._list_edits(session_id, path)]
         return bool(hows) and all(how in ("window", "turn") for how in hows)
 
     def map_tools(self, session_id: str) -> dict[str, dict[str, str]]:
-        """The tool uses that wrote lines of a session's: id -> model and agent, as far as the
-        journal knows them."""
-        names = {
-            who[2]
+        """tool use id -> model and agent, by the journal, of the tool uses that wrote a session's
+        lines."""
+        tool_ids = {
+            tool_id
             for credit in self.paths.values()
-            for _, who in credit["added"]
-            if who[0] == session_id and who[2]
+            for _, (writer_session, _, tool_id) in credit["added"]
+            if writer_session == session_id and tool_id
         }
         return {
             str(line["open"]): {key: line[key] for key in ("model", "agent") if line.get(key)}
             for line in self.lines
-            if line.get("session") == session_id and line.get("open") in names
+            if line.get("session") == session_id and line.get("open") in tool_ids
         }
 
     def _list_edits(self, session_id: str, path: str) -> list[tuple[Writer, str]]:
         own = [line for line in entries.list_edits(self.lines) if line["path"] == path]
         edits = [(entries.get_author(line), str(line["how"])) for line in own]
-        return [(who, how) for who, how in edits if who[0] == session_id]
+        return [(writer, how) for writer, how in edits if writer[0] == session_id]

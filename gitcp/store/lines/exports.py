@@ -1,4 +1,4 @@
-"""What commits' checkpoints recorded of their lines, in the formats of others."""
+"""The authors of commits' lines in the formats of other tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gitcp.store.lines.evidence import Evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gitcp.core.exports.git_ai import Lines, Log
     from gitcp.core.git.patches import Change
@@ -30,7 +30,7 @@ _SUBJECT = "Notes added by gitcp"
 
 
 def build_traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
-    """An Agent Trace record for each commit of the revisions in which a session wrote a line."""
+    """Yield an Agent Trace record for each commit of the revisions that has a session's line."""
     with Prefetched(repo) as objects:
         for oid, lines in _list_commits(repo, objects, revisions):
             _, seconds = _read_committer(objects, oid)
@@ -41,11 +41,10 @@ def build_traces(repo: Repo, revisions: Sequence[str]) -> Iterator[Record]:
 
 
 def write_notes(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[list[str], list[str]]:
-    """Write the authorship logs of the revisions' commits as notes under notes.AI.
+    """Write the authorship logs of the revisions' commits as notes under notes.AI, in one commit.
 
-    One commit on that ref, by compare and swap; what other tools attested there stays, and so
-    does a note that is no authorship log.  options: of git log that choose commits.  Returns
-    (commits whose note changed, warnings).
+    What other tools attested stays, as does a note that is no authorship log.  options: of git log,
+    to choose commits.  Returns (commits whose note changed, warnings).
     """
     logs: dict[str, Log] = {}
     warnings = []
@@ -54,7 +53,8 @@ def write_notes(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[li
             warnings += [
                 f"left out of the note on '{oid[:12]}': '{path}'"
                 for path in lines
-                if not git_ai.can_name(path) and _has_session_lines(lines[path].values())
+                if not git_ai.can_name(path)
+                and any(author["who"] == "session" for author in lines[path].values())
             ]
             logs[oid] = git_ai.build_log(oid, lines, _read_committer(objects, oid)[0])
         if not logs:
@@ -65,14 +65,10 @@ def write_notes(repo: Repo, revisions: Sequence[str], *options: str) -> tuple[li
     return changed, warnings + refused
 
 
-def _has_session_lines(authors: Iterable[Author]) -> bool:
-    return any(author["who"] == "session" for author in authors)
-
-
 def _write_notes(
     repo: Repo, objects: Objects, logs: Mapping[str, Log]
 ) -> tuple[list[str], list[str]]:
-    """One attempt: (commits whose note changed, why others' were left alone)."""
+    """Write the notes once; return (commits whose note changed, warnings)."""
     tip = read_commit(objects, notes.AI)
     tree = tip["tree"] if tip else None
     edits: dict[str, Entry | None] = {}
@@ -102,8 +98,8 @@ def _write_notes(
 def _list_commits(
     repo: Repo, objects: Prefetched, revisions: Sequence[str], *options: str
 ) -> Iterator[tuple[str, Lines]]:
-    """(oid, the sessions' lines of each path) of the commits that have any, that are linked, or
-    that were when a note was written."""
+    """Yield (oid, authors of the lines of each path) of the commits that have authors, a link or a
+    note."""
 
     def find_lines(evidence: Evidence, change: Change) -> tuple[str, Lines] | None:
         oid = change["oid"]
@@ -123,13 +119,13 @@ def _find_lines(repo: Repo, evidence: Evidence, change: Change) -> Lines:
 
 
 def _find_recorded(evidence: Evidence, oid: str, path: str) -> dict[int, Author]:
-    """The authors of lines, without what only another tool's note attests."""
-    known = evidence.find_line_authors(oid, path).items()
-    return {line: author for line, author in known if author["checkpoint_id"]}
+    """The authors of lines that have a checkpoint, not only a note of another tool."""
+    authors = evidence.find_line_authors(oid, path).items()
+    return {line: author for line, author in authors if author["checkpoint_id"]}
 
 
 def _list_resolved(repo: Repo, merge: str) -> list[str]:
-    """The paths that a merge has as none of its parents has them: git log passes merges over."""
+    """The paths that differ in a merge from all its parents; git log shows no patch of a merge."""
     args = ("diff-tree", "-c", "-r", "-z", "--name-only", "--no-commit-id", merge)
     return [decode_name(path) for path in repo.git.read_records(*args)]
 

@@ -1,7 +1,7 @@
-"""Who wrote lines that were committed before: by the checkpoints behind those commits.
+"""The authors of lines that were committed before, by the checkpoints of those commits.
 
-The journal keeps what is unsettled.  A content that it knows only as it was committed, because it
-came to another path or was brought back, has for each line the author that blame finds.
+The journal has only unsettled edits.  The authors of a content that was committed, and then moved
+or restored, are those that blame finds.
 """
 
 from __future__ import annotations
@@ -21,59 +21,61 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
 
-_MOST = 100  # places HEAD has been at that are looked at
+_MOST = 100  # commits that HEAD was at
 
 
 class History:
-    """The authors of committed contents, each asked once."""
+    """The authors of committed contents; each content is blamed once."""
 
     def __init__(
-        self, repo: Repo, objects: Prefetched, evidence: Evidence, parent: str, but: str = ""
+        self, repo: Repo, objects: Prefetched, evidence: Evidence, parent: str, excluded: str = ""
     ) -> None:
-        """parent: the commit in which a content is looked for first; but: one that counts not."""
+        """parent: the commit that is searched first; excluded: a commit that is not searched."""
         self._repo, self._objects, self._evidence = repo, objects, evidence
-        self._take_parent, self._but = parent, but
-        self._places: list[str] | None = None
-        self._known: dict[tuple[str, str], dict[int, Writer]] = {}
-        self.checkpoints: dict[Writer, str] = {}  # that tell of a session's, of all that was asked
+        self._parent, self._excluded = parent, excluded
+        self._commits: list[str] | None = None
+        self._authors: dict[tuple[str, str], dict[int, Writer]] = {}
+        self.checkpoints: dict[
+            Writer, str
+        ] = {}  # of the sessions among all authors that were found
 
     def find_authors(self, path: str, oid: str, commit: str = "") -> dict[int, Writer]:
-        """The authors of the lines of a blob at a path, by index; {} where no commit here that
-        HEAD was at lately has it there.  commit: one that has."""
+        """The authors, by index, of the lines of a blob at a path; {} if no recent HEAD has it
+        there.  commit: one that has it."""
         key = path, oid
-        if key not in self._known:
+        if key not in self._authors:
             commit = commit or self._find_commit(path, oid) or ""
-            self._known[key] = self._blame_content(commit, path) if commit else {}
-        return self._known[key]
+            self._authors[key] = self._blame_content(commit, path) if commit else {}
+        return self._authors[key]
 
     def _find_commit(self, path: str, oid: str) -> str | None:
         if not oid:
             return None
-        if self._places is None:
+        if self._commits is None:
             newest = reversed(reflog.list_head_moves(self._repo))
             heads = [head for _, head, _ in newest][:_MOST]
-            places = dict.fromkeys([self._take_parent, *heads])
-            self._places = [one for one in places if one.strip("0") and one != self._but]
-        specs = {f"{place}:{path}": place for place in self._places}
+            commits = dict.fromkeys([self._parent, *heads])
+            self._commits = [c for c in commits if c.strip("0") and c != self._excluded]
+        specs = {f"{commit}:{path}": commit for commit in self._commits}
         oids = self._objects.resolve(specs)
-        return next((place for spec, place in specs.items() if oids[spec] == oid), None)
+        return next((commit for spec, commit in specs.items() if oids[spec] == oid), None)
 
     def _blame_content(self, commit: str, path: str) -> dict[int, Writer]:
         try:
             rows = self._evidence.blame_lines(self._repo.git, options.parse([commit, "--", path]))
         except Error:
             return {}
-        self.checkpoints |= map_checkpoints(whose for _, whose in rows)
-        return {row["final"] - 1: make_writer(whose) for row, whose in rows}
+        self.checkpoints |= map_checkpoints(author for _, author in rows)
+        return {row["final"] - 1: make_writer(author) for row, author in rows}
 
 
-def map_checkpoints(lines: Iterable[Author]) -> dict[Writer, str]:
-    """The checkpoint that tells of each session's author among these."""
-    return {make_writer(one): one["checkpoint_id"] for one in lines if one["checkpoint_id"]}
+def map_checkpoints(authors: Iterable[Author]) -> dict[Writer, str]:
+    """writer -> checkpoint of the authors that have one."""
+    return {make_writer(a): a["checkpoint_id"] for a in authors if a["checkpoint_id"]}
 
 
-def make_writer(line: Author) -> Writer:
-    """An author of blame's as the journal names it."""
-    if line["who"] == "session":
-        return line["session_id"], line["turn_id"], line["tool_use_id"] or ""
-    return PERSON if line["who"] == "person" else UNKNOWN
+def make_writer(author: Author) -> Writer:
+    """The writer that the journal has for an author of a line."""
+    if author["who"] == "session":
+        return author["session_id"], author["turn_id"], author["tool_use_id"] or ""
+    return PERSON if author["who"] == "person" else UNKNOWN

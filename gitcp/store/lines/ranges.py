@@ -1,4 +1,4 @@
-"""The commits of a range with what they changed and the checkpoints behind them, as they come."""
+"""The commits of a range with their changes and checkpoints, one after the other."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     Retold = TypeVar("Retold")
 
 _WINDOW = 256  # commits whose checkpoints are read at once
-# Options of git log with paths: no branch is left out, and renames are found.  The commits are
-# then for limit_patches().
+# Options of git log with paths, to leave out no branch and find renames; limit_patches() then
+# selects the commits.
 WHOLE = ("--full-history", "--full-diff")
 
 
 def list_commits(repo: Repo, objects: Prefetched, *chosen: Sequence[str]) -> Iterator[Commit]:
-    """The commits of revisions that change something in paths; arguments as in map_commits()."""
+    """The commits of revisions that change paths; arguments as for map_commits()."""
     return map_commits(repo, objects, describe_commit, *chosen)
 
 
@@ -42,29 +42,23 @@ def map_commits(
     paths: Sequence[str],
     options: Sequence[str] = (),
 ) -> Iterator[Retold]:
-    """What tell(evidence, commit) returns for each commit of the revisions (none: HEAD) that
-    changes something in paths.
+    """What tell(evidence, commit) returns for each commit of the revisions, by default HEAD, that
+    changes paths.
 
     options: of git log.  A long history is divided among several processes: what tell() returns
-    must be what spread_batches() can send.  Raises Error in git's words for what is no revision.
+    must be what spread_batches() can send.  Raises Error with git's message for a bad revision.
     """
-    where: tuple[str | bytes, ...] = (
-        "--end-of-options",
-        *map(encode_name, revisions),
-        b"--",
-        *map(encode_name, paths),
-    )
-
-    first: Evidence | None = None  # of this process, which has done a batch before it forks
+    names = map(encode_name, ("--end-of-options", *revisions, "--", *paths))
+    shared: Evidence | None = None  # of this process, which does a batch before it forks
 
     def begin(objects: Prefetched) -> Callable[[list[Change]], list[Retold]]:
-        nonlocal first
-        evidence = Evidence(repo, objects, revisions=revisions or ["HEAD"], like=first)
-        first = first or evidence
+        nonlocal shared
+        evidence = Evidence(repo, objects, revisions=revisions or ["HEAD"], like=shared)
+        shared = shared or evidence
         return partial(_describe_window, tell, evidence)
 
-    every = split_windows(run.read_changes(repo, [*options, *where]), _WINDOW)
-    for batch in spread_batches(objects, every, begin):
+    windows = split_windows(run.read_changes(repo, [*options, *names]), _WINDOW)
+    for batch in spread_batches(objects, windows, begin):
         yield from batch
 
 
@@ -78,7 +72,7 @@ def _describe_window(
 
 
 def describe_commit(evidence: Evidence, change: Change) -> Commit:
-    """A commit with what is known of it; evidence has it at hand."""
+    """A commit with its records and the authors of its lines."""
     oid = change["oid"]
     added = (patch["path"] for patch in change["patches"] if patch["hunks"] and patch["path"])
     return {
@@ -87,14 +81,14 @@ def describe_commit(evidence: Evidence, change: Change) -> Commit:
         "unsaid": evidence.find_default_author(oid),
         "records": [{**record, "lines": None} for record in evidence.read_records(oid)],
         "known": {
-            path: known for path in added if (known := evidence.find_line_authors(oid, path))
+            path: authors for path in added if (authors := evidence.find_line_authors(oid, path))
         },
     }
 
 
 def limit_patches(commit: Commit, paths: Sequence[str]) -> bool:
-    """Reduce the patches of a commit to those below paths (none: all); whether the commit counts
-    there: what a merge brings is counted where it was made."""
+    """Reduce the patches of a commit to those below paths (none: all); return whether the commit
+    changes something there.  What a merge brings counts in the commits that made it."""
     if not paths:
         return True
     commit["patches"] = [p for p in commit["patches"] if is_below(p["path"] or p["old"], paths)]
@@ -103,4 +97,4 @@ def limit_patches(commit: Commit, paths: Sequence[str]) -> bool:
 
 def is_below(path: str, paths: Sequence[str]) -> bool:
     """Whether a path is one of paths or in one of these directories; True without paths."""
-    return not paths or any(one in (".", path) or path.startswith(f"{one}/") for one in paths)
+    return not paths or any(p in (".", path) or path.startswith(f"{p}/") for p in paths)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Prefetched
 
 
-_LARGEST = 4 << 20  # bytes of a transcript that is read for what it proves
+_LARGEST = 4 << 20  # bytes of a transcript that is searched for proofs
 
 
 class Recorded:
@@ -31,35 +31,36 @@ class Recorded:
     def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self._objects = objects
         self.places = committed_refs.Places(repo, objects)
-        self._known: dict[str, list[Record]] = {}
+        self._records: dict[str, list[Record]] = {}
         self._places: dict[str, tuple[str, str] | None] = {}
         self._trees: dict[str, Tree] = {}
 
     def prefetch(self, ids: Iterable[str]) -> None:
-        """Read these now, by a few questions to git however many they are."""
-        wanted = [one for one in dict.fromkeys(ids) if one not in self._known]
-        self._objects.fetch(self.places.list_unread_shards(wanted))
-        trees = [place[1] for one in wanted if (place := self._find_place(one))]
+        """Read these checkpoints in bulk."""
+        unread = [i for i in dict.fromkeys(ids) if i not in self._records]
+        self._objects.fetch(self.places.list_unread_shards(unread))
+        trees = [place[1] for i in unread if (place := self._find_place(i))]
         self._trees |= committed_list.prepare_trees(self._objects, trees, summary.LINES, brief=True)
 
     def read_records(self, checkpoint_id: str) -> list[Record]:
-        """What each session of a checkpoint recorded; [] where it is not here or unreadable."""
-        if checkpoint_id not in self._known:
+        """The record of each session of a checkpoint; [] if it is missing or unreadable."""
+        if checkpoint_id not in self._records:
             place = self._find_place(checkpoint_id)
-            self._known[checkpoint_id] = self._load_records(checkpoint_id, *place) if place else []
-        return self._known[checkpoint_id]
+            records = self._load_records(checkpoint_id, *place) if place else []
+            self._records[checkpoint_id] = records
+        return self._records[checkpoint_id]
 
     def read_all_records(self, ids: Iterable[str]) -> list[Record]:
         """read_records() of several checkpoints, in their order."""
-        return [record for one in ids for record in self.read_records(one)]
+        return [record for checkpoint_id in ids for record in self.read_records(checkpoint_id)]
 
     def find_session(self, checkpoint_id: str, session_id: str) -> Record | None:
-        """What a session of a checkpoint recorded; None where that is not here."""
+        """The record of a session in a checkpoint; None if there is none."""
         records = self.read_records(checkpoint_id) if checkpoint_id else ()
-        return next((one for one in records if one["session_id"] == session_id), None)
+        return next((r for r in records if r["session_id"] == session_id), None)
 
     def read_transcripts(self, checkpoint_id: str) -> dict[str, bytes]:
-        """Session -> its transcript, for those of a checkpoint that have one here."""
+        """session id -> transcript, of the sessions of a checkpoint that have one."""
         if not (place := self._find_place(checkpoint_id)):
             return {}
         about = self._objects, checkpoint_id, *place, self._trees
@@ -70,8 +71,8 @@ class Recorded:
         return {session: data for session, each in parts.items() if (data := b"\n".join(each))}
 
     def forget(self) -> None:
-        """Let go of what was read: memory stays flat however many are asked for."""
-        self._known.clear()
+        """Forget what was read, so that memory does not grow with the number of checkpoints."""
+        self._records.clear()
         self._places.clear()
         self._trees.clear()
         self._objects.forget()
@@ -80,7 +81,7 @@ class Recorded:
         if checkpoint_id not in self._places:
             try:
                 self._places[checkpoint_id] = self.places.find_checkpoint(checkpoint_id)
-            except Error:  # what is not readable is not known
+            except Error:  # unreadable
                 self._places[checkpoint_id] = None
         return self._places[checkpoint_id]
 
@@ -112,22 +113,19 @@ class Recorded:
 def complete_records(
     repo: Repo, objects: Prefetched, commit: str, records: list[Record]
 ) -> list[Record]:
-    """The records of a commit, those without lines with what their transcripts prove."""
-    whole = [record for record in records if record["lines"] is not None]
-    if len(whole) == len(records):
+    """The records of a commit; those without lines get the lines that their transcripts prove."""
+    complete = [record for record in records if record["lines"] is not None]
+    if len(complete) == len(records):
         return records
     lacking = (record for record in records if record["lines"] is None)
-    proved = [_prove_record(repo, objects, commit, record) for record in lacking]
-    silent = [record for record in proved if record["lines"] is None]
-    return [
-        *whole,
-        *silent,
-        *proven.drop_contested_lines([r for r in proved if r["lines"] is not None]),
-    ]
+    tried = [_prove_record(repo, objects, commit, record) for record in lacking]
+    unproven = [record for record in tried if record["lines"] is None]
+    proved = proven.drop_contested_lines([r for r in tried if r["lines"] is not None])
+    return [*complete, *unproven, *proved]
 
 
 def list_touched_paths(record: Record) -> set[str]:
-    """The paths that a session touched, by a checkpoint's metadata."""
+    """The paths that a session touched, by its record."""
     files = record["metadata"].get("files")
     listed = summary.list_strings(record["metadata"].get("files_touched"))
     return {*listed, *(files if isinstance(files, dict) else ())}
@@ -155,7 +153,7 @@ def _prove_record(repo: Repo, objects: Prefetched, commit: str, record: Record) 
 
 
 class Attested:
-    """What the notes attest to sessions; who asks has looked first at what we know ourselves."""
+    """The lines that notes of Git AI attest to sessions."""
 
     def __init__(self, objects: Prefetched) -> None:
         self._objects = objects
@@ -163,7 +161,7 @@ class Attested:
         self._logs: dict[str, Log | None] = {}
 
     def prefetch(self, commits: Iterable[str]) -> None:
-        """Have the notes on these commits at hand."""
+        """Read the notes on these commits in bulk."""
         self._objects.fetch(oid for commit in commits if (oid := self._reader.find_oid(commit)))
 
     def has_note(self, commit: str) -> bool:
@@ -178,7 +176,7 @@ class Attested:
         return git_ai.find_authors(log, commit, path)
 
     def forget(self) -> None:
-        """Let go of what was read."""
+        """Forget what was read."""
         self._logs.clear()
 
     def _load_log(self, commit: str) -> Log | None:

@@ -1,4 +1,4 @@
-"""What `git blame` and `git log -p` say, read."""
+"""Running `git blame` and `git log -p`, and reading their output."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from gitcp.process.running import Running
     from gitcp.repo import Repo
 
-    Blamed = tuple[list[Entry], bytes]  # and what git says behind them
+    Blamed = tuple[list[Entry], bytes]  # and the output behind them
 
 
 def start_blame(git: Git, options: Options) -> Callable[[], Blamed]:
-    """Start git in the format asked for, or in `porcelain`; what is returned waits for it."""
+    """Start `git blame` in the requested format, by default porcelain; return a function that waits
+    for its result."""
     running = _start_git(
         git, f"--{arguments.choose_format(options) or 'porcelain'}", *options["given"]
     )
@@ -33,25 +34,25 @@ def start_blame(git: Git, options: Options) -> Callable[[], Blamed]:
 
 
 def run_blame(git: Git, options: Options) -> Blamed:
-    """The entries of `git blame` with the person's arguments, and what follows them.
+    """The entries of `git blame` with the person's arguments, and the output behind them.
 
-    git runs where the person stands.  Raises Error with git's own words.
+    git runs in its Git's directory.  Raises Error with git's message.
     """
     return start_blame(git, options)()
 
 
 def group_by_place(entries: Iterable[Entry]) -> dict[tuple[str, str], list[int]]:
-    """(commit, path there) of entries -> their lines there: what evidence is asked of."""
+    """(commit, path there) -> line numbers there, of entries."""
     lines: dict[tuple[str, str], list[int]] = {}
     for entry in entries:
         count = entry["count"] if entry["content"] is None else 1
-        first = entry["orig"]
-        lines.setdefault((entry["oid"], entry["path"]), []).extend(range(first, first + count))
+        numbers = range(entry["orig"], entry["orig"] + count)
+        lines.setdefault((entry["oid"], entry["path"]), []).extend(numbers)
     return lines
 
 
 def map_previous_paths(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
-    """(commit, path there) of entries -> the path in the commit's parent, where it has one."""
+    """(commit, path there) -> path in the commit's parent, of entries that have one."""
     paths: dict[tuple[str, str], str] = {}
     for entry in entries:
         for key, value in entry["headers"]:
@@ -63,8 +64,9 @@ def map_previous_paths(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
 
 
 def _start_git(git: Git, *args: str) -> Running:
-    ways = ("-c", "core.useReplaceRefs=false")  # filters and textconv are the person's
-    return git.start(*ways, "blame", *map(encode_name, args), filters=True)
+    # Filters and textconv are the person's.
+    options = ("-c", "core.useReplaceRefs=false")
+    return git.start(*options, "blame", *map(encode_name, args), filters=True)
 
 
 def _finish_git(running: Running) -> bytes:
@@ -78,31 +80,28 @@ def _finish_git(running: Running) -> bytes:
 
 
 def read_edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes, bytes]]:
-    """What git shows of each line before the author, and between the number and the content:
-    for options whose effect (colours, scores, marks) git alone can tell."""
+    """For each line, git's output before the author, and between the number and the content.  It
+    has colours, scores and marks that only git can compute."""
     width = len(str(max((row["final"] for row in rows), default=0)))
     parts = []
     lines = _finish_git(_start_git(git, *options["given"], "-s")).split(b"\n")
     for line, row in zip(lines, rows, strict=False):
         end = len(line) - len(row["content"] or b"")
         middle = b" %*d) " % (width, row["final"])
-        at = line.rindex(middle, 0, end)
-        parts.append((line[:at], line[at + len(middle) : end]))
+        start = line.rindex(middle, 0, end)
+        parts.append((line[:start], line[start + len(middle) : end]))
     return parts
 
 
 def find_asked_path(repo: Repo, git: Git, options: Options, rows: Sequence[Entry]) -> bytes:
-    """The path of the file asked for where git runs, from the top of the worktree."""
-    here = os.path.relpath(os.path.realpath(git.cwd), os.path.realpath(repo.top or "."))
-    names = [os.path.normpath(os.path.join(here, name)) for name in options["names"]]
+    """The path of the blamed file, from the top of the worktree."""
+    top = repo.top or "."
+    prefix = os.path.relpath(os.path.realpath(git.cwd), os.path.realpath(top))
+    args = [os.path.normpath(os.path.join(prefix, name)) for name in options["names"]]
     paths = {row["path"] for row in rows}
-    # `<rev> <file>`, or `<file> <rev>` as git also takes it.
-    likely = [n for n in reversed(names) if n in paths or os.path.lexists(_join_top(repo, n))]
-    return encode_name((likely or names or [""])[0])
-
-
-def _join_top(repo: Repo, path: str) -> str:
-    return os.path.join(repo.top or ".", path)
+    # `<rev> <file>`, or `<file> <rev>`, which git accepts too.
+    likely = [a for a in reversed(args) if a in paths or os.path.lexists(os.path.join(top, a))]
+    return encode_name((likely or args or [""])[0])
 
 
 _LOG = """log --no-color --no-show-signature --no-notes -p -U0 -M --root --full-index
@@ -111,10 +110,10 @@ _LOG = """log --no-color --no-show-signature --no-notes -p -U0 -M --root --full-
 
 
 def read_changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
-    """The commits that `git log` tells of with these arguments, as they come.
+    """Yield the commits of `git log` with these arguments.
 
-    Merges have no patches, unless an argument asks for them.  Raises Error in git's words for
-    what is no revision.
+    Merges have no patches, unless an argument asks for them.  Raises Error with git's message for
+    a bad revision.
     """
     try:
         yield from patches.parse_commits(
@@ -125,20 +124,14 @@ def read_changes(repo: Repo, args: Sequence[str | bytes]) -> Iterator[Change]:
 
 
 def read_path_changes(repo: Repo, commits: Sequence[str], paths: Sequence[bytes]) -> list[Change]:
-    """What these commits (full oids) change in these paths, by one process of git."""
-    args: tuple[str | bytes, ...] = (
-        *_LOG,
-        *patches.FORMAT,
-        "--no-walk=unsorted",
-        "--stdin",
-        "--",
-        *paths,
-    )
+    """The changes of these commits (full oids) in these paths, by one process of git."""
+    options = *_LOG, *patches.FORMAT, "--no-walk=unsorted", "--stdin"
+    args: tuple[str | bytes, ...] = (*options, "--", *paths)
     _, out = repo.git.run(*args, stdin="\n".join(commits).encode() + b"\n")
     return list(patches.parse_commits(out.split(b"\n")))
 
 
 def compare_trees(repo: Repo, base: str, tip: str) -> list[Patch]:
-    """What git says is otherwise in tip than in base, commits or trees."""
+    """The patches from base to tip, which are commits or trees."""
     args = "diff-tree", "-r", *_LOG[1:], "--end-of-options", base, tip, "--"
     return patches.parse_patches(repo.git.stream_records(*args, sep=b"\n"))

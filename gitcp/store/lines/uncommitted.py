@@ -1,4 +1,4 @@
-"""Who wrote the lines that are not committed yet: the journal's edits, replayed to the file."""
+"""The authors of lines that are not committed yet, by replaying the journal's edits."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 def read_content(repo: Repo, objects: Prefetched, path: str) -> Version | None:
-    """A file of the worktree as git would store it, which is how git blames it, and objects has
-    at hand then; None where nothing stands that can be read."""
+    """A file of the worktree as git would store it, which objects then holds; None if there is
+    none, or it is unreadable."""
     try:
         entry = blobs.read_paths(repo, objects, [path], write=False)[path]
         with open(os.path.join(encode_name(repo.top or ""), encode_name(path)), "rb") as file:
@@ -53,7 +53,7 @@ def _convert_content(repo: Repo, objects: Prefetched, path: str, oid: str, data:
         return data
     if stored := objects.read(oid):
         return stored[2]
-    # Nothing is kept: who only asks changes nothing.
+    # A question writes no object into the repository.
     with open_quarantine(repo, objects, keep=False) as env:
         ask = ("hash-object", "-w", f"--path={path}", "--stdin")
         _, out = repo.git.run(*ask, stdin=data, env=env, filters=True)
@@ -61,30 +61,30 @@ def _convert_content(repo: Repo, objects: Prefetched, path: str, oid: str, data:
 
 
 def find_authors(
-    repo: Repo, objects: Prefetched, path: str, now: Version, committed: Committed
+    repo: Repo, objects: Prefetched, path: str, content: Version, committed: Committed
 ) -> dict[int, Author]:
     """The authors of the lines of path, 1-based, as a commit made now would have them.
 
-    now: what read_content() returned.  Where lines are not told apart (replay.has_no_lines), all
-    have the one author of the edits.  committed: as edit_lines.Edits has it."""
+    content: of read_content().  In a file without lines (replay.has_no_lines()) all have the only
+    author of its edits.  committed: as for edit_lines.Edits."""
     base = objects.read(f"HEAD:{path}")
     edits = edit_lines.Edits(objects, _look_at_path(repo, objects, path), committed)
     parent = edits.get_content("100644", base[0] if base else None)
     if parent is None:
         return {}
-    data = objects.need(now.oid, "blob")
+    data = objects.need(content.oid, "blob")
     if replay.has_no_lines(data):
         author = _build_author(repo, _find_sole_writer(edits.trace_content(path), parent.oid))
         return dict.fromkeys(range(1, data.count(b"\n") + 2), author)
     replayed = edits.replay_path(path, parent, reading=True)
-    if not replayed.knows(now):
-        replayed.add_step(now, replay.PERSON, edit_lines.choose_regains(evidence.BETWEEN))
-    numbers = enumerate(replayed.find_numbers(now, replay.PERSON), 1)
+    if not replayed.knows(content):
+        replayed.add_step(content, replay.PERSON, edit_lines.choose_regains(evidence.BETWEEN))
+    numbers = enumerate(replayed.find_numbers(content, replay.PERSON), 1)
     return {n: _build_author(repo, replayed.get_author(number)) for n, number in numbers}
 
 
 def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:
-    """Who alone has written since a path had the blob that is committed; UNKNOWN for several."""
+    """The only writer since a path had the committed blob; UNKNOWN if there are several."""
     writers: set[Writer] = set()
     for line in chain:
         writers.add(entries.get_author(line))
@@ -95,30 +95,30 @@ def _find_sole_writer(chain: Sequence[JournalLine], committed: str) -> Writer:
 
 
 def list_brought_ids(repo: Repo, objects: Prefetched, path: str, oid: str) -> list[str]:
-    """The ids of what a merge has squashed, or a cherry-pick put, into what is to be committed
-    and reads so (a blob) at path."""
+    """The ids of commits that a squash or a pick has applied to the index, and of whose work the
+    blob at path has some."""
     base = objects.read(f"HEAD:{path}")
     changes: Changes = {path: ("100644", base[0] if base else None, "100644", oid)}
     target = Target(objects, parent="HEAD", changes=lambda: changes)
     case = Case(repo, objects, target=target, is_seen=True)
     answers = sources.ask_sources(case, sources.STAGED)
-    return list(dict.fromkeys(one for _, ids, _, _ in answers for one in ids))
+    return list(dict.fromkeys(i for _, ids, _, _ in answers for i in ids))
 
 
 def _look_at_path(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
-    """The journal with what a look at the path, and at what may have become it, would add."""
-    aside = journal.Aside(repo)
-    unsettled = {line["path"] for line in entries.list_open_edits(aside.lines)}
-    named = [path, *sorted(unsettled)[: journal.MANY]]
+    """The journal with what a look at path, and at the open paths, would add to it."""
+    scratch = journal.Aside(repo)
+    unsettled = {line["path"] for line in entries.list_open_edits(scratch.lines)}
+    paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:
-        look.look_at_paths(objects, aside, named, time.time_ns(), write=False)
+        look.look_at_paths(objects, scratch, paths, time.time_ns(), write=False)
     except Error:
-        pass  # something else cannot be read
-    return aside.lines
+        pass  # another path is unreadable
+    return scratch.lines
 
 
-def _build_author(repo: Repo, who: Writer) -> Author:
-    session_id, turn_id, tool = who
+def _build_author(repo: Repo, writer: Writer) -> Author:
+    session_id, turn_id, tool = writer
     if not session_id:
         return authors.build_nobody(turn_id)
     try:

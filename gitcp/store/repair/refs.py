@@ -121,8 +121,8 @@ def _find_sound(repo: Repo, history: list[Commit]) -> str | None:
 def _join_trees(
     objects: Objects, trees: list[str], gone: set[str], lost: list[str], path: str = ""
 ) -> str | None:
-    """A tree with all that the first readable one of trees has; what of that cannot be read is
-    as in the next that has it, else it is lost.  None where nothing is left."""
+    """Write a tree with the names of the first readable tree, each entry from the first of trees
+    that has it intact, else in lost; None if it is empty."""
     layers = [entries for oid in dict.fromkeys(trees) if (entries := _read_entries(objects, oid))]
     whole: Tree = {}
     for name in layers[0] if layers else ():

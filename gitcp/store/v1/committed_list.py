@@ -51,9 +51,7 @@ def map_checkpoints(
 ) -> Iterator[Retold]:
     """What tell() returns for each checkpoint of list_checkpoints().
 
-    A large store is divided among several processes: what tell() returns must be what
-    spread_batches() can send.
-    """
+    A large store is divided among processes: spread_batches() sends what tell() returns."""
 
     def begin(objects: Prefetched) -> Callable[[list[_Window]], list[Retold]]:
         return lambda batch: [

@@ -167,8 +167,7 @@ class Places:
         return [oid for oid in oids if oid not in self._trees]
 
     def find_tree(self, place: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
-        """The directory of a checkpoint in one place; None if there is none, or it is unreadable:
-        then trouble gets the error."""
+        """The directory of a checkpoint in one place, else None; trouble gets an error."""
         if place == CHECKPOINTS:
             return self._read_tip(build_checkpoint_ref(checkpoint_id), trouble)
         shard = checkpoint_id[:2]

@@ -35,11 +35,8 @@ def write_signed(
     objects: Objects, repo: Repo, tree: str, parents: Sequence[str], message: str, about: str = ""
 ) -> str:
     """Write a commit by the person; return its oid.  It is signed if that takes no question and at
-    most 2 seconds.
-
-    about: the session of the commit.  After a failure, of which a warning tells, its commits are
-    not signed.
-    """
+    most 2 seconds.  about: its session.  After a failure, which is a warning, the session's commits
+    are not signed."""
     path = repo.join_shared("unsigned")
     failed = private.read_words(path, shapes.is_printable)
     if is_wanted(repo) and (about or "-") not in failed:

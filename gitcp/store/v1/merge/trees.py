@@ -72,8 +72,8 @@ class Union:
                 united[name] = entry
                 continue
             x, y = (_get_directory(name, entries.get(name), digits) for entries in (mine, theirs))
-            if digits == _SHARD:
-                merged = self._unite_level(x, y, _REST, name) if x or y else None
+            if digits == _SHARD and (x or y):
+                merged = self._unite_level(x, y, _REST, name)
             else:
                 merged = self.unite_checkpoints(x, y, shard + name) if x and y else x or y
             if merged:
