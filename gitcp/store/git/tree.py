@@ -167,11 +167,9 @@ def compare_trees(
     b = read_tree(objects, new) if new else {}
     for name in sorted(name for name in {*a, *b} if a.get(name) != b.get(name)):
         entries = a.get(name), b.get(name)
-        folders = [entry[1] if entry and entry[0] == TREE else None for entry in entries]
-        if any(folders):
-            yield from compare_trees(objects, *folders, f"{prefix}{name}/")
-        old_file, new_file = (
-            None if folder else entry for folder, entry in zip(folders, entries, strict=True)
-        )
+        old_tree, new_tree = (e[1] if e and e[0] == TREE else None for e in entries)
+        if old_tree or new_tree:
+            yield from compare_trees(objects, old_tree, new_tree, f"{prefix}{name}/")
+        old_file, new_file = (None if e and e[0] == TREE else e for e in entries)
         if old_file != new_file:
             yield prefix + name, old_file, new_file

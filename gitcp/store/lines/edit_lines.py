@@ -65,10 +65,13 @@ class Edits:
         for path, (old_mode, old, mode, new) in changes.items():
             parent, content = self.get_content(old_mode, old), self.get_content(mode, new)
             if parent is not None and content is not None:
-                others = [
+                other_contents = [
                     self._read_content(parent_entries.get(path)) for parent_entries in other_parents
                 ]
-                parents, lines = [parent, *filter(None, others)], self.replay_path(path, parent)
+                parents, lines = (
+                    [parent, *filter(None, other_contents)],
+                    self.replay_path(path, parent),
+                )
                 credited[path] = attribution.credit_path(lines, parents, content)
         return credited
 

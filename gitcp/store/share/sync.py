@@ -239,7 +239,7 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
     for ref in strange:
         notice.warn_lacking(f"'{ref}' of the remote is no commit")
     new = {r for r in theirs if parse_checkpoint_ref(r) and r not in ours and r not in strange}
-    others = theirs.keys() - strange - new
+    existing = theirs.keys() - strange - new
     try:
         with exclusive(repo, "v1"):
             refs.set_markers(repo)
@@ -247,8 +247,8 @@ def _unite_all(repo: Repo, objects: Objects, theirs: Tips, ours: Tips) -> None:
                 repo, [(ref, theirs[ref], None) for ref in sorted(new)], "gitcp: fetch"
             )
     except Moved:
-        others |= new
-    for ref in sorted(others):
+        existing |= new
+    for ref in sorted(existing):
         unite_ref(repo, objects, ref, theirs[ref])
 
 
