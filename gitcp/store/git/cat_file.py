@@ -1,4 +1,4 @@
-"""The long-lived `git cat-file` that names are resolved and objects read by."""
+"""The long-lived `git cat-file` that resolves names and reads objects."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 
-_NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # what GIT_NO_LAZY_FETCH is before git 2.44
+_NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # as GIT_NO_LAZY_FETCH, which git has since 2.44
 
 
-# Buffered: it answers when it is told to, many at once, and not by a write for each of them.
+# With --buffer it writes its answers together, at a flush.
 _COMMAND = ("cat-file", "--batch-command", "--buffer", "-z")
 _PIPE = 1 << 16  # bytes that a pipe holds
-_ANY = range(-64, 256)  # however it ends, by a signal too: who asks has its answers, or asks anew
+_ANY = range(-64, 256)  # any status, also by a signal: the answers are read already, or asked again
 
 
 class Ended(GitError):
@@ -43,8 +43,8 @@ class Ended(GitError):
 class Batch:
     """`git cat-file --batch-command`, asked for one name or as many as a pipe holds.
 
-    git dies of an object that is damaged, or that a partial clone left out and cannot fetch:
-    such a one is missing, and another git answers what is asked next.
+    git dies at a damaged object, and at one that a partial clone lacks and cannot fetch.  Such an
+    object counts as missing, and a new git answers the next names.
     """
 
     def __init__(self, repo: Repo) -> None:
@@ -58,16 +58,16 @@ class Batch:
         self._output = io.BufferedReader(_Output(self._run), _PIPE)
 
     def find_head(self, spec: str) -> tuple[str, int] | None:
-        """(oid, bytes) of a name, without its content; None when it is missing or ambiguous."""
+        """(oid, bytes) of a name, without its content; None if it is missing or ambiguous."""
         return next(self.find_heads([spec]))
 
     def find_heads(self, specs: Sequence[str]) -> Iterator[tuple[str, int] | None]:
-        """look() of as many names as a pipe holds, in their order."""
+        """find_head() of as many names as a pipe holds, in their order."""
         heads = self._ask_and_read("info", specs, self._read_head)
         return ((head[0], head[2]) if head else None for head in heads)
 
     def read_object(self, spec: str) -> Object | None:
-        """The object of a name; None when it is missing or ambiguous."""
+        """The object of a name; None if it is missing or ambiguous."""
         return next(self.read_objects([spec]))
 
     def read_objects(self, specs: Sequence[str]) -> Iterator[Object | None]:
@@ -77,7 +77,7 @@ class Batch:
     def _ask_and_read(
         self, command: str, specs: Sequence[str], answer: Callable[[], Answer | None]
     ) -> Iterator[Answer | None]:
-        """What answer() reads of each name, in their order; they are asked for at once."""
+        """Ask for all names at once; yield what answer() reads for each, in their order."""
         self._ask(command, specs)
         return self._read_answers(command, specs, answer)
 
@@ -86,18 +86,19 @@ class Batch:
     ) -> Iterator[Answer | None]:
         for count, spec in enumerate(specs, 1):
             try:
-                given = self._take_answer(spec, answer)
+                result = self._take_answer(spec, answer)
             except Ended:
-                # A signal ended it, not the object: that one is asked for once more.
-                given = self._ask_again(command, spec, answer) if self._restart() < 0 else None
+                # If a signal ended git, and not the object, the name is asked once more.
+                result = self._ask_again(command, spec, answer) if self._restart() < 0 else None
                 self._ask(command, specs[count:])
-            yield given
+            yield result
 
     def _take_answer(self, spec: str, answer: Callable[[], Answer | None]) -> Answer | None:
-        given = answer()
-        if given is None:  # git says the name again
-            self._skip_lines(spec.count("\n"))
-        return given
+        result = answer()
+        if result is None:  # git repeats the name, which may have newlines
+            for _ in range(spec.count("\n")):
+                self._read_line()
+        return result
 
     def _ask_again(
         self, command: str, spec: str, answer: Callable[[], Answer | None]
@@ -109,14 +110,10 @@ class Batch:
             self._restart()
             return None
 
-    def _skip_lines(self, count: int) -> None:
-        for _ in range(count):
-            self._read_line()
-
     def _ask(self, command: str, specs: Sequence[str]) -> None:
-        asked = "".join([f"{command} {spec}\0" for spec in specs])
-        left = memoryview(encode_name(f"{asked}flush\0"))
-        while left:  # of a git that ended nothing is left: reading tells
+        commands = "".join([f"{command} {spec}\0" for spec in specs])
+        left = memoryview(encode_name(f"{commands}flush\0"))
+        while left:  # nothing is left if git has ended, which reading notices
             left = feed_pipe(self._in, left)
 
     def _read_content(self) -> Object | None:
@@ -130,8 +127,8 @@ class Batch:
         return oid, kind, data
 
     def _restart(self) -> int:
-        """Another git in place of one that ended, whose status is returned, negative for a
-        signal; raise GitError when it cannot work at all."""
+        """Start another git after one that ended; return the status of that one, negative for a
+        signal.  Raises GitError if git cannot start."""
         status, _ = self._run.finish(ok=_ANY)
         self._start()
         self._ask("info", [self._repo.empty_tree])  # git knows that one by heart
@@ -155,7 +152,7 @@ class Batch:
 
 
 class _Output(io.RawIOBase):
-    """What git says, as far as the time reaches."""
+    """git's output, until the deadline."""
 
     def __init__(self, run: Running) -> None:
         self._run, self._out = run, run.get_pipes()[1]
@@ -164,7 +161,7 @@ class _Output(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with what is there; raise Late where the deadline passes before."""
+        """Fill a buffer with what can be read; raises Late at the deadline."""
         if not self._run.wait_readable():
             self._run.terminate()
             raise Late(("git", "cat-file"), deadline.describe_overrun())

@@ -1,4 +1,4 @@
-"""Commit objects: who makes one, writing one, taking one apart."""
+"""Commit objects: identities, writing, reading, parsing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-NOBODY = ("Unknown", "unknown@local")  # without an identity nothing may be lost
+NOBODY = ("Unknown", "unknown@local")  # of a person without an identity
 
 
 def read_ident(repo: Repo, role: str = "COMMITTER") -> str:
@@ -35,16 +35,16 @@ def read_ident(repo: Repo, role: str = "COMMITTER") -> str:
 
 
 def format_now() -> str:
-    """The time as a commit carries it: seconds and the local zone."""
+    """The time as a commit has it: seconds and the local zone."""
     seconds = int(time.time())
     return f"{seconds} {time.strftime('%z', time.localtime(seconds))}"
 
 
 def parse_ident(ident: str) -> tuple[str, int]:
-    """(`Name <mail>`, seconds since 1970) of the author or committer of a commit; 0 where it does
-    not say when."""
-    name, _, rest = ident.rpartition("> ")
-    seconds = rest.partition(" ")[0]
+    """(`Name <mail>`, seconds since 1970) of the author or committer of a commit; 0 without a
+    time."""
+    name, _, date = ident.rpartition("> ")
+    seconds = date.partition(" ")[0]
     return f"{name}>", int(seconds) if seconds.isdecimal() else 0
 
 
@@ -58,7 +58,7 @@ def write_commit(
 
 
 def read_commit(objects: Objects, spec: str) -> Commit | None:
-    """The commit spec names, through tags; None when there is none."""
+    """The commit that spec names, also through tags; None if there is none."""
     obj = objects.read(spec)
     if obj and obj[1] == "tag":
         obj = objects.read(f"{spec}^{{commit}}")
@@ -66,12 +66,12 @@ def read_commit(objects: Objects, spec: str) -> Commit | None:
 
 
 def list_commits(repo: Repo, *args: str, stdin: bytes = b"") -> list[str]:
-    """The oids of the commits that git chooses by these arguments of rev-list, as it lists them."""
+    """The oids that git rev-list prints for these arguments, in its order."""
     return repo.git.run("rev-list", *args, stdin=stdin)[1].decode().split()
 
 
 def need_commit(objects: Objects, spec: str) -> Commit:
-    """read_commit, where its absence is an error."""
+    """read_commit(); raises Error if there is none."""
     commit = read_commit(objects, spec)
     if commit is None:
         raise Error(f"not a commit: '{spec}'")
@@ -79,7 +79,7 @@ def need_commit(objects: Objects, spec: str) -> Commit:
 
 
 def parse_commit(oid: str, data: bytes) -> Commit:
-    """Take the bytes of a commit object apart."""
+    """Parse the bytes of a commit object."""
     head, _, message = data.partition(b"\n\n")
     commit: Commit = {
         "oid": oid,

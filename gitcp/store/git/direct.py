@@ -1,7 +1,4 @@
-"""Objects read without git: small ones, in a file of their own or in a pack of ours.
-
-All others are for git to read, or to say what is wrong with them.
-"""
+"""Reading small objects without git, from loose files and packs of ours; git reads all others."""
 
 from __future__ import annotations
 
@@ -22,13 +19,13 @@ _TREE = "^{tree}"
 
 
 class Unsure(Exception):
-    """Git has to be asked."""
+    """The object has to be read by git."""
 
 
 def read_object(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None:
-    """The object that a full oid, a full ref or HEAD names, or `^{tree}` of it; None where there
-    is no such ref.  near: what is at hand, by its oid; a commit on the way to its tree is from
-    now on.  Raises Unsure for all else."""
+    """The object of a full oid, a full ref or HEAD, or of its `^{tree}`; None if there is no such
+    ref.  near: the objects in memory, by oid; the commit of a tree is added.  Raises Unsure if git
+    has to read it."""
     name = spec.removesuffix(_TREE)
     if (oid := _resolve(repo, name)) is None:
         return None

@@ -1,4 +1,4 @@
-"""What went wrong in hooks: a line each in <common>/gitcp/warnings, until the hook runs well."""
+"""The warnings of hooks: a line each in <common>/gitcp/warnings, until the hook succeeds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROOM = 16384  # bytes of them, before the oldest go
 
 
 def warn_here(message: str) -> None:
-    """Keep what went wrong in a hook where there is a repository."""
+    """Keep a hook's warning in the repository of the current directory, if there is one."""
     try:
         keep_warning(Repo.find_here(), message)
     except Error as e:
@@ -27,7 +27,7 @@ def warn_here(message: str) -> None:
 
 
 def keep_warning(repo: Repo, message: str) -> None:
-    """Keep a hook's warning with its time, where gitcp has a directory of its own."""
+    """Keep a hook's warning with its time, if the repository has a directory of gitcp."""
     path = repo.join_shared("warnings")
     line = f"{int(time.time())} {' '.join(message.split())}\n".encode("utf-8", "backslashreplace")
     try:
@@ -46,25 +46,25 @@ def keep_warning(repo: Repo, message: str) -> None:
 
 def list_warnings(repo: Repo) -> list[tuple[int, str]]:
     """(seconds since 1970, text) of the last KEPT warnings, the oldest first."""
-    kept = []
+    warnings = []
     for line in private.read_cache(repo.join_shared("warnings"), _ROOM).splitlines()[-KEPT:]:
         seconds, _, message = line.decode("utf-8", "replace").partition(" ")
         if seconds.isdigit():
-            kept.append((int(seconds), message))
-    return kept
+            warnings.append((int(seconds), message))
+    return warnings
 
 
 def drop_warnings(repo: Repo, *hooks: str) -> None:
-    """Drop the warnings of hooks that ran well now."""
+    """Drop the warnings of hooks that have succeeded."""
     path = repo.join_shared("warnings")
     lines = private.read_cache(path, _ROOM).splitlines(True)
     marks = [f" {hook}: ".encode() for hook in hooks]
-    left = [
+    remaining = [
         line
         for line in lines
         if not any(line.lstrip(b"0123456789").startswith(mark) for mark in marks)
     ]
-    if len(left) < len(lines):
-        private.write_private(repo, path, b"".join(left)) if left else private.remove_private(
-            repo, path
-        )
+    if len(remaining) < len(lines):
+        private.write_private(
+            repo, path, b"".join(remaining)
+        ) if remaining else private.remove_private(repo, path)

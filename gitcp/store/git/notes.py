@@ -25,9 +25,9 @@ AI = "refs/notes/ai"  # of Git AI and whoever writes its format
 
 
 def add_link(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
-    """Note on commit (full oid) that it belongs to checkpoint_id; known already: nothing."""
-    one = ids.check_checkpoint_id(checkpoint_id)
-    edit_note(repo, objects, commit, lambda note: links.add_link(note or b"", one))
+    """Note on commit (full oid) that it belongs to checkpoint_id, unless its note says so."""
+    ids.check_checkpoint_id(checkpoint_id)
+    edit_note(repo, objects, commit, lambda note: links.add_link(note or b"", checkpoint_id))
 
 
 def deny_link(repo: Repo, objects: Objects, commit: str, checkpoint_id: str, reason: str) -> None:
@@ -39,13 +39,11 @@ def deny_link(repo: Repo, objects: Objects, commit: str, checkpoint_id: str, rea
 
 
 def edit_note(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
-    """Let edit make a new note on commit (full oid) of the old one; None: there is none.
+    """Replace the note on commit (full oid) by what edit makes of it; None: no note.
 
-    `git notes append` has no compare and swap (doc/git.md "Notes"), so this goes by
-    our own lock; edit
-    is asked again where a stranger came between.
+    `git notes append` has no compare and swap (doc/git.md "Notes"), so our own lock is used; if
+    another program writes meanwhile, edit is called again.
     """
-
     edit_notes(repo, objects, {commit: edit})
 
 

@@ -1,4 +1,4 @@
-"""Objects of a repository: read by one long-lived cat-file, written by ourselves, into packs."""
+"""The objects of a repository: read by one long-lived cat-file, written into packs of ours."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from gitcp.store.git.cat_file import Batch, Object
     from gitcp.store.pack.packs import Packs
 
-_AT_ONCE = 400  # names: they fit into a pipe, so git is never waited for while it waits
-_SMALL = 1 << 12  # bytes: a few such are written again sooner than looked for
+_AT_ONCE = 400  # names that fit into a pipe, so that neither side waits for the other
+_SMALL = 1 << 12  # bytes of an object that is faster to write again than to look for
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
-_NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of an object, of all, that stay at hand
+_NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of one object, and of all, that stay in memory
 
 
 class Objects:
-    """The object database of repo.  Use as a context manager, or close() it.
+    """The object database of repo.  Use it as a context manager, or close() it.
 
-    What was read or written stays at hand by its oid, up to 16 MiB: git is asked for an object
-    once.  Names that are not oids are asked for each time, for refs move.  Stages of one
-    process share one database (shared()): its cat-file runs until the process ends.
+    Up to 16 MiB of what was read or written stay in memory by oid.  Other names are resolved each
+    time, since refs move.  The stages of one process share one database (get_shared()), whose
+    cat-file runs until the process ends.
     """
 
     _shared: dict[str, Objects] = {}  # noqa: RUF012
@@ -51,27 +51,27 @@ class Objects:
 
     @classmethod
     def get_shared(cls, repo: Repo) -> Objects:
-        """The process's one database of repo: to leave it as a context keeps it open."""
+        """The process's shared database of repo; leaving it as a context does not close it."""
         return cls._shared.setdefault(repo.git_dir, cls(repo))
 
     def reopen(self) -> Self:
-        """Objects of the same repository for another process, which has a git of its own."""
+        """A database of the same repository for another process, with its own git."""
         return type(self)(self._repo)
 
     @property
     def packs(self) -> Packs:
-        """The packs of ours, to add to or to ask; a hook that only reads does without."""
+        """The packs of ours; a hook that only reads small objects does not import them."""
         return late.packs.get_packs(self._repo)
 
     def close(self) -> None:
-        """End; what was written is there for git."""
+        """Flush what was written, and end git."""
         git.settle_pending()
         if self._batch:
             self._batch.close()
             self._batch = None
 
     def read(self, spec: str) -> Object | None:
-        """(oid, kind, data) of an object name or simple revision; None when it is missing."""
+        """(oid, kind, data) of an object name or simple revision; None if it is missing."""
         if spec in self._near:
             return self._near[spec]
         if not spec or "\0" in spec:
@@ -92,23 +92,23 @@ class Objects:
         return self._keep_near(obj)
 
     def _keep_near(self, obj: Object | None) -> Object | None:
-        """The same, at hand from now on."""
+        """Keep an object in memory; return it."""
         if obj and obj[0] not in self._near:
             trace.append_note("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
             self._remember(obj)
         return obj
 
     def read_ahead(self, oids: Iterable[str]) -> None:
-        """Have these at hand, as far as they are small; asked for at once."""
+        """Read the small ones of these objects into memory, in bulk."""
         git.settle_pending()
-        wanted = [oid for oid in oids if oid not in self._near]
-        for at in range(0, len(wanted), _AT_ONCE):
-            for obj in self._get_batch().read_objects(wanted[at : at + _AT_ONCE]):
+        unread = [oid for oid in oids if oid not in self._near]
+        for start in range(0, len(unread), _AT_ONCE):
+            for obj in self._get_batch().read_objects(unread[start : start + _AT_ONCE]):
                 if obj:
                     self._remember(obj)
 
     def _find_head(self, spec: str) -> tuple[str, int] | None:
-        """As Batch.look(), of what was written just now, too."""
+        """As Batch.find_head(), also of objects written just now."""
         named = self._get_batch().find_head(spec)
         return (
             self._get_batch().find_head(spec) if named is None and git.settle_pending() else named
@@ -130,8 +130,8 @@ class Objects:
         self._bytes += size
 
     def read_each(self, oids: Iterable[str]) -> Iterator[Object | None]:
-        """The objects in their order, many asked for at once, none of which stays at hand: so
-        memory holds one.  Ask for nothing else between."""
+        """Yield the objects in their order, read in bulk; none stays in memory.  Nothing else may
+        be read between."""
         names = iter(oids)
         git.settle_pending()
         while window := list(islice(names, _AT_ONCE)):

@@ -1,8 +1,7 @@
-"""Objects that a partial clone left with its remote: no loss, and fetched many at once where that
-is wanted.
+"""Objects that a partial clone has left with its remote.
 
-A hook never does: what is not here is not here.  A command that a person waits for may
-(git.allow_fetch()); git alone would fetch the objects one by one.
+A command may fetch them, many at once (git.allow_fetch()); git would fetch them one by one.  A hook
+never fetches.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _FETCH = (
 
 
 def find_remote(repo: Repo) -> str:
-    """The remote that has what this clone left out, '' where it is whole or must not fetch."""
+    """The remote of a partial clone; '' in a complete clone, or if fetching is not allowed."""
     return _find_promisor(repo) if git.is_fetch_allowed() else ""
 
 
@@ -41,7 +40,7 @@ def _find_promisor(repo: Repo) -> str:
 
 
 def list_unpromised(repo: Repo, oids: Sequence[str], missing: set[str]) -> set[str]:
-    """Those of the oids, missing of what the names need, that no remote has promised."""
+    """The oids of missing that oids need and that no remote has promised."""
     if not missing or not _find_promisor(repo):
         return missing
     _, out = repo.git.run(*_LOST.split(), *oids, ok=range(256))
@@ -50,13 +49,13 @@ def list_unpromised(repo: Repo, oids: Sequence[str], missing: set[str]) -> set[s
 
 
 def forbid_fetch(repo: Repo) -> None:
-    """Fetch nothing any more in this process, though a person waits for it."""
+    """Fetch no objects any more in this process."""
     git.forbid_fetch()
     repo.git.env["GIT_NO_LAZY_FETCH"] = "1"
 
 
 def lacks_objects(repo: Repo, oids: Sequence[str]) -> bool:
-    """Whether anything that these trees consist of is missing here."""
+    """Whether an object of these trees is missing here."""
     _, out = repo.git.run(*_WHICH.split(), stdin=encode_lines(oids))
     return b"?" in out
 
@@ -64,9 +63,9 @@ def lacks_objects(repo: Repo, oids: Sequence[str]) -> bool:
 def fetch_missing(
     repo: Repo, name: str, oids: Sequence[str], within: float | None = None, walk: bool = False
 ) -> bool:
-    """Fetch those of the objects that are missing; a remote that is away changes nothing.
+    """Fetch the missing objects; if the remote cannot be reached, nothing changes.
 
-    within: seconds; False where that was not enough.  walk: what the objects consist of, too.
+    within: seconds; False if that was too short.  walk: fetch what the objects refer to as well.
     """
     oids = [oid for oid in oids if len(oid) == len(repo.empty_tree) and _HEX.issuperset(oid)]
     try:

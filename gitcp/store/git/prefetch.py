@@ -1,7 +1,7 @@
-"""Reading many objects at once: asked for ahead of use, through one `cat-file --batch`.
+"""Reading many objects in bulk, ahead of their use, through one `cat-file --batch`.
 
-Tasks may take turns: a task is a generator that yields the oids of what it reads before it
-yields again, and returns its result.  git reads for those to come while one is worked on.
+Tasks may take turns.  A task is a generator: it yields the oids that it reads next, and returns
+its result.  git reads for the next tasks while one works.
 """
 
 from __future__ import annotations
@@ -24,42 +24,41 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
     Steps = Generator[Iterable[str], None, Result]  # oids
 
-# Names asked for at once: they fit into a pipe, so git is never waited for while it waits.
-_WINDOW = 400
-_AT_ONCE = 5  # tasks under way: as many as one has steps, and one that is worked on
+_WINDOW = 400  # names that fit into a pipe, so that neither side waits for the other
+_AT_ONCE = 5  # tasks under way: the steps of a task, and one that works
 _SMALL = 1 << 16  # bytes of an object
-_PIPE = 1 << 15  # bytes: names are echoed where they are missing
+_PIPE = 1 << 15  # bytes of names, which git repeats if they are missing
 
 
-def split_windows(items: Iterable[Item], size: int, most: int = 0) -> Iterator[list[Item]]:
-    """The items, so many together; where most is given, twice as many each time, up to that."""
-    every = iter(items)
-    while window := list(islice(every, size)):
+def split_windows(items: Iterable[Item], size: int, limit: int = 0) -> Iterator[list[Item]]:
+    """Yield lists of size items; with a limit, each is twice as long as the last, up to limit."""
+    iterator = iter(items)
+    while window := list(islice(iterator, size)):
         yield window
-        size = min(size * 2, most or size)
+        size = min(size * 2, limit or size)
 
 
 class Prefetched(Objects):
-    """Objects that remembers what fetch() brought, until forget()."""
+    """Objects that keeps in memory what fetch() has read, until forget()."""
 
     def __init__(self, repo: Repo) -> None:
         super().__init__(repo)
         self._got: dict[str, Object | None] = {}
-        self._begun: list[str] = []  # what git is reading meanwhile
+        self._begun: list[str] = []  # what git reads meanwhile
         self._answers: Iterator[Object | None] = iter(())
         self._remote = partial.find_remote(repo)
 
     def fetch(self, oids: Iterable[str]) -> None:
-        """Have these objects at hand for read()."""
+        """Read these objects into memory."""
         self._take_begun()
         self._fetch([oid for oid in dict.fromkeys(oids) if oid not in self._got])
 
     def hold(self, oid: str, kind: str, data: bytes) -> None:
-        """Have an object at hand for read() that nobody has stored."""
+        """Keep an object in memory that is not stored."""
         self._got[oid] = oid, kind, data
 
     def begin(self, oids: Iterable[str]) -> None:
-        """forget(), and have git read these meanwhile: the next read() has them at hand."""
+        """forget(), and have git read these objects meanwhile, for the next read()."""
         self._take_begun()
         self.forget()
         self._begun = list(dict.fromkeys(oids))
@@ -70,9 +69,9 @@ class Prefetched(Objects):
         self._got.update(zip(begun, self._answers, strict=False))
         self._fetch(begun[_WINDOW:])
 
-    def _fetch(self, wanted: Sequence[str]) -> None:
-        for at in range(0, len(wanted), _WINDOW):
-            part = wanted[at : at + _WINDOW]
+    def _fetch(self, oids: Sequence[str]) -> None:
+        for start in range(0, len(oids), _WINDOW):
+            part = oids[start : start + _WINDOW]
             self._got.update(zip(part, self._ask(part), strict=True))
 
     def _ask(self, part: Sequence[str]) -> Iterator[Object | None]:
@@ -87,19 +86,18 @@ class Prefetched(Objects):
         return super()._get_batch()
 
     def fetch_small(self, oids: Iterable[str]) -> None:
-        """The same for those that are small; read() asks for each of the others."""
-        wanted = [oid for oid in dict.fromkeys(oids) if oid not in self._got]
-        for at in range(0, len(wanted), _WINDOW):
-            heads = self._get_batch().find_heads(wanted[at : at + _WINDOW])
+        """fetch() for the small ones of these objects."""
+        unread = [oid for oid in dict.fromkeys(oids) if oid not in self._got]
+        for start in range(0, len(unread), _WINDOW):
+            heads = self._get_batch().find_heads(unread[start : start + _WINDOW])
             self.fetch([head[0] for head in heads if head and head[1] <= _SMALL])
 
     def resolve(self, specs: Iterable[str]) -> dict[str, str | None]:
-        """name -> oid, None for one that is missing."""
-        wanted = dict.fromkeys(specs)
+        """name -> oid, None if it is missing."""
         window: list[str] = []
         oids: dict[str, str | None] = {}
         size = 0
-        for spec in [*wanted, ""]:
+        for spec in [*dict.fromkeys(specs), ""]:
             if not spec or size + len(encode_name(spec)) > _PIPE:
                 heads = self._get_batch().find_heads(window)
                 oids.update((n, head and head[0]) for n, head in zip(window, heads, strict=True))
@@ -109,7 +107,7 @@ class Prefetched(Objects):
         return oids
 
     def forget(self) -> None:
-        """Let go of what was fetched: memory stays flat however much is read."""
+        """Forget what was fetched, so that memory stays bounded."""
         self._got.clear()
 
     def read(self, spec: str) -> Object | None:
@@ -119,7 +117,7 @@ class Prefetched(Objects):
 
 
 def run_task(objects: Prefetched, steps: Steps[Result]) -> Result:
-    """What one task returns; what it read stays at hand."""
+    """The result of one task; what it read stays in memory."""
     while True:
         try:
             objects.fetch(next(steps))

@@ -1,4 +1,4 @@
-"""Reflogs, read without a process: where HEAD has been, what the stash holds."""
+"""Reading reflogs without a process: the moves of HEAD, and the stash."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     Move = tuple[str, str, bytes]  # old oid, new oid, reason
 
-_BYTES = 1 << 16  # read from the end
-_TAIL = 1 << 14  # where a hook asks each time
-_STASHES = 20  # entries looked at, newest first
-# Reasons for which HEAD moves, and the worktree's changes with it.
+_BYTES = 1 << 16  # read from the end of a log
+_TAIL = 1 << 14  # bytes read in every hook
+_STASHES = 20  # newest entries
+# Reasons of moves of HEAD that leave the worktree's changes as they are.
 _CARRYING = (b"commit", b"pull", b"merge", b"rebase", b"cherry-pick", b"revert", b"am")
-# Of an entry: what it was made on; its worktree, its index, its untracked files.
+# The commits of an entry: its base, worktree, index and untracked files.
 _PARTS = ("^1", "", "^2", "^3")
 _AUTOSTASHES = "rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"
 
@@ -33,7 +33,7 @@ def list_head_moves(repo: Repo) -> list[Move]:
 
 
 def find_committed_head(repo: Repo, old: str) -> str | None:
-    """HEAD, where commits made in this worktree, and they alone, lead to it from old."""
+    """HEAD if only commits made in this worktree lead from old to it; else None."""
     newest: str | None = None
     for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
         newest = newest or after
@@ -45,8 +45,8 @@ def find_committed_head(repo: Repo, old: str) -> str | None:
 
 
 def leads_to(repo: Repo, old: str, new: str) -> bool:
-    """Whether commits, pulls, merges and rewrites in this worktree brought HEAD from old to new:
-    what was not committed stayed.  Places that HEAD went to and came back from do not count."""
+    """Whether commits, pulls, merges and rewrites in this worktree moved HEAD from old to new, so
+    that uncommitted changes stayed.  Moves to another commit and back do not count."""
     for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
         if new == old:
             return True
@@ -56,16 +56,15 @@ def leads_to(repo: Repo, old: str, new: str) -> bool:
 
 
 def list_reset_from(repo: Repo, to: str) -> list[str]:
-    """Where HEAD was in this worktree before the resets that led it to a commit at last, newest
-    first."""
-    places: list[str] = []
+    """The commits that the last resets to `to` in this worktree left, newest first."""
+    commits: list[str] = []
     for before, after, reason in reversed(_read_entries(_find_head_log(repo), _TAIL)):
         if after == to and reason.startswith(b"reset:"):
-            places.append(before)
+            commits.append(before)
             to = before
-        elif after == to or places:
+        elif after == to or commits:
             break
-    return places
+    return commits
 
 
 def list_stashes(repo: Repo) -> list[str]:
@@ -75,13 +74,13 @@ def list_stashes(repo: Repo) -> list[str]:
 
 
 def list_autostashes(repo: Repo) -> list[str]:
-    """The oids of what a rebase or merge under way here has put away itself."""
+    """The oids of the autostashes of a rebase or merge under way here."""
     paths = (os.path.join(repo.git_dir, name) for name in _AUTOSTASHES)
     return [files.peek(path).decode("ascii", "replace").strip() for path in paths]
 
 
 class Stashed:
-    """An entry of `git stash`, to look paths up in all that it has."""
+    """An entry of `git stash`, with the trees that it has."""
 
     def __init__(self, objects: Objects, oid: str) -> None:
         self._base, *self._trees = (
@@ -89,23 +88,23 @@ class Stashed:
         )
 
     def has(self, path: str, entry: Entry) -> bool:
-        """Whether it has just this at a path, be it as what it was made on has it."""
-        return any(look(path) == entry for look in self._trees)
+        """Whether its worktree, index or untracked files have this entry at a path."""
+        return any(tree(path) == entry for tree in self._trees)
 
     def changes(self, path: str) -> bool:
-        """Whether it keeps work on a path, whatever that is."""
+        """Whether it has any change of a path."""
         work, _, untracked = self._trees
         return work(path) != self._base(path) or untracked(path) is not None
 
     def list_steps(self, paths: Iterable[str]) -> Iterator[tuple[str, Version, Version]]:
-        """(path, what it was made on has there, what to apply it puts there) of these paths."""
+        """Yield (path, its version in the base, the version that an apply restores)."""
         work, _, untracked = self._trees
         for path in paths:
             yield path, self._base(path), work(path) or untracked(path)
 
 
 class Stash:
-    """The entries of `git stash`, newest first, read when the first is asked for."""
+    """The entries of `git stash`, newest first, read when they are first needed."""
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
@@ -124,24 +123,24 @@ class Stash:
         return self._every
 
     def holds(self, path: str, entry: Entry) -> bool:
-        """Whether one, or what git itself has stashed, has just this at a path."""
-        return any(one.has(path, entry) for one in self._list_all())
+        """Whether an entry or an autostash has this entry at a path."""
+        return any(stashed.has(path, entry) for stashed in self._list_all())
 
     def changes(self, path: str) -> bool:
-        """Whether one, or what git itself has stashed, keeps work on a path."""
-        return any(one.changes(path) for one in self._list_all())
+        """Whether an entry or an autostash has a change of a path."""
+        return any(stashed.changes(path) for stashed in self._list_all())
 
 
 def _find_head_log(repo: Repo) -> str:
     return os.path.join(repo.git_dir, "logs", "HEAD")
 
 
-def _read_entries(path: str, most: int = _BYTES) -> list[Move]:
-    """Those of the last so many bytes that are whole: git may be at work on another."""
-    data, entries = files.peek(path, -most - 1), []
+def _read_entries(path: str, size: int = _BYTES) -> list[Move]:
+    """The complete entries in the last size bytes; git may be writing another one."""
+    data, entries = files.peek(path, -size - 1), []
     lines = data[: data.rfind(b"\n") + 1].splitlines()
-    for line in lines[1:] if len(data) > most else lines:
-        oids, _, reason = line.partition(b"\t")
-        old, _, rest = oids.decode("ascii", "replace").partition(" ")
-        entries.append((old, rest.partition(" ")[0], reason))
+    for line in lines[1:] if len(data) > size else lines:
+        head, _, reason = line.partition(b"\t")
+        old, new, *_ = [*head.decode("ascii", "replace").split(" "), "", ""]
+        entries.append((old, new, reason))
     return entries

@@ -1,4 +1,4 @@
-"""Refs move here and only here: one transaction, every old value checked."""
+"""Reading refs, and moving them, in one transaction that checks every old value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     Edit = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
 
 
-# The person's reference-transaction hook is not for our plumbing (doc/git.md "Locks and refs").
+# Our transactions do not run the person's reference-transaction hook
+# (doc/git.md "Locks and refs").
 _WAYS = (
     "-c core.hooksPath=/dev/null -c core.fsync=reference"
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
@@ -39,7 +40,7 @@ _RETRY = ("but expected", "reference already exists", "unable to resolve referen
 
 
 def set_markers(repo: Repo) -> None:
-    """Set the markers that there is data, and data not pushed, before a ref moves."""
+    """Before a ref moves, set the markers that there is data and that it is not pushed."""
     for name in ("linked", "unpushed"):
         private.touch_private(repo, repo.join_shared(name))
 
@@ -47,8 +48,8 @@ def set_markers(repo: Repo) -> None:
 def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
     """Apply edits in their order, all or none; reason goes into the reflog.
 
-    (ref, new, old) moves, (ref, new, None) creates, (ref, None, old) deletes.  Raises Moved
-    when a ref is not at its old value, GitError for everything else.
+    (ref, new, old) moves, (ref, new, None) creates, (ref, None, old) deletes.  Raises Moved if a
+    ref is not at its old value, GitError for any other failure.
     """
     if not edits:
         return
@@ -65,7 +66,7 @@ def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
             raise Error(f"'{ref}': neither an old nor a new value")
     data = encode_name("\0".join(orders) + "\0")
     args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
-    for left in range(len(edits), -1, -1):  # each ref's lock may be one a kill left
+    for left in range(len(edits), -1, -1):  # a killed process may have left each ref's lock
         try:
             repo.git.run(*args, stdin=data)
             return
@@ -75,10 +76,11 @@ def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
 
 
 def retry_moved(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
-    """What attempt() returns: it reads a ref, builds on it and moves it, all under our lock.
+    """Call attempt(), which reads a ref, builds on it and moves it, under our lock; return its
+    result.
 
-    Whoever of us moves the ref waits for that lock; where a stranger moved it meanwhile
-    (Moved), all of it is done again, a few times.
+    Other processes of gitcp wait for the lock.  If another program moves the ref meanwhile
+    (Moved), attempt() is called again, up to _TRIES times.
     """
     for left in reversed(range(_TRIES)):
         try:
@@ -104,8 +106,8 @@ def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
 
 
 def read_ref(repo: Repo, ref: str) -> str | None:
-    """The oid of a full ref name, None when there is no such ref; read from the files where they
-    tell it plainly."""
+    """The oid of a full ref name, None if there is no such ref; from the files if they have it
+    plainly, else from git."""
     if ref.startswith(_SHARED) and repo.config.get("extensions.refstorage", "files") == "files":
         content = _read_stored(repo, encode_name(ref))
         if _is_oid(repo, content):
@@ -117,7 +119,8 @@ def read_ref(repo: Repo, ref: str) -> str | None:
 
 
 def read_head(repo: Repo) -> str | None:
-    """The oid of HEAD, None when unborn; read from the files where they tell it plainly."""
+    """The oid of HEAD, None if it is unborn; from the files if they have it plainly, else from
+    git."""
     trace.append_note("head", "asked")
     content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
     if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
@@ -128,7 +131,7 @@ def read_head(repo: Repo) -> str | None:
 
 
 def _read_stored(repo: Repo, name: bytes) -> bytes:
-    """What the file of a ref holds, else what packed-refs says of it; b"" for neither."""
+    """The content of a ref's file, else its value in packed-refs; b"" if it is in neither."""
     common = os.fsencode(repo.common)
     content = _read_file(os.path.join(common, name))
     if not content:
@@ -139,7 +142,7 @@ def _read_stored(repo: Repo, name: bytes) -> bytes:
 
 
 def _read_packed(common: bytes) -> bytes:
-    """What packed-refs holds, read once while it is the same file; git replaces it whole."""
+    """The content of packed-refs, read again only if the file was replaced."""
     path = os.path.join(common, b"packed-refs")
     try:
         st = os.stat(path)
@@ -161,7 +164,7 @@ def _read_file(path: bytes) -> bytes:
 
 
 def may_be_below(repo: Repo, prefix: str) -> bool:
-    """Whether a ref may begin with prefix, a directory: False only where the files show none."""
+    """Whether there may be refs in prefix, a directory; False only if the files have none."""
     if repo.config.get("extensions.refstorage", "files") != "files":
         return True
     if files.list_names(os.path.join(repo.common, prefix)):
@@ -170,13 +173,13 @@ def may_be_below(repo: Repo, prefix: str) -> bool:
 
 
 def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
-    """The patterns of for-each-ref without those in whose folder there is no ref, by the files."""
+    """The patterns of for-each-ref, without those in whose directory may_be_below() finds none."""
 
     def find_folder(pattern: str) -> str:
         plain = min((pattern.partition(sign)[0] for sign in "*?["), key=len)
         return plain.rpartition("/")[0] + "/"
 
-    return [one for one in patterns if may_be_below(repo, find_folder(one))]
+    return [pattern for pattern in patterns if may_be_below(repo, find_folder(pattern))]
 
 
 def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
@@ -192,12 +195,11 @@ def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
 
 
 def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
-    """Take away the lock file that git's message names, which a killed git left on a ref of ours,
-    and those on the other refs of the transaction, since git waits for each; False when the one
-    named is not ours to take.
+    """Remove the lock file that git's message names, left by a killed git on one of gitcp's refs,
+    and those on the other refs of the transaction; return whether the first was removed.
 
-    Only while the caller holds our lock, and only what is older than git waits for one; never
-    packed-refs.lock, which is everybody's (doc/git.md "Locks and refs").
+    The caller holds our lock.  Only a file older than git waits is removed, and never
+    packed-refs.lock, which is not only ours (doc/git.md "Locks and refs").
     """
     path, sign, _ = message.partition("Unable to create '")[2].partition("': File exists")
     inside = os.path.relpath(path, repo.common) if sign and path.endswith(".lock") else ""
@@ -210,23 +212,23 @@ def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
 
 
 def _take_stale_lock(repo: Repo, path: str) -> bool:
-    """Take away a lock file that is older than git waits for one; False when it is not."""
+    """Remove a lock file that is older than git waits for one; return whether it is gone."""
     away = repo.join_shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
     try:
-        seen = os.lstat(encode_name(path))
+        before = os.lstat(encode_name(path))
         repo.make_folder(os.path.dirname(away))
-        if _read_clock(away) - seen.st_mtime < _STALE:
+        if _read_clock(away) - before.st_mtime < _STALE:
             return False
         os.rename(encode_name(path), away)
-        if (taken := os.lstat(away)).st_ino != seen.st_ino or taken.st_dev != seen.st_dev:
-            os.link(away, encode_name(path))  # a living git's, made in between
+        if not os.path.samestat(os.lstat(away), before):
+            os.link(away, encode_name(path))  # a running git has made it in between
             return False
     except FileNotFoundError:
-        return True  # its holder let go
+        return True  # its owner has removed it
     finally:
         if os.path.lexists(away):
             os.unlink(away)
-    trace.append_note("refs", f"took away the stale lock '{path}'")
+    trace.append_note("refs", f"removed the stale lock '{path}'")
     return True
 
 

@@ -1,5 +1,4 @@
-"""The name by which git knows a file, on a disk where it has many: in upper and lower case, and in
-several normal forms."""
+"""The spelling that git has for a path, on a disk that ignores case or normal form."""
 
 from __future__ import annotations
 
@@ -12,20 +11,20 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-_MOST = 64  # files below a directory whose spelling of it is asked for
+_MOST = 64  # files below a directory by which its spelling is found
 
 
 def find_relative(repo: Repo, path: str) -> str | None:
-    """An absolute path, relative to the worktree's root, as git spells it; None when it lies
-    outside.  What is tracked is spelled as in the index, all else as on the disk."""
+    """An absolute path, relative to the worktree's root, as git spells it; None outside of it.
+    Tracked names are spelled as in the index, others as on the disk."""
     spelled = find_on_disk(repo, path)
     ignores_case = repo.config.get_flag("core.ignorecase")
     return _find_tracked(repo, spelled) if spelled and ignores_case else spelled
 
 
 def find_on_disk(repo: Repo, path: str) -> str | None:
-    """An absolute path, relative to the worktree's root, as its directories spell it, in NFC; what
-    is nowhere stays as it is."""
+    """An absolute path, relative to the worktree's root, as its directories spell it, in NFC; None
+    outside of it.  Missing names stay as they are."""
     inside = _find_inside(repo.worktree, path)
     if inside is None:
         return None
@@ -44,7 +43,7 @@ def _find_inside(top: str, path: str) -> str | None:
             if os.path.samestat(os.stat(folder), root):
                 return inside
         except OSError:
-            pass  # it is still to be made
+            pass  # the directory does not exist yet
         folder, name = os.path.split(folder)
         if not name:
             return None
@@ -58,17 +57,17 @@ def _find_name(folder: str, name: str, ignores_case: bool) -> str:
         return name
     if name in names:
         return name
-    same = fold(name, ignores_case)
-    return next((there for there in names if fold(there, ignores_case) == same), name)
+    folded = fold(name, ignores_case)
+    return next((entry for entry in names if fold(entry, ignores_case) == folded), name)
 
 
 def fold(name: str, ignores_case: bool = True) -> str:
-    """What the names of one file have in common."""
+    """A key that is equal for all names of one file."""
     return normalize("NFD", name).casefold() if ignores_case else normalize("NFD", name)
 
 
 def _find_tracked(repo: Repo, path: str) -> str:
-    """A path with so much of it as is tracked spelled as in the index."""
+    """A path with its tracked part spelled as in the index."""
     git = repo.git.copy_with(None, {"GIT_LITERAL_PATHSPECS": "0"})
     begin, end = path, ""
     while begin:

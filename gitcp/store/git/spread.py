@@ -1,8 +1,7 @@
-"""Reading very much: shared by several processes, as many as the machine runs at once.
+"""Dividing much work among several processes, one for each processor.
 
-A worker is a fork of this process, without its files.  It is given batches, and what it makes of
-them comes back, by pipes and as marshal writes it: numbers, strings, bytes, lists, tuples,
-dictionaries.
+A worker is a fork of this process, without its open files.  It gets batches and sends results by
+pipes, as marshal writes them: numbers, strings, bytes, lists, tuples, dictionaries.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     Done = TypeVar("Done")
     Work = Callable[[Batch], Done]
 
-_MOST = 4  # workers, for each has memory of its own
-_SIZE = 8  # bytes before a message, which say how long it is
-_OPEN = 1 << 16  # files that may be open here; some systems allow any number
+_MOST = 4  # workers; each has memory of its own
+_SIZE = 8  # bytes of a message's length, before it
+_OPEN = 1 << 16  # descriptors that are closed in a worker; some systems allow any number
 
 
 def spread_batches(
@@ -39,12 +38,11 @@ def spread_batches(
     begin: Callable[[Database], Work[Batch, Done]],
     alone: int = 1,
 ) -> Iterator[Done]:
-    """What work makes of each batch, in their order; begin(objects) returns it.
+    """Yield the result of work, which begin(objects) returns, for each batch, in their order.
 
-    alone: so many batches are done here, for they may be all.  For others begin() is called in
-    each worker, with objects of its own: what is open here is closed there.  What a worker tells
-    by notice.warn_lacking() is told here, and the batch of one that ended is done here, where an
-    error finds who is waiting for it.
+    The first `alone` batches are done in this process, since there may be no more.  For the others
+    begin() is called in each worker, with its own objects.  A worker's notice.warn_lacking() is
+    repeated here.  The batch of a worker that ended is done again here, to raise its error.
     """
     here = begin(objects)
     workers: deque[_Worker] = deque()
@@ -68,10 +66,10 @@ def spread_batches(
 
 
 def _start_workers(objects: Objects, begin: Callable[[Any], Work[Any, Any]]) -> list[_Worker]:
-    """A worker for each processor, as far as the system allows; none where there is but one."""
-    here = getattr(os, "sched_getaffinity", None)
-    count = len(here(0)) if here else os.cpu_count() or 1
-    git.settle_pending()  # what is written is for them to read, not to write once more
+    """A worker for each processor, as far as the system allows; none if there is only one."""
+    get_affinity = getattr(os, "sched_getaffinity", None)
+    count = len(get_affinity(0)) if get_affinity else os.cpu_count() or 1
+    git.settle_pending()  # so that the workers find what was written, and do not write it again
     workers: list[_Worker] = []
     try:
         while 1 < count > len(workers) < _MOST:
@@ -91,7 +89,7 @@ class _Worker:
             ends += os.pipe()
             ends += os.pipe()
             self._pid = os.fork()
-        except OSError:  # the descriptors are wanted here
+        except OSError:
             for fd in ends:
                 os.close(fd)
             raise
@@ -103,25 +101,25 @@ class _Worker:
         self._out = os.fdopen(out, "rb")
 
     def send_batch(self, batch: Any) -> None:
-        """Have it work on a batch."""
+        """Send a batch to the worker."""
         self.busy, self._batch = True, batch
         left = memoryview(_pack_message(batch))
         while left:
             left = feed_pipe(self._in, left)
 
     def receive_answer(self, work: Work[Any, Any]) -> Any:
-        """What it answers of the batch; where it has ended, what work() makes of it."""
+        """The worker's result for its batch; if it has ended, that of work() here."""
         try:
             done, lacks = _read_message(self._out)
         except EOFError:
             done, lacks = work(self._batch), ()
         self.busy = False
-        for what in lacks:
-            notice.warn_lacking(what)
+        for lack in lacks:
+            notice.warn_lacking(lack)
         return done
 
     def close(self) -> None:
-        """Let it end; at once where it is at work that nobody waits for."""
+        """End the worker, also in the middle of a batch."""
         if self.busy:
             os.kill(self._pid, signals.SIGKILL)
         os.close(self._in)
@@ -132,7 +130,7 @@ class _Worker:
 def _serve(
     descriptor: int, answers: int, objects: Objects, begin: Callable[[Any], Work[Any, Any]]
 ) -> NoReturn:
-    """Work on one batch after the other, until there is nobody who gives any."""
+    """Work on one batch after the other, until the pipe is closed."""
     try:
         if (
             signals.getsignal(signals.SIGINT) is not signals.SIG_IGN
@@ -151,7 +149,7 @@ def _serve(
                 while left:
                     left = left[os.write(1, left) :]
     finally:
-        os._exit(0)  # whatever went wrong goes wrong once more where the batch came from
+        os._exit(0)  # an error is raised again by the parent, which repeats the batch
 
 
 def _pack_message(value: Any) -> bytes:
@@ -160,7 +158,7 @@ def _pack_message(value: Any) -> bytes:
 
 
 def _read_message(stream: BinaryIO) -> Any:
-    """The next message; raise EOFError where none came, or a part of one."""
+    """The next message; raises EOFError if there is none, or only a part of one."""
     size = int.from_bytes(stream.read(_SIZE), "big")
     data = stream.read(size)
     if not size or len(data) < size:
