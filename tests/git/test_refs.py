@@ -47,3 +47,38 @@ def test_a_ref_that_is_symbolic_is_changed_itself_and_never_what_it_names(
     refs.update_refs(Repo.find(), [("refs/heads/entire/x", new, before)], "test")
     assert git("rev-parse", "main") == before
     assert refs.read_ref(Repo.find(), "refs/heads/entire/x") == new
+
+
+FOLDERS = ("refs/heads/entire/", "refs/gitcp/streams/")
+
+
+def test_refs_in_few_folders_are_listed_without_git_as_git_lists_them(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, last = git("rev-parse", "main~1"), git("rev-parse", "main")
+    for name in ("entire/packed", "entire/both", "entire/below/packed", "other"):
+        git("update-ref", f"refs/heads/{name}", first)
+    git("pack-refs", "--all")
+    for name in ("heads/entire/both", "heads/entire/below/loose", "gitcp/streams/a-é"):
+        git("update-ref", f"refs/{name}", last)
+    folder = repo / ".git" / "refs" / "heads" / "entire"
+    (folder / "made.lock").write_text("")
+    (folder / "empty").mkdir()
+    form = "--format=%(refname) %(objectname)"
+    said = dict(line.split() for line in git("for-each-ref", form, *FOLDERS).splitlines())
+    assert len(said) == 5
+    here = Repo.find()
+    assert here.config.get("extensions.refstorage", "files") == "files"
+    with monkeypatch.context() as without_git:
+        without_git.setenv("PATH", str(repo))
+        assert refs.list_refs(here, *FOLDERS) == said
+    for name, content in {
+        "symbolic": "ref: refs/heads/main\n",
+        "damaged": last[:20],
+        "bad..name": f"{last}\n",
+        ".hidden": "words\n",
+    }.items():
+        (folder / name).write_text(content)
+        more = {f"refs/heads/entire/{name}": last} if name == "symbolic" else {}
+        assert refs.list_refs(Repo.find(), *FOLDERS) == said | more, name
+        (folder / name).unlink()

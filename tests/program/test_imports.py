@@ -31,7 +31,7 @@ ASKS = {
     "PostToolUse": (0, 38),
     "Stop": (2, 78),
     "prepare-commit-msg": (1, 26),
-    "post-commit": (3, 82),
+    "post-commit": (2, 82),
 }
 # What runs comes out of one file (test_bundle.py); the processes above a hook are the test's own.
 AROUND = (str(TOP), sys.prefix, sys.base_prefix, "/proc/")

@@ -32,6 +32,8 @@ _WAYS = (
 )
 _SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # no worktree has its own
 _TRIES = 20
+_ODD = bytes(range(33)) + b"~^:?*[\\\x7f"  # in no name of a ref
+_FEW = 30  # refs that are read one by one sooner than git starts
 _STALE = 2.0  # seconds: core.filesRefLockTimeout of our own transactions
 _OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
@@ -135,10 +137,14 @@ def _read_stored(repo: Repo, name: bytes) -> bytes:
     common = os.fsencode(repo.common)
     content = _read_file(os.path.join(common, name))
     if not content:
-        packed = _read_packed(common)
-        before, entry, _ = packed.partition(b" " + name + b"\n")
-        content = before.rpartition(b"\n")[2] if entry else b""
+        content = _read_entry(_read_packed(common), name)
     return content
+
+
+def _read_entry(packed: bytes, name: bytes) -> bytes:
+    """What packed-refs says of a ref, b"" for nothing."""
+    before, entry, _ = packed.partition(b" " + name + b"\n")
+    return before.rpartition(b"\n")[2] if entry else b""
 
 
 def _read_packed(common: bytes) -> bytes:
@@ -183,7 +189,10 @@ def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
 
 
 def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
-    """ref -> oid of every ref below the patterns."""
+    """ref -> oid of every ref below the patterns; read from the files where these are few folders
+    and tell it plainly."""
+    if patterns and (stored := _list_stored(repo, patterns)) is not None:
+        return stored
     if patterns and not (patterns := tuple(drop_empty_patterns(repo, patterns))):
         return {}
     form = "--format=%(refname)%00%(objectname)"
@@ -192,6 +201,52 @@ def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
         for line in repo.git.read_records("for-each-ref", form, *patterns, sep=b"\n")
     )
     return {decode_name(ref): oid.decode() for ref, oid in pairs}
+
+
+def _list_stored(repo: Repo, folders: Sequence[str]) -> dict[str, str] | None:
+    """list_refs() by the files; None where only git can tell, or sooner."""
+    plain = all(folder.endswith("/") and folder.startswith(_SHARED) for folder in folders)
+    if not plain or any(sign in folder for folder in folders for sign in "*?["):
+        return None
+    if repo.config.get("extensions.refstorage", "files") != "files":
+        return None
+    common, names = os.fsencode(repo.common), [encode_name(folder) for folder in folders]
+    loose = _list_files(common, names)
+    packed = _read_packed(common)  # then: a ref that git packs is there before its own file goes
+    if loose is None or sum(packed.count(b" " + name) for name in names) > _FEW:
+        return None
+    oids = _list_packed(packed, names) | loose
+    clear = all(_is_oid(repo, oid) and oid.strip(b"0") for oid in oids.values())
+    if not clear or any(b".." in name or name.translate(None, _ODD) != name for name in oids):
+        return None  # symbolic, damaged, gone since, or no name that git takes
+    return {decode_name(name): oids[name].decode() for name in sorted(oids)}
+
+
+def _list_packed(packed: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes]:
+    """What packed-refs says of each ref below the folders."""
+    parts = ((folder, part) for folder in folders for part in packed.split(b" " + folder)[1:])
+    names = (folder + part.partition(b"\n")[0] for folder, part in parts)
+    return {name: _read_entry(packed, name) for name in names}
+
+
+def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] | None:
+    """What each file of a ref below the folders holds; None where there are many."""
+    paths, left = list[bytes](), [*folders]
+    while left:
+        folder = left.pop()
+        try:
+            entries = [*os.scandir(os.path.join(common, folder))]
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return None
+        below = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        left += [folder + entry.name + b"/" for entry in below]
+        plain = (entry.name for entry in entries if entry not in below)
+        paths += [folder + name for name in plain if not name.endswith(b".lock")]
+        if len(paths) + len(left) > _FEW:
+            return None
+    return {path: _read_file(os.path.join(common, path)) for path in paths}
 
 
 def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:

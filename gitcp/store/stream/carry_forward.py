@@ -47,7 +47,7 @@ def list_moving_streams(repo: Repo, objects: Objects, base: str, new: str) -> li
     Those of base; those whose base moved unseen (a pull, a cherry-pick) and whose work is
     here, or was and is settled now.  Others stay where coming back finds them.
     """
-    listed = list(refs.list_refs(repo, *shadow_refs.PLACES))
+    listed = refs.list_refs(repo, *shadow_refs.PLACES)
     parsed = {ref: ids.parse_shadow(ref) for ref in listed}
     here = [
         ref for ref, parts in parsed.items() if parts and parts["worktree"] == repo.worktree_hash
@@ -58,7 +58,8 @@ def list_moving_streams(repo: Repo, objects: Objects, base: str, new: str) -> li
         if ref in moved:
             continue  # by a session's event, between the commit and this hook
         try:
-            tip = shadow_refs.read_tip(objects, ref)
+            obj = objects.read(listed[ref])
+            tip = shadow_refs.parse_tip(ref, obj) if obj else None
         except Error as e:
             trace.append_note("stream", str(e))  # a branch of the person's: never touched
             continue
