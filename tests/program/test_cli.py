@@ -117,6 +117,26 @@ def test_what_is_no_number_is_said_in_plain_words(repo: Path, line: str, says: s
     assert (done.returncode, done.stderr.splitlines()[0]) == (129, f"error: {says}")
 
 
+def test_what_cannot_be_done_is_one_line_that_says_why(repo: Path) -> None:
+    for line, status, says in (
+        ("forget", 128, "fatal: name a session or a checkpoint, or give --before or --all"),
+        ("forget --before=soon", 128, "fatal: not a day such as 2026-11-22: 'soon'"),
+        ("enable --global --dry-run", 129, "error: --dry-run does not go with --global"),
+        ("completion tcsh", 128, "fatal: not one of bash, zsh, fish: 'tcsh'"),
+        (
+            "facts",
+            129,
+            "error: a question and '--in <directory>' are needed; '--list' lists questions",
+        ),
+        ("read-stream --worktree=x", 129, "error: --worktree needs --base"),
+        ("sessions", 1, "no session is open, or has uncommitted work; -a lists others"),
+    ):
+        done = warm.run(*line.split(), cwd=repo)
+        assert (done.returncode, done.stderr.splitlines()[0]) == (status, says), line
+    done = warm.run("rewind", "--list", cwd=repo)
+    assert (done.returncode, done.stdout) == (0, "no point to go back to\n")
+
+
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_closed_stdout_is_the_null_device(repo: Path, name: str) -> None:
     done = shell(f"gitcp-{name} >&-")

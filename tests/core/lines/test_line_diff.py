@@ -100,6 +100,11 @@ def test_a_line_that_both_have_once_comes_before_those_that_repeat() -> None:
     assert removed[:3] == [1, 2, 3] and added[:3] == [0, 1, 2]
 
 
+def test_many_lines_that_all_repeat_are_matched_by_their_number() -> None:
+    a, b = [b"x"] * 110 + [b"y"] * 110, [b"y"] * 109 + [b"x"] * 111
+    assert lost(a, b) == ([b"y"], [b"x"])
+
+
 @pytest.mark.parametrize("name", ["rewritten", "reversed", "repeated", "shuffled", "edited"])
 def test_a_huge_file_takes_a_bounded_number_of_looks(
     name: str, monkeypatch: pytest.MonkeyPatch
