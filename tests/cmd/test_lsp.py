@@ -159,6 +159,26 @@ async def test_the_definition_of_a_line_is_its_turn_in_a_private_read_only_file(
 
 
 @pytest.mark.asyncio
+async def test_a_lens_opens_the_turn_and_a_closed_file_is_read_anew(
+    client: LanguageClient, work: World
+) -> None:
+    path = work.path / "src" / "one.py"
+    uri = opened(client, path, "import os\n" + path.read_text())
+    document = types.TextDocumentIdentifier(uri)
+    found: Any = await client.text_document_code_lens_async(types.CodeLensParams(document))
+    lens = found[0].command
+    call = types.ExecuteCommandParams(lens.command, lens.arguments)
+    turn: Any = await client.workspace_execute_command_async(call)
+    assert "[User] Write one" in Path(unquote(urlsplit(turn).path)).read_text()
+    assert turn in [shown.uri for shown in client.shown_documents]
+    client.text_document_did_close(types.DidCloseTextDocumentParams(document))
+    assert await lenses(client, opened(client, path)) == [
+        (0, "Claude Code #1 · 2 lines"),
+        (3, "Claude Code #2 · 1 line"),
+    ]
+
+
+@pytest.mark.asyncio
 async def test_a_file_outside_of_repositories_or_ignored_by_git_tells_nothing(
     client: LanguageClient, tmp_path: Path
 ) -> None:

@@ -68,11 +68,12 @@ def test_the_four_tools_and_a_checkpoint_answer_and_change_nothing(story: Story)
     path = story.world.path
     run("search", "hello", cwd=path)  # the index is there
     before = contents(path)
-    found, why, session, commit, blame, checkpoint = map(
+    found, nothing, why, session, commit, blame, checkpoint = map(
         quoted,
         ask(
             path,
             ("search", {"query": "hello -elsewhere"}),
+            ("search", {"query": "hello nowhere"}),
             ("why", {"file": "hello.txt", "line": 1, "last": 2}),
             ("session", {"name": ALPHA[:10]}),
             ("session", {"name": story.linked, "conversation": True}),
@@ -81,6 +82,7 @@ def test_the_four_tools_and_a_checkpoint_answer_and_change_nothing(story: Story)
         ),
     )
     assert "> Please add hello" in found and story.checkpoint in found
+    assert nothing == "no turn has all of these words"
     assert "hello.txt:1,2" in why and "Please add hello" in why
     assert "Try something" in session and ALPHA in session
     assert commit == checkpoint and "[Assistant]" in commit and story.linked[:12] in commit

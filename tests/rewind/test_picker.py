@@ -8,7 +8,7 @@ from tests.rewind.going import done, files
 from tests.support.harness import Agent, World
 from tests.support.terminal import Screen, talk
 
-UP, DOWN, TAB, ENTER, ESC = "\x1b[A", "\x1b[B", "\t", "\r", "\x1b"
+UP, DOWN, TAB, ENTER, ESC, BACKSPACE = "\x1b[A", "\x1b[B", "\t", "\r", "\x1b", "\x7f"
 
 
 def at_terminal(world: World, term: str, *typed: tuple[str, str]) -> str:
@@ -92,7 +92,8 @@ def test_points_are_moved_in_filtered_and_looked_at_in_any_width(
         assert "no point has these words" in screen.text
         screen.type(ESC, "go back to which point?")
         screen.type("/", "filter: _")
-        screen.type("write ONE", "filter: write ONE_")
+        screen.type("write ONEX", "filter: write ONEX_")
+        screen.type(BACKSPACE, "filter: write ONE_")
         screen.wait_for(lambda: all("write" in row for row in listed(screen)))
         assert listed(screen)
         screen.type(ENTER, "go back? [y/N]")
