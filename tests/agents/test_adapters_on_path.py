@@ -170,7 +170,7 @@ def test_adapters_are_looked_for_in_absolute_entries_of_path_alone(ship: Ship) -
     [
         ("exit 3", "gitcp-agent-hal info': status 3"),
         ("echo no >&2; exit 1", "gitcp-agent-hal info': no$"),
-        ("echo '[1]'", "answered with no object of JSON"),
+        ("echo '[1]'", "did not answer with a JSON object"),
         ("""echo '{"protocol":2,"name":"hal","type":"HAL"}'""", "no adapter of 'hal' in version 1"),
         ("""echo '{"protocol":1,"name":"ben","type":"HAL"}'""", "no adapter of 'hal' in version 1"),
         ("""echo '{"protocol":1,"name":"hal"}'""", "'agent' must be a text"),
@@ -190,7 +190,7 @@ def test_events_of_an_adapter_are_checked_as_those_of_any_other_tool(ship: Ship)
     assert client.format_resume_command("s 1") == "hal --again 's 1'"
     with pytest.raises(InputError, match="'session_id'"):
         client.read_events("turn-start", b'{"session_id":"../s"}')
-    with pytest.raises(InputError, match="no record of JSON"):
+    with pytest.raises(InputError, match="not a JSON record"):
         client.read_events("turn-start", b"nothing\n")
 
 

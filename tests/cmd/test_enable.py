@@ -70,7 +70,7 @@ def test_settings_that_cannot_be_read_are_named_and_keep_no_other_agent_back(
     for _ in range(2):
         done = run("enable", "--agent=claude-code", "--agent=gemini-cli")
         assert done.returncode == 1 and done.stderr.startswith(f"warning: '{path}': ")
-        assert done.stderr.endswith("mend it, then 'gitcp enable --agent claude-code'\n")
+        assert done.stderr.endswith("fix the file, then 'gitcp enable --agent claude-code'\n")
         assert "already" not in done.stdout and path.read_bytes() == before
         assert ours(repo / ".git/hooks") == HOOKS
         assert commands(repo / ".gemini/settings.json")

@@ -16,6 +16,8 @@ from gitcp import VERSION, commands
 from gitcp.cmd import completion
 from gitcp.console import cli
 from gitcp.core.config_table import KEYS, LABELS
+from gitcp.store.care import table
+from gitcp.store.care.case import BLIND
 from tests.form.source import none
 from tests.support.copies import plant
 from tests.support.harness import World
@@ -94,6 +96,19 @@ def test_a_page_has_its_name_and_its_sections_in_order() -> None:
     one = [path for path in PAGES if path.suffix == ".1"]
     none(path.name for path in one if [s for s in heads[path] if s in want] != want)
     none(p.name for p in PAGES if f"\n.Nm {p.stem}\n.Nd " not in p.read_text())
+
+
+def test_the_table_of_findings_and_the_page_of_fsck_say_the_same() -> None:
+    rows = {row.code: row for row in table.STORED}
+    items = re.findall(
+        r"^\.It Cm (\S+) Pq (\w+)(, repaired)?\n(.+?)\.$", page("gitcp-check-store"), re.M
+    )
+    written = {code: (grade, bool(mark), words) for code, grade, mark, words in items}
+    assert written.pop("not-looked")[2] == BLIND[0].upper() + BLIND[1:]
+    assert written == {
+        code: (row.severity, row.mend is not None, row.words[0].upper() + row.words[1:])
+        for code, row in rows.items()
+    }
 
 
 @needs_mandoc

@@ -47,7 +47,7 @@ def test_a_hook_of_seventeen_lines_works_until_doctor_replaces_it(world: World) 
         assert world.ids("HEAD") and world.read("ran") == "once\n" * number
         found = warm.run("doctor", cwd=world.path)
         if number == 1:
-            said = f"{', '.join(HOOKS)} in '{folder}' is what a former gitcp wrote"
+            said = f"{', '.join(HOOKS)} in '{folder}' were written by an older gitcp"
             assert found.returncode and said in found.stdout
             assert warm.run("doctor", "--fix", cwd=world.path).returncode == 0
             assert {hook: (folder / hook).read_text() for hook in HOOKS} == today

@@ -83,7 +83,7 @@ def interrupt_enable(world: World) -> None:
         (lambda w: w.git("clean", "-q", "-fdx"), "agent-hook", "claude-code is not recorded"),
         (lambda w: hook_tools.husky(w.path), "git-hook", "(they are husky's)"),
         (lambda w: hook_tools.lefthook(w.path), "git-hook", "(they are lefthook's)"),
-        (lambda w: drop_event(w, "Stop"), "agent-hook", "does not tell of Stop"),
+        (lambda w: drop_event(w, "Stop"), "agent-hook", "runs no hook at Stop"),
     ],
 )
 def test_what_broke_is_said_and_mended_by_the_doctor(

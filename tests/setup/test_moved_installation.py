@@ -159,4 +159,4 @@ def test_a_python_upgraded_in_place_still_records_and_is_told(world: World, tmp_
     turn(world.agent("s1"), "/usr/bin:/bin")
     (checkpoint,) = world.commit("one.txt")
     assert world.committed(checkpoint)["s1"]["files_touched"] == ["one.txt"]
-    assert "another Python than gitcp was installed for" in world.gitcp("status")
+    assert "which is not the Python that gitcp was installed for" in world.gitcp("status")

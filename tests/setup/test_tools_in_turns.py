@@ -27,10 +27,10 @@ def test_a_person_s_hook_that_nothing_calls_any_more_stays_and_is_told(
     write(hook, LEFTHOOK)  # in place of ours, as when another tool has moved that aside before
     enable.run([])
     kept = f"{hook}.before-gitcp.1"
-    assert f"'{kept}' was kept aside" in warm.run("status").stdout
-    assert f"'{kept}' was kept aside" in capsys.readouterr().out
+    assert f"'{kept}' was moved aside" in warm.run("status").stdout
+    assert f"'{kept}' was moved aside" in capsys.readouterr().out
     disable.run(["--uninstall"])
-    assert f"left '{kept}': it was kept aside" in capsys.readouterr().out
+    assert f"left '{kept}': it was moved aside" in capsys.readouterr().out
     assert "person" in Path(kept).read_text() and hook.read_text() == LEFTHOOK
 
 

@@ -105,13 +105,13 @@ MENDED: dict[str, tuple[Break, str]] = {
     ),
     "a journal that is no text": (
         lambda w: (w.path / ".git/gitcp/journal").write_bytes(b"\xff\x00"),
-        "journal: it is no file of text",
+        "journal: it is not a text file",
     ),
     "no directory of gitcp's": (
         lambda w: shutil.rmtree(w.path / ".git/gitcp"),
         "has no record of what enable wrote",
     ),
-    "a file in its place": (no_directory, ".git/gitcp' is no directory"),
+    "a file in its place": (no_directory, ".git/gitcp' is not a directory"),
     "a hook that is cut short": (
         lambda w: cut_short(w.path / ".git/hooks/post-commit"),
         "post-commit in '",
@@ -122,11 +122,11 @@ MENDED: dict[str, tuple[Break, str]] = {
     ),
     "a branch whose file is gone": (
         lambda w: ref(w, "refs/heads/entire/checkpoints/v1").unlink(),
-        "it is gone, and its reflog is there",
+        "it is gone, and its reflog remains",
     ),
     "a file in the place of the locks": (
         lambda w: as_file(w.path / ".git/gitcp/lock"),
-        ".git/gitcp/lock' is no directory",
+        ".git/gitcp/lock' is not a directory",
     ),
     "an installation that moved": (
         lambda w: replaced(w, str(TOP / "gitcp"), "/nowhere/gitcp"),

@@ -91,7 +91,7 @@ def test_a_secret_in_a_checkpoint_is_found_by_the_rules_of_today(change: World) 
         (["nowhere..topic"], 128, "no such revision: 'nowhere'"),
         (["main...topic"], 0, "passes"),
         (["--rules=main~1", "main..topic"], 0, "0 rules"),
-        (["--rules=broken", "main..topic"], 128, "'.gitcp.toml' of 'broken' is no TOML"),
+        (["--rules=broken", "main..topic"], 128, "'.gitcp.toml' of 'broken' is not TOML"),
     ],
 )
 def test_the_rules_are_those_of_the_branch_that_the_range_begins_with(

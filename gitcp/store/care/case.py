@@ -1,4 +1,4 @@
-"""A case: the repository that the looks of the table of findings look at; and a row of that."""
+"""A case: what the checks of the table of findings read; and a row of the table."""
 
 from __future__ import annotations
 
@@ -19,19 +19,16 @@ if TYPE_CHECKING:
     from gitcp.core.decide.orphan_rules import Ages
     from gitcp.core.record_types import Finding, State
     from gitcp.repo import Repo
-    from gitcp.store.care.survey import Survey
-    from gitcp.store.git.prefetch import Prefetched
 
 
-BLIND = "something could not be looked at, for what is broken"
+BLIND = "a check could not finish, because something is broken"
 
 
 class Case:
-    """A repository, used by `with`; what is in it is read when it is first asked for.
+    """A repository that checks look at; a context manager that reads each part when first needed.
 
-    secrets: whether what is stored is searched for them.  ages: when settled things expire, where
-    that is asked.  states: those that matter, where they are known (default: all).  ctx: what
-    mends of sessions work with.
+    secrets: search stored data for secrets.  ages: when settled things expire, None for the
+    configured ages.  states: the states to check, None for all.  ctx: for the mends of sessions.
     """
 
     def __init__(
@@ -48,30 +45,26 @@ class Case:
 
     @property
     def objects(self) -> Prefetched:
-        """The objects of the repository."""
         if not self._opened:
             self._opened.append(Prefetched(self.repo))
         return self._opened[0]
 
     @property
     def ctx(self) -> Context:
-        """The context that this case was made with."""
         assert self._ctx is not None
         return self._ctx
 
     @cached_property
     def survey(self) -> Survey:
-        """Its refs, streams, states and markers."""
         return Survey(self.repo, self.objects)
 
     @cached_property
     def states(self) -> list[State]:
-        """The states of sessions."""
         return session_read.list_states(self.repo) if self._states is None else self._states
 
     @cached_property
     def sources(self) -> list[str]:
-        """The refs that committed checkpoints and links are read from."""
+        """The refs that have committed checkpoints."""
         return committed_refs.list_sources(self.repo)
 
     def __enter__(self) -> Case:
@@ -84,15 +77,16 @@ class Case:
 
 if TYPE_CHECKING:
     Look = Callable[[Case], Iterator[Finding]]
-    Mend = Callable[[Case, Finding], str]  # what was done, '' for nothing
+    Mend = Callable[[Case, Finding], str]  # returns what was done, '' for nothing
 
 
 class Row:
-    """A row of the table.
+    """A row of the table of findings.
 
-    words: what the code means.  fix: what mends it, as the records of gitcp-doctor(1) name it, ''
-    where a person has to; mend does so.  remedy: what the person can do.  choices: word -> another
-    mend, which the person may choose at a terminal.
+    look: the check that yields the finding.  words: the meaning of the code, as
+    gitcp-check-store(1) has it.  fix: the name of mend in the records of gitcp-doctor(1), '' if
+    only a person can mend it.  remedy: what the person can do.  choices: word -> another mend that
+    the person may choose at a terminal.
     """
 
     def __init__(
@@ -113,14 +107,14 @@ class Row:
 
 
 def search_case(case: Case, rows: Iterable[Row]) -> Iterator[tuple[Row, Finding]]:
-    """The findings that rows are about, as they come, each with its row."""
+    """Run the checks of rows; yield each finding with its row, as it comes."""
     table = {(row.look, row.code): row for row in rows}
     for look in dict.fromkeys(look for look, _ in table):
         try:
-            for one in look(case):
-                if row := table.get((look, one["kind"])):
-                    yield row, {**one, "severity": one["severity"] or row.severity}
-        except Error as e:  # what one look stumbles over does not hide what others see
+            for finding in look(case):
+                if row := table.get((look, finding["kind"])):
+                    yield row, {**finding, "severity": finding["severity"] or row.severity}
+        except Error as e:  # a check that fails does not hide the findings of others
             blind = Row("not-looked", ERROR, look, BLIND)
-            what = make_finding(blind.code, case.repo.common, f"not all could be looked at: {e}")
-            yield blind, {**what, "severity": ERROR}
+            finding = make_finding(blind.code, case.repo.common, f"a check could not finish: {e}")
+            yield blind, {**finding, "severity": ERROR}

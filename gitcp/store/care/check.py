@@ -1,4 +1,4 @@
-"""Filters of the table of findings: what is wrong, and what mending made of it."""
+"""The findings that `fsck`, `doctor` and `status` show, and their repair."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ if TYPE_CHECKING:
     from gitcp.store.care.case import Mend, Row
 
 
-_PASSES = 4  # what a repair uncovers is repaired in the next one
+_PASSES = 4  # a repair may uncover findings, which the next pass repairs
 
 
 def check_store(repo: Repo, *, secrets: bool = False, repair: bool = False) -> Iterator[Finding]:
-    """Findings of everything of ours in the repository, as they come.
+    """The findings on everything that gitcp stores in the repository, as they come.
 
-    Few git processes: those of a few workers, and one more for each 500 links.  Memory for what
-    commits and checkpoints are called, not for their objects.
-    secrets: search what is stored as well.  repair: mend what can be mended without loss, and look
-    at it again.
+    It starts a few git processes, and one more for each 500 links.  It keeps the ids of commits
+    and checkpoints in memory, not their objects.
+    secrets: search stored data for secrets too.  repair: mend what can be mended without loss,
+    and check it again.
     """
     if repair:
         yield from _repair_store(repo, secrets)
         return
     with Case(repo, secrets) as case:
-        for _, one in search_case(case, STORED):
-            yield one
+        for _, finding in search_case(case, STORED):
+            yield finding
 
 
 def _repair_store(repo: Repo, secrets: bool) -> list[Finding]:
-    """The findings, with `repaired` for what is gone by a repair."""
+    """Every finding; those that a repair removed have `repaired`."""
     seen: dict[tuple[str, ...], Finding] = {}
     for _ in range(_PASSES):
         with Case(repo, secrets) as case:
-            left = [mend_finding(case, row.mend, one) for row, one in search_case(case, STORED)]
-        for one in left:
-            seen.setdefault(get_key(one), one)
-        if not any("repaired" in one for one in left):
+            left = [mend_finding(case, row.mend, item) for row, item in search_case(case, STORED)]
+        for finding in left:
+            seen.setdefault(get_key(finding), finding)
+        if not any("repaired" in finding for finding in left):
             break
     else:
         with Case(repo, secrets) as case:
-            left = [one for _, one in search_case(case, STORED)]
-    still = {get_key(one): one for one in left}
-    return [still.get(name, one) for name, one in seen.items()]
+            left = [finding for _, finding in search_case(case, STORED)]
+    still = {get_key(finding): finding for finding in left}
+    return [still.get(key, finding) for key, finding in seen.items()]
 
 
 def mend_finding(case: Case, mend: Mend | None, item: Finding, word: str = "repaired") -> Finding:
-    """A finding with what was done under word; one that is locked, or is not as it was found,
-    stays."""
+    """Mend a finding; return it with what was done under word, or with the reason why nothing was:
+    it is locked, or has changed."""
     try:
         done = mend(case, item) if mend else ""
     except (Busy, Moved, OSError, Error) as e:
@@ -65,18 +65,17 @@ def mend_finding(case: Case, mend: Mend | None, item: Finding, word: str = "repa
 
 
 def get_key(item: Finding) -> tuple[str, ...]:
-    """What a finding is known by when it is looked for again."""
+    """What identifies a finding between two checks."""
     return item["kind"], item["subject"], str(item.get("checkpoint_id"))
 
 
 def diagnose(repo: Repo) -> list[tuple[Row, Finding]]:
-    """Every complaint but notes, with remedy, what a person can do, and fix, what mends it; the
-    gravest for what is recorded from now on first."""
+    """Every finding but notes, with `remedy` and `fix`; those that stop recording come first."""
     with Case(repo) as case:
         return [
-            (row, _add_remedy(row, one))
-            for row, one in search_case(case, DOCTOR)
-            if one["severity"] != NOTE
+            (row, _add_remedy(row, finding))
+            for row, finding in search_case(case, DOCTOR)
+            if finding["severity"] != NOTE
         ]
 
 
@@ -97,7 +96,7 @@ ROWS = (*installation.ROWS, *clients.ROWS, installation.FAILURES)
 
 
 def list_findings(repo: Repo, states: list[State]) -> list[Finding]:
-    """The findings; states: those that may tell which agents have called."""
+    """The findings on the installation.  states: show which agents have run a hook."""
     with Case(repo, states=states) as case:
-        each = [_add_remedy(row, one) for row, one in search_case(case, ROWS)]
-    return list({(f["kind"], f["subject"], f["reason"]): f for f in each}.values())
+        findings = [_add_remedy(row, finding) for row, finding in search_case(case, ROWS)]
+    return list({(f["kind"], f["subject"], f["reason"]): f for f in findings}.values())

@@ -1,6 +1,6 @@
-"""Deleting what is settled: states let go first, then refs with their exact old values.
+"""Deleting what is settled: first what states name, then refs with their exact old values.
 
-Killed in between, an archive is there that no state names, and the next run takes it.
+After a kill in between there is an archive that no state names; the next run deletes it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gitcp.core.decide.orphan_rules import Ages
-    from gitcp.core.record_types import Finding, Record, State, Tip
+    from gitcp.core.record_types import Finding, Record, Tip
     from gitcp.repo import Repo
 
 _ON_ITS_WAY = 3600.0  # seconds
@@ -35,37 +35,33 @@ _FILES = ("transcript-cache", "turn-file", "session-lock", "leftover")
 
 
 def delete_settled(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[Finding]:
-    """Delete what orphans.find() found settled; return what was deleted.
+    """Delete the settled findings of orphans.find_orphans(); return those that were deleted.
 
-    What has changed since, or belongs to a session that is active by now, stays.  Raises Busy
-    when a session is locked.
+    What has changed since, or belongs to a session that is active now, stays.  Raises Busy when a
+    session is locked.
     """
-    doomed = [one for one in findings if one["settled"]]
-    done = _delete_refs(repo, [one for one in doomed if "ref" in one])
-    for one in doomed:
-        if one["kind"] == "settled-state" and _delete_state(repo, one, ages):
-            done.append(one)
-        if one["kind"] == "lost-stream" and _let_go(repo, one):
-            done.append(one)
+    doomed = [finding for finding in findings if finding["settled"]]
+    done = _delete_refs(repo, [finding for finding in doomed if "ref" in finding])
+    for finding in doomed:
+        if finding["kind"] == "settled-state" and _delete_state(repo, finding, ages):
+            done.append(finding)
+        if finding["kind"] == "lost-stream" and _let_go(repo, finding):
+            done.append(finding)
     if doomed:
-        upkeep.release_packs(repo, younger=_ON_ITS_WAY)  # what is deleted is git's to prune
-        dropping.unpin_tips(repo, [one["oid"] for one in done if "ref" in one])
-    there = set(states.list_ids(repo)) | set(markers.list_ids(repo))
-    for one in doomed:
-        if one["kind"] in _FILES and _delete_file(repo, one, there):
-            done.append(one)
-    return done + [one for one in doomed if _clean_undo(repo, one)]
+        upkeep.release_packs(repo, younger=_ON_ITS_WAY)  # git may prune the deleted objects
+        dropping.unpin_tips(repo, [finding["oid"] for finding in done if "ref" in finding])
+    sessions = set(states.list_ids(repo)) | set(markers.list_ids(repo))
+    done += [f for f in doomed if f["kind"] in _FILES and _delete_file(repo, f, sessions)]
+    return done + [finding for finding in doomed if _clean_undo(repo, finding)]
 
 
 def _clean_undo(repo: Repo, item: Finding) -> bool:
-    """Cut an undo log, or remove what none needs; whether that was done."""
+    """Cut an undo log, or remove a file that no log needs; return whether that was done."""
     if item["kind"] == orphans.KEPT:
-        still = files.is_older(
-            item["subject"], leftovers.SCRATCH_AGE
-        )  # no step has begun to need it
-        if still:
+        is_old = files.is_older(item["subject"], leftovers.SCRATCH_AGE)  # no new step needs it
+        if is_old:
             os.unlink(item["subject"])
-        return still
+        return is_old
     if item["kind"] != orphans.STEPS:
         return False
     with Objects(repo) as objects:
@@ -75,30 +71,28 @@ def _clean_undo(repo: Repo, item: Finding) -> bool:
 
 
 def _delete_refs(repo: Repo, doomed: list[Finding]) -> list[Finding]:
-    doomed = [one for one in doomed if _let_go(repo, one)]
+    doomed = [finding for finding in doomed if _let_go(repo, finding)]
     points = _list_points(repo, doomed)
     while doomed:
         try:
-            edits = [(one["ref"], None, one["oid"]) for one in doomed]
+            edits = [(finding["ref"], None, finding["oid"]) for finding in doomed]
             refs.update_refs(repo, edits, "gitcp: clean")
         except Moved as e:
-            left = [one for one in doomed if one["ref"] != e.ref]
+            left = [finding for finding in doomed if finding["ref"] != e.ref]
             if len(left) == len(doomed):
                 raise
             doomed = left
         else:
-            expired.add_records(
-                repo, [point for one in doomed for point in points.get(one["ref"], ())]
-            )
+            expired.add_records(repo, [p for f in doomed for p in points.get(f["ref"], ())])
             return doomed
     return []
 
 
 def _list_points(repo: Repo, doomed: Iterable[Finding]) -> dict[str, list[Record]]:
-    """ref -> the points that go with it."""
-    streams = [_build_tip(one) for one in doomed if "stream" in one]
+    """ref -> the points that are deleted with it."""
+    streams = [_build_tip(finding) for finding in doomed if "stream" in finding]
     points = expired.list_expiring(repo, streams) if streams else {}
-    for ref in [one["ref"] for one in doomed if one["kind"] == orphans.LOG]:
+    for ref in [finding["ref"] for finding in doomed if finding["kind"] == orphans.LOG]:
         with Objects(repo) as objects:
             points[ref] = undo_log.list_points(objects, ref, undo_log.read_steps(repo, ref))
     return points
@@ -110,17 +104,19 @@ def _build_tip(item: Finding) -> Tip:
 
 
 def _let_go(repo: Repo, finding: Finding) -> bool:
-    """Settle what sessions have in a stream alone; not when one of them is active by now, or
-    one whose edits are to go was used since."""
+    """Settle the work that only this stream has; return whether the finding may be deleted.
+
+    False when a session with such work is active now, or a session whose edits are to be deleted
+    was used since."""
     if "revision" in finding:
-        now = states.peek(repo, finding["session_id"])
-        return bool((now.get("revision", 0) if now else 0) == (finding["revision"] or 0))
+        state = states.peek(repo, finding["session_id"])
+        return bool((state.get("revision", 0) if state else 0) == (finding["revision"] or 0))
     alone: dict[str, list[str]] = finding.get("alone") or {}
     with states.held(repo, list(alone)):
-        named = [state for name in alone if (state := states.load(repo, name))]
-        if any(state["phase"] == "active" for state in named):
+        loaded = [state for name in alone if (state := states.load(repo, name))]
+        if any(state["phase"] == "active" for state in loaded):
             return False
-        for state in named:
+        for state in loaded:
             open_edits.let_edits_go(repo, state["session_id"], alone[state["session_id"]])
             work.save(repo, state)
     return True
@@ -130,33 +126,27 @@ def _delete_state(repo: Repo, finding: Finding, ages: Ages) -> bool:
     name = finding["subject"]
     with states.held(repo, [name]):
         state = states.load(repo, name)
-        if (
-            state is None
-            or not _is_unchanged(state, finding)
-            or not orphans.is_expired(state, ages)
-        ):
+        if state is None or state.get("revision", 0) != finding["revision"]:
+            return False
+        if not orphans.is_expired(state, ages):
             return False
         states.forget(repo, name)
         markers.forget(repo, name)
     return True
 
 
-def _is_unchanged(state: State, finding: Finding) -> bool:
-    return bool(state.get("revision", 0) == finding["revision"])
-
-
-def _delete_file(repo: Repo, finding: Finding, there: set[str]) -> bool:
+def _delete_file(repo: Repo, finding: Finding, sessions: set[str]) -> bool:
     path = finding["subject"]
     if finding["kind"] == "leftover":
         return bool(leftovers.remove_leftover(repo, path, leftovers.SCRATCH_AGE))
     name = os.path.basename(path)
     if finding["kind"] == "session-lock":
-        if name.partition("-")[2] in there:
+        if name.partition("-")[2] in sessions:
             return False
-        with exclusive(repo, name, 0):  # who comes now finds that the file is another
+        with exclusive(repo, name, 0):  # a process that waits sees that the file was replaced
             os.unlink(path)
         return True
-    if orphan_rules.list_possible_owners(name) & there:
+    if orphan_rules.list_possible_owners(name) & sessions:
         return False
     files.remove_file(path)
     return True

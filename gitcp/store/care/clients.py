@@ -1,4 +1,4 @@
-"""Whether the agents that are enabled run gitcp's hooks, by the settings that clients read here."""
+"""Whether the enabled agents run gitcp's hooks, by the settings that their clients read here."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 
 def look_at_clients(case: Case) -> Iterator[Finding]:
-    """The entries of each enabled agent, where its client will look in this worktree.  There is
-    none where `enable` was ended in the middle."""
+    """Check the hooks of each enabled agent where its client looks in this worktree.  Nothing is
+    checked when the record of `enable` is damaged: look_at_record() reports that."""
     repo = case.repo
     if read_state(repo) != ENABLED or any(look_at_record(case)):
         return
     names = list_enabled(repo)
     if not names:
-        why = "no agent is recorded: none has hooks of ours"
+        why = "no agent is recorded: none has hooks of gitcp"
         yield make_finding("agent-hook", repo.common, why, remedy="gitcp enable")
-    called = {str(one.get("agent_type")) for one in case.states}
-    for name in [name for name in names if name in list_names()]:  # an adapter knows its own
+    called = {str(state.get("agent_type")) for state in case.states}
+    for name in [name for name in names if name in list_names()]:  # adapters check their own
         client = get_client(name)
         if client.FORM in own_files.FORMS:
             yield from _find_in_own_files(repo, client)
@@ -60,7 +60,8 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
 
 
 def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
-    """The files of a client that has no settings for hooks, in the first place that has any."""
+    """Check the hook files of a client that has no settings for hooks, in its first scope with
+    any."""
     name, paths = client.NAME, client.list_settings_paths(os.path.expanduser("~"), repo.worktree)
     absent: list[str] = []
     for path in dict.fromkeys(paths.values()):
@@ -69,17 +70,17 @@ def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
         absent = [file for file, data in texts.items() if not own_files.has_our_call(data)]
         if len(absent) < len(wanted):
             break
-    theirs = [file for file in absent if texts[file]]
-    for file in theirs:
-        reason = f"{name} does not tell of all that it does: '{file}' is yours"
+    foreign = [file for file in absent if texts[file]]
+    for file in foreign:
+        reason = f"{name} is recorded in part: '{file}' is yours"
         yield make_finding("own-hook", file, reason, remedy=own_files.spell_remedy(client, file))
-    if missing := [file for file in absent if file not in theirs]:
-        reason = f"{name} does not tell of all that it does: '{missing[0]}' is gone"
+    if missing := [file for file in absent if file not in foreign]:
+        reason = f"{name} is recorded in part: '{missing[0]}' is gone"
         yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
 
 
 def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
-    """Settings by which a client runs no hooks at all; those of its administrator decide."""
+    """Settings that stop a client from running hooks; those of its administrator come first."""
     if not client.NO_HOOKS:
         return
     managed = {path: decode_name(files.peek(path)) for path in client.MANAGED}
@@ -91,12 +92,12 @@ def find_switch(client: Client, texts: dict[str, str]) -> Iterator[Finding]:
         if value is not None:
             if value:
                 reason = f"'{client.NO_HOOKS}' in '{path}': {client.NAME} runs no hooks"
-                yield make_finding("no-hooks", path, reason, remedy="take it out to be recorded")
+                yield make_finding("no-hooks", path, reason, remedy="remove it to be recorded")
             return
 
 
 def _find_subdirectory(repo: Repo, client: Client) -> Iterator[Finding]:
-    """A client that reads the settings of the directory it is started in, not those of the top."""
+    """Report a client that reads the settings of the current directory, not those of the top."""
     path = client.list_settings_paths(os.path.expanduser("~"), repo.worktree)["user"]
     if client.NAME.encode() not in (files.read_bytes(path) or b""):
         reason = f"{client.NAME} started in a subdirectory does not read the settings of the top"
@@ -105,7 +106,7 @@ def _find_subdirectory(repo: Repo, client: Client) -> Iterator[Finding]:
 
 
 def _read_settings(repo: Repo, client: Client) -> dict[str, str]:
-    """path -> text of the settings a client reads in this worktree, by its scopes."""
+    """path -> text of each settings file that a client reads in this worktree."""
     home, main = os.path.expanduser("~"), os.path.dirname(repo.common)
     paths: dict[str, str] = client.list_settings_paths(home, repo.worktree)
     if "local" in paths and repo.worktree_id:
@@ -135,11 +136,11 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
                 yield make_finding("entire", path, reason, remedy=f"gitcp enable --agent {name}")
     absent = [event for event, *_ in client.HOOKS if event not in events]
     if absent:
-        which = "is not recorded" if not events else f"does not tell of {', '.join(absent)}"
+        which = f"runs no hook at {', '.join(absent)}" if events else "is not recorded"
         reason = f"{name} {which} in this worktree: its settings have no such hooks"
         yield make_finding("agent-hook", name, reason, remedy=f"gitcp enable --agent {name}")
-    for pair in sorted(pair for pair in programs if pair):
-        yield from find_in_program(name, pair, f"the hooks of {name} start")
+    for program in sorted(program for program in programs if program):
+        yield from find_in_program(name, program, f"the hooks of {name} start")
 
 
 _MENDED = (ENABLE, enable_again)
@@ -148,7 +149,7 @@ ROWS = (
     Row("settings", WARNING, look_at_clients, "settings of an agent cannot be read"),
     Row("no-hooks", WARNING, look_at_clients, "an agent is told to run no hooks"),
     Row("own-hook", WARNING, look_at_clients,
-        "a hook of the person's stands where an agent looks for ours"),
+        "a hook of the person is where an agent looks for gitcp's"),
     Row("entire", WARNING, look_at_clients, "an agent runs the original program too", *_MENDED),
     Row("program", WARNING, look_at_clients,
         "what an agent's hooks start is gone or cannot run", *_MENDED),

@@ -1,4 +1,4 @@
-"""The permanent store: the layout, the JSON, the paths and the hashes of every checkpoint."""
+"""Checks of the permanent store: layout, JSON, paths and hashes of every checkpoint."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 _KEYS = ("metadata", "transcript", "context", "content_hash", "prompt")
 _HEX = frozenset("0123456789abcdef")
-_WINDOW = 64  # checkpoints whose objects are asked for at once
-_LAST = 999  # the highest number of a piece that sorts right by its text
-_ALONE = 4  # windows before other processes help
+_WINDOW = 64  # checkpoints whose objects are read at once
+_LAST = 999  # the highest number of a piece whose name sorts right
+_ALONE = 4  # windows before worker processes are started
 
 
 def look_at_checkpoints(case: Case) -> Iterator[Finding]:
-    """Every checkpoint of the store, of the layout of today, transcripts included.
+    """Check every checkpoint of the store in today's layout, with its transcripts.
 
-    A promise that was not kept before programs named themselves in their data (cli_version)
-    is told as a note: readers take all of that (doc/formats.md "Accepted variations").
+    Data without cli_version is older than some rules: breaking one is a note there, since readers
+    accept it (doc/formats.md "Accepted variations").
     """
 
     def begin(objects: Prefetched) -> Callable[[_Window], list[Finding]]:
@@ -50,9 +50,9 @@ def look_at_checkpoints(case: Case) -> Iterator[Finding]:
         return lambda window: list(_check_window(objects, hashes, window))
 
     objects = case.objects
-    for place in (ref for ref in case.sources if not ref.endswith("/entire/sessions")):
-        every = split_windows(_list_checkpoints(case.repo, objects, place), _WINDOW)
-        for findings in spread_batches(objects, every, begin, _ALONE):
+    for source in (ref for ref in case.sources if not ref.endswith("/entire/sessions")):
+        windows = split_windows(_list_checkpoints(case.repo, objects, source), _WINDOW)
+        for findings in spread_batches(objects, windows, begin, _ALONE):
             yield from findings
 
 
@@ -64,17 +64,17 @@ def _check_window(objects: Prefetched, hashes: Hashes, window: _Window) -> Itera
 
 
 def _list_checkpoints(
-    repo: Repo, objects: Prefetched, place: str
+    repo: Repo, objects: Prefetched, source: str
 ) -> Iterator[tuple[str, str] | Finding]:
-    """(id, tree) of each checkpoint; a finding for all else that is there."""
-    if place != ids.CHECKPOINTS:
-        yield from _list_on_branch(objects, place)
+    """(id, tree) of each checkpoint; a finding for everything else."""
+    if source != ids.CHECKPOINTS:
+        yield from _list_on_branch(objects, source)
         return
-    for ref in refs.list_refs(repo, place):
+    for ref in refs.list_refs(repo, source):
         if not ids.parse_checkpoint_ref(ref):
-            yield make_finding("stray", ref, "no name of a checkpoint")
-    with notice.Collected():  # a ref that cannot be read has a finding of its own
-        yield from committed_list.list_trees(repo, objects, place, "")
+            yield make_finding("stray", ref, "not the name of a checkpoint")
+    with notice.Collected():  # another check reports a ref that cannot be read
+        yield from committed_list.list_trees(repo, objects, source, "")
 
 
 def _list_on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] | Finding]:
@@ -106,7 +106,7 @@ def _check_checkpoints(
     for checkpoint_id, tree in window:
         try:
             yield from _check_checkpoint(objects, hashes, checkpoint_id, tree, trees)
-        except Error as e:  # what is missing does not hide the rest
+        except Error as e:  # the other checkpoints are checked all the same
             yield make_finding("missing-object", checkpoint_id, str(e))
     objects.forget()
 
@@ -122,16 +122,17 @@ def _check_checkpoint(
     folders = {name: _get_tree(objects, entries[name][1], trees) for name in list_numbers(entries)}
     root = _read_json(objects, entries)
     parsed = {name: _read_json(objects, files) for name, files in folders.items()}
-    old = not any((one or {}).get("cli_version") for one in (root, *parsed.values()))
+    old = not any((metadata or {}).get("cli_version") for metadata in (root, *parsed.values()))
     if root is None:
-        yield make_finding("bad-summary", cid, "metadata.json is missing or no JSON object")
+        yield make_finding("bad-summary", cid, "metadata.json is missing or not a JSON object")
     else:
         yield from _report_complaints("bad-summary", cid, schema.check_root(root, cid), old)
         yield from _check_paths(cid, root, folders, old)
     for name, files in folders.items():
         where, metadata = f"{cid}/{name}", parsed[name]
         if metadata is None:
-            yield make_finding("bad-metadata", where, "metadata.json is missing or no JSON object")
+            why = "metadata.json is missing or not a JSON object"
+            yield make_finding("bad-metadata", where, why)
         else:
             yield from _report_complaints(
                 "bad-metadata", where, schema.check_session(metadata, cid), old
@@ -146,11 +147,11 @@ def _get_tree(objects: Prefetched, oid: str, trees: Mapping[str, Tree]) -> Tree:
 def _report_complaints(
     code: str, where: str, complaints: schema.Complaints, old: bool
 ) -> Iterator[Finding]:
-    """One finding for what is wrong, and one for what is a variation."""
-    for known in (False, True):
-        words = [what for what, variation in complaints if variation is known]
+    """One finding for the errors, and one for the accepted variations."""
+    for accepted in (False, True):
+        words = [what for what, variation in complaints if variation is accepted]
         if words:
-            yield make_finding(code, where, "; ".join(words), old=known or old)
+            yield make_finding(code, where, "; ".join(words), old=accepted or old)
 
 
 def _check_paths(
@@ -158,23 +159,23 @@ def _check_paths(
 ) -> Iterator[Finding]:
     entries = root.get("sessions")
     listed = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
-    at = f"/{cid[:2]}/{cid[2:]}/"
+    top = f"/{cid[:2]}/{cid[2:]}/"
     for number, entry in enumerate(listed):
         for key in _KEYS:
             path = entry.get(key)
             if not isinstance(path, str) or not path:
                 continue
-            folder, _, name = path.removeprefix(at).removeprefix("/").partition("/")
-            if not path.startswith((at, f"/{folder}/")) or folder not in folders:
+            folder, _, name = path.removeprefix(top).removeprefix("/").partition("/")
+            if not path.startswith((top, f"/{folder}/")) or folder not in folders:
                 yield make_finding("bad-path", cid, f"sessions[{number}] names '{path}'", old)
                 break
             if name not in folders[folder]:
-                # The original lists a transcript and a hash even where it wrote none.
-                gone = f"sessions[{number}] names '{path}', which is not there"
+                # The original program lists a transcript and a hash even if it wrote none.
+                gone = f"sessions[{number}] names '{path}', which does not exist"
                 yield make_finding("bad-path", cid, gone, old or key != "metadata")
     if len(listed) != len(folders):
-        more = f"it lists {len(listed)} sessions and has {len(folders)}"
-        yield make_finding("bad-path", cid, more, old)
+        counts = f"it lists {len(listed)} sessions and has {len(folders)}"
+        yield make_finding("bad-path", cid, counts, old)
     gaps = [name for n, name in enumerate(folders) if name != str(n)]
     if gaps:
         yield make_finding("bad-number", cid, f"its directories are {' '.join(folders)}", old)
@@ -185,25 +186,25 @@ def _read_json(objects: Prefetched, entries: Tree) -> dict[str, Any] | None:
     return summary.parse_json(objects.need(entry[1], "blob"), parse_json) if entry else None
 
 
-def read_trees(repo: Repo, objects: Prefetched, places: Iterable[str]) -> dict[str, str]:
-    """id -> tree of all checkpoints of the places: in the first of them that has it."""
+def read_trees(repo: Repo, objects: Prefetched, sources: Iterable[str]) -> dict[str, str]:
+    """id -> tree of every checkpoint, from the first of the sources that has it."""
     trees: dict[str, str] = {}
-    for place in places:
-        for item in _list_checkpoints(repo, objects, place):
+    for source in sources:
+        for item in _list_checkpoints(repo, objects, source):
             if isinstance(item, tuple):
                 trees.setdefault(*item)
     return trees
 
 
 class Hashes:
-    """SHA-256 of transcripts; one that begins as the session's last did goes on from there,
-    so that a hundred checkpoints of a growing session are read once."""
+    """Computes SHA-256 of transcripts.  A transcript that begins with the pieces of the session's
+    last one continues its digest, so that each piece of a growing session is read once."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[list[str], Any]] = {}
 
     def compute_digest(self, objects: Prefetched, session_id: str, oids: list[str]) -> str:
-        """'sha256:' and the hex digits, of the pieces joined with newlines."""
+        """'sha256:' and the hex digits of the pieces joined with newlines."""
         known, digest = self._last.get(session_id, ([], None))
         if digest is None or oids[: len(known)] != known or len(oids) == len(known):
             known, digest = [], hashlib.sha256()
@@ -219,7 +220,7 @@ class Hashes:
 def _check_transcript(
     objects: Prefetched, hashes: Hashes, where: str, metadata: Metadata, files: Tree, old: bool
 ) -> Iterator[Finding]:
-    """The pieces and the hash of one session directory; old: before hashes were kept."""
+    """Check the pieces and the hash of one session directory; old: hashes may be missing."""
     pieces = {
         n: oid for name, (_, oid) in files.items() if (n := chunks.parse_number(name)) is not None
     }
@@ -227,17 +228,19 @@ def _check_transcript(
     stored = _read_hash(objects, files)
     if not pieces:
         if stored:
-            yield make_finding("bad-hash", where, "there is a hash, and no transcript", old)
+            yield make_finding("bad-hash", where, "it has a hash, and no transcript", old)
         return
     if not stored:
-        # The original's auto-commit never writes one.
-        without = old or metadata.get("strategy") == "auto-commit"
-        yield make_finding("bad-hash", where, "there is no content_hash.txt", without)
+        # The original program writes none under auto-commit.
+        accepted = old or metadata.get("strategy") == "auto-commit"
+        yield make_finding("bad-hash", where, "there is no content_hash.txt", accepted)
         return
     session_id = str(metadata.get("session_id", where))
     actual = hashes.compute_digest(objects, session_id, [oid for _, oid in sorted(pieces.items())])
     if stored != actual:
-        yield make_finding("bad-hash", where, f"it says '{stored[:80]}', and is '{actual}'", old)
+        yield make_finding(
+            "bad-hash", where, f"content_hash.txt is '{stored[:80]}', not '{actual}'", old
+        )
 
 
 def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Finding]:
@@ -251,7 +254,7 @@ def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Findin
     for name in files:
         digits = name.removeprefix(chunks.NAME + ".")
         if digits != name and digits[:1].isdecimal() and len(digits) < 3:
-            yield make_finding("bad-chunk", where, f"'{name}' does not sort as a piece")
+            yield make_finding("bad-chunk", where, f"'{name}' has less than three digits")
     if chunks.NAME in files and chunks.LEGACY in files:
         yield make_finding("bad-chunk", where, "there are two first pieces")
 

@@ -1,4 +1,4 @@
-"""The edits of sessions that no work needs any more: which they are, and letting go of them."""
+"""Deleting the edits of settled sessions when all edits take more than gitcp.max-edits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def list_surplus(repo: Repo) -> list[str]:
-    """The settled sessions whose edits are too much, the oldest first (gitcp.max-edits)."""
+    """The settled sessions whose edits exceed gitcp.max-edits, the oldest first."""
     ceiling = repo.config.get_option("gitcp.max-edits")
     if _count_pinned(repo) <= ceiling:
         return []
@@ -36,53 +36,53 @@ def list_surplus(repo: Repo) -> list[str]:
 
 
 def enforce_ceiling(repo: Repo) -> None:
-    """Let go of the edits of those sessions; one that is at work again stays."""
-    there = refs.list_refs(repo, edits_ref.PREFIX)
+    """Delete the edits of the sessions of list_surplus(), except of one that is at work again."""
+    tips = refs.list_refs(repo, edits_ref.PREFIX)
     known, gone = set(states.list_ids(repo)), list[str]()
     for session_id in list_surplus(repo):
-        mine = [ref for ref in there if edits_ref.find_session(ref, known) == session_id]
+        doomed = [ref for ref in tips if edits_ref.find_session(ref, known) == session_id]
         try:
             with exclusive(repo, f"session-{session_id}", 0):
                 if is_settled(repo, session_id):
-                    doomed = [(ref, None, there[ref]) for ref in mine]
-                    refs.update_refs(repo, doomed, "gitcp: max-edits")
-                    gone += [there[ref] for ref in mine]
+                    edits = [(ref, None, tips[ref]) for ref in doomed]
+                    refs.update_refs(repo, edits, "gitcp: max-edits")
+                    gone += [tips[ref] for ref in doomed]
         except Busy:
             continue
     dropping.unpin_tips(repo, gone)
 
 
 def is_settled(repo: Repo, session_id: str) -> bool:
-    """Whether no work of a session is open: it has none, or has no state any more."""
+    """Whether a session has no open work, or neither a state nor a marker."""
     if session_id in states.list_ids(repo):
         return orphan_rules.is_settled(session_read.read_state(repo, session_id))
     return session_id not in markers.list_ids(repo)
 
 
 def get_last_seen(state: State) -> float:
-    """When a session last did something, in seconds since 1970; 0 where it does not say."""
+    """The time of a session's last event, in seconds since 1970; 0 if unknown."""
     keys = ("last_interaction_time", "ended_at", "started_at")
     return max(session_read.parse_time(state.get(key)) for key in keys)
 
 
 def _list_settled(repo: Repo, sessions: Iterable[str]) -> list[str]:
-    """Those that are settled, whoever's agent is gone before the others, the oldest first."""
+    """The settled sessions, the oldest first; those whose agent still runs come last."""
     order: list[tuple[bool, float, str]] = []
-    there = set(states.list_ids(repo))
+    known = set(states.list_ids(repo))
     for session_id in filter(None, sessions):
         if is_settled(repo, session_id):
-            state = session_read.read_state(repo, session_id) if session_id in there else None
+            state = session_read.read_state(repo, session_id) if session_id in known else None
             runs = bool(state and is_alive(state.get("agent_process")))
             order.append((runs, get_last_seen(state) if state else 0.0, session_id))
     return [session_id for _, _, session_id in sorted(order)]
 
 
 def _count_pinned(repo: Repo) -> int:
-    """Bytes of the packs of ours, which have the edits until git takes them over."""
+    """The bytes of gitcp's own packs, which hold the edits until git packs them."""
     folder, total = kept.locate_folder(repo), 0
     for name in kept.list_packs(repo):
         try:
             total += os.stat(os.path.join(folder, f"{name}.pack")).st_size
         except OSError:
-            continue  # joined with others meanwhile
+            continue  # merged into another pack meanwhile
     return total

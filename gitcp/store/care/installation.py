@@ -1,4 +1,4 @@
-"""Whether what enable installed is there and runs: looked at, not remembered."""
+"""Checks of what enable installed: hooks, programs and settings, as they are on disk now."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 WEEK = 7 * 86400
 ENABLED, DISABLED, ABSENT = "enabled", "disabled", "not set up"
 _LATE = re.compile(r"did not end (in [\d.]+ seconds|before the time of)")
-ENABLE = "enable"  # the name of what mends an installation
+ENABLE = "enable"  # the fix of an installation
 
 
 def read_state(repo: Repo) -> str:
@@ -38,17 +38,17 @@ def read_state(repo: Repo) -> str:
     try:
         return ENABLED if manifest.load(repo).entries else ABSENT
     except Damaged:
-        return ENABLED  # as far as anybody can tell: look_at_record() names it
+        return ENABLED  # look_at_record() reports the damage
 
 
 def list_enabled(repo: Repo) -> list[str]:
     """The agents whose entries enable wrote, here or for all of the person's repositories."""
-    entries = [entry for one in _load_manifests(repo)[0] for entry in one.entries]
+    entries = [entry for record in _load_manifests(repo)[0] for entry in record.entries]
     return sorted({entry["agent"] for entry in entries if entry.get("agent")})
 
 
 def _load_manifests(repo: Repo) -> tuple[list[manifest.Manifest], list[Damaged]]:
-    """(the records of what enable wrote, here and for the person; those that are damaged)."""
+    """(the readable records of what enable wrote, here and for the person; the damaged ones)."""
     read: list[manifest.Manifest] = []
     damaged: list[Damaged] = []
     for here in (True, False):
@@ -60,11 +60,11 @@ def _load_manifests(repo: Repo) -> tuple[list[manifest.Manifest], list[Damaged]]
 
 
 def look_at_record(case: Case) -> Iterator[Finding]:
-    """The record of what enable wrote, and hooks of which it does not know."""
+    """Check the record of what enable wrote, and look for hooks that are not in it."""
     repo = case.repo
     folder, remedy = repo.join_shared(), "gitcp enable"
     for path in install.find_no_directories(repo):
-        reason = f"'{path}' is no directory, so nothing is recorded"
+        reason = f"'{path}' is not a directory, so nothing is recorded"
         yield make_finding("manifest", path, reason, remedy=remedy)
     if not os.path.isdir(folder) and os.path.lexists(folder):
         return
@@ -86,19 +86,19 @@ def look_at_record(case: Case) -> Iterator[Finding]:
 
 
 def look_at_settings(case: Case) -> Iterator[Finding]:
-    """The configuration."""
+    """Check gitcp's configuration."""
     if read_state(case.repo) == ENABLED:
         yield from configuration.list_findings(case.repo)
 
 
 def look_at_hooks(case: Case) -> Iterator[Finding]:
-    """git's hooks, in the directory that git will use, and the programs they start."""
+    """Check git's hooks in the directory that git uses, and the programs that they start."""
     if read_state(case.repo) == ENABLED:
         yield from find_in_hooks(case.repo)
 
 
 def find_in_hooks(repo: Repo) -> Iterator[Finding]:
-    """What is wrong with git's hooks, where git sees the worktree."""
+    """The findings on git's hooks; none if git does not see the worktree."""
     if not repo.has_git or jj.is_apart(repo):
         return
     where = git_hooks.find_folder(repo)
@@ -106,55 +106,58 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         reason = f"git runs no hooks here: '{where}' is not a directory"
         yield make_finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
         return
-    every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
-    missing = [hook for hook in every if not git_hooks.is_ours_called(where, hook)]
+    hooks = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
+    missing = [hook for hook in hooks if not git_hooks.is_ours_called(where, hook)]
     if missing:
-        tools = {hook_text.find_tool(every[hook][""]) for hook in missing} - {""}
+        tools = {hook_text.find_tool(hooks[hook][""]) for hook in missing} - {""}
         who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
         do_not = "does not" if len(missing) == 1 else "do not"
         reason = f"{', '.join(missing)} in '{where}' {do_not} call gitcp{who}"
         inside = any(exclude.is_inside(where, home) for home in (repo.common, repo.top) if home)
         remedy = "gitcp enable" if inside else "gitcp enable --force"
         yield make_finding("git-hook", where, reason, remedy=remedy)
-    if any(hook_text.is_entire_hook(texts[""]) for texts in every.values()):
+    if any(hook_text.is_entire_hook(texts[""]) for texts in hooks.values()):
         reason = "the original program's hooks are back: two programs record the same work"
         yield make_finding("entire", where, reason, remedy="gitcp enable")
     for path in git_hooks.list_forgotten([where]):
         remedy = "call it from there, or remove it"
         yield make_finding("kept-hook", path, f"'{path}' {git_hooks.FORGOTTEN}", remedy=remedy)
-    baked = {hook_text.parse_program(t) for texts in every.values() for t in texts.values()}
-    for pair in sorted(pair for pair in baked if pair):
-        yield from find_in_program(where, pair, "git's hooks start")
+    programs = {hook_text.parse_program(t) for texts in hooks.values() for t in texts.values()}
+    for program in sorted(program for program in programs if program):
+        yield from find_in_program(where, program, "git's hooks start")
 
 
 def look_at_age(case: Case) -> Iterator[Finding]:
-    """Hooks that a former gitcp wrote, which an upgrade does not reach."""
+    """Report hooks that an older gitcp wrote; upgrading gitcp does not change them."""
     if not case.repo.has_git or jj.is_apart(case.repo) or read_state(case.repo) != ENABLED:
         return
     where = git_hooks.find_folder(case.repo)
     records = _load_manifests(case.repo)[0]
-    every = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
     old = [
         hook
-        for hook, texts in every.items()
-        if any(git_hooks.is_former(hook, text, records) for text in texts.values())
+        for hook in hook_scripts.HOOKS
+        if any(
+            git_hooks.is_former(hook, text, records)
+            for text in git_hooks.read_texts(where, hook).values()
+        )
     ]
     if old:
-        reason = f"{', '.join(old)} in '{where}' is what a former gitcp wrote"
+        verb = "was" if len(old) == 1 else "were"
+        reason = f"{', '.join(old)} in '{where}' {verb} written by an older gitcp"
         yield make_finding("old-hook", where, reason, remedy="gitcp enable")
 
 
-def find_in_program(subject: str, pair: Iterable[str], who: str) -> Iterator[Finding]:
-    """What is wrong with an interpreter and the entry it is to run."""
-    py, entry = pair
+def find_in_program(subject: str, program: Iterable[str], who: str) -> Iterator[Finding]:
+    """The findings on a program: an interpreter and the file that it runs."""
+    py, entry = program
     gone = [path for path in (py, entry) if not os.path.exists(path)]
     if gone:
         other = which("gitcp-hook")
-        now = f"; '{other}' stands in for it, more slowly" if other else ""
-        reason = f"{who} '{gone[0]}', which is gone{now}"
+        instead = f"; '{other}' stands in for it, more slowly" if other else ""
+        reason = f"{who} '{gone[0]}', which is gone{instead}"
         yield make_finding("program", subject, reason, remedy="gitcp enable")
     elif hook_text.is_upgraded(os.path.realpath(py), entry):
-        reason = f"{who} '{py}', which is another Python than gitcp was installed for"
+        reason = f"{who} '{py}', which is not the Python that gitcp was installed for"
         yield make_finding("program", subject, reason, remedy="install gitcp again")
     elif not _can_run(py):
         reason = f"{who} '{py}', which cannot run"
@@ -162,7 +165,7 @@ def find_in_program(subject: str, pair: Iterable[str], who: str) -> Iterator[Fin
 
 
 def _can_run(py: str) -> bool:
-    """Whether an interpreter runs; that of this process does."""
+    """Whether an interpreter runs."""
     try:
         return py == sys.executable or not stdlib.subprocess.call(
             [py, "-I", "-S", "-c", ""], stderr=stdlib.subprocess.DEVNULL
@@ -172,7 +175,7 @@ def _can_run(py: str) -> bool:
 
 
 def look_at_failures(case: Case) -> Iterator[Finding]:
-    """The hooks that failed in the last week and have not run well since: one finding each."""
+    """Report each hook that failed in the last week and has not succeeded since."""
     if read_state(case.repo) != ENABLED:
         return
     since = time.time() - WEEK
@@ -181,18 +184,18 @@ def look_at_failures(case: Case) -> Iterator[Finding]:
         if seconds > since:
             hook = message.partition(": ")[0]
             messages.setdefault(hook if len(hook.split()) < 3 else "", []).append(message)
-    for hook, every in messages.items():
-        count = f"{len(every)} times" if len(every) > 1 else "once"
-        last = every[-1].removeprefix(hook + ": ")
+    for hook, failures in messages.items():
+        count = f"{len(failures)} times" if len(failures) > 1 else "once"
+        last = failures[-1].removeprefix(hook + ": ")
         reason = f"{hook or 'a hook'} failed {count} this week, at last: {last}"
-        remedy = "it is named until that hook runs well"
-        if all(_LATE.search(message) for message in every):
+        remedy = "this is shown until the hook succeeds"
+        if all(_LATE.search(message) for message in failures):
             remedy = "find what is slow here, or raise gitcp.hook-timeout and gitcp.git-timeout"
         yield make_finding("warning", case.repo.common, reason, remedy=remedy)
 
 
 def enable_again(case: Case, item: Finding) -> str:
-    """Install again for the agents that are enabled; what is damaged in the way goes aside."""
+    """Install again for the enabled agents; damaged files are moved aside."""
     done = install.install(case.repo, install.Options(agents=list_enabled(case.repo)))[1]
     return "; ".join(["enabled again", *done])
 
@@ -207,8 +210,8 @@ ROWS = (
     Row("config", WARNING, look_at_settings, "a setting has a value that it cannot have"),
     Row("git-hook", WARNING, look_at_hooks, "git does not run a hook of gitcp", *_MENDED),
     Row("entire", WARNING, look_at_hooks, "the original program's hooks are back", *_MENDED),
-    Row("kept-hook", WARNING, look_at_hooks, "a hook that was kept aside is called no more"),
+    Row("kept-hook", WARNING, look_at_hooks, "a hook that was moved aside is not called any more"),
     Row("program", WARNING, look_at_hooks, "what hooks start is gone or cannot run", *_MENDED),
 )  # fmt: skip
-FAILURES = Row("warning", WARNING, look_at_failures, "a hook failed and has not run well since")
-OLD = Row("old-hook", WARNING, look_at_age, "a former gitcp wrote a hook of git", *_MENDED)
+FAILURES = Row("warning", WARNING, look_at_failures, "a hook failed and has not succeeded since")
+OLD = Row("old-hook", WARNING, look_at_age, "an older gitcp wrote a hook of git", *_MENDED)

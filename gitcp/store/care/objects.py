@@ -1,4 +1,4 @@
-"""What refs of ours need: every object is there, and none holds a secret."""
+"""Checks of the objects behind gitcp's refs: none is missing, and none holds a secret."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitcp.store.care.survey import Survey
 
 _BLOBS = ("rev-list", "--objects", "--filter=object:type=blob", "--missing=allow-any", "--stdin")
-# Files that hold what was said: of a session directory on v1, and of one on a stream.
+# Files with the text of a conversation, in a session's directory on v1 and on a stream.
 _TRANSCRIPTS = re.compile(
     r"(?:[0-9a-f]{2}/[0-9a-f]{10}/|\.entire/metadata/[^/]+/)"
     r"(?:.*/)?(?:full\.(?:jsonl|log)[.\d]*|prompt\.txt|context\.md|summary\.txt|agent-.*\.jsonl)"
@@ -32,13 +32,12 @@ _TRANSCRIPTS = re.compile(
 
 
 def look_at_objects(case: Case) -> Iterator[Finding]:
-    """The refs, then the objects behind them and behind those of remotes.
+    """Check the refs, then the objects behind them and behind those of remotes.
 
-    A ref that lacks objects comes first: whoever takes the finding may repair it at once.
+    Refs that lack objects are reported first, so that the caller may repair each at once.
     """
     survey = case.survey
-    there = {*survey.refs, CHECKPOINTS}
-    extra = [ref for ref in case.sources if ref not in there]
+    extra = [ref for ref in case.sources if ref not in {*survey.refs, CHECKPOINTS}]
     names = list(survey.refs)
     missing = _list_missing(survey, [*names, *extra])
     if missing is None or missing or survey.list_missing():
@@ -56,13 +55,13 @@ def look_at_objects(case: Case) -> Iterator[Finding]:
         yield make_finding("missing-object", "history", "a commit of it is missing")
         return
     for oid in missing:
-        yield make_finding("missing-object", oid, "a ref of ours needs it", oid=oid)
+        yield make_finding("missing-object", oid, "a ref of gitcp needs it", oid=oid)
     if case.secrets:
         yield from _find_secrets(survey, [*names, *extra])
 
 
 def _choose_code(ref: str) -> str:
-    """The code of a ref that lacks objects and can be mended, '' for any other."""
+    """The code of the finding on a ref that lacks objects, '' if it cannot be mended."""
     if ref == committed_refs.REF or parse_checkpoint_ref(ref):
         return "broken-store"
     if ref.startswith(edits_ref.PREFIX):
@@ -71,7 +70,7 @@ def _choose_code(ref: str) -> str:
 
 
 def _rank_ref(ref: str) -> int:
-    """When a ref is looked at: what is written again for a stream is there for the others."""
+    """The order in which refs are checked: objects written for a stream may mend the others."""
     return ("broken-stream", "broken-edits", "broken-store", "").index(_choose_code(ref))
 
 
@@ -86,22 +85,21 @@ def _check_refs(survey: Survey, refs_here: Sequence[str]) -> Iterator[Finding]:
 
 
 def _list_missing(survey: Survey, refs_here: Sequence[str]) -> list[str] | None:
-    """The oids that are missing of what the refs need; None where git ends at a missing commit
-    in the middle of a history."""
-    there = _list_present(survey, refs_here)
-    if not there:
+    """The missing objects that the refs need; None if a commit inside a history is missing."""
+    present = _list_present(survey, refs_here)
+    if not present:
         return []
     try:
-        _, out = survey.repo.git.run(*WALK, "--stdin", stdin=encode_lines(there))
+        _, out = survey.repo.git.run(*WALK, "--stdin", stdin=encode_lines(present))
     except GitError:
         return None
     missing = [line.removeprefix("?") for line in decode_lines(out)]
-    lost = partial.list_unpromised(survey.repo, there, set(missing))
+    lost = partial.list_unpromised(survey.repo, present, set(missing))
     return [oid for oid in missing if oid in lost]
 
 
 def _list_present(survey: Survey, refs_here: Sequence[str]) -> list[str]:
-    """The refs whose object is there."""
+    """The refs whose object exists."""
     gone = set(survey.list_missing())
     return [name for name in refs_here if name not in gone]
 

@@ -1,4 +1,4 @@
-"""Finding what no session and no commit needs: looked up, and nothing is changed."""
+"""Finding what no session and no commit needs.  Nothing is changed."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from gitcp.store.care.survey import Survey
 
 LOG, STEPS, KEPT = "expired-undo", "expired-steps", "kept-file"
+_NO_STATE = "its session has no state that lasts"
 
 
 def find_ages(repo: Repo, age: int | None = None, edits: bool = False) -> Ages:
-    """The ages of this repository, or given days for all (gitcp.archive-expire,
-    gitcp.state-expire); edits: those of settled sessions have none."""
+    """The ages by gitcp.archive-expire and gitcp.state-expire; age: days for both instead.
+
+    edits: the edits of settled sessions expire at once."""
     archive = repo.config.get_option("gitcp.archive-expire")
     state = repo.config.get_option("gitcp.state-expire")
     if age is not None:
@@ -46,8 +48,8 @@ def find_ages(repo: Repo, age: int | None = None, edits: bool = False) -> Ages:
 
 
 def look_at_orphans(case: Case) -> Iterator[Finding]:
-    """Findings of each kind of orphan_rules, in its order.  `settled` tells what may go now: a
-    stream that lost its state is told at once, and kept as long as an archive."""
+    """Findings of the kinds of orphan_rules, in its order.  `settled` is false for a stream without
+    a state until it is as old as an expired archive."""
     survey, ages = case.survey, case.ages or find_ages(case.repo)
     yield from _find_streams(survey, ages)
     yield from _find_lost(survey, ages)
@@ -64,8 +66,8 @@ def look_at_orphans(case: Case) -> Iterator[Finding]:
 
 
 def _find_edits(survey: Survey, ages: Ages, sessions: set[str]) -> Iterator[Finding]:
-    """Edits of sessions that are gone, known being the others; of settled ones too, where that is
-    asked or there are too many."""
+    """The edits of sessions that are not among sessions, and those of settled ones if
+    gitcp.max-edits is exceeded or ages.edits is set."""
     surplus = set(edits.list_surplus(survey.repo))
     revisions = {state["session_id"]: state.get("revision", 0) for state in survey.states}
     for ref, oid in survey.refs.items():
@@ -83,13 +85,13 @@ def _find_edits(survey: Survey, ages: Ages, sessions: set[str]) -> Iterator[Find
 
 
 def _read_time(survey: Survey, oid: str) -> float:
-    """When a ref was last written, in seconds since 1970; 0 where nothing tells."""
+    """The date of a commit, in seconds since 1970; 0 if it is missing."""
     commit = read_commit(survey.objects, oid)
     return float(parse_ident(commit["committer"])[1]) if commit else 0.0
 
 
 def is_expired(state: State, ages: Ages) -> bool:
-    """Whether a state is settled, and so old that nobody takes the session up again."""
+    """Whether a state is settled, its agent does not run, and it is older than ages.state."""
     if not orphan_rules.is_settled(state) or is_alive(state.get("agent_process")):
         return False
     return ages.now - get_last_seen(state) >= ages.state
@@ -100,37 +102,37 @@ def _find_files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Fi
     for name in files.list_names(repo.join_shared("transcript")):
         path = repo.join_shared("transcript", name)
         if _is_unneeded(path, needed, gone):
-            yield build_finding("transcript-cache", path, "its session has no state that lasts")
+            yield build_finding("transcript-cache", path, _NO_STATE)
     for folder in survey.list_folders():
         for name in files.list_names(os.path.join(folder, "turn")):
             path = os.path.join(folder, "turn", name)
             if _is_unneeded(path, needed, gone):
-                yield build_finding("turn-file", path, "its session has no state that lasts")
+                yield build_finding("turn-file", path, _NO_STATE)
     for name in files.list_names(repo.join_shared("lock")):
         kind, _, session_id = name.partition("-")
         path = repo.join_shared("lock", name)
         if kind in ("session", "transcript") and _is_unneeded(path, needed, gone, {session_id}):
-            yield build_finding("session-lock", path, "its session has no state that lasts")
+            yield build_finding("session-lock", path, _NO_STATE)
     for path in list_leftovers(survey):
         yield build_finding("leftover", path, "nothing has touched it for an hour")
 
 
 def _is_unneeded(
-    path: str, needed: set[str], gone: set[str], wanted: set[str] | None = None
+    path: str, needed: set[str], gone: set[str], owners: set[str] | None = None
 ) -> bool:
-    wanted = wanted or orphan_rules.list_possible_owners(os.path.basename(path))
-    if wanted & needed:
+    owners = owners or orphan_rules.list_possible_owners(os.path.basename(path))
+    if owners & needed:
         return False
-    # Of a session that begins now the files may come before the state.
-    return bool(wanted & gone) or files.is_older(path, SCRATCH_AGE)
+    # A new session may write its files before its state.
+    return bool(owners & gone) or files.is_older(path, SCRATCH_AGE)
 
 
 def _find_streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
-    """The streams that no state names, and those that are old: archives, and branches of a base
-    that no worktree is on.
+    """The streams that no state names, and old ones: archives, and branches of a base that no
+    worktree is on.
 
-    One that a state names goes with what that has in it alone (`alone`: session -> paths),
-    never while the session is active.  What a state has on no ref at all goes as late.
+    `alone`: session -> the paths of its state that only this stream records; they are settled
+    with it.  A stream of an active session is not listed.
     """
     doomed: list[tuple[str, Tip, str]] = []
     for tip in survey.tips:
@@ -149,7 +151,7 @@ def _find_streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
 
 
 def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
-    """(kind, seconds it is kept, why) of a stream that goes some day; kind '' for another."""
+    """(kind, seconds until it expires, the reason) of a stream; kind '' if it does not expire."""
     archived = tip["ref"].startswith(shadow_refs.ARCHIVE)
     if survey.is_orphaned(tip):
         if survey.is_settled(tip):
@@ -157,9 +159,9 @@ def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str
         return "orphan-stream", ages.archive, "no state names it"
     parsed = None if archived else ids.parse_shadow(tip["ref"])
     left = parsed and not any(head.startswith(parsed["base7"]) for head in survey.list_heads())
-    # Of a state that cannot be read nobody knows what it names.
-    on = survey.list_states(tip) if archived or left else []
-    if not on or any(state["phase"] not in ("idle", "ended") for state in on):
+    naming = survey.list_states(tip) if archived or left else []
+    # An unreadable state has no phase: it may name any stream.
+    if not naming or any(state["phase"] not in ("idle", "ended") for state in naming):
         return "", 0, ""
     if left:
         return "left-stream", ages.archive, "no worktree is on its base"
@@ -167,15 +169,15 @@ def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str
 
 
 def _find_lost(survey: Survey, ages: Ages) -> Iterator[Finding]:
-    """What states name of streams that no ref has, once it is as old as an archive may be."""
-    there = {tip["stream"] for tip in survey.tips}
+    """The streams that states name and no ref has, when the state is older than ages.archive."""
+    existing = {tip["stream"] for tip in survey.tips}
     for state in survey.states:
         if state.get("unreadable") or state["phase"] not in ("idle", "ended"):
             continue
         age = ages.now - get_last_seen(state)
         for stream in state["streams"]:
             paths = sorted(stream["files"])
-            if paths and stream["id"] not in there and age >= ages.archive:
+            if paths and stream["id"] not in existing and age >= ages.archive:
                 alone = {state["session_id"]: paths}
                 words = f"no ref has stream '{stream['id']}'; {format_days(age)} old; settles"
                 facts = {"stream": stream["id"], "alone": alone}
@@ -189,17 +191,15 @@ def _list_facts(tip: Tip) -> dict[str, object]:
 
 
 def _find_unshared(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
-    """session -> the paths its state names that no ref of the stream records once the refs
-    without are gone."""
-    on = survey.list_states(tip)
-    stay = _find_recorded(survey, tip["stream"], without) if on else set()
-    paths_of = {
-        state["session_id"]: sorted(
-            {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]} - stay
-        )
-        for state in on
-    }
-    return {name: paths for name, paths in paths_of.items() if paths}
+    """session -> the paths that its state has on a stream and that no ref but those of without
+    records."""
+    naming = survey.list_states(tip)
+    recorded = _find_recorded(survey, tip["stream"], without) if naming else set()
+    unshared = {}
+    for state in naming:
+        paths = {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]}
+        unshared[state["session_id"]] = sorted(paths - recorded)
+    return {name: paths for name, paths in unshared.items() if paths}
 
 
 def _list_paths(alone: dict[str, list[str]]) -> str:
@@ -207,32 +207,29 @@ def _list_paths(alone: dict[str, list[str]]) -> str:
 
 
 def _read_change_time(repo: Repo, tip: Tip) -> float:
-    """When a stream came to be what it is: an old one may have been archived just now."""
+    """The time of a stream's last change: an old one may have been archived just now."""
     try:
         return max(tip["time"], os.stat(os.path.join(repo.common, tip["ref"])).st_mtime)
     except OSError:
-        return tip["time"]  # packed long ago
+        return tip["time"]  # a packed ref has no file
 
 
-def _find_recorded(survey: Survey, stream: str, without: set[str]) -> set[str]:
-    """The paths that refs of a stream record, those refs left out that are without."""
+def _find_recorded(survey: Survey, stream_id: str, without: set[str]) -> set[str]:
+    """The paths that the refs of a stream record, except those refs that are in without."""
     paths: set[str] = set()
     for tip in survey.tips:
-        if tip["stream"] == stream and tip["ref"] not in without:
+        if tip["stream"] == stream_id and tip["ref"] not in without:
             try:
                 paths.update(shadow_refs.read_recorded(survey.objects, tip))
-            except Error:  # not everything of it is there: nothing is known to be away
-                paths.update(
-                    path
-                    for s in survey.list_states(tip)
-                    for x in s["streams"]
-                    for path in x["files"]
-                )
+            except Error:  # objects are missing: it may record any path of its states
+                states = survey.list_states(tip)
+                paths.update(p for s in states for stream in s["streams"] for p in stream["files"])
     return paths
 
 
 def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
-    """Steps expire like archives; what one needs is kept as long as it."""
+    """Undo logs with expired steps, and kept files that no other step needs.  A step expires like
+    an archive."""
     repo, before = survey.repo, ages.now - ages.archive
     needed: set[str] = set()
     for ref, oid in survey.refs.items():
@@ -260,6 +257,6 @@ ROWS = tuple(
 
 
 def find_orphans(repo: Repo, ages: Ages) -> list[Finding]:
-    """What gitcp-clean(1) shows; nothing is changed."""
+    """The findings that gitcp-clean(1) shows."""
     with Case(repo, ages=ages) as case:
-        return [one for _, one in search_case(case, ROWS)]
+        return [finding for _, finding in search_case(case, ROWS)]

@@ -1,4 +1,4 @@
-"""Files beside the objects: broken refs, locks and scratch files left behind, installed files."""
+"""Checks of files outside the object database: refs, locks, scratch files and installed files."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ if TYPE_CHECKING:
 
 
 def look_at_refs(case: Case) -> Iterator[Finding]:
-    """Refs of ours that git cannot read, and their locks."""
+    """Check that git can read gitcp's refs, and look for locks left behind."""
     survey, common = case.survey, case.repo.common
     for start in OURS:
         logs = os.path.join(common, "logs")
         for path in _list_files(os.path.join(logs, start)):
             ref = os.path.relpath(path, logs)
             if ref not in survey.refs and not os.path.lexists(os.path.join(common, ref)):
-                yield make_finding("bad-ref", ref, "it is gone, and its reflog is there")
+                yield make_finding("bad-ref", ref, "it is gone, and its reflog remains")
                 survey.read_refs()
         for path in _list_files(os.path.join(common, start)):
             ref = os.path.relpath(path, common)
             if not path.endswith(".lock"):
                 if ref not in survey.refs:
                     yield make_finding("bad-ref", ref, "git cannot read it")
-                    survey.read_refs()  # whoever took the finding may have repaired it
+                    survey.read_refs()  # the caller may have repaired it
             elif files.is_older(path, LOCK_AGE):
-                yield make_finding("lock", path, "nobody has let go of it for a minute")
+                yield make_finding("lock", path, "it was not released for a minute")
 
 
 def _list_files(path: str) -> Iterator[str]:
-    """Every file at path or below it, and path's own lock."""
+    """The file path, its lock, and every file below path."""
     yield from (p for p in (path, f"{path}.lock") if os.path.isfile(p))
     for folder, _, names in os.walk(path):
         yield from (os.path.join(folder, name) for name in sorted(names))
 
 
 def look_at_scratch(case: Case) -> Iterator[Finding]:
-    """Scratch files, and directories of such, that no process can still be writing."""
+    """Report scratch files that a killed process left behind."""
     for path in list_leftovers(case.survey):
         yield make_finding("leftover", path, "nothing has touched it for an hour")
 
 
 def list_leftovers(survey: Survey) -> Iterator[str]:
-    """Scratch files, and directories of such, that no process can still be writing."""
+    """The scratch files and directories that are too old for a process to be writing them."""
     folder = survey.repo.join_shared("tmp")
     for name in files.list_names(folder):
         path = os.path.join(folder, name)
@@ -64,27 +64,24 @@ def list_leftovers(survey: Survey) -> Iterator[str]:
 
 
 def look_at_installed(case: Case) -> Iterator[Finding]:
-    """What enable wrote, as its record has it."""
+    """Check the files that enable wrote against its record."""
     repo, survey = case.repo, case.survey
     try:
-        known = manifest.load(repo)
+        record = manifest.load(repo)
     except Error as e:
         yield make_finding("changed-hook", repo.join_shared("installed"), str(e))
         return
-    if not known.entries:
-        if any(markers.is_unsettled(state) for state in survey.states):
-            yield make_finding(
-                "no-hook", repo.common, "sessions are open; 'gitcp enable' installs hooks"
-            )
-        return
-    for entry in known.entries:
-        path = known.get_path(entry)
+    if not record.entries and any(markers.is_unsettled(state) for state in survey.states):
+        reason = "sessions are open, and no hooks are installed; 'gitcp enable' installs them"
+        yield make_finding("no-hook", repo.common, reason)
+    for entry in record.entries:
+        path = record.get_path(entry)
         try:
             data = files.read_bytes(path)
         except Error:
             if entry["kind"] == "hook":
                 raise
-            continue  # the settings of another person, who shares the repository
+            continue  # another person's settings in a shared repository
         if data is None:
             yield make_finding("no-hook", path, "it is gone; 'gitcp enable' writes it again")
         elif entry["kind"] == "hook" and not os.access(path, os.X_OK):

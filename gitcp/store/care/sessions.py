@@ -1,10 +1,11 @@
-"""Sessions that nobody ends, claims, locks and links that were left behind: found, and mended."""
+"""Checks of sessions, claims, git's locks and lost links, and their mends."""
 
 from __future__ import annotations
 
 import os
 import time
 
+from gitcp.core.render.spans import count_noun
 from gitcp.core.upkeep.findings import make_finding
 from gitcp.errors import Error
 from gitcp.lock import exclusive
@@ -33,23 +34,22 @@ if TYPE_CHECKING:
     from gitcp.store.v1.committed_write import SessionData
 
 
-STUCK = 3600  # seconds after which a turn whose process is not known counts as left
+STUCK = 3600  # seconds without an event after which a turn with an unknown process counts as left
 _LOCKS = ("packed-refs.lock", "config.lock", "shallow.lock")
 _OWN_LOCKS = ("HEAD.lock", "index.lock")
-_LOCK_AGE = 60  # seconds: git holds none so long, unless a person is asked something
+_LOCK_AGE = 60  # seconds: git holds none so long, unless it waits for a person
 
 
 def look_at_processes(case: Case) -> Iterator[Finding]:
-    """Whether the system tells of processes."""
+    """Check whether gitcp can see processes."""
     if not process.can_see_processes():
-        reason = "no process can be seen here: who is at work is told by the time alone"
-        yield make_finding(
-            "unseen-processes", "ps", reason, remedy="let gitcp read /proc or run ps"
-        )
+        reason = "no process can be seen here: a session counts as left after an hour of silence"
+        remedy = "let gitcp read /proc or run ps"
+        yield make_finding("unseen-processes", "ps", reason, remedy=remedy)
 
 
 def look_at_sessions(case: Case) -> Iterator[Finding]:
-    """Turns that nobody ends, and transcripts that are not complete or cannot be read."""
+    """Report turns whose agent is gone, and transcripts that are incomplete or unreadable."""
     for state in case.states:
         if not state.get("unreadable"):
             yield from _check_session(case.repo, state)
@@ -58,25 +58,23 @@ def look_at_sessions(case: Case) -> Iterator[Finding]:
 def _check_session(repo: Repo, state: State) -> Iterator[Finding]:
     name = state["session_id"]
     if why := transcript.explain_unreadable(repo, state.get("transcript_path")):
-        reason = f"nothing new is stored of what session '{name}' says: {why}"
+        reason = f"the transcript of session '{name}' is not stored any more: {why}"
         yield make_finding("unread-transcript", name, reason, remedy="let its owner read it")
     active = state.get("phase") == "active"
     here = (state.get("worktree_id") or "") == repo.worktree_id
     if active and (why := _explain_left(state)):
-        place = "" if here else f"run this in '{state.get('worktree_path')}'"
-        one = make_finding(
-            "dead-session", name, f"session '{name}' is {why}", remedy=place or "end it"
-        )
-        yield one if here else {**one, "fix": ""}
+        remedy = "end it" if here else f"run this in '{state.get('worktree_path')}'"
+        finding = make_finding("dead-session", name, f"session '{name}' is {why}", remedy=remedy)
+        yield finding if here else {**finding, "fix": ""}
     elif not active and state.get("turn_checkpoint_ids"):
-        count = len(state["turn_checkpoint_ids"])
-        reason = f"{count} checkpoints of session '{name}' have an incomplete transcript"
-        one = make_finding("provisional", name, reason, remedy="complete them")
-        yield one if here else {**one, "fix": ""}
+        count = count_noun(len(state["turn_checkpoint_ids"]), "checkpoint")
+        reason = f"session '{name}' has an incomplete transcript in {count}"
+        finding = make_finding("provisional", name, reason, remedy="complete it")
+        yield finding if here else {**finding, "fix": ""}
 
 
 def _explain_left(state: State) -> str:
-    """Why nobody will end a turn; '' where its agent runs, or may run."""
+    """The reason why a turn will not end; '' if its agent runs, or may run."""
     agent = state.get("agent_process")
     if process.is_alive(agent):
         return ""
@@ -87,16 +85,16 @@ def _explain_left(state: State) -> str:
 
 
 def look_at_claims(case: Case) -> Iterator[Finding]:
-    """Claims that are held for nobody."""
+    """Report claims whose call is over."""
     repo = case.repo
     names = set(files.list_names(repo.join_own("claims")))
     for key in sorted(names - {claim["key"] for claim in claims.list_claims(repo)}):
         reason = f"a claim is held for nobody: '{key}'"
-        yield make_finding("dead-claim", key, reason, remedy="let go of it")
+        yield make_finding("dead-claim", key, reason, remedy="release it")
 
 
 def look_at_locks(case: Case) -> Iterator[Finding]:
-    """git's own locks, which are everybody's: they are named, and never taken away."""
+    """Report git's own locks that were left behind; gitcp never removes them."""
     repo = case.repo
     paths = [os.path.join(repo.common, name) for name in _LOCKS]
     paths += [os.path.join(repo.git_dir, name) for name in _OWN_LOCKS]
@@ -106,41 +104,41 @@ def look_at_locks(case: Case) -> Iterator[Finding]:
         except FileNotFoundError:
             continue
         if old:
-            reason = f"'{path}' was left behind, and git writes nothing while it is there"
+            reason = f"'{path}' was left behind, and git writes nothing until it is removed"
             yield make_finding("git-lock", path, reason, remedy="remove it if no git runs")
 
 
 def look_at_links(case: Case) -> Iterator[Finding]:
-    """Commits that lost their checkpoint id and could have it back."""
-    asked = match_case.Case(case.repo, case.objects, dry_run=True)
-    for one in reconcile.reconcile(asked, sources.LOST):
-        commit, checkpoint = one["commit"], one["checkpoint_id"]
+    """Report commits that lost their link and can be linked again."""
+    dry_case = match_case.Case(case.repo, case.objects, dry_run=True)
+    for link in reconcile.reconcile(dry_case, sources.LOST):
+        commit, checkpoint = link["commit"], link["checkpoint_id"]
         reason = f"commit {commit[:12]} lost its checkpoint {checkpoint}"
         remedy = "link it by a note"
         yield make_finding("lost-link", commit, reason, remedy=remedy, checkpoint_id=checkpoint)
 
 
 def release_claim(case: Case, item: Finding) -> str:
-    """Let go of a claim."""
+    """Release a claim."""
     claims.release_claims(case.repo, lambda claim: claim["key"] == item["subject"])
-    return "let go"
+    return "released"
 
 
 def link_commit(case: Case, item: Finding) -> str:
-    """Link a commit to the checkpoint that it lost, by a note."""
+    """Link a commit by a note to the checkpoint that it lost."""
     notes.add_link(case.repo, case.objects, item["subject"], item["checkpoint_id"])
     return "linked"
 
 
 def end_session(case: Case, item: Finding) -> str:
-    """End a session that is in a turn although its agent is gone."""
+    """End a session whose agent is gone."""
     with case.ctx as ctx:
         catch_up.end_session(ctx, item["subject"])
     return "ended; its work stays on its stream"
 
 
 def end_and_store(case: Case, item: Finding) -> str:
-    """End it, and store what it said."""
+    """End a session, and store its transcript as a checkpoint."""
     end_session(case, item)
     with case.ctx as ctx:
         checkpoint_id = _store_session(ctx, item["subject"])
@@ -148,7 +146,7 @@ def end_and_store(case: Case, item: Finding) -> str:
 
 
 def end_and_discard(case: Case, item: Finding) -> str:
-    """End it, and let go of its work that no commit has."""
+    """End a session, and discard its work that no commit has."""
     end_session(case, item)
     with case.ctx as ctx:
         _discard_work(ctx, item["subject"])
@@ -156,7 +154,7 @@ def end_and_discard(case: Case, item: Finding) -> str:
 
 
 def complete_transcripts(case: Case, item: Finding) -> str:
-    """Give the checkpoints of a session's last turn the transcript that it has by now."""
+    """Store the transcript as it is now in the checkpoints of a session's last turn."""
     with case.ctx as ctx:
         state = _read_state(ctx, item["subject"])
         finalize.finalize(ctx.repo, ctx.objects, state)
@@ -165,10 +163,10 @@ def complete_transcripts(case: Case, item: Finding) -> str:
 
 
 def _store_session(ctx: Context, session_id: str) -> str:
-    """Store what a session said onto v1 now, under an id that no commit has; the id.
+    """Store a session's transcript on v1 as a checkpoint without a commit; return its id.
 
-    Its work stays on its stream: the commit that takes it gets a checkpoint of its own, in whose
-    tokens those of this one are not counted again.
+    The work stays on its stream: the commit that takes it gets another checkpoint, which does not
+    count the tokens of this one again.
     """
     state = _read_state(ctx, session_id)
     stored = transcript.store_session(ctx.repo, ctx.objects, state, complete=True)
@@ -184,7 +182,7 @@ def _store_session(ctx: Context, session_id: str) -> str:
             "created_at": format_now(),
             "branch": session_metadata.read_branch(ctx.repo),
             "checkpoints_count": state["checkpoint_count"],
-            "files_touched": sorted({path for one in state["streams"] for path in one["files"]}),
+            "files_touched": sorted({path for s in state["streams"] for path in s["files"]}),
             "agent": state.get("agent_type"),
             "turn_id": state.get("turn_id"),
             **session_metadata.note_spent(state, stored),
@@ -197,8 +195,10 @@ def _store_session(ctx: Context, session_id: str) -> str:
 
 
 def _discard_work(ctx: Context, session_id: str) -> None:
-    """Let go of a session's work that no commit has: no commit is linked to it any more.  Streams
-    that are nobody else's are archived until they expire; the worktree stays as it is."""
+    """Discard a session's work that no commit has, so that no commit is linked to it any more.
+
+    Streams without work of another session are archived until they expire.  The worktree stays as
+    it is."""
     state = _read_state(ctx, session_id)
     with exclusive(ctx.repo, f"stream-{ctx.repo.worktree_hash}"):
         tips = [
@@ -215,19 +215,19 @@ def _discard_work(ctx: Context, session_id: str) -> None:
 
 
 def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
-    """The tip of a stream that has a branch, and work of no other session."""
+    """The tip of a stream that has a branch and no work of another session, else None."""
     try:
         tip = shadow_refs.read_tip(ctx.objects, stream["ref"])
     except Error:
-        return None  # a branch of the person's, or one that fsck is to mend
+        return None  # a branch of the person, or one that fsck can mend
     if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(shadow_refs.ARCHIVE):
         return None
-    named = [
+    sessions = {
         marker["session_id"]
         for marker in markers.read(ctx.repo)
-        if any(one["id"] == stream["id"] for one in marker["streams"])
-    ]
-    return None if set(named) - {session_id} else tip
+        if any(marked["id"] == stream["id"] for marked in marker["streams"])
+    }
+    return None if sessions - {session_id} else tip
 
 
 def _read_state(ctx: Context, session_id: str) -> State:

@@ -1,4 +1,4 @@
-"""The space that data of ours takes: each object once, in the commit that first had it."""
+"""The disk space that gitcp takes; each object counts once, for the oldest commit with it."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     Owner = tuple[str, str, float]  # kind, session id or '', time
     Place = dict[str, tuple[str, float]]  # <xx>/<rest>/<n> -> session id, time
 
-_WINDOW = 20_000  # objects whose sizes are asked for at once: a process of git each time
+_WINDOW = 20_000  # objects that one process of git is asked the sizes of
 _SHARED = ("/entire/checkpoints/v1", "/entire/sessions")
-# What a stream has of the person's own commits is not ours to count: their trees are marked
-# as seen, those of the tips and of every base.
+# Objects of the person's own commits do not count: the trees of all branches and of the bases of
+# streams are excluded.
 _WALK = ("rev-list", "--objects-edge-aggressive", "--in-commit-order", "--reverse", "--stdin")
 _EDITS = ("for-each-ref", "--format=%(refname)", edits_ref.PREFIX)
 _BRANCHES = ("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes")
@@ -50,12 +50,11 @@ _LOG = (
 
 
 def list_items(repo: Repo, brief: bool = False) -> Iterator[Item]:
-    """Every object that only data of ours has, or a pack of ours keeps; then every file of ours.
+    """Every object that only gitcp's refs reach or gitcp's packs keep, then every file of gitcp.
 
-    brief: for the kinds; of what checkpoints have, nobody looks up the session and its time.
-    An object counts as large as it lies on the disk, packed or not; one that is missing is
-    not counted.  Memory for what commits and checkpoints are called and for what is in packs of
-    ours, not for all objects.
+    brief: leave out the session and time of checkpoints.  An object's size is that on disk, packed
+    or not; a missing one does not count.  It keeps the ids of commits, checkpoints and the objects
+    of gitcp's packs in memory, not those of all objects.
     """
     pinned = dict(dropping.list_objects(repo))
 
@@ -65,12 +64,12 @@ def list_items(repo: Repo, brief: bool = False) -> Iterator[Item]:
             yield oid, owner
 
     yield from _measure_objects(repo, list_owned())
-    yield from _measure_objects(repo, ((oid, ("packs", "", at)) for oid, at in pinned.items()))
+    yield from _measure_objects(repo, ((oid, ("packs", "", time)) for oid, time in pinned.items()))
     yield from _list_files(repo)
 
 
 def list_edits(repo: Repo) -> Iterator[Item]:
-    """Every object that only edits of sessions have, and neither HEAD nor a branch."""
+    """Every object that only the edits of sessions reach, and neither HEAD nor a branch."""
     ours = [decode_name(line) for line in repo.git.read_records(*_EDITS, sep=b"\n")]
     theirs = [decode_name(line) for line in repo.git.read_records(*_BRANCHES, sep=b"\n")]
     if ours:
@@ -81,11 +80,11 @@ def list_edits(repo: Repo) -> Iterator[Item]:
 
 
 def _list_objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
-    """(oid, owner) of every object that only data of ours has."""
+    """(oid, owner) of every object that only gitcp's refs reach."""
     lines = repo.git.read_records("for-each-ref", "--format=%(refname) %(objectname)", sep=b"\n")
     refs = dict(decode_name(line).split(" ") for line in lines)
-    there = _read_sizes(repo, list(refs.values()))
-    refs = {ref: oid for ref, oid in refs.items() if oid in there and ref != MEMORY}
+    present = _read_sizes(repo, list(refs.values()))
+    refs = {ref: oid for ref, oid in refs.items() if oid in present and ref != MEMORY}
     sources = [ref for ref in committed_refs.list_sources(repo) if ref in refs]
     sources += [ref for ref in refs if parse_checkpoint_ref(ref)]
     ours = [ref for ref in refs if ref.startswith(OURS) or ref in sources]
@@ -97,9 +96,9 @@ def _list_objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
     places: Place = {} if brief else _map_places(repo)
     without = ["HEAD", *theirs, *bases]
     passing = [ref for ref in ours if ref not in lasting]
-    # What a checkpoint has for good does not count among what will go.
+    # An object that a checkpoint has too counts as the checkpoint's.
     left = dict(_name_owners(_walk(repo, passing, without), owners, places))
-    # It has no history with the person's commits: to walk those as well takes most of the time.
+    # Checkpoints share no history with the person's commits; excluding those would take long.
     for oid, owner in _name_owners(_walk(repo, lasting, []), owners, places):
         left.pop(oid, None)
         yield oid, owner
@@ -109,22 +108,23 @@ def _list_objects(repo: Repo, brief: bool) -> Iterator[tuple[str, Owner]]:
 def _name_owners(
     objects: Iterable[tuple[str, str]], owners: Mapping[str, Owner], places: Place
 ) -> Iterator[tuple[str, Owner]]:
-    at: Owner = ("", "", 0.0)
+    """(oid, owner) of objects and their paths, each after the commit that first had it."""
+    owner: Owner = ("", "", 0.0)
     for oid, path in objects:
-        at = owners.get(oid, at)
-        yield oid, _choose_owner(at, path, places)
+        owner = owners.get(oid, owner)
+        yield oid, _choose_owner(owner, path, places)
 
 
 def _measure_objects(repo: Repo, owned: Iterable[tuple[str, Owner]]) -> Iterator[Item]:
-    every = iter(owned)
-    while window := dict(islice(every, _WINDOW)):
+    pairs = iter(owned)
+    while window := dict(islice(pairs, _WINDOW)):
         for oid, size in _read_sizes(repo, list(window)).items():
             kind, session_id, time = window[oid]
             yield {"kind": kind, "session_id": session_id, "time": time, "bytes": size}
 
 
 def _read_commits(repo: Repo, refs: list[str]) -> tuple[dict[str, Owner], list[str]]:
-    """Our commits, what each is; and the person's commits that streams are based on."""
+    """(commit -> its owner, for the commits of gitcp's refs; the base commits of streams)."""
     _, out = repo.git.run(*_LOG, stdin=encode_lines(refs))
     owners, bases, known = {}, set(), frozenset(states.list_ids(repo))
     fields = iter(decode_name(out).split("\0"))
@@ -149,7 +149,8 @@ def _choose_kind(ref: str) -> str:
 
 
 def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str, str]]:
-    """(oid, path) of each object of ours, behind the oldest commit that has it."""
+    """(oid, path) of each object that ours reach and without do not, after the oldest commit that
+    has it."""
     if not ours:
         return
     present = _read_sizes(repo, without)
@@ -160,10 +161,10 @@ def _walk(repo: Repo, ours: list[str], without: list[str]) -> Iterator[tuple[str
         yield oid, path
 
 
-def _choose_owner(at: Owner, path: str, places: Place) -> Owner:
-    kind, session_id, time = at
+def _choose_owner(owner: Owner, path: str, places: Place) -> Owner:
+    kind, session_id, time = owner
     if kind != "checkpoints":
-        return at
+        return owner
     parts = path.split("/")
     if len(parts) > 1 and chunks.parse_number(parts[-1]) is not None:
         kind = "transcripts"
@@ -176,13 +177,13 @@ def _map_places(repo: Repo) -> Place:
     for checkpoint in committed_list.list_checkpoints(repo, brief=True):
         cid = checkpoint["checkpoint_id"]
         for entry in checkpoint["sessions"]:
-            at = f"{cid[:2]}/{cid[2:]}/{entry['directory']}".rstrip("/")
-            places[at] = entry["session_id"], parse_time(entry["metadata"].get("created_at"))
+            path = f"{cid[:2]}/{cid[2:]}/{entry['directory']}".rstrip("/")
+            places[path] = entry["session_id"], parse_time(entry["metadata"].get("created_at"))
     return places
 
 
 def _read_sizes(repo: Repo, oids: list[str]) -> dict[str, int]:
-    """name -> bytes on the disk of each object that is there."""
+    """name -> bytes on disk, of each object that exists."""
     if not oids:
         return {}
     form = "--batch-check=%(objectsize:disk)"
@@ -192,7 +193,7 @@ def _read_sizes(repo: Repo, oids: list[str]) -> dict[str, int]:
 
 
 def _list_files(repo: Repo) -> Iterator[Item]:
-    """Every file of ours beside the objects: states, and what all else there is."""
+    """Every file of gitcp outside the object database."""
     for name in files.list_names(os.path.join(repo.common, "entire-sessions")):
         path = os.path.join(repo.common, "entire-sessions", name)
         yield from _measure_file(path, "states", name.removesuffix(".json"))
@@ -201,16 +202,10 @@ def _list_files(repo: Repo) -> Iterator[Item]:
     folders += [os.path.join(worktrees, name, "gitcp") for name in files.list_names(worktrees)]
     for top in folders:
         for folder, _, names in os.walk(top):
-            of_sessions = os.path.basename(folder) in (
-                "transcript",
-                "turn",
-                "open",
-                markers.RESTING,
-            )
             for name in sorted(names):
-                session = (
-                    min(orphan_rules.list_possible_owners(name), key=len) if of_sessions else ""
-                )
+                session = ""
+                if os.path.basename(folder) in ("transcript", "turn", "open", markers.RESTING):
+                    session = min(orphan_rules.list_possible_owners(name), key=len)
                 yield from _measure_file(os.path.join(folder, name), "caches", session)
 
 

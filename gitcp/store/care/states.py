@@ -1,8 +1,9 @@
-"""States against refs and markers: nobody's work may be out of a commit's sight."""
+"""Checks of states against refs and markers, without which commits do not see a session's work."""
 
 from __future__ import annotations
 
 from gitcp.core.git import ids
+from gitcp.core.render.spans import count_noun
 from gitcp.core.upkeep.findings import make_finding
 from gitcp.errors import Error
 from gitcp.store.journal import journal
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def look_at_states(case: Case) -> Iterator[Finding]:
-    """Every state on its own, with its streams and with its marker; then the streams."""
+    """Check every state, its streams and its marker; then all streams."""
     survey = case.survey
     known = {tip["stream"] for tip in survey.tips}
     for state in survey.states:
@@ -38,15 +39,15 @@ def look_at_states(case: Case) -> Iterator[Finding]:
     names = {state["session_id"] for state in survey.states}
     for name in survey.markers:
         if name not in names:
-            yield make_finding("lost-state", name, "a marker says it is open, and it has no state")
+            yield make_finding("lost-state", name, "it has a marker and no state")
     yield from _check_tips(survey)
 
 
 def look_at_journal(case: Case) -> Iterator[Finding]:
-    """The journal of this worktree: lines that cannot be read are left out by every reader."""
+    """Check the journal of this worktree, whose readers skip lines that they cannot read."""
     path = case.repo.join_own(journal.NAME)
     if count := damaged.count_lines(path):
-        what = f"{count} of its lines cannot be read" if count > 0 else "it is no file of text"
+        what = f"{count} of its lines cannot be read" if count > 0 else "it is not a text file"
         yield make_finding("bad-journal", path, what)
 
 
@@ -66,30 +67,29 @@ def _find_fault(state: State) -> str:
     return ""
 
 
-def _check_streams(survey: Survey, state: State, sessions: set[str]) -> Iterator[Finding]:
-    """Streams that no ref has: a note while all that they held is there, as when a person deleted
-    the branch."""
+def _check_streams(survey: Survey, state: State, streams: set[str]) -> Iterator[Finding]:
+    """Report streams that no ref has.  It is a note while all their contents exist, as after a
+    person deleted the branch."""
     for stream in state["streams"]:
-        if stream["files"] and stream["id"] not in sessions:
-            what = f"stream '{stream['id']}' of {len(stream['files'])} files, which no ref has"
+        if stream["files"] and stream["id"] not in streams:
+            count = count_noun(len(stream["files"]), "file")
+            reason = f"names stream '{stream['id']}' of {count}, which no ref has"
             oids = [file["oid"] for file in stream["files"].values() if file["oid"]]
-            there = all(survey.objects.read(oid) for oid in oids)
-            yield make_finding("lost-stream", state["session_id"], f"names {what}", there)
+            complete = all(survey.objects.read(oid) for oid in oids)
+            yield make_finding("lost-stream", state["session_id"], reason, complete)
 
 
 def find_newer(survey: Survey, state: State) -> Tip | None:
-    """A stream the session could be on that carries a newer copy of its state.
+    """The stream of a session that has a newer copy of its state, None if there is none.
 
-    We were killed between the ref and the state.  An archive, or the stream of another base,
-    may carry what is left of an earlier session of that name.
+    The process was killed after it wrote the ref and before the state.  Archives and streams of
+    other bases are left out: they may have a copy of an earlier session with this id.
     """
-    base, own = (
-        state.get("base_commit"),
-        {ids.parse_stream_name(s["ref"]) for s in state["streams"]},
-    )
-    own.add(ids.parse_stream_name(state.get("shadow_ref", "")))
+    refs = [state.get("shadow_ref", ""), *(stream["ref"] for stream in state["streams"])]
+    names = set(map(ids.parse_stream_name, refs))
     for tip in survey.tips:
-        near = tip["base"] == base or ids.parse_stream_name(tip["ref"]) in own
+        near = tip["base"] == state.get("base_commit")
+        near = near or ids.parse_stream_name(tip["ref"]) in names
         if tip["ref"].startswith(shadow_refs.ARCHIVE) or not near:
             continue
         copy = survey.read_copy(tip, state["session_id"])
@@ -103,20 +103,20 @@ def _check_marker(survey: Survey, state: State) -> Iterator[Finding]:
     name = state["session_id"]
     if name in survey.markers:
         if not markers.is_unsettled(state):
-            yield make_finding("bad-marker", name, "all of it is settled, and its marker is there")
+            yield make_finding("bad-marker", name, "it has a marker and no open work")
         elif survey.markers[name] != markers.build_marker(state):
-            yield make_finding("bad-marker", name, "its marker does not tell what its state does")
+            yield make_finding("bad-marker", name, "its marker differs from its state")
     elif markers.is_unsettled(state):
-        yield make_finding("no-marker", name, "not all of it is settled, and it has no marker")
+        yield make_finding("no-marker", name, "it has open work and no marker")
 
 
 def _check_tips(survey: Survey) -> Iterator[Finding]:
     for tip in survey.tips:
         if tip["ref"].startswith(shadow_refs.ARCHIVE):
-            continue  # what was dismissed outlives its session, until it expires
+            continue  # an archive outlives its session, until it expires
         if survey.is_orphaned(tip) and not survey.is_settled(tip):
-            wrote = f"session '{tip['session_id']}' wrote it last"
-            reason = f"no state names it; {wrote}: it may be all that is left of it"
+            last = f"session '{tip['session_id']}' wrote it last"
+            reason = f"no state names it; {last}, and may have nothing else"
             yield make_finding("orphan-stream", tip["ref"], reason, oid=tip["oid"])
     for ref in survey.strangers:
         yield make_finding("not-a-stream", ref, "it is not a stream of checkpoints: never touched")

@@ -1,4 +1,4 @@
-"""All that is ours in a repository, read once: refs, streams, states, markers, directories."""
+"""Everything that gitcp keeps in a repository, read once: refs, streams, states, markers."""
 
 from __future__ import annotations
 
@@ -21,22 +21,21 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.prefetch import Prefetched
 
-# Where refs of ours are.
 OURS = ("refs/heads/entire", "refs/gitcp", "refs/notes/gitcp", "refs/entire")
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(worktreepath)"
 
 
 class Survey:
-    """refs: ref -> oid.  held: those that a worktree has checked out.  tips: the streams, newest
-    first.  strangers: branches with a stream's name that are none.  states: every state, as
-    session_read has them.  markers: session id -> marker, None for one that cannot be read.
+    """refs: ref -> oid.  held: refs that a worktree has checked out.  tips: streams, newest first.
+    strangers: branches that have the name of a stream and are none.  states: every state, as
+    session_read returns it.  markers: session id -> marker, None for an unreadable one.
     """
 
     def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self.repo, self.objects = repo, objects
         self._heads: set[str] | None = None
         self.states = [_read_state(repo, name) for name in states.list_ids(repo)]
-        self._naming: dict[str, set[int]] = {}  # what may name a stream -> numbers of states
+        self._naming: dict[str, set[int]] = {}  # key that may name a stream -> indexes of states
         for number, state in enumerate(self.states):
             for key in _list_keys(state):
                 self._naming.setdefault(key, set()).add(number)
@@ -62,39 +61,40 @@ class Survey:
         self._read_tips()
 
     def list_heads(self) -> set[str]:
-        """Where the HEADs of all worktrees are."""
+        """The commits that are HEAD in a worktree."""
         if self._heads is None:
             lines = self.repo.git.read_records("worktree", "list", "--porcelain", sep=b"\n")
             self._heads = {decode_name(line[5:]) for line in lines if line.startswith(b"HEAD ")}
         return self._heads
 
     def list_missing(self) -> list[str]:
-        """The refs whose object is not there."""
+        """The refs whose object is missing."""
         return [ref for ref, oid in self.refs.items() if self.objects.read(oid) is None]
 
     def list_states(self, tip: Tip) -> list[State]:
-        """The states that name a stream, or whose session will do so at its next event."""
+        """The states that name a stream, or will name it at their session's next event."""
         self.read_copy(tip, tip["session_id"])
         keys = {tip["stream"], tip["session_id"], _get_branch(tip), *self._metadata[tip["oid"]]}
         numbers = set().union(*(self._naming.get(key, ()) for key in keys))
         return [s for n in sorted(numbers) if self._has_stream(s := self.states[n], tip)]
 
     def is_orphaned(self, tip: Tip) -> bool:
-        """Whether neither a state nor a marker names a stream (recall.is_orphaned, for all)."""
+        """Whether neither a state nor a marker names a stream (like recall.is_orphaned)."""
         return tip["stream"] not in self._named and not self.list_states(tip)
 
     def list_owners(self, tip: Tip) -> set[str]:
-        """The sessions that have a part on a stream."""
+        """The sessions that have files on a stream."""
         self.read_copy(tip, tip["session_id"])
         return {*self._metadata[tip["oid"]], tip["session_id"]}
 
     def is_settled(self, tip: Tip) -> bool:
-        """Whether an orphaned stream is one that commits have settled: all of its sessions go
-        on without it.  A state that began later than its copy there knows nothing of it."""
-        of = {state["session_id"]: state for state in self.states if not state.get("unreadable")}
-        self.read_copy(tip, tip["session_id"])
-        for name in self._metadata[tip["oid"]] | {tip["session_id"]}:
-            copy, state = self.read_copy(tip, name), of.get(name)
+        """Whether commits have settled an orphaned stream: each of its sessions has a state that
+        began with the copy on the stream, and does not name it any more."""
+        readable = {
+            state["session_id"]: state for state in self.states if "unreadable" not in state
+        }
+        for name in self.list_owners(tip):
+            copy, state = self.read_copy(tip, name), readable.get(name)
             if not copy or not state or copy.get("started_at") != state.get("started_at"):
                 return False
         return True
@@ -103,14 +103,14 @@ class Survey:
         if any(stream["id"] == tip["stream"] for stream in state["streams"]):
             return True
         if state.get("unreadable"):
-            return bool(state["session_id"] == tip["session_id"])  # who knows: it counts
+            return bool(state["session_id"] == tip["session_id"])  # it may name the stream
         copy = self.read_copy(tip, state["session_id"])
         if copy is not None:
             return bool(copy.get("revision", 0) > state.get("revision", 0))
         return _get_branch(tip) in _list_plain_names(state)
 
     def read_copy(self, tip: Tip, session_id: str) -> State | None:
-        """The copy of a session's state on a stream; None also where objects are missing."""
+        """The copy of a session's state on a stream; None also if objects are missing."""
         try:
             if tip["oid"] not in self._metadata:
                 self._metadata[tip["oid"]] = set()
@@ -123,7 +123,7 @@ class Survey:
             return None
 
     def list_folders(self) -> Iterator[str]:
-        """The directory of each worktree's own files of ours."""
+        """The gitcp directory of each worktree."""
         yield os.path.join(self.repo.common, "gitcp")
         worktrees = os.path.join(self.repo.common, "worktrees")
         for name in files.list_names(worktrees):
@@ -154,7 +154,7 @@ def _get_branch(tip: Tip) -> str:
 
 
 def _list_plain_names(state: State) -> tuple[str, ...]:
-    """The names of the streams of a state of the original program, which names a base alone."""
+    """The names of the streams of a state of the original program, which has only a base."""
     base = str(state.get("base_commit") or "")
     if len(base) < 7 or "revision" in state:
         return ()
@@ -163,7 +163,7 @@ def _list_plain_names(state: State) -> tuple[str, ...]:
 
 
 def _list_keys(state: State) -> set[str]:
-    """By which a stream that the state may name is found: its id, its ref, the session on it."""
+    """The keys by which the streams that a state may name are found: ids, names, its session."""
     return {state["session_id"], *_list_plain_names(state), *(s["id"] for s in state["streams"])}
 
 

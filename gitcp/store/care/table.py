@@ -1,4 +1,4 @@
-"""The findings: of each its code, how grave it is, who looks for it and mends it, what it means.
+"""The table of findings: code, severity, check, meaning and mend of each.
 
 `status`, `doctor`, `fsck` and `clean` are filters of this table (gitcp.store.care.check).
 """
@@ -14,7 +14,6 @@ from gitcp.store.care import (
     installation,
     links,
     objects,
-    orphans,
     refs,
     sessions,
     states,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from gitcp.store.care.case import Case, Mend
     from gitcp.store.git.objects import Objects
 
-    Repair = Callable[[Repo, Objects, str], str]  # what was done about a subject
+    Repair = Callable[[Repo, Objects, str], str]  # mends a subject; returns what was done
 
 
 def _mend_subject(mend: Repair) -> Mend:
@@ -42,13 +41,13 @@ def _mend_subject(mend: Repair) -> Mend:
 
 
 def _draw_graph(mend: Repair) -> Mend:
-    """Where commits went, git's graph of commits is drawn anew: `git fsck` fails at one that
-    names what is gone."""
+    """A mend after which git's commit-graph is written again: `git fsck` fails if the graph names
+    a commit that is gone."""
 
     def mend_and_draw(case: Case, item: Finding) -> str:
-        done, at = mend(case.repo, case.objects, item["subject"]), case.repo.common
-        drawn = ("commit-graph", "commit-graphs")
-        if done and any(os.path.exists(f"{at}/objects/info/{name}") for name in drawn):
+        done = mend(case.repo, case.objects, item["subject"])
+        graphs = (f"{case.repo.common}/objects/info/commit-graph{end}" for end in ("", "s"))
+        if done and any(map(os.path.exists, graphs)):
             case.repo.git.run("commit-graph", "write", "--reachable")
         return done
 
@@ -73,7 +72,7 @@ def _take_copy(case: Case, item: Finding) -> str:
 
 
 def _mend_either(mend: Repair) -> Repair:
-    """Where nothing can be built again, a ref that has no commit is put back or taken away."""
+    """Put a ref without a commit back or delete it if mend cannot build its content again."""
     return lambda repo, objects, ref: (
         mend(repo, objects, ref) or ref_repair.mend_ref(repo, objects, ref)
     )
@@ -104,10 +103,10 @@ SESSIONS = (
     Row("git-lock", WARNING, sessions.look_at_locks, "a lock of git was left behind"),
 )  # fmt: skip
 STORED = (
-    # Before whatever reads states, which puts a damaged journal aside.
+    # First, since reading states moves a damaged journal aside.
     Row("bad-journal", ERROR, states.look_at_journal,
         "the journal of a worktree has lines that cannot be read", *_JOURNAL),
-    Row("bad-ref", ERROR, refs.look_at_refs, "a ref of ours has no commit", *_REF),
+    Row("bad-ref", ERROR, refs.look_at_refs, "a ref of gitcp has no commit", *_REF),
     Row("lock", WARNING, refs.look_at_refs, "the lock of a ref was left behind",
         "repair", _remove(leftovers.LOCK_AGE)),
     Row("broken-stream", ERROR, objects.look_at_objects, "a stream lacks objects", *_STREAM),
@@ -115,14 +114,14 @@ STORED = (
         "the edits of a session lack objects", *_EDITS),
     Row("broken-store", ERROR, objects.look_at_objects,
         "the permanent store lacks objects", *_STORE),
-    Row("bad-ref", ERROR, objects.look_at_objects, "a ref of ours has no commit", *_REF),
+    Row("bad-ref", ERROR, objects.look_at_objects, "a ref of gitcp has no commit", *_REF),
     Row("missing-object", ERROR, objects.look_at_objects,
-        "an object that a ref of ours needs is missing",
+        "an object that a ref of gitcp needs is missing",
         remedy=_FETCH_OBJECT),
     Row("secret", ERROR, objects.look_at_objects, "stored data holds what looks like a secret",
         remedy="purge it from the history, and change it"),
     Row("bad-state", ERROR, states.look_at_states,
-        "the state of a session cannot be read, or is not one",
+        "the state of a session cannot be read, or breaks its format",
         *_STATE),
     Row("lost-state", ERROR, states.look_at_states,
         "a session has a marker, and no state", *_STATE),
@@ -132,14 +131,14 @@ STORED = (
     Row("lost-stream", ERROR, states.look_at_states, "a state names a stream that no ref has",
         remedy="'gitcp clean' settles it when it is old"),
     Row("no-marker", ERROR, states.look_at_states,
-        "a state has something unsettled, and no marker tells commits", *_STATE),
+        "a session has open work, and no marker: commits do not see it", *_STATE),
     Row("bad-marker", WARNING, states.look_at_states,
-        "a marker tells something else than its state", *_STATE),
+        "a marker differs from its state", *_STATE),
     Row("orphan-stream", WARNING, states.look_at_states,
         "no state names a stream that commits have not settled",
         remedy="'gitcp clean' removes it when it is old"),
     Row("not-a-stream", WARNING, states.look_at_states,
-        "a branch has a name of ours, and no checkpoints",
+        "a branch has the name of a stream, and no checkpoints",
         remedy="rename it, or delete it, if it is not yours"),
     Row("leftover", WARNING, refs.look_at_scratch, "a scratch file was left behind",
         "repair", _remove(leftovers.SCRATCH_AGE)),
@@ -148,21 +147,21 @@ STORED = (
     Row("changed-hook", WARNING, refs.look_at_installed,
         "a file that enable wrote was changed since"),
     Row("bad-summary", ERROR, committed.look_at_checkpoints,
-        "the metadata.json of a checkpoint does not say what it must"),
+        "the metadata.json of a checkpoint is missing, or breaks its format"),
     Row("bad-metadata", ERROR, committed.look_at_checkpoints,
-        "the metadata.json of a session does not say what it must"),
+        "the metadata.json of a session is missing, or breaks its format"),
     Row("bad-path", ERROR, committed.look_at_checkpoints,
-        "the sessions a checkpoint lists are not those it has"),
+        "a checkpoint does not list the sessions that it has"),
     Row("bad-number", ERROR, committed.look_at_checkpoints,
-        "the directories of its sessions are not numbered 0, 1, 2"),
+        "the directories of the sessions are not numbered 0, 1, 2"),
     Row("bad-chunk", ERROR, committed.look_at_checkpoints,
-        "a piece of a transcript is missing, or does not sort as one"),
+        "a piece of a transcript is missing, or its name sorts wrongly"),
     Row("bad-hash", ERROR, committed.look_at_checkpoints,
-        "the hash of a transcript is another, or is missing"),
+        "the hash of a transcript is wrong or missing"),
     Row("stray", NOTE, committed.look_at_checkpoints,
         "something on the branch is part of no checkpoint"),
     Row("missing-object", ERROR, committed.look_at_checkpoints,
-        "an object that a ref of ours needs is missing",
+        "an object that a ref of gitcp needs is missing",
         remedy=_FETCH_OBJECT),
     Row("dangling-trailer", WARNING, links.look_at_linked,
         "a commit names a checkpoint that is not stored",
@@ -182,14 +181,14 @@ STORED = (
         "commits name checkpoints, and none is stored here",
         remedy="gitcp fetch"),
     Row("missing-object", ERROR, links.look_at_linked,
-        "an object that a ref of ours needs is missing",
+        "an object that a ref of gitcp needs is missing",
         remedy=_FETCH_OBJECT),
 )  # fmt: skip
 LINKS = (
     Row("lost-link", WARNING, sessions.look_at_links, "a commit lost its checkpoint id",
         "relink", sessions.link_commit),
 )  # fmt: skip
-# What the record of enable has is looked at by doctor in the places where it counts.
+# doctor checks hooks where git and the clients look, not by the record of enable.
 BY_RECORD = ("no-hook", "changed-hook")
 DOCTOR = (
     STORED[0],
@@ -200,14 +199,4 @@ DOCTOR = (
     *SESSIONS,
     *(row for row in STORED if row.code not in BY_RECORD),
     *LINKS,
-)
-TABLE = (
-    *installation.ROWS,
-    *clients.ROWS,
-    installation.FAILURES,
-    installation.OLD,
-    *SESSIONS,
-    *STORED,
-    *LINKS,
-    *orphans.ROWS,
 )

@@ -1,4 +1,4 @@
-"""Forgetting a session: its content goes out of everything of ours that is here."""
+"""Forgetting sessions: deleting their content from everything that gitcp keeps here."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _COPIES = ("transcript", "turn", "exports")  # folders with a session's files
 
 
 class Choice:
-    """What is to be forgotten: one session, one checkpoint, what was before a time, or all."""
+    """What to forget: one session, one checkpoint, what is older than a time, or everything."""
 
     def __init__(self, session: str = "", checkpoint: str = "", before: float = 0.0) -> None:
-        """before: seconds since 1970; nothing given is all."""
+        """before: seconds since 1970."""
         self._session, self._checkpoint, self._before = session, checkpoint, before
 
     def has(self, checkpoint_id: str, entry: SessionEntry) -> bool:
@@ -50,7 +50,7 @@ class Choice:
         return self._is_before(entry["metadata"].get("created_at"))
 
     def list_sessions(self, repo: Repo) -> list[str]:
-        """The sessions that are to go as a whole, from all that is here of them."""
+        """The sessions of which everything is forgotten."""
         if self._checkpoint:
             return []
         if self._session:
@@ -67,14 +67,14 @@ class Choice:
         return ended and self._is_before((state or {}).get("last_interaction_time"))
 
     def _is_before(self, time: object) -> bool:
-        """Whether a time is before the chosen one; a time that is not known is not."""
+        """Whether a time is before the chosen one, if there is one; an unknown time is not."""
         return not self._before or 0 < session_read.parse_time(time) < self._before
 
 
 def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int]]:
-    """Forget what is chosen; return how refs moved, and how much of what went.
+    """Forget what is chosen; return the edits of refs, and the number of things of each kind.
 
-    Raises Error where a session that is at work would lose something, with nothing done.
+    Raises Error, with nothing done, if a session at work would lose something.
     """
     sessions = choice.list_sessions(repo)
     _refuse_active(repo, sessions)
@@ -84,9 +84,8 @@ def forget_chosen(repo: Repo, choice: Choice) -> tuple[list[Edit], dict[str, int
         _refuse_active(repo, {name for _, owners in streams.values() for name in owners})
     known = {*states.list_ids(repo), *markers.list_ids(repo)}
     moved, count = _forget_stored(repo, choice)
-    gone = _delete_refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
+    moved += _delete_refs(repo, sessions, {ref: oid for ref, (oid, _) in streams.items()})
     _forget_files(repo, survey, sessions, set(streams))
-    moved += gone
     old = [edit[2] for edit in moved if edit[2]]
     _purge_objects(repo, survey, [edit[0] for edit in moved], old)
     counts = {
@@ -116,7 +115,7 @@ def _refuse_active(repo: Repo, sessions: Iterable[str]) -> None:
 
 
 def _list_streams(survey: Survey, sessions: Collection[str]) -> dict[str, tuple[str, set[str]]]:
-    """ref -> (oid, the sessions on it), of each stream that has one of these sessions."""
+    """ref -> (oid, its sessions), for each stream that has one of these sessions."""
     streams: dict[str, tuple[str, set[str]]] = {}
     for tip in survey.tips:
         owners = survey.list_owners(tip)
@@ -126,8 +125,8 @@ def _list_streams(survey: Survey, sessions: Collection[str]) -> dict[str, tuple[
 
 
 def _delete_refs(repo: Repo, sessions: Collection[str], streams: dict[str, str]) -> list[Edit]:
-    """Delete the refs with content of sessions: streams, edits, and steps that can be undone,
-    for these have whole worktrees."""
+    """Delete the refs with content of sessions: streams, edits, and undo logs, which have whole
+    worktrees."""
     gone: dict[str, str] = dict(streams)
     for ref, oid in refs.list_refs(repo, edits_ref.PREFIX).items():
         if edits_ref.find_session(ref, sessions) in sessions:
@@ -157,7 +156,7 @@ def _forget_files(
                 if orphan_rules.list_possible_owners(name) & owners:
                     pictures.forget_pictures(repo, files.peek(os.path.join(top, folder, name)))
                     private.remove_private(repo, os.path.join(top, folder, name))
-        journal.leave_out(repo, os.path.dirname(top), lambda line: _is_of(line, owners))
+        journal.leave_out(repo, os.path.dirname(top), lambda line: _names_session(line, owners))
     if owners:
         shutil.rmtree(repo.join_shared("kept"), ignore_errors=True)
     expired.forget(repo, owners)
@@ -165,35 +164,34 @@ def _forget_files(
 
 
 def _drop_streams(state: State, streams: Collection[str]) -> bool:
-    """Take streams out of the state of a session that stays; whether it had any."""
+    """Remove streams from the state of a session that stays; return whether it had any."""
     left = [stream for stream in state["streams"] if stream["ref"] not in streams]
     changed = len(left) < len(state["streams"])
     state["streams"] = left
     return changed
 
 
-def _is_of(line: JournalLine, sessions: Collection[str]) -> bool:
-    """Whether a line of a journal tells of a session."""
-    who = line.get("who")
-    return line.get("session") in sessions or (isinstance(who, list) and who[0] in sessions)
+def _names_session(line: JournalLine, sessions: Collection[str]) -> bool:
+    """Whether a line of a journal names one of these sessions."""
+    author = line.get("who")
+    return line.get("session") in sessions or (isinstance(author, list) and author[0] in sessions)
 
 
 def _purge_objects(repo: Repo, survey: Survey, ids: Iterable[str], old: Sequence[str]) -> None:
-    """Take what nobody needs now out of reflogs and of packs of ours; where a session is at work,
-    whose objects may be on their way to a ref, leave it to git to prune."""
+    """Delete unneeded objects from reflogs and gitcp's packs.  While a session is at work, whose
+    objects may have no ref yet, git prunes them later."""
     tracking = refs.list_refs(repo, "refs/remotes/**/entire/checkpoints/v1")
     refs.update_refs(repo, [(ref, None, oid) for ref, oid in tracking.items()], "gitcp: forget")
     dropping.forget_logs(repo, ids)
-    every = (states.peek(repo, name) for name in states.list_ids(repo))
-    if any(state and state.get("phase") == "active" for state in every):
+    sessions = (states.peek(repo, name) for name in states.list_ids(repo))
+    if any(state and state.get("phase") == "active" for state in sessions):
         dropping.unpin_tips(repo, [*old, *tracking.values()])
     else:
         dropping.destroy_unneeded(repo, _find_used(repo, survey))
 
 
 def _find_used(repo: Repo, survey: Survey) -> list[str]:
-    """The objects that are here and that journals, private indexes and copies of transcripts of
-    other sessions name."""
+    """The existing objects that journals, private indexes and copies of transcripts name."""
     named: set[str] = set()
     for top in survey.list_folders():
         for line in journal.read(repo, os.path.dirname(top)):
@@ -204,16 +202,14 @@ def _find_used(repo: Repo, survey: Survey) -> list[str]:
         named |= {line.split()[1] for line in decode_lines(listed)}
     for name in files.list_names(repo.join_shared("transcript")):
         if name.endswith(".json"):
-            known = (
-                private.load_cache(repo.join_shared("transcript", name), shapes.TRANSCRIPT) or {}
-            )
-            named |= {chunk[0] for chunk in known.get("chunks", ())}
+            copy = private.load_cache(repo.join_shared("transcript", name), shapes.TRANSCRIPT)
+            named |= {chunk[0] for chunk in (copy or {}).get("chunks", ())}
     with Objects(repo) as objects:
         return sorted(named - objects.list_absent(named))
 
 
 def is_still_in_git(repo: Repo, moved: Sequence[Edit]) -> bool:
-    """Whether git still has what was forgotten, in loose objects or packs of its own."""
+    """Whether git still has forgotten objects, loose or in its own packs."""
     oids = [edit[2] for edit in moved if edit[2]]
     checked = repo.git.run("cat-file", "--batch-check", stdin="\n".join(oids).encode())[1]
     return any(not line.endswith(" missing") for line in decode_lines(checked))

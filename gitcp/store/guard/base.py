@@ -1,7 +1,7 @@
-"""What HEAD or `@` of a working copy is, as the guard's checks see it.
+"""HEAD or `@` of a working copy, with the sessions that its message names.
 
-A git commit never changes, so what its message says is kept beside it: a tool call on an
-unchanged HEAD asks git nothing.
+A git commit never changes, so its sessions are cached: a tool call on the same HEAD asks git
+nothing.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ def look_now(repo: Repo) -> Look:
 
 
 def look_again(repo: Repo, started: Look) -> Look | None:
-    """What the name that was looked at holds now; None when it is gone."""
+    """The current commit or change of the name of an earlier look; None if it is gone."""
     if started["vcs"] == "jj":
         change = late.jj.find_change(repo.worktree, started["name"])
         return _make_jj_look(repo, change) if change else None
     name = started["name"]
-    if name == "HEAD":  # detached: the commit is all the name there is
+    if name == "HEAD":  # a detached HEAD: the commit itself is the name
         return _make_git_look(repo, name, started["id"])
     oid = refs.read_ref(repo, name)
     return _make_git_look(repo, name, oid) if oid else None
 
 
 def is_jj(repo: Repo) -> bool:
-    """Whether to ask jj: its workspace, and jj is there to be asked."""
+    """Whether this is a jj workspace and jj is installed."""
     if not repo.jj:
         return False
     try:
@@ -72,13 +72,13 @@ def _make_jj_look(repo: Repo, change: Change) -> Look:
 
 
 def _read_branch(repo: Repo) -> str:
-    """The full name of the branch HEAD is on, HEAD when it is detached."""
+    """The full name of the branch that HEAD is on; HEAD if it is detached."""
     with open(os.path.join(repo.git_dir, "HEAD"), encoding="utf-8", errors="surrogateescape") as f:
         content = f.read()
     if not content.startswith("ref: "):
         return "HEAD"
     name = content[5:].rstrip("\n")
-    if name.endswith("/.invalid"):  # another ref storage
+    if name.endswith("/.invalid"):  # refs are not stored in files
         status, out = repo.git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))
         return os.fsdecode(out).rstrip("\n") if status == 0 else "HEAD"
     return name
@@ -87,25 +87,23 @@ def _read_branch(repo: Repo) -> str:
 def _make_git_look(repo: Repo, name: str, oid: str | None) -> Look:
     if oid is None:
         return verdict.make_look("git", name, _UNBORN, b"", ())
-    wanted = list_keys(repo)
+    keys = list_keys(repo)
     cached = private.load_cache(repo.join_own("guard-head"), shapes.GUARD_HEAD) or {}
-    if cached.get("id") != oid or cached.get("keys") != list(wanted):
-        cached = {"id": oid, "keys": list(wanted), **_read(repo, oid, wanted)}
-        _remember(repo, cached)
+    if cached.get("id") != oid or cached.get("keys") != list(keys):
+        message = Objects.get_shared(repo).need(oid, "commit").partition(b"\n\n")[2]
+        cached = {
+            "id": oid,
+            "keys": list(keys),
+            "sessions": verdict.read_sessions(message, keys),
+            "workspace": verdict.find_workspace_owner(message),
+        }
+        _write_cache(repo, cached)
     sessions, workspace = cached["sessions"], cached["workspace"]
     return {"vcs": "git", "name": name, "id": oid, "sessions": sessions, "workspace": workspace}
 
 
-def _read(repo: Repo, oid: str, wanted: tuple[str, ...]) -> dict[str, Any]:
-    message = Objects.get_shared(repo).need(oid, "commit").partition(b"\n\n")[2]
-    return {
-        "sessions": verdict.read_sessions(message, wanted),
-        "workspace": verdict.find_workspace_owner(message),
-    }
-
-
-def _remember(repo: Repo, looks: dict[str, Any]) -> None:
+def _write_cache(repo: Repo, cached: dict[str, Any]) -> None:
     try:
-        private.write_private(repo, repo.join_own("guard-head"), json.dumps(looks).encode())
+        private.write_private(repo, repo.join_own("guard-head"), json.dumps(cached).encode())
     except OSError:
-        pass  # asked again next time: a full disk must not decide about a tool call
+        pass  # git is asked again next time: a full disk must not refuse a tool call

@@ -1,8 +1,8 @@
 """Claims of tool calls on paths: one small file each, in the working copy's own git directory.
 
-They are read, judged and written under one lock that a hook holds for milliseconds; the file is
-the long hold, from tool-start to tool-end.  What nobody stands behind any more is removed by
-whoever reads it (doc/guard.md "Claims").
+A claim lasts from tool-start to tool-end.  Claims are read, judged and written under one lock that
+a hook holds for milliseconds.  A claim whose agent is gone is removed when it is next read
+(doc/guard.md "Claims").
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
     from gitcp.repo import Repo
 
-_POLL = (0.02, 0.25)  # seconds between two looks of one who waits: at first, at most
-_TAIL = 1 << 20  # bytes of a transcript's end that are looked at
+_POLL = (0.02, 0.25)  # seconds between two tries of a call that waits: at first, at most
+_TAIL = 1 << 20  # bytes of a transcript's end that are read
 
 
 def make_key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) -> str:
-    """The name of a tool call's claim: by its id; a client without ids is told by its paths."""
+    """The name of a tool call's claim, made from its id, or from its paths if it has none."""
     parts = [event["session_id"], event.get("agent_id") or "", tool.get("id") or ""]
     if not tool.get("id"):
         parts += [tool.get("name", ""), *sorted(set(paths))]
@@ -43,7 +43,7 @@ def make_key(event: dict[str, Any], tool: dict[str, Any], paths: Iterable[str]) 
 
 
 def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: Any) -> Claim:
-    """The claim of a tool-start event on paths of one working copy, relative to its root."""
+    """The claim of a tool-start event on paths, relative to the root of one working copy."""
     tool, names = event.get("tool") or {}, sorted(set(paths))
     return {
         "key": make_key(event, tool, names),
@@ -62,10 +62,10 @@ def make_claim(event: dict[str, Any], paths: Iterable[str], started: Any, env: A
 def take(
     repo: Repo, mine: Claim, wait: float, pausing: Callable[[], object]
 ) -> tuple[Claim, str] | None:
-    """Claim paths; None when done, else who holds which of them after waiting so many seconds.
+    """Claim paths; None on success, else (the claim in the way, its path) after wait seconds.
 
-    What the same agent's earlier calls left, and its transcript shows ended, goes at once.
-    pausing is called before each pause: whoever waits must hold no lock that others need.
+    Claims of the same agent's earlier calls that its transcript shows ended are removed at once.
+    pausing() is called before each pause, to release locks that others need.
     """
     limit, pause = time.monotonic() + wait, _POLL[0]
     while True:
@@ -90,7 +90,7 @@ def take(
 
 
 def put(repo: Repo, mine: Claim) -> tuple[Claim, str] | None:
-    """Claim paths whoever holds them; who that is, and which of them."""
+    """Claim paths although others may hold them; return (the claim in the way, its path)."""
     with _lock_claims(repo):
         held = _list_living(repo)
         other = claim_rules.find_blocking_claim(mine, held)
@@ -103,7 +103,7 @@ def put(repo: Repo, mine: Claim) -> tuple[Claim, str] | None:
 
 
 def release_claims(repo: Repo, match: Callable[[Claim], bool]) -> None:
-    """Remove every claim that matches.  Where there is none no lock is taken."""
+    """Remove every claim that matches.  No lock is taken if none does."""
     if not any(map(match, _read(repo))):
         return
     with _lock_claims(repo):
@@ -112,18 +112,18 @@ def release_claims(repo: Repo, match: Callable[[Claim], bool]) -> None:
 
 
 def select_claims(repo: Repo, keys: Collection[str]) -> list[Claim]:
-    """The claims of these names that are there."""
+    """The claims with these keys."""
     return [claim for claim in _read(repo) if claim["key"] in keys]
 
 
 def list_claims(repo: Repo) -> list[Claim]:
-    """The claims that somebody stands behind, oldest first; nothing is removed."""
-    standing = [claim for claim in _read(repo) if _stands(repo, claim)]
-    return sorted(standing, key=lambda claim: claim["created"])
+    """The claims whose agent is at work, oldest first; nothing is removed."""
+    living = [claim for claim in _read(repo) if _is_held(repo, claim)]
+    return sorted(living, key=lambda claim: claim["created"])
 
 
 def has_ended(claim: Claim) -> bool:
-    """Whether the owner's transcript shows that the call is over: its tool-end never came."""
+    """Whether the owner's transcript shows that the call is over, although no tool-end came."""
     data = files.peek(claim["transcript"], -_TAIL)
     seconds, milliseconds = divmod(int(claim["created"] * 1000), 1000)
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{milliseconds:03d}Z"
@@ -135,7 +135,7 @@ def _lock_claims(repo: Repo) -> exclusive:
 
 
 def _list_living(repo: Repo) -> list[Claim]:
-    """The claims that an agent stands behind; the others go, and what is no claim is set aside."""
+    """The claims whose agent is at work.  Others are removed; damaged ones are set aside."""
     living: list[Claim] = []
     for name in files.list_names(repo.join_own("claims")):
         try:
@@ -143,7 +143,7 @@ def _list_living(repo: Repo) -> list[Claim]:
         except Damaged as e:
             private.set_aside(repo, e)
             continue
-        if claim and claim["key"] == name and _stands(repo, claim):
+        if claim and claim["key"] == name and _is_held(repo, claim):
             living.append(claim)
         elif claim:
             trace.append_note("claim", f"'{name}' of '{claim['session_id']}': nobody holds it")
@@ -151,9 +151,9 @@ def _list_living(repo: Repo) -> list[Claim]:
     return living
 
 
-def _stands(repo: Repo, claim: Claim) -> bool:
-    """Whether a claim's agent runs; one on another machine, or one whose process could not be
-    told, counts for a while by the file system's clock."""
+def _is_held(repo: Repo, claim: Claim) -> bool:
+    """Whether a claim's agent is at work.  An agent on another machine, or with an unknown process,
+    counts as such for a while, by the file system's clock."""
     try:
         written = os.stat(repo.join_own("claims", claim["key"])).st_mtime
     except OSError:
@@ -163,7 +163,7 @@ def _stands(repo: Repo, claim: Claim) -> bool:
 
 
 def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
-    """Forget the same agent's earlier writes that are over: without ids, all of them are."""
+    """Remove the same agent's earlier claims that are over; all of them if calls have no ids."""
     for claim in held:
         earlier = claim["key"] != mine["key"] and claim_rules.is_same_agent(mine, claim)
         if earlier and claim["paths"] and (not claim["tool_use_id"] or has_ended(claim)):
@@ -171,7 +171,7 @@ def _drop_earlier(repo: Repo, mine: Claim, held: Iterable[Claim]) -> None:
 
 
 def _read(repo: Repo) -> list[Claim]:
-    """Every claim that can be read; nothing is changed."""
+    """Every readable claim; nothing is changed."""
     claims: list[Claim] = []
     for name in files.list_names(repo.join_own("claims")):
         claim: Claim | None = private.load_cache(repo.join_own("claims", name), shapes.CLAIM)
@@ -189,7 +189,7 @@ def _remove(repo: Repo, key: str) -> None:
 
 
 def leave(repo: Repo, event: Record) -> None:
-    """The session's calls here are over: its turn begins or ends, or that of its subagent."""
+    """Release the claims of a session, or of one of its subagents, as its turn begins or ends."""
     session_id, agent_id = event["session_id"], event.get("agent_id")
     release_claims(
         repo,

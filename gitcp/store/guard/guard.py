@@ -1,7 +1,6 @@
-"""The guard at an event: look, judge, claim, and say what came of it (doc/guard.md).
+"""The guard at an event: look at HEAD, judge, claim, and return objections (doc/guard.md).
 
-It refuses by its verdict only: whatever goes wrong in here is the caller's to report, and the
-tool call goes on.
+Only a verdict refuses a tool call.  The caller reports errors, and the call goes on.
 """
 
 from __future__ import annotations
@@ -35,10 +34,11 @@ def get_mode(repo: Repo) -> str:
 
 
 def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
-    """Before a tool call: what speaks against it, '' when nothing does and its paths are claimed.
+    """Judge a tool call before it starts; return the objection, '' if it may write: its paths are
+    claimed then.
 
-    Nothing is stored for a call that is spoken against in `deny`.  pausing: what to do before
-    waiting for another's claim (claims.take).
+    In `deny` a call with an objection claims nothing.  pausing: called before waiting for
+    another's claim (claims.take).
     """
     tool, deny = event.get("tool") or {}, get_mode(repo) == "deny"
     if tool.get("kind") not in _KINDS:
@@ -49,10 +49,10 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
     for copy, paths in _merge_copies(copies, observed):
         objection = _start_in_copy(copy, paths, event, pausing if deny else None)
         if objection and deny:
-            let_go(repo, event)  # what was claimed for it elsewhere
+            let_go(repo, event)  # its claims in other working copies
             return objection
         objections.append(objection)
-    return "\n\n".join(one for one in objections if one)
+    return "\n\n".join(filter(None, objections))
 
 
 def _merge_copies(copies: Copies, observed: Copies) -> Copies:
@@ -63,43 +63,37 @@ def _merge_copies(copies: Copies, observed: Copies) -> Copies:
 def _start_in_copy(
     repo: Repo, paths: list[str], event: Record, pausing: Callable[[], object] | None
 ) -> str:
-    """What speaks against a call in one working copy; pausing: None where nothing is denied."""
-    now, session_id, objection = base.look_now(repo), event["session_id"], ""
-    judged = verdict.judge_start(now, session_id, _find_live(repo, now))
-    if judged["verdict"] != "allow" and not _has_only_moves(event):
+    """The objection to a call in one working copy; pausing: None if nothing is denied."""
+    look, session_id, objections = base.look_now(repo), event["session_id"], list[str]()
+    judged = verdict.judge_start(look, session_id, _find_live(repo, look))
+    verdicts = [judged] if judged["verdict"] != "allow" and not _has_only_moves(event) else []
+    if not (verdicts and pausing):
+        verdicts += _judge_discards(repo, event, look)
+    for judged in verdicts:
         _trace_verdict(judged)
-        objection = _format_verdict(judged, session_id)
+        objections.append(_format_verdict(judged, session_id))
         if pausing:
-            return objection
-    for judged in _judge_discards(repo, event, now):
-        _trace_verdict(judged)
-        words = _format_verdict(judged, session_id)
-        objection = f"{objection}\n\n{words}" if objection else words
-        if pausing:
-            return objection
-    mine = claims.make_claim(event, paths, now, repo.git.env)
+            return objections[0]
+    mine = claims.make_claim(event, paths, look, repo.git.env)
     if not pausing or not paths:
         held = claims.put(repo, mine)
     else:
         held = claims.take(repo, mine, _compute_wait(repo), pausing)
     if held:
-        judged = verdict.judge_editing(now, {**held[0], "path": held[1]})
+        judged = verdict.judge_editing(look, {**held[0], "path": held[1]})
         _trace_verdict(judged)
         age = max(0, int(time.time() - held[0]["created"]))
-        editing = _format_verdict(judged, session_id, age=f"{age} s")
-        objection = f"{objection}\n\n{editing}" if objection else editing
-    return objection
+        objections.append(_format_verdict(judged, session_id, age=f"{age} s"))
+    return "\n\n".join(objections)
 
 
 def _has_only_moves(event: Record) -> bool:
     command = str((event.get("tool") or {}).get("command") or "")
-    if not command:
-        return False
-    return late.discards.has_only_moves(command)
+    return bool(command) and late.discards.has_only_moves(command)
 
 
-def _judge_discards(repo: Repo, event: Record, now: Look) -> list[Verdict]:
-    """A verdict for each live session whose open edits here a command throws away."""
+def _judge_discards(repo: Repo, event: Record, look: Look) -> list[Verdict]:
+    """A verdict for each live session whose open edits here a command discards."""
     tool = event["tool"]
     command = str(tool.get("command") or "")
     if tool.get("kind") != "shell" or not command:
@@ -108,31 +102,25 @@ def _judge_discards(repo: Repo, event: Record, now: Look) -> list[Verdict]:
     if not losses:
         return []
     lost = late.open_elsewhere.find_lost(repo, event["session_id"], losses)
-    return [verdict.judge_discard(now, other, paths) for other, paths in lost.items()]
+    return [verdict.judge_discard(look, other, paths) for other, paths in lost.items()]
 
 
 def end_call(repo: Repo, event: Record) -> tuple[str, bool]:
-    """After a tool call: (what speaks against what it did, '' when nothing does; whether what it
-    began on has become somebody else's, so that its edit belongs to no change).
+    """Judge a tool call after it ended: (the objection or '', whether the commit or change that it
+    started on belongs to another session now, so that its edit belongs to no change).
 
-    A tool-end that comes a second time, or without its tool-start, has nothing to compare; nor
-    has a command that only moves.
+    A repeated tool-end, one without its tool-start, and a command that only moves are not judged.
     """
     if _has_only_moves(event):
         return "", False
-    objections = [
-        judgement
-        for copy, claim in _list_claimed(repo, event)
-        if (judgement := _end_in_copy(copy, claim))
-    ]
-    objection = "\n\n".join(
-        _format_verdict(judged, event["session_id"], kept) for judged, kept in objections
-    )
-    return objection, any(judged["stored"] for judged, _ in objections)
+    ended = (_end_in_copy(copy, claim) for copy, claim in _list_claimed(repo, event))
+    judged = [pair for pair in ended if pair]
+    objections = [_format_verdict(x, event["session_id"], edit_at) for x, edit_at in judged]
+    return "\n\n".join(objections), any(x["stored"] for x, _ in judged)
 
 
 def let_go(repo: Repo, event: Record) -> None:
-    """Release what a tool call claimed, in every working copy that its paths lie in."""
+    """Release the claims of a tool call in every working copy that has its paths."""
     for copy, claim in _list_claimed(repo, event):
         claims.release_claims(copy, lambda c, mine=claim: c["key"] == mine["key"])  # type: ignore[misc]
 
@@ -148,14 +136,15 @@ def _list_claimed(repo: Repo, event: Record) -> list[tuple[Repo, Claim]]:
 
 
 def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
-    """(the verdict on a call that has ended, where its edit is kept); None: nothing to say."""
+    """(the verdict on a call that has ended, where its edit is kept); None if it is allowed."""
     started: Any = claim["started"]
     if not started:
         return None
-    now, session_id = base.look_now(repo), claim["session_id"]
-    original = now if started["name"] == now["name"] else base.look_again(repo, started)
-    judged = verdict.judge_end(started, original, now, session_id, _find_live(repo, now, original))
-    # A command may move HEAD: that is what it was for.
+    look, session_id = base.look_now(repo), claim["session_id"]
+    original = look if started["name"] == look["name"] else base.look_again(repo, started)
+    live = _find_live(repo, look, original)
+    judged = verdict.judge_end(started, original, look, session_id, live)
+    # A command may move HEAD on purpose.
     if judged["verdict"] == "allow" or (judged["verdict"] == "moved" and not claim["paths"]):
         return None
     _trace_verdict(judged)
@@ -163,9 +152,9 @@ def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
 
 
 def greet(repo: Repo, event: Record) -> str:
-    """At a prompt: what would speak against its first edit, and who else is at work here."""
-    now, session_id = base.look_now(repo), event["session_id"]
-    judged = verdict.judge_start(now, session_id, _find_live(repo, now))
+    """At a prompt: the objection to a first edit, and the other sessions at work here."""
+    look, session_id = base.look_now(repo), event["session_id"]
+    judged = verdict.judge_start(look, session_id, _find_live(repo, look))
     lines = []
     if judged["verdict"] != "allow":
         _trace_verdict(judged)
@@ -179,9 +168,9 @@ def greet(repo: Repo, event: Record) -> str:
 def _format_company(repo: Repo, session_ids: list[str]) -> str:
     held = claims.list_claims(repo)
     sessions = []
-    for one in session_ids:
-        paths = sorted({p for c in held if c["session_id"] == one for p in c["paths"]})
-        sessions.append(one[:8] + (f" (editing {', '.join(paths[:3])})" if paths else ""))
+    for session_id in session_ids:
+        paths = sorted({p for c in held if c["session_id"] == session_id for p in c["paths"]})
+        sessions.append(session_id[:8] + (f" (editing {', '.join(paths[:3])})" if paths else ""))
     many = len(sessions) > 1
     who = f"{len(sessions)} other sessions are" if many else "another session is"
     return f"gitcp: {who} at work in this working copy: {', '.join(sessions)}"
@@ -191,8 +180,8 @@ def _format_verdict(judged: Verdict, session_id: str, path: str = "", age: str =
     return late.messages.format_refusal(judged, session_id, path, age)
 
 
-def _find_live(repo: Repo, *seen: Look | None) -> set[str]:
-    return presence.select_live(repo, {one for look in seen if look for one in look["sessions"]})
+def _find_live(repo: Repo, *looks: Look | None) -> set[str]:
+    return presence.select_live(repo, {name for look in looks if look for name in look["sessions"]})
 
 
 def _compute_wait(repo: Repo) -> int:
@@ -201,7 +190,6 @@ def _compute_wait(repo: Repo) -> int:
 
 
 def _trace_verdict(judged: Verdict) -> None:
-    seen = judged["look"]
-    trace.append_note(
-        "guard", f"{judged['verdict']}: {seen['name']} {seen['id']}: {judged['reason']}"
-    )
+    look = judged["look"]
+    text = f"{judged['verdict']}: {look['name']} {look['id']}: {judged['reason']}"
+    trace.append_note("guard", text)

@@ -1,4 +1,4 @@
-"""The open edits of other live sessions in a working copy, as far as a command discards them."""
+"""The open edits of other sessions in a working copy that a command would discard."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def find_lost(repo: Repo, session_id: str, discards: Sequence[Discard]) -> dict[str, list[str]]:
-    """session -> the paths of its open edits that the discards of a command of session_id cover;
-    of sessions whose agent runs."""
+    """session -> the paths of its open edits that the discards of a command of session_id cover,
+    for sessions whose agent runs."""
     open_here = [m["session_id"] for m in markers.read_recent(repo) if presence.is_open(repo, m)]
     lines = journal.read(repo)
     head = Lookup(Objects.get_shared(repo), find_tree(Objects.get_shared(repo), "HEAD"))

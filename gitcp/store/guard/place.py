@@ -1,4 +1,4 @@
-"""Which working copy a path belongs to: a tool's target counts, not the session's directory."""
+"""Which working copy has a path: that of a tool's target, not of the session's directory."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def group_by_working_copy(home: Repo, paths: Iterable[str]) -> list[tuple[Repo, list[str]]]:
-    """(working copy, paths relative to its root) for absolute paths; those of none are left out.
+    """(working copy, paths relative to its root) for absolute paths; others are left out.
 
-    home comes first where it has any.  A worktree that lies inside home is one of its own.
+    home comes first if it has any.  A worktree inside home is a working copy of its own.
     """
     copies: dict[str, tuple[Repo, list[str]]] = {}
-    for path in (place for named in paths for place in turn_log.list_targets(named)):
+    for path in (target for name in paths for target in turn_log.list_targets(name)):
         repo, inside = _find_owner(home, path)
         if repo and inside:
             copies.setdefault(repo.worktree, (repo, []))[1].append(inside)
@@ -45,7 +45,7 @@ def _find_owner(home: Repo, path: str) -> tuple[Repo | None, str | None]:
 
 
 def _find_root(folder: str, stop: str | None) -> str | None:
-    """The nearest directory from folder upwards, up to stop, that is the root of a repository."""
+    """The nearest directory from folder up to stop that is the root of a repository."""
     while folder != stop:
         if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".jj")):
             return folder

@@ -15,34 +15,27 @@ if TYPE_CHECKING:
 
 
 def is_at_work(repo: Repo, marker: Marker) -> bool:
-    """Whether a session is in a turn here and its agent runs, as far as that can be seen."""
+    """Whether a session is in a turn here and its agent runs, if that can be seen."""
     return markers.is_home(repo, marker) and markers.is_at_work(repo, marker)
 
 
 def is_open(repo: Repo, marker: Marker) -> bool:
-    """Whether a session of this working copy goes on: its agent runs, in a turn or between two."""
-    going = marker["phase"] != "ended" and markers.is_home(repo, marker)
-    return going and process.is_at_work(
-        marker["agent_process"], markers.read_last_heard(repo, marker)
-    )
+    """Whether a session of this working copy is open and its agent runs, in a turn or not."""
+    if marker["phase"] == "ended" or not markers.is_home(repo, marker):
+        return False
+    return process.is_at_work(marker["agent_process"], markers.read_last_heard(repo, marker))
 
 
 def select_live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
-    """Those of session_ids, as trailers name them, that are at work here."""
-    return {
-        one
-        for one in session_ids
-        if (marker := _find_marker(repo, one)) and is_at_work(repo, marker)
-    }
+    """Those of session_ids, from trailers, that are at work here."""
+    found = ((name, _find_marker(repo, name)) for name in session_ids)
+    return {name for name, marker in found if marker and is_at_work(repo, marker)}
 
 
 def list_company(repo: Repo, session_id: str) -> list[Marker]:
     """The other sessions at work in this working copy."""
-    return [
-        m
-        for m in markers.read_recent(repo)
-        if m["session_id"] != session_id and is_at_work(repo, m)
-    ]
+    others = (m for m in markers.read_recent(repo) if m["session_id"] != session_id)
+    return [marker for marker in others if is_at_work(repo, marker)]
 
 
 def _find_marker(repo: Repo, name: str) -> Marker | None:

@@ -1,4 +1,4 @@
-"""The list of who is here: sessions at work in a working copy, since when, on what."""
+"""The sessions at work in a working copy, since when, and on which paths."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def list_records(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Record]:
-    """A record of type claim for each path held and each command running here, oldest first;
-    a session in a turn that runs no tool has one with an empty tool.  Nothing is changed.
+    """A record of type claim for each claimed path and each running command, oldest first.
 
-    chosen: the markers of the sessions that may be in a turn here, default all of this worktree.
+    A session in a turn without a tool call has a record with an empty tool.  chosen: markers of
+    sessions that may be in a turn here, None for all of this worktree.
     """
     held = claims.list_claims(repo)
     records = [record for claim in held for record in _make_records(repo, claim)]
@@ -32,8 +32,8 @@ def list_records(repo: Repo, chosen: Iterable[Marker] | None = None) -> list[Rec
 
 
 def release_session(repo: Repo, prefix: str) -> list[Record]:
-    """Remove the claims of the one session whose id begins so; the records of what it held.
-    Raises Error where none or several have claims here."""
+    """Remove the claims of the session whose id begins with prefix; return their records.
+    Raises Error if no session or several match."""
     held = claims.list_claims(repo)
     session_id = session_read.pick_id(prefix, [claim["session_id"] for claim in held])
     claims.release_claims(repo, lambda claim: claim["session_id"] == session_id)

@@ -1,9 +1,9 @@
-"""What one session wrote, as a tree of its own: doc/guard.md "A session's own change".
+"""A session's edits as a tree of their own (doc/guard.md "A session's own change").
 
-With `deny` each tool call that wrote becomes one commit on refs/gitcp/edits/<session>.  Its
-`change` is the project with this session's edits and nobody else's: between two commits of the
-ref it differs by exactly that call.  An edit that does not fit onto it, because it stands on
-somebody else's lines, begins a part: refs/gitcp/edits/<session>.<n>.
+With `deny` each tool call that wrote becomes a commit on refs/gitcp/edits/<session>.  Its `change`
+is the project with this session's edits alone, so that two commits of the ref differ by one call.
+An edit that does not apply to it, because it changes another's lines, begins a new part:
+refs/gitcp/edits/<session>.<n>.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def record_call(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
-    """Commit what a tool call wrote, as the journal has it; the ref, '' when it wrote nothing.
+    """Commit the edits that the journal has of a tool call; return the ref, '' if it has none.
 
     The caller holds the session's lock.
     """
@@ -56,7 +56,7 @@ def record_call(repo: Repo, objects: Objects, event: dict[str, Any]) -> str:
 
 
 def find_newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str]:
-    """(ref of a session's last part, the tree of its change there, '' without one)."""
+    """(the ref of a session's last part, the tree of its `change` or '')."""
     first = edits_ref.PREFIX + session_id
     parts = [
         ref
@@ -70,10 +70,10 @@ def find_newest(repo: Repo, objects: Objects, session_id: str) -> tuple[str, str
 
 
 def _list_written(lines: list[JournalLine], session_id: str, call: str) -> list[Edit]:
-    """What the call wrote, by the journal's lines since it was opened.
+    """The edits of a call, by the journal's lines since it was opened.
 
-    Of a file tool: what its paths held at its start and hold at its end, whoever looked at them
-    in between.  Of another call: the edits that name it.
+    A file tool's are the differences of its paths between its start and its end.  Those of another
+    call are the edits that name it.
     """
     opened = (n for n, line in enumerate(lines) if line.get("open") == call)
     start = max((n for n in opened if lines[n].get("session") == session_id), default=-1)
@@ -81,8 +81,8 @@ def _list_written(lines: list[JournalLine], session_id: str, call: str) -> list[
     since = [line for line in entries.list_edits(lines[start + 1 :]) if line.get("kept", True)]
     if looked:
         last = {line["path"]: entries.parse_entry(line["after"]) for line in since}
-        pairs = ((path, entries.parse_entry(was)) for path, was in looked.items())
-        return [(path, was, last[path]) for path, was in pairs if last.get(path, was) != was]
+        pairs = ((path, entries.parse_entry(entry)) for path, entry in looked.items())
+        return [(path, old, last[path]) for path, old in pairs if last.get(path, old) != old]
     return [
         (line["path"], entries.parse_entry(line["before"]), entries.parse_entry(line["after"]))
         for line in since
@@ -91,7 +91,7 @@ def _list_written(lines: list[JournalLine], session_id: str, call: str) -> list[
 
 
 def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[str, bool]:
-    """(the tree with the edits in it, whether all of them fit)."""
+    """(the tree with the edits applied, whether all of them applied)."""
     for path, before, after in edits:
         ours = find_entry(objects, tree, path)
         how = three_way.choose_way(before, ours, after)
@@ -110,7 +110,7 @@ def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[st
 
 
 def _begin(repo: Repo, objects: Objects, edits: list[Edit]) -> str:
-    """The project as HEAD has it, the edited paths as the edits found them."""
+    """The tree of HEAD with the edited paths as they were before the edits."""
     head = refs.read_head(repo)
     commit = read_commit(objects, head) if head else None
     before_edits: dict[str, Version] = {}

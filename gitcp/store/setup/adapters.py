@@ -1,5 +1,5 @@
-"""Adapters that are programs on PATH: gitcp-agent-<name>, and entire-agent-<name>, which are the
-original's.  gitcp-agent-protocol(7) says what they are asked and answer."""
+"""Adapters that are programs on PATH: gitcp-agent-<name>, and entire-agent-<name> of the original
+program.  gitcp-agent-protocol(7) describes the protocol of gitcp-agent-<name>."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ OWN, ENTIRE = "gitcp-agent-", "entire-agent-"
 PROTOCOL = 1
 _SPOKEN = ("turn-end", "compact", "session-end")
 _KEY = "gitcp.external-agents"
-KIND = "adapter"  # of the record that an adapter wrote hooks
+KIND = "adapter"  # in the manifest: an adapter wrote hooks
 _LONGEST = 60  # seconds that one answer may take
-# The original's events, by number.
+# The events of the original program, by number.
 _EVENTS = dict(
     enumerate(
         "session-start turn-start turn-end compact session-end subagent-start subagent-end".split(),
@@ -39,8 +39,8 @@ _EVENTS = dict(
 
 
 def list_programs(path: str) -> dict[str, str]:
-    """Name -> program of each adapter in the absolute entries of PATH, the first of a name first,
-    gitcp's own before the original's."""
+    """name -> program of each adapter in the absolute entries of PATH; gitcp-agent-<name> comes
+    before entire-agent-<name>."""
     programs: dict[str, str] = {}
     for prefix in (OWN, ENTIRE):
         for folder in filter(os.path.isabs, path.split(os.pathsep)):
@@ -66,14 +66,15 @@ class External(Client):
     EVENTS = other.EVENTS
 
     def __init__(self, name: str, program: str, top: str) -> None:
-        """Ask the program who it is, in a repository's top.  Raises Error where it cannot say."""
+        """Ask the program for its name and abilities.  top: of the repository.  Raises Error if
+        the answer is invalid."""
         self.program, self._top = program, top
         self._entires = os.path.basename(program).startswith(ENTIRE)
         self._module = other.__name__
         about = self._ask("info")
         key = "protocol_version" if self._entires else "protocol"
         if about.get(key) != PROTOCOL or about.get("name") != name:
-            raise Error(f"'{program}' is no adapter of '{name}' in version {PROTOCOL}")
+            raise Error(f"'{program}' is not an adapter of '{name}' for protocol {PROTOCOL}")
         self.export = self._write_transcript
         self.NAME, self.AGENT_TYPE = name, other.check_name(about.get("type"))
         self._theirs = f"entire hooks {name} "
@@ -84,59 +85,62 @@ class External(Client):
         self.ANSWERS = "plain" if about.get("answers") == "plain" else "text"
 
     def is_here(self) -> bool:
-        """Whether the agent is on this machine, as its adapter says."""
+        """Whether the agent is on this machine, by its adapter."""
         asked = self._ask("detect" if self._entires else "info")
         return asked.get("present") is True
 
     def read_events(self, hook: str, payload: bytes) -> list[dict[str, Any]]:
-        """The records of a call of one of the agent's hooks.  Raises Error, InputError."""
+        """The records of one call of a hook of the agent.  Raises Error or InputError."""
         if self._entires:
             event = self._ask("parse-hook", "--hook", hook, stdin=payload)
             records = [self._translate(event)] if event else []
         else:
             records = list(_read_lines(self._run("event", hook, stdin=payload)))
-        named = ({**given, "agent": self.AGENT_TYPE} for given in records)
-        checked = [other.check_event(given, self._top) for given in named]
+        checked = [
+            other.check_event({**record, "agent": self.AGENT_TYPE}, self._top) for record in records
+        ]
         return [{**record, "answers": self.ANSWERS} for record in checked]
 
-    def _translate(self, theirs: dict[str, Any]) -> dict[str, Any]:
-        """An event of the original's as a record of ours."""
-        event, reference = _EVENTS.get(theirs.get("type", 0), ""), theirs.get("session_ref")
-        record = {**theirs, "event": event, "agent_id": theirs.get("subagent_id") or None}
+    def _translate(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Make a record of gitcp from an event of the original protocol."""
+        event, reference = _EVENTS.get(answer.get("type", 0), ""), answer.get("session_ref")
+        record = {**answer, "event": event, "agent_id": answer.get("subagent_id") or None}
         if isinstance(reference, str) and os.path.isabs(reference):
             self._check_reference(reference)
             record["transcript_path"] = reference
         if event.startswith("subagent"):
-            words = {"subagent_type": "subagent_type", "description": "task_description"}
-            tool = {key: theirs.get(name) for key, name in words.items()}
-            record["tool"] = {"kind": "task", "id": theirs.get("tool_use_id"), **tool}
+            record["tool"] = {
+                "kind": "task",
+                "id": answer.get("tool_use_id"),
+                "subagent_type": answer.get("subagent_type"),
+                "description": answer.get("task_description"),
+            }
         return record
 
     def _check_reference(self, path: str) -> None:
-        """Raises InputError for a transcript that does not lie where the agent keeps them."""
+        """Raise InputError for a transcript outside the directory where the agent keeps them."""
         folder = self._ask("get-session-dir", "--repo-path", self._top).get("session_dir")
         parts = path.split(os.sep)
         if not isinstance(folder, str) or {".", ".."} & set(parts) or not os.path.isabs(folder):
-            raise InputError(f"'session_ref' is no transcript: {ascii(path)[:80]}")
+            raise InputError(f"'session_ref' is not a transcript: {ascii(path)[:80]}")
         if os.path.commonpath([folder, path]) != os.path.normpath(folder):
-            raise InputError(f"'session_ref' lies outside of {ascii(folder)[:80]}")
+            raise InputError(f"'session_ref' is outside of {ascii(folder)[:80]}")
 
     def _write_transcript(self, record: Event, folder: str) -> None:
-        """Write the session's conversation in our words into folder, when a turn is over, and name
-        it in its record."""
+        """Name a transcript in gitcp's format below folder in record; append to it at the end of a
+        turn."""
         path = record.get("transcript_path")
         if not path or not (self._entires or self._can.get("transcript")):
             return
         record["transcript_path"] = target = os.path.join(folder, record["session_id"] + ".jsonl")
         if record["event"] in _SPOKEN and os.path.exists(path):
-            append(
-                target, self._transcribe(path) if self._entires else self._run("transcript", path)
-            )
+            lines = self._transcribe(path) if self._entires else self._run("transcript", path)
+            append(target, lines)
 
     def _transcribe(self, path: str) -> bytes:
-        """The transcript at path in our words, as far as the original's methods tell it."""
+        """A transcript in gitcp's format, from what the original protocol can tell of it."""
         raw = self._run("read-transcript", "--session-ref", path)
-        at = ("--path", path, "--offset", "0")
+        start = ("--offset", "0")
         lines: list[dict[str, Any]] = []
         for item in items.list_items(raw):
             if item["kind"] in ("prompt", "answer"):
@@ -145,21 +149,22 @@ class External(Client):
                 )
         if self._can.get("transcript_analyzer"):
             if not lines:
-                asked = self._ask("extract-prompts", "--session-ref", path, *at[2:])
-                lines = [{"kind": "prompt", "text": text} for text in asked.get("prompts") or ()]
-            written = self._ask("extract-modified-files", *at).get("files") or ()
-            for number, file in enumerate(written):
+                answer = self._ask("extract-prompts", "--session-ref", path, *start)
+                lines = [{"kind": "prompt", "text": text} for text in answer.get("prompts") or ()]
+            answer = self._ask("extract-modified-files", "--path", path, *start)
+            for number, file in enumerate(answer.get("files") or ()):
                 tool = {"id": f"file-{number}", "kind": "write", "input_paths": [file]}
                 lines.append({"kind": "call", "tool": tool})
         if self._can.get("token_calculator"):
-            spent = self._ask("calculate-tokens", *at[2:], stdin=raw)
+            spent = self._ask("calculate-tokens", *start, stdin=raw)
             lines.append({**spent, "kind": "usage", "id": "all"})
         entries = ({"type": "transcript", **line} for line in lines)
         return b"".join(json.dumps(e, separators=(",", ":")).encode() + b"\n" for e in entries)
 
     def install(self, scope: str, command: str) -> None:
-        """Have the adapter write the agent's hooks, which run `command <hook>`: for this clone
-        (scope local), all its users (shared) or the person (user).  Raises Error."""
+        """Let the adapter write the agent's hooks, which run `command <hook>`.
+
+        scope: local (this clone), shared (all its users) or user (the person).  Raises Error."""
         if self._entires:
             self._ask("install-hooks")
             self._rename_hooks(self._theirs, f"{command} ")
@@ -167,40 +172,40 @@ class External(Client):
             self._run("install", scope, command)
 
     def uninstall(self, command: str) -> None:
-        """Have the adapter take the agent's hooks, which run command, out again.  Raises Error."""
+        """Let the adapter remove the agent's hooks, which run command.  Raises Error."""
         if self._entires:
             self._rename_hooks(f"{command} ", self._theirs)
         self._run("uninstall-hooks" if self._entires else "uninstall")
 
     def _rename_hooks(self, old: str, new: str) -> None:
-        """Have the hooks that the original's adapter wrote call new in place of old."""
-        for folder in self._folders:
-            for here, _, names in os.walk(os.path.join(self._top, folder)):
-                for path in (os.path.join(here, name) for name in names):
-                    plain = os.path.isfile(path) and not os.path.islink(path)
-                    data = files.read_bytes(path) if plain else None
-                    if data and os.fsencode(old) in data:
-                        files.replace_file(path, data.replace(os.fsencode(old), os.fsencode(new)))
+        """Replace old by new in the hooks that the original program's adapter wrote."""
+        trees = (os.walk(os.path.join(self._top, folder)) for folder in self._folders)
+        for folder, _, names in (item for tree in trees for item in tree):
+            for path in (os.path.join(folder, name) for name in names):
+                regular = os.path.isfile(path) and not os.path.islink(path)
+                data = files.read_bytes(path) if regular else None
+                if data and os.fsencode(old) in data:
+                    files.replace_file(path, data.replace(os.fsencode(old), os.fsencode(new)))
 
     def format_resume_command(self, session_id: str) -> str:
-        """What the person types to go on with a session."""
+        """The command that resumes a session."""
         if self._entires:
             return str(self._ask("format-resume-command", "--session-id", session_id)["command"])
         return super().format_resume_command(session_id)
 
     def _ask(self, *args: str, stdin: bytes = b"") -> dict[str, Any]:
-        """The one object that a method answers with; {} for null."""
+        """The JSON object that a method answers with; {} for null."""
         try:
             answer = json.loads(self._run(*args, stdin=stdin))
         except ValueError:
             answer = ""
         if answer is not None and not isinstance(answer, dict):
-            raise Error(f"'{self.program} {args[0]}' answered with no object of JSON")
+            raise Error(f"'{self.program} {args[0]}' did not answer with a JSON object")
         return answer or {}
 
     def _run(self, *args: str, stdin: bytes = b"") -> bytes:
         limit = min(_LONGEST, deadline.count_seconds_left() or _LONGEST)
-        more = {"ENTIRE_REPO_ROOT": self._top, "ENTIRE_PROTOCOL_VERSION": "1"}
+        entire_env = {"ENTIRE_REPO_ROOT": self._top, "ENTIRE_PROTOCOL_VERSION": "1"}
         words = f"'{self.program} {args[0]}'"
         try:
             done = stdlib.subprocess.run(
@@ -209,7 +214,7 @@ class External(Client):
                 capture_output=True,
                 timeout=limit,
                 cwd=self._top,
-                env={**os.environ, **(more if self._entires else {})},
+                env={**os.environ, **(entire_env if self._entires else {})},
             )
         except stdlib.subprocess.TimeoutExpired:
             raise Error(f"{words} did not end in {limit:.0f} seconds") from None
@@ -222,21 +227,22 @@ class External(Client):
 
 
 def append(path: str, lines: bytes) -> None:
-    """Add to a transcript in our words what it does not have yet of lines, which are all of it;
-    sums of tokens stand behind what they are of."""
+    """Append to a transcript those of lines, a whole transcript, that it lacks.
+
+    Token counts come after the lines that they count."""
     new_lines = [line for line in lines.split(b"\n") if line.strip()]
     try:
         with open(path, "rb") as f:
             old_lines = f.read().split(b"\n")[:-1]
     except FileNotFoundError:
         old_lines = []
-    talk, have = ([one for one in each if not _is_usage(one)] for each in (new_lines, old_lines))
-    same = next((n for n, (a, b) in enumerate(zip(talk, have, strict=False)) if a != b), len(have))
-    new = talk[same:] + [line for line in new_lines if _is_usage(line) and line not in old_lines]
-    if new:
+    talk, old = ([line for line in x if not _is_usage(line)] for x in (new_lines, old_lines))
+    same = next((n for n, (a, b) in enumerate(zip(talk, old, strict=False)) if a != b), len(old))
+    added = talk[same:] + [line for line in new_lines if _is_usage(line) and line not in old_lines]
+    if added:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb") as f:
-            f.write(b"".join(line + b"\n" for line in new))
+            f.write(b"".join(line + b"\n" for line in added))
 
 
 def _is_usage(line: bytes) -> bool:
@@ -247,7 +253,7 @@ def _read_lines(data: bytes) -> Iterator[dict[str, Any]]:
     for line in filter(bytes.strip, data.split(b"\n")):
         record = _load(line)
         if record is None:
-            raise InputError(f"no record of JSON: {ascii(line.decode(errors='replace'))[:80]}")
+            raise InputError(f"not a JSON record: {ascii(line.decode(errors='replace'))[:80]}")
         yield record
 
 
@@ -260,7 +266,7 @@ def _load(line: bytes) -> dict[str, Any] | None:
 
 
 def may_run(repo: Repo) -> bool:
-    """Whether the person allows adapters on PATH, by configuration that git does not track."""
+    """Whether the person allows adapters on PATH, in a configuration file that is not tracked."""
     if not repo.config.get_option(_KEY):
         return False
     _, file, _ = configuration.find_origin(repo, _KEY, repo.config.get(_KEY))
@@ -268,8 +274,8 @@ def may_run(repo: Repo) -> bool:
 
 
 def find(repo: Repo, name: str) -> External:
-    """The adapter of a name.  Raises InputError where there is none, Error where it may not be run
-    or cannot say who it is."""
+    """The adapter of a name.  Raises InputError if there is none, Error if it may not be run or
+    answers wrongly."""
     program = list_programs(os.environ.get("PATH", "")).get(name)
     if program is None:
         raise InputError(f"unknown agent '{name}'; known are {', '.join(list_names())}")
@@ -281,7 +287,7 @@ def find(repo: Repo, name: str) -> External:
 def plan_adapter(
     repo: Repo, name: str, scope: str, baked: tuple[str, str], force: bool
 ) -> list[Write]:
-    """What is to be noted so that carry_out() has an adapter write the hooks of its agent; [] where
+    """Plan a file of the manifest, for which carry_out() lets the adapter write its hooks; [] if
     that was done.  Raises as find()."""
     client = find(repo, name)
     words = ["gitcp-hook"] if scope == "shared" else [baked[0], "-I", "-S", baked[1]]
@@ -294,19 +300,19 @@ def plan_adapter(
 
 
 def carry_out(repo: Repo, write: Write) -> None:
-    """Have an adapter write the hooks of its agent.  Raises Error."""
+    """Let an adapter write the hooks of its agent.  Raises Error."""
     _, scope, command = os.fsdecode(write["data"]).splitlines()
     find(repo, write["agent"]).install(scope, command)
 
 
 def take_out(repo: Repo, name: str) -> None:
-    """Have an adapter take the hooks of its agent out again.  Raises Error."""
+    """Let an adapter remove the hooks of its agent.  Raises Error."""
     data = files.read_bytes(repo.join_shared("adapters", name)) or b"\n\n\n"
     find(repo, name).uninstall(os.fsdecode(data).splitlines()[2])
 
 
 def find_all(repo: Repo) -> Iterator[External | str]:
-    """The adapters whose agents are here; in place of one that fails, why."""
+    """The adapters whose agents are on this machine; an error message for one that fails."""
     programs = list_programs(os.environ.get("PATH", ""))
     for name in sorted(set(programs) - set(list_names())) if programs and may_run(repo) else ():
         try:

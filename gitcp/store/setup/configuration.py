@@ -1,4 +1,4 @@
-"""The configuration of gitcp in a repository: what is wrong with it, and where it stands."""
+"""gitcp's configuration in a repository: its values, where they are set, and what is wrong."""
 
 from __future__ import annotations
 
@@ -18,36 +18,35 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Finding, Record
     from gitcp.repo import Repo
 
-    Origin = tuple[str, str, int]  # scope, file, line; a line of 0 is not known
+    Origin = tuple[str, str, int]  # scope, file, line; 0 for an unknown line
 
 _STRATEGY = "commit with jj, or 'git config gitcp.strategy manual-commit'"
 
 
 def list_findings(repo: Repo) -> list[Finding]:
-    """A record of type finding for each value or name that is wrong, without asking git anew
-    where nothing is."""
-    every = []
+    """A finding for each wrong value or name.  git is asked for origins only if there are any."""
+    findings = []
     for key, value, why in config_check.list_complaints(repo.config.read_values()):
         reason = f"'{key} = {value}' in {format_origin(find_origin(repo, key, value))}: {why}"
-        remedy = f"set it anew, or 'git config --unset {key}'"
-        every.append(make_finding("config", key, reason, remedy=remedy))
+        remedy = f"set another value, or 'git config --unset {key}'"
+        findings.append(make_finding("config", key, reason, remedy=remedy))
     if repo.jj and strategy.get_configured(repo) == strategy.AUTO:
         reason = "gitcp.strategy = auto-commit does not hold in jj: turns end with a checkpoint"
-        every.append(make_finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
-    return every
+        findings.append(make_finding("config", "gitcp.strategy", reason, remedy=_STRATEGY))
+    return findings
 
 
 def list_notices(repo: Repo) -> list[str]:
-    """What a session is told at its start: a line, where anything is wrong."""
-    wrong = list_findings(repo)
-    if len(wrong) > 1:
-        more = f"{len(wrong) - 1} more: 'gitcp config --check' shows them"
-        return [f"gitcp: {wrong[0]['reason']} ({more})"]
-    return [f"gitcp: {one['reason']}" for one in wrong]
+    """The line about wrong settings that a session gets at its start; [] if none is wrong."""
+    findings = list_findings(repo)
+    if len(findings) > 1:
+        more = f"{len(findings) - 1} more: 'gitcp config --check' shows them"
+        return [f"gitcp: {findings[0]['reason']} ({more})"]
+    return [f"gitcp: {finding['reason']}" for finding in findings]
 
 
 def find_origin(repo: Repo, key: str, value: str) -> Origin:
-    """Where the last of the settings of a key to a value stands."""
+    """Where a key is set to a value, the last place if there are several."""
     args = ("config", "-z", "--show-scope", "--show-origin", "--get-all", key)
     words = repo.git.run(*args, ok=(0, 1))[1].decode("utf-8", "surrogateescape").split("\0")
     last: Origin = ("", "", 0)
@@ -59,7 +58,7 @@ def find_origin(repo: Repo, key: str, value: str) -> Origin:
 
 
 def format_origin(where: Origin) -> str:
-    """An origin in words: file and line, or the scope."""
+    """An origin as text: file and line, or the scope."""
     scope, file, line = where
     if not file:
         return f"the {scope or 'command'} line" if scope in ("", "command") else scope
@@ -75,10 +74,11 @@ def _find_line(file: str, key: str, value: str) -> int:
 
 
 def list_settings(repo: Repo, keys: Sequence[str] = ()) -> list[Record]:
-    """A record of type setting for each key of the table and each value of a pipeline that is set,
-    then for each name that is none; keys: of these alone.
+    """A record of type setting for each key of the table, each value of a pipeline, and each
+    unknown key that is set; keys: only for these.
 
-    value: what holds; text: what is set, '' for nothing; origin: where; complaint: what is wrong.
+    value: the value in force; text: what is set, '' for nothing; origin: where it is set;
+    complaint: what is wrong with it.
     """
     values = repo.config.read_values()
     wrong = {(key, text): why for key, text, why in config_check.list_complaints(values)}

@@ -1,5 +1,5 @@
-"""gitcp for every repository of a person: hooks of git for those to come, by git's template, and
-the hooks of agents in the person's own settings."""
+"""Enabling gitcp in all repositories of a person: git's hooks by git's template for new
+repositories, and agents' hooks in the person's own settings."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ _THEIRS = "'{}' is {}: 'gitcp enable' in a new repository sets it up, or put hoo
 
 
 def locate_template() -> str:
-    """The template that git copies into a new repository."""
+    """The template directory of gitcp, which git copies into a new repository."""
     data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
     return os.path.join(data, "gitcp", "template")
 
 
 def install_person(clients: Sequence[str], force: bool) -> tuple[list[str], list[str]]:
-    """Set up what new repositories get, and the agents (none: all that are here) in the person's
-    settings; (what was done, what is left out and why)."""
-    with tempfile.TemporaryDirectory() as at:  # what plans for a person asks a repository
-        Git(at).run("init", "-q", "--template=", at)
-        repo = Repo.find(at)
+    """Set up git's template and the agents in the person's settings; (what was done, notes).
+
+    clients: none for all agents that are on this machine."""
+    with tempfile.TemporaryDirectory() as folder:  # plans need a repository
+        Git(folder).run("init", "-q", "--template=", folder)
+        repo = Repo.find(folder)
         present = clients or install.find_agents(repo)[0]
         baked, record = install.locate_program(), manifest.load_person()
         writes, notes = install.plan_clients(repo, present, "user", baked, force)
@@ -45,39 +46,39 @@ def install_person(clients: Sequence[str], force: bool) -> tuple[list[str], list
 
 
 def _set_template(repo: Repo, baked: tuple[str, str], force: bool, notes: list[str]) -> list[str]:
-    """Write git's template and name it in the person's configuration; what was done."""
+    """Write git's template and set init.templateDir for the person; return what was done."""
     hooks = repo.config.get("core.hookspath")
     if hooks:
         notes.append(_THEIRS.format(hooks, "core.hooksPath of all repositories"))
-    theirs, own = _read_template(), locate_template()
-    if theirs not in ("", own) and not force:
-        notes.append(_THEIRS.format(theirs, _KEY))
+    configured, own = _read_template(), locate_template()
+    if configured not in ("", own) and not force:
+        notes.append(_THEIRS.format(configured, _KEY))
         return []
     if not os.path.isdir(own):
         _copy_template(repo, own)
     writes = list(_plan_hooks(own, baked))
     record = manifest.load_person()
     done = [write["note"] for write in writes if install.carry_out(repo, write, record)]
-    if theirs != own:
+    if configured != own:
         Git().run("config", "--global", _KEY, own)
         done.append(f"set {_KEY} to '{own}'")
     return done
 
 
 def _read_template() -> str:
-    """The template of the person's configuration."""
+    """init.templateDir of the person's configuration, '' if it is not set."""
     return decode_name(Git().run("config", "--global", "--get", _KEY, ok=(0, 1))[1]).rstrip("\n")
 
 
 def _copy_template(repo: Repo, own: str) -> None:
-    """Make the template what git's own is, whose place it takes."""
+    """Copy git's default template, which gitcp's template replaces."""
     os.makedirs(os.path.dirname(own), exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(own)) as at:
-        Git(at).run("init", "-q", "--bare", os.path.join(at, "new"))
-        template = os.path.join(at, "template")
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(own)) as folder:
+        Git(folder).run("init", "-q", "--bare", os.path.join(folder, "new"))
+        template = os.path.join(folder, "template")
         os.mkdir(template)
         for name in ("description", "hooks", "info"):
-            if os.path.exists(path := os.path.join(at, "new", name)):
+            if os.path.exists(path := os.path.join(folder, "new", name)):
                 shutil.move(path, os.path.join(template, name))
         hooks = os.path.join(template, "hooks")
         os.makedirs(hooks, exist_ok=True)
@@ -97,7 +98,7 @@ def _plan_hooks(own: str, baked: tuple[str, str]) -> Iterator[Write]:
 
 
 def remove_template() -> str:
-    """Take the template out of the person's configuration; what was done, "" for nothing."""
+    """Unset init.templateDir if it is gitcp's; return what was done, '' for nothing."""
     if _read_template() != locate_template():
         return ""
     Git().run("config", "--global", "--unset", _KEY)
@@ -105,7 +106,7 @@ def remove_template() -> str:
 
 
 def install_repository(path: str, clients: Sequence[str]) -> tuple[list[str], str]:
-    """Set up a repository that is there; (what was written, why it is left out, "" where not)."""
+    """Set up an existing repository; (what was written, why it was left out or '')."""
     try:
         repo = Repo.find(path)
         if repo.top is None:

@@ -1,4 +1,4 @@
-"""Which files are git's to carry, and lines in <common>/info/exclude for those that are not."""
+"""Which files git tracks, and lines in <common>/info/exclude for files that it must not add."""
 
 from __future__ import annotations
 
@@ -19,26 +19,30 @@ if TYPE_CHECKING:
 
 def list_tracked(repo: Repo, paths: Iterable[str]) -> list[str]:
     """Those of paths (absolute) that are in git's index."""
-    top = os.path.realpath(repo.worktree)
-    asked = [os.path.relpath(os.path.realpath(p), top) for p in paths if is_inside(p, top)]
-    paths_there = (
-        repo.git.read_records("ls-files", "-z", "--", *map(encode_name, asked)) if asked else []
-    )
-    return [os.path.join(top, decode_name(path)) for path in paths_there]
+    top, inside = _list_inside(repo, paths)
+    if not inside:
+        return []
+    tracked = repo.git.read_records("ls-files", "-z", "--", *map(encode_name, inside))
+    return [os.path.join(top, decode_name(path)) for path in tracked]
 
 
 def list_addable(repo: Repo, paths: Iterable[str]) -> list[str]:
-    """Those of paths (absolute) that `git add -A` would take up, relative to the top."""
+    """Those of paths (absolute) that `git add -A` would add, relative to the top."""
+    top, inside = _list_inside(repo, paths)
+    inside = [path for path in inside if path.partition("/")[0] != ".git"]
+    tracked = {os.path.relpath(path, top) for path in list_tracked(repo, paths)}
+    ignored = Worktree(repo).list_ignored(inside)
+    return [path for path in inside if path not in tracked | ignored]
+
+
+def _list_inside(repo: Repo, paths: Iterable[str]) -> tuple[str, list[str]]:
+    """(the top of the worktree, those of paths below it, relative to it)."""
     top = os.path.realpath(repo.worktree)
-    asked = [os.path.relpath(os.path.realpath(p), top) for p in paths if is_inside(p, top)]
-    asked = [path for path in asked if path.partition("/")[0] != ".git"]
-    tied = {os.path.relpath(path, top) for path in list_tracked(repo, paths)}
-    hidden = Worktree(repo).list_ignored(asked)
-    return [path for path in asked if path not in tied | hidden]
+    return top, [os.path.relpath(os.path.realpath(p), top) for p in paths if is_inside(p, top)]
 
 
 def plan_exclude(repo: Repo, paths: list[str]) -> Write:
-    """What keeps names, relative to the top, out of commits of this clone."""
+    """The write that makes git ignore paths, relative to the top, in this clone."""
     path = os.path.join(repo.common, "info", "exclude")
     after, lines = installation.exclude_paths(decode_name(files.read_bytes(path) or b""), paths)
     note = f"wrote '{path}', to keep {', '.join(paths)} out of commits"
@@ -47,6 +51,6 @@ def plan_exclude(repo: Repo, paths: list[str]) -> Write:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a path, links followed, is below a directory."""
+    """Whether a path is below a directory, symbolic links resolved."""
     real = os.path.realpath(folder)
     return os.path.realpath(path).startswith(real + os.sep)

@@ -1,7 +1,7 @@
-"""Where git's hooks are, and what has to be written there for ours.
+"""Planning what to write for git's hooks.
 
-A hook of somebody else is moved aside and called from ours.  A directory outside the
-repository, or a hook that is tracked, is written only when that is forced.
+A hook that gitcp did not write is moved aside and called by gitcp's.  A directory outside the
+repository, or a tracked hook, is only written with --force.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.setup.manifest import Entry, Manifest
 
-    Plan = tuple[list[Write], list[str]]  # what to write, what to say
+    Plan = tuple[list[Write], list[str]]  # writes, notes
 
 _UNTIL_HUSKY = (
-    "'{0}/{1}' calls gitcp until husky writes it anew: '{1}' above it is yours; "
+    "'{0}/{1}' calls gitcp until husky writes it again: '{1}' above it is yours; "
     "'gitcp enable --force' adds a line to that"
 )
-FORGOTTEN = "was kept aside, and what called it has given way to another tool's hook"
-_CHAIN_LIMIT = 8  # of our own scripts that call each other
+FORGOTTEN = "was moved aside, and the hook that called it was replaced by another tool"
+_CHAIN_LIMIT = 8  # of gitcp's hooks that call each other
 _EDITED = "'{}' was edited since gitcp wrote it: left as it is (--force replaces it)"
 
 
 def find_folder(repo: Repo) -> str:
-    """The directory git itself looks for hooks in, absolute (core.hooksPath, worktrees)."""
+    """The directory where git looks for hooks, absolute (core.hooksPath, worktrees)."""
     where = repo.git.read_line("rev-parse", "--path-format=absolute", "--git-path", "hooks")
     return os.path.normpath(decode_name(where))
 
 
 def is_ours_called(where: str, hook: str) -> bool:
-    """Whether git's hook in a directory is ours or calls ours, and git can run it."""
+    """Whether git can run its hook in a directory, and that is gitcp's or calls gitcp's."""
     if not os.access(os.path.join(where, hook), os.X_OK):
         return False
     texts = read_texts(where, hook)
@@ -48,7 +48,7 @@ def is_ours_called(where: str, hook: str) -> bool:
 
 
 def read_texts(where: str, hook: str) -> dict[str, str]:
-    """suffix -> text of the files of a hook; under OWN that of the file which husky's calls."""
+    """suffix -> text of the files of a hook; OWN -> that of the file that husky's hook calls."""
     texts = Beside(where, hook).texts
     if is_huskys(where) and hook_text.find_tool(texts[""]) == "husky":
         own = files.peek(os.path.join(os.path.dirname(where), hook))
@@ -57,12 +57,12 @@ def read_texts(where: str, hook: str) -> dict[str, str]:
 
 
 def is_huskys(where: str) -> bool:
-    """Whether husky writes a directory: each hook there calls the file of its name above it."""
+    """Whether husky writes a directory: each hook there calls its namesake one level above."""
     return os.path.basename(where) == "_" and os.path.isfile(os.path.join(where, "h"))
 
 
 def plan_hooks(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -> Plan:
-    """What to write so that each of git's hooks does our part; py, entry: hook_scripts."""
+    """Plan what to write so that each of git's hooks runs gitcp; py, entry: hook_scripts."""
     where = find_folder(repo)
     if os.path.lexists(where) and not os.path.isdir(where):
         return [], [f"git runs no hooks here: '{where}' is not a directory"]
@@ -80,28 +80,28 @@ def plan_hooks(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -
                 writes += above
                 continue
         moves = beside.plan_strays(hook_text.choose_suffix(hook, beside.texts[""]))
-        answer = _plan_one(beside, hook, record, (py, entry), force)
-        if isinstance(answer, str):
-            notes.append(answer)
-        elif answer and hook in closed:
+        planned = _plan_hook(beside, hook, record, (py, entry), force)
+        if isinstance(planned, str):
+            notes.append(planned)
+        elif planned and hook in closed:
             refused.append(hook)
         else:
-            writes += [*moves, *([answer] if answer else [])]
+            writes += [*moves, *([planned] if planned else [])]
     if refused:
         notes.append(_format_refusal(where, len(closed) == len(hook_scripts.HOOKS), refused))
     if is_huskys(where):
-        theirs = [os.path.basename(w["path"]) for w in writes if w["path"].startswith(where)]
-        notes += [_UNTIL_HUSKY.format(where, name) for name in theirs if "." not in name]
+        names = [os.path.basename(w["path"]) for w in writes if w["path"].startswith(where)]
+        notes += [_UNTIL_HUSKY.format(where, name) for name in names if "." not in name]
     elif writes and ".lefthook" in where.split(os.sep):
-        notes.append(f"if '{where}' is written anew, run 'gitcp enable' again")
+        notes.append(f"if lefthook writes '{where}' again, run 'gitcp enable' again")
     return writes, notes
 
 
 def _plan_for_husky(
     beside: Beside, hook: str, baked: tuple[str, str], force: bool
 ) -> list[Write] | None:
-    """What to write where husky keeps what people own, for it writes its own files anew with each
-    `npm install`; None where a file of theirs is there and nothing was asked for."""
+    """Plan the person's own hook above husky's directory, which husky writes again with each
+    `npm install`; None if the person has one and force is not given."""
     above = os.path.dirname(os.path.dirname(beside.path))
     own = Beside(above, hook)
     old, line = own.texts[""], hook_scripts.build_line(hook)
@@ -120,12 +120,12 @@ def _plan_for_husky(
         write |= {"kind": "line", "data": encode_name(f"{old}{glue}{line}\n"), "lines": [line]}
         write["note"] = f"wrote a line into '{own.path}'"
         del write["alone"]
-    there = not write["data"] or decode_name(write["data"]) == old
-    return moves if there else [*moves, write]
+    unchanged = not write["data"] or decode_name(write["data"]) == old
+    return moves if unchanged else [*moves, write]
 
 
 def plan_removal(record: Manifest, folders: Iterable[str]) -> list[Write]:
-    """What to do about hooks of ours that are not those which the record names."""
+    """Plan the removal of gitcp's hooks that are not in the record."""
     writes = []
     recorded = {
         record.get_path(entry) for entry in record.entries if not _is_moved_here(record, entry)
@@ -140,8 +140,8 @@ def plan_removal(record: Manifest, folders: Iterable[str]) -> list[Write]:
 
 
 def _is_moved_here(record: Manifest, entry: Entry) -> bool:
-    """Whether a script of ours, unedited, stands in the place of the one we wrote: a tool has
-    put it there, and it calls something else."""
+    """Whether another unedited hook of gitcp is in the place of the recorded one: a tool moved it
+    there, and it calls another file."""
     path = record.get_path(entry)
     if entry["kind"] != "hook" or record.is_intact(entry):
         return False
@@ -150,28 +150,29 @@ def _is_moved_here(record: Manifest, entry: Entry) -> bool:
 
 
 def list_forgotten(folders: Iterable[str]) -> list[str]:
-    """The hooks that were kept aside, and that nothing of ours calls any more."""
-    every = [Beside(where, hook) for where in folders for hook in hook_scripts.HOOKS]
+    """The hooks that were moved aside and that no hook of gitcp calls any more."""
     return [
         beside.path + suffix
-        for beside in every
+        for where in folders
+        for beside in (Beside(where, hook) for hook in hook_scripts.HOOKS)
         for suffix in beside.list_forgotten()
         if not beside.has_twin(suffix)
     ]
 
 
 def is_former(hook: str, text: str, records: Iterable[Manifest]) -> bool:
-    """Whether a hook is as a former gitcp wrote it: enable replaces it, for nobody edited it."""
-    whole = hook_text.is_whole(text) and not hook_text.is_untouched(hook, text)
-    return whole and any(record.has_written(encode_name(text)) for record in records)
+    """Whether a hook is as an older gitcp wrote it and not edited, so that enable replaces it."""
+    if not hook_text.is_whole(text) or hook_text.is_untouched(hook, text):
+        return False
+    return any(record.has_written(encode_name(text)) for record in records)
 
 
-def _plan_one(
+def _plan_hook(
     beside: Beside, hook: str, record: Manifest, baked: tuple[str, str], force: bool
 ) -> Write | str | None:
-    """What to write, or what to say, or neither: it is there."""
-    place = hook_text.choose_suffix(hook, beside.texts[""])
-    path, old = beside.path + place, beside.texts.get(place, "")
+    """The write for one hook, a note why there is none, or None if the hook is right."""
+    suffix = hook_text.choose_suffix(hook, beside.texts[""])
+    path, old = beside.path + suffix, beside.texts.get(suffix, "")
     chain: Chain | None = None
     new: Write = {
         "path": path, "kind": "hook", "data": b"", "note": f"wrote '{path}'", "alone": True,
@@ -192,15 +193,15 @@ def _plan_one(
         new["note"], new["aside"] = f"took over '{path}' from Entire", ""
     elif os.path.lexists(path):
         chain, new["aside"] = hook_text.choose_chain(old), hook_scripts.BACKUP
-        chain["suffix"] = place + hook_scripts.BACKUP
+        chain["suffix"] = suffix + hook_scripts.BACKUP
         new["note"] = f"wrote '{path}', which calls '{hook}{chain['suffix']}' too"
     new["data"] = encode_name(hook_scripts.build_script(hook, *baked, chain))
-    there = decode_name(new["data"]) == old and os.access(path, os.X_OK)
-    return None if there and record.find(path) else new
+    unchanged = decode_name(new["data"]) == old and os.access(path, os.X_OK)
+    return None if unchanged and record.find(path) else new
 
 
 def _list_closed(repo: Repo, where: str) -> set[str]:
-    """The hooks that other people, or other repositories, would get from us."""
+    """The hooks that other people or other repositories would get too."""
     real = os.path.realpath(where)
     if exclude.is_inside(real, repo.common) or exclude.is_inside(real, repo.git_dir):
         return set()
@@ -211,7 +212,7 @@ def _list_closed(repo: Repo, where: str) -> set[str]:
 
 
 def remove_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
-    """Somebody's hook without our part; None when that was all of it."""
+    """A hook without gitcp's part; None if nothing else is in it."""
     aside = entry["aside"]
     chained = bool(aside) and os.path.lexists(path + aside)
     left = hook_text.remove_ours(os.path.basename(path), decode_name(data), chained)
@@ -226,13 +227,13 @@ def _format_refusal(where: str, outside: bool, hooks: Iterable[str]) -> str:
 
 
 class Beside:
-    """The files of one hook: the hook itself and those named like it with a suffix.
+    """The files of one hook: the hook itself and its namesakes with a suffix.
 
-    Hooks of ours under other names are strays: a hook manager that came later moved them aside.
-    Each gives its place to what it called, or goes; a copy that a tool made of its own hook goes
-    too.
+    A hook of gitcp under another name is a stray: another hook manager moved it aside.  A stray is
+    replaced by the file that it calls, or removed.  Copies that a tool made of its own hook are
+    removed.
 
-    Planning changes only what is known of them; clear() does what was planned.
+    Planning changes `texts` alone; clear_stray() carries out what was planned.
     """
 
     def __init__(self, folder: str, hook: str) -> None:
@@ -246,7 +247,7 @@ class Beside:
         return decode_name(files.read_bytes(path) or b"") if os.path.isfile(path) else ""
 
     def find_chain(self, suffix: str) -> Chain | None:
-        """What one of our scripts calls that is not ours, None when there is nothing."""
+        """The file of another tool that a hook of gitcp calls in the end; None without one."""
         chain = hook_text.parse_chain(self.texts[suffix])
         for _ in range(_CHAIN_LIMIT):
             if chain is None or chain["suffix"] not in self.texts:
@@ -256,70 +257,64 @@ class Beside:
             chain = hook_text.parse_chain(self.texts[chain["suffix"]])
         return None
 
-    def plan_strays(self, place: str = "", record: Container[str] = ()) -> list[Write]:
-        """What is to be done about the strays of this hook, before it is written itself.
+    def plan_strays(self, main: str = "", record: Container[str] = ()) -> list[Write]:
+        """Plan the moves and removals of the strays of this hook, before it is written itself.
 
-        place: the suffix under which our script belongs.  Paths in record are left alone.
+        main: the suffix where gitcp's hook belongs.  Paths in record are left alone.
         """
         moves = [self._plan_removal(s) for s in self._list_copies()]
-        own = self.find_chain(place) if hook_text.is_ours(self.texts.get(place, "")) else None
+        own = self.find_chain(main) if hook_text.is_ours(self.texts.get(main, "")) else None
         for suffix in [s for s, t in self.texts.items() if s and hook_text.is_ours(t)]:
-            if suffix == place or self.path + suffix in record:
+            if suffix == main or self.path + suffix in record:
                 continue
             chain = self.find_chain(suffix)
-            kept = chain["suffix"] if chain else ""
-            if own and kept == own["suffix"] and suffix not in self._list_called(place):
-                kept = ""  # the hook itself goes on calling it
-            elif kept and self.has_twin(kept) and not self._is_called(suffix):
-                moves.append(self._plan_removal(kept))
-                kept = ""
-            moves.append(self._plan_move(suffix, kept) if kept else self._plan_removal(suffix))
+            called = chain["suffix"] if chain else ""
+            if own and called == own["suffix"] and suffix not in self._list_called(main):
+                called = ""  # the hook itself goes on calling it
+            elif called and self.has_twin(called) and not self._is_called(suffix):
+                moves.append(self._plan_removal(called))
+                called = ""
+            moves.append(self._plan_move(suffix, called) if called else self._plan_removal(suffix))
         return moves
 
     def _list_copies(self) -> list[str]:
-        """What is called by ours and is of the tool whose hook stands here; what nothing calls
-        any more and is of a tool that has another one beside it."""
+        """The suffixes of copies of a tool's hook: files that gitcp's hooks call if the hook itself
+        is of the same tool, and forgotten files of a tool that has another file."""
         called, main = self._list_asides(), self.texts[""]
         copies = called if main and not hook_text.is_ours(main) else set[str]()
-        again = [s for s in copies if hook_text.is_same_tool(self.texts[s], main)]
-        return [*again, *(s for s in self.list_forgotten() if self.has_twin(s))]
+        same = [s for s in copies if hook_text.is_same_tool(self.texts[s], main)]
+        return [*same, *(s for s in self.list_forgotten() if self.has_twin(s))]
 
     def _list_asides(self) -> set[str]:
-        """What our scripts call in the end."""
+        """The suffixes of other tools' files that gitcp's hooks call in the end."""
         ours = [s for s, t in self.texts.items() if hook_text.is_ours(t)]
         return {chain["suffix"] for s in ours if (chain := self.find_chain(s))}
 
     def list_forgotten(self) -> list[str]:
-        """The suffixes of hooks that were kept aside for one of ours that is gone since."""
+        """The suffixes of hooks that were moved aside and that no hook of gitcp calls any more."""
         called = self._list_asides()
-        kept = [
-            s
-            for s, t in self.texts.items()
-            if hook_scripts.BACKUP in s and not hook_text.is_ours(t)
-        ]
-        return [suffix for suffix in kept if suffix not in called]
+        foreign = [s for s, t in self.texts.items() if not hook_text.is_ours(t)]
+        return [s for s in foreign if hook_scripts.BACKUP in s and s not in called]
 
     def has_twin(self, suffix: str) -> bool:
-        """Whether a tool wrote this file, and another one that was not kept aside."""
+        """Whether the tool that wrote this file wrote another one that was not moved aside."""
         tool = hook_text.find_tool(self.texts[suffix])
-        standing = (
-            t for s, t in self.texts.items() if s != suffix and hook_scripts.BACKUP not in s
-        )
-        return tool != "" and any(hook_text.find_tool(t) == tool for t in standing)
+        others = (t for s, t in self.texts.items() if s != suffix and hook_scripts.BACKUP not in s)
+        return tool != "" and any(hook_text.find_tool(t) == tool for t in others)
 
     def _is_called(self, suffix: str) -> bool:
-        """Whether the hook itself, a tool's, calls what is there."""
+        """Whether the hook itself, which is another tool's, calls this file."""
         return hook_text.is_called(os.path.basename(self.path), self.texts[""], suffix)
 
     def plan_main(self) -> Write:
-        """What puts the hook of ours itself out of the way."""
+        """Plan the removal of gitcp's hook, or its replacement by the file that it calls."""
         chain = self.find_chain("")
         return self._plan_move("", chain["suffix"]) if chain else self._plan_removal("")
 
-    def _list_called(self, place: str) -> set[str]:
-        """The suffixes our hook calls on the way to what is not ours."""
+    def _list_called(self, main: str) -> set[str]:
+        """The suffixes of the files that gitcp's hook calls, one after the other."""
         called: set[str] = set()
-        chain = hook_text.parse_chain(self.texts[place])
+        chain = hook_text.parse_chain(self.texts[main])
         while chain and chain["suffix"] not in called:
             called.add(chain["suffix"])
             chain = hook_text.parse_chain(self.texts.get(chain["suffix"], ""))
@@ -339,7 +334,7 @@ class Beside:
 
 
 def clear_stray(write: Write) -> None:
-    """Do what was planned for one file; what has gone since is gone."""
+    """Move or remove one stray as planned; one that is gone since is no error."""
     if "source" not in write:
         files.remove_file(write["path"])
     elif os.path.lexists(write["source"]):

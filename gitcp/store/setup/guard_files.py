@@ -1,18 +1,19 @@
-"""What the sh guard of git's hooks cannot ask, as files that it looks at.
+"""Files by which git's hooks in sh decide without starting Python.
 
-A file <dir>/gitcp/configured/<hook> starts Python at every such hook: one has a pipeline
-configured.  The directory is the repository's, or the worktree's where each worktree has a
-configuration of its own.
+<dir>/gitcp/configured/<hook> exists if a pipeline is configured for a hook: then the hook always
+starts Python.  <dir> is the common directory, or the worktree's own git directory if
+extensions.worktreeConfig is set.
 
-<git-dir>/gitcp/watched has the paths of agents' settings from the top of the worktree, one a line:
-those that a `git clean -fdx` would take.  The hook that misses one says so once, and takes the list
-away.
+<git-dir>/gitcp/watched lists the agents' settings that enable wrote into the worktree, which
+`git clean -fdx` would delete, one path a line.  The hook that finds one missing warns once and
+removes the list.
 """
 
 from __future__ import annotations
 
 import os
 
+from gitcp.core.setup.hook_scripts import HOOKS
 from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.record import encode_lines
@@ -23,14 +24,9 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.setup.manifest import Manifest
 
-HOOKS = (
-    *("prepare-commit-msg", "commit-msg", "post-commit"),
-    *("post-checkout", "post-rewrite", "pre-push"),
-)
-
 
 def write_configured(repo: Repo) -> None:
-    """Make the files say what the configuration says now."""
+    """Create and remove the files of `configured` by the current configuration."""
     own = repo.config.get_flag("extensions.worktreeconfig")
     folder = repo.join_own("configured") if own else repo.join_shared("configured")
     wanted = {hook for hook in HOOKS if repo.config.get_all(f"gitcp.{hook}.pipeline")}
@@ -46,7 +42,7 @@ def write_configured(repo: Repo) -> None:
 
 
 def clear_configured(repo: Repo) -> None:
-    """Take the files away, as when the hooks go."""
+    """Remove the files of `configured`."""
     for folder in dict.fromkeys((repo.join_own("configured"), repo.join_shared("configured"))):
         for hook in HOOKS:
             files.remove_file(os.path.join(folder, hook))
@@ -54,7 +50,7 @@ def clear_configured(repo: Repo) -> None:
 
 
 def write_watched(repo: Repo, record: Manifest) -> None:
-    """Make the list name the settings that enable wrote and that are in this worktree."""
+    """List in `watched` the settings in this worktree that enable wrote."""
     top = os.path.realpath(repo.worktree) + os.sep
     paths = [record.get_path(entry) for entry in record.entries if entry.get("agent")]
     here = [path.removeprefix(top) for path in paths if path.startswith(top)]
@@ -66,5 +62,5 @@ def write_watched(repo: Repo, record: Manifest) -> None:
 
 
 def clear_watched(repo: Repo) -> None:
-    """Look for nothing any more."""
+    """Remove `watched`."""
     private.remove_private(repo, repo.join_own("watched"))

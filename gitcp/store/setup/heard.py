@@ -1,5 +1,5 @@
-"""Which agents have called: <common>/gitcp/heard/<agent> has the time of the agent's last prompt
-or start as its own."""
+"""Which agents have run a hook: the modification time of <common>/gitcp/heard/<agent> is that of
+the agent's last prompt or session start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def note_event(repo: Repo, agent: str, name: str) -> None:
-    """An agent's client has called: remember when, and tell the sh guard what is configured."""
+    """Note the time of an agent's event, and update `configured` (guard_files)."""
     marked = os.path.isdir(repo.join_shared("configured"))
     if marked or repo.config.list_keys("gitcp.", ".pipeline"):
         late.guard_files.write_configured(repo)
@@ -25,11 +25,11 @@ def note_event(repo: Repo, agent: str, name: str) -> None:
     try:
         private.touch_private(repo, path)
     except (Error, OSError):
-        pass  # nothing that a turn depends on
+        pass  # no turn depends on it
 
 
 def read_last(repo: Repo, agent: str) -> float:
-    """When an agent last called, in seconds since 1970; 0 when it never has."""
+    """The time of an agent's last event, in seconds since 1970; 0 if there was none."""
     try:
         return os.stat(repo.join_shared("heard", agent)).st_mtime
     except OSError:

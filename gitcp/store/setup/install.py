@@ -1,4 +1,4 @@
-"""What enable and disable do: all that is to be written is planned, then written, and taken out."""
+"""What enable and disable do: first everything is planned, then it is written, or removed."""
 
 from __future__ import annotations
 
@@ -30,20 +30,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitcp.core.setup.installation import Write
-    from gitcp.repo import Repo
     from gitcp.store.setup.manifest import Entry, Manifest, Strip
 
-    Plan = tuple[list[Write], list[str]]  # what to write, what to say
+    Plan = tuple[list[Write], list[str]]  # writes, notes
 
 
 _FOLDERS = "lock tmp open turn transcript heard installed corrupt kept claims configured".split()
 
 
 class Options:
-    """What enable is asked for.  agents: empty for all that are here; scope: a key of
-    Client.list_settings_paths(); worktree: only what clients look for in this worktree;
-    destination: where checkpoints are sent, '' for as before; skills: agents are told when to ask,
-    and how."""
+    """The options of enable.  agents: empty for all that are on this machine; scope: a key of
+    Client.list_settings_paths(); worktree: only for clients that look in this worktree alone;
+    destination: where checkpoints are sent, '' for no change; skills: write the skill by which
+    agents ask gitcp."""
 
     def __init__(
         self,
@@ -62,9 +61,9 @@ class Options:
 
 
 def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[str]]:
-    """Carry out the plan: (what was written, what else was done, what is to be said).
+    """Install gitcp in a repository: (writes, what else was done, notes).
 
-    What is damaged of gitcp's own goes aside; hooks whose record is lost by that are taken in.
+    Damaged files of gitcp are moved aside; hooks that are then without a record are recorded again.
     """
     moved = _make_way(repo)
     with exclusive(repo, "install"):
@@ -78,7 +77,7 @@ def install(repo: Repo, options: Options) -> tuple[list[Write], list[str], list[
 
 
 def find_no_directories(repo: Repo) -> list[str]:
-    """What stands where gitcp needs a directory and is none."""
+    """The files that are in the place of a directory of gitcp."""
     if os.path.lexists(repo.join_shared()) and not os.path.isdir(repo.join_shared()):
         return [repo.join_shared()]
     paths = [os.path.join(repo.common, "entire-sessions"), *map(repo.join_shared, _FOLDERS)]
@@ -86,13 +85,13 @@ def find_no_directories(repo: Repo) -> list[str]:
 
 
 def _make_way(repo: Repo) -> list[str]:
-    """Move aside what stands in the place of gitcp's directory, and damaged records of what enable
-    wrote; what was done."""
+    """Move aside files in the place of gitcp's directories, and damaged records of what enable
+    wrote; return what was done."""
     done = []
-    for folder in find_no_directories(repo):
-        aside = f"{folder}.damaged-{time.time_ns()}"
-        os.rename(folder, aside)
-        done.append(f"moved '{folder}', which was no directory, to '{aside}'")
+    for path in find_no_directories(repo):
+        aside = f"{path}.damaged-{time.time_ns()}"
+        os.rename(path, aside)
+        done.append(f"moved '{path}', which was not a directory, to '{aside}'")
     for here in (True, False):
         try:
             manifest.load(repo) if here else manifest.load_person()
@@ -103,16 +102,15 @@ def _make_way(repo: Repo) -> list[str]:
 
 
 def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
-    """Write one file.  False for an agent's that cannot be: it is told, and keeps no other back."""
-    at = manifest.load_person() if write.get("user") else record
+    """Write one file.  Returns False, with a warning, if an agent's file cannot be written."""
+    record = manifest.load_person() if write.get("user") else record
     try:
         if write["kind"] == "stray":
             git_hooks.clear_stray(write)
-        elif write["kind"] == adapters.KIND:
+            return True
+        if write["kind"] == adapters.KIND:
             adapters.carry_out(repo, write)
-            at.put(write, make_stripper(repo, at))
-        else:
-            at.put(write, make_stripper(repo, at))
+        record.put(write, make_stripper(repo, record))
     except (OSError, Error) as e:
         if "agent" not in write:
             raise
@@ -122,60 +120,59 @@ def carry_out(repo: Repo, write: Write, record: Manifest) -> bool:
 
 
 def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
-    """Everything that is to be written and said, decided before anything is written."""
+    """Plan everything before anything is written."""
     program = locate_program()
     if options.worktree:
         return plan_worktree(repo, record, program), []
-    # Where no git sees the worktree none runs its hooks: commits are noticed at the next event.
-    hooks = (
-        git_hooks.plan_hooks(repo, record, *program, options.force) if repo.has_git else ([], [])
-    )
-    names, chosen_for = (options.agents, []) if options.agents else find_agents(repo)
-    more = plan_clients(repo, names, options.scope, program, options.force)
-    writes, notes = hooks[0] + more[0], [*hooks[1], *chosen_for, *more[1]]
+    plans: list[Plan] = []
+    if repo.has_git:  # else no git runs hooks here, and the next event finds commits
+        plans.append(git_hooks.plan_hooks(repo, record, *program, options.force))
+    names, choice_notes = (options.agents, []) if options.agents else find_agents(repo)
+    plans.append(([], choice_notes))
+    plans.append(plan_clients(repo, names, options.scope, program, options.force))
     if options.skills:
-        at = manifest.load_person() if options.scope == "user" else record
-        asked_for = plan_skills(repo, at, options.scope, options.force)
-        writes, notes = writes + asked_for[0], notes + asked_for[1]
-    strategy = entire_settings.find_strategy(options.strategy)
-    asked = {
-        "gitcp.strategy": strategy,
+        person_or_repo = manifest.load_person() if options.scope == "user" else record
+        plans.append(plan_skills(repo, person_or_repo, options.scope, options.force))
+    writes = [write for plan in plans for write in plan[0]]
+    notes = [note for plan in plans for note in plan[1]]
+    chosen = {
+        "gitcp.strategy": entire_settings.find_strategy(options.strategy),
         "gitcp.guard": options.guard,
         "gitcp.remote": options.destination,
     }
-    chosen = {key: value for key, value in asked.items() if value}
     values, unread = takeover.read_settings(repo, record)
-    config = takeover.plan_config(repo, {**values, **chosen})
+    values |= {key: value for key, value in chosen.items() if value}
+    config = takeover.plan_config(repo, values)
     hidden = _plan_exclude(repo, writes)
     return [*hidden, *writes, *([config] if config else [])], notes + unread
 
 
 def find_agents(repo: Repo) -> tuple[Sequence[str], list[str]]:
-    """The agents that are here, with those of adapters on PATH, and what to say of the choice."""
+    """(the agents on this machine, with those of adapters on PATH; notes about the choice)."""
     clients = list(adapters.find_all(repo))
-    besides = [client.NAME for client in clients if not isinstance(client, str)]
-    names, notes = enabling.find_clients(os.path.expanduser("~"), repo.worktree, besides)
+    others = [client.NAME for client in clients if not isinstance(client, str)]
+    names, notes = enabling.find_clients(os.path.expanduser("~"), repo.worktree, others)
     return names, [*notes, *(why for why in clients if isinstance(why, str))]
 
 
 def _plan_exclude(repo: Repo, writes: Sequence[Write]) -> list[Write]:
-    """What keeps the files that are this clone's alone out of its commits."""
+    """Plan to make git ignore the files that are for this clone alone."""
     ends = [(w["path"], w.get("aside")) for w in writes if w.get("alone")]
     alone = [path + end for path, aside in ends for end in ("", aside) if end is not None]
-    away = [path for path in alone if not exclude.is_inside(path, repo.worktree)]
+    outside = [path for path in alone if not exclude.is_inside(path, repo.worktree)]
     names = exclude.list_addable(repo, alone)
-    names += exclude.list_addable(find_main_worktree(repo), away) if away else []
+    names += exclude.list_addable(find_main_worktree(repo), outside) if outside else []
     return [exclude.plan_exclude(repo, sorted(set(names)))] if names else []
 
 
 def locate_program() -> tuple[str, str]:
-    """The interpreter and the entry that hooks start."""
+    """The interpreter and the file that hooks start."""
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
     return os.path.abspath(sys.executable), entry
 
 
 def _settle_worktree(repo: Repo, record: Manifest) -> None:
-    """Forget worktrees that are gone, and look out for what this one has."""
+    """Remove the entries of worktrees that are gone, and update `watched` (guard_files)."""
     for entry in record.entries[:]:
         top = record.get_worktree(entry)
         if top and not os.path.isdir(top):
@@ -185,7 +182,7 @@ def _settle_worktree(repo: Repo, record: Manifest) -> None:
 
 
 def _prepare(repo: Repo, record: Manifest) -> list[str]:
-    """The data the hooks rely on: our index, markers, states; what was done, to be said."""
+    """Write the data that hooks need: gitcp's index, markers, states; return what was done."""
     index.seed_index(repo)
     guard_files.write_configured(repo)
     guard_files.write_watched(repo, record)
@@ -205,23 +202,23 @@ def _prepare(repo: Repo, record: Manifest) -> list[str]:
 
 
 def hook_folders(repo: Repo, record: Manifest) -> list[str]:
-    """Every directory of hooks that enable wrote to, and the one that git uses now."""
+    """The directories of hooks that enable wrote to, and the one that git uses now."""
     folders = [os.path.dirname(record.get_path(e)) for e in record.entries if e["kind"] == "hook"]
-    now = git_hooks.find_folder(repo)
-    if any(exclude.is_inside(now, home) for home in (repo.common, repo.top) if home):
-        folders.append(now)
+    current = git_hooks.find_folder(repo)
+    if any(exclude.is_inside(current, home) for home in (repo.common, repo.top) if home):
+        folders.append(current)
     return list(dict.fromkeys(folders))
 
 
 def end_recording(repo: Repo) -> None:
-    """Note that work is recorded no more."""
+    """Note that work is not recorded any more."""
     recording.end_recording(repo)
     with Objects(repo) as objects:
         recording.share_recording(repo, objects)
 
 
 def make_stripper(repo: Repo, record: Manifest) -> Strip:
-    """What takes our part out of a file that was edited since."""
+    """The function that removes gitcp's part from a file that was edited since."""
 
     def strip(entry: Entry, data: bytes) -> bytes | None:
         if entry["kind"] == "hook":
@@ -242,7 +239,7 @@ def make_stripper(repo: Repo, record: Manifest) -> Strip:
     return strip
 
 
-_UNREAD = "{}: {} is not set up; mend it, then 'gitcp enable --agent {}'"
+_UNREAD = "{}: {} is not set up; fix the file, then 'gitcp enable --agent {}'"
 
 
 def plan_clients(
@@ -252,43 +249,38 @@ def plan_clients(
     baked: tuple[str, str],
     force: bool,
 ) -> tuple[list[Write], list[str]]:
-    """What to write and to say so that these agents run our hooks; scope: a key of
-    Client.list_settings_paths().
-
-    Settings that cannot be read are told, and keep no other agent back.
+    """Plan the settings by which these agents run gitcp's hooks; scope: a key of
+    Client.list_settings_paths().  Warns of settings that cannot be read, and goes on.
     """
     writes: list[Write] = []
     notes: list[str] = []
-    home, main, stays = os.path.expanduser("~"), find_main_worktree(repo), False
+    home, main, has_entires = os.path.expanduser("~"), find_main_worktree(repo), False
     for name in clients:
         if name not in agents.list_names():
             writes += adapters.plan_adapter(repo, name, scope, baked, force)
             continue
         adapter = agents.get_client(name)
-        at = main if scope == "local" and scope in adapter.list_settings_paths(home, "") else repo
+        is_local = scope == "local" and scope in adapter.list_settings_paths(home, "")
+        top = (main if is_local else repo).worktree
+        ground = _make_ground(main if is_local else repo, baked)
         try:
-            more = enabling.plan_client(
-                adapter, scope, home, at.worktree, _make_ground(at, baked), force
+            client_writes, client_notes = enabling.plan_client(
+                adapter, scope, home, top, ground, force
             )
         except Error as e:
             notice.warn_lacking(_UNREAD.format(e, name, name))
         else:
-            writes += more[0]
-            notes += more[1]
-            stays |= enabling.keep_entires(
-                adapter, home, at.worktree, _make_ground(at, baked), force
-            )
-    switch = takeover.plan_switch(repo) if stays else ([], [])
+            writes += client_writes
+            notes += client_notes
+            has_entires |= enabling.keep_entires(adapter, home, top, ground, force)
+    switch = takeover.plan_switch(repo) if has_entires else ([], [])
     return writes + switch[0], notes + switch[1]
 
 
 def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[Write]:
-    """What to write into a linked worktree that was just made: for clients that look only there and
-    that enable set up, for this clone alone, in another worktree."""
-    here_only = [
-        entry for entry in record.entries if record.get_worktree(entry) and entry.get("agent")
-    ]
-    names = {str(entry["agent"]) for entry in here_only}
+    """Plan the settings in a new linked worktree, of the clients that look only there and that
+    enable set up in another worktree of this clone."""
+    names = {str(e["agent"]) for e in record.entries if record.get_worktree(e) and e.get("agent")}
     ground = _make_ground(repo, baked)
     home, top = os.path.expanduser("~"), repo.worktree
     plans = [
@@ -313,7 +305,7 @@ def _make_ground(repo: Repo, baked: tuple[str, str]) -> Ground:
 
 
 def find_main_worktree(repo: Repo) -> Repo:
-    """The main worktree, where a client that we run in a linked one finds local settings."""
+    """The main worktree, where clients in linked worktrees look for local settings too."""
     main = os.path.dirname(repo.common)
     if not repo.worktree_id or repo.common != os.path.join(main, ".git"):
         return repo
@@ -326,10 +318,10 @@ def find_main_worktree(repo: Repo) -> Repo:
 def plan_skills(
     repo: Repo, record: Manifest, scope: str, force: bool
 ) -> tuple[list[Write], list[str]]:
-    """What to write for the clients of a scope, and what to say.
+    """Plan the skill files for the clients of a scope.
 
-    A skill of that name that is not of gitcp stays, unless force.  record: what was written for the
-    repository, or with the scope `user` for the person.
+    A skill that gitcp did not write stays unless force is given.  record: of the repository, or of
+    the person for the scope `user`.
     """
     home = os.path.expanduser("~")
     data = skill.TEXT.encode()

@@ -1,7 +1,7 @@
-"""What was installed, and what stood there before: so that all of it can be taken out again.
+"""The record of installed files and of what was in their place, so that disable restores it.
 
-<common>/gitcp/installed/manifest.json names each file with the hash we left it at; the bytes
-before are kept beside it.  An entry is written before the file it announces.
+<common>/gitcp/installed/manifest.json lists each file with the hash of what gitcp wrote; the bytes
+before are kept beside it.  An entry is written before its file.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _NOTHING: dict[str, Any] = {"before": None, "mode": None, "dirs": (), "aside": N
 
 
 def load(repo: Repo) -> Manifest:
-    """What enable wrote for a repository."""
+    """The record of what enable wrote for a repository."""
     return Manifest(repo.join_shared("installed"), repo.common, repo.share_file)
 
 
 def load_person() -> Manifest:
-    """What enable --user wrote for the person."""
+    """The record of what enable --user wrote for the person."""
     home = os.path.expanduser("~")
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
     return Manifest(os.path.join(state, "gitcp", "installed"), home)
 
 
 class Manifest:
-    """The record of one installation.  folder: where it is kept; home: paths in there are
-    stored relative to it, so that a repository can be moved; share gives a file to all who share
-    the repository."""
+    """The record of one installation.  folder: its directory; home: paths are stored relative to
+    it, so that a repository can be moved; share sets a file's permissions in a shared repository.
+    """
 
     def __init__(
         self, folder: str, home: str, share: Callable[[str], None] = lambda path: None
@@ -54,31 +54,31 @@ class Manifest:
         self.entries: list[Entry] = [{**_NOTHING, **e} for e in known["files"]] if known else []
 
     def find(self, path: str) -> Entry | None:
-        """What is known of a file, None when we did not write it."""
+        """The entry of a file, None if gitcp did not write it."""
         return next((e for e in self.entries if self.get_path(e) == path), None)
 
     def get_path(self, entry: Entry) -> str:
-        """Where the file of an entry is, absolute."""
+        """The absolute path of an entry's file."""
         return os.path.normpath(os.path.join(self._home, entry["path"]))
 
     def get_worktree(self, entry: Entry) -> str | None:
-        """The top of the worktree whose clients alone look at the file, None for all others."""
+        """The top of the worktree whose clients alone read the file, None for other files."""
         top = entry.get("worktree")
         return os.path.normpath(os.path.join(self._home, top)) if top else None
 
     def is_intact(self, entry: Entry) -> bool:
-        """Whether nobody has touched the file since we wrote it."""
+        """Whether the file is as gitcp wrote it."""
         data = files.read_bytes(self.get_path(entry)) or b""
         return bool(files.hash_bytes(data) == entry["after"])
 
     def has_written(self, data: bytes) -> bool:
-        """Whether a file has these bytes by us, wherever somebody has moved it."""
+        """Whether gitcp wrote a file with these bytes, wherever it was moved."""
         return files.hash_bytes(data) in {entry["after"] for entry in self.entries}
 
     def put(self, write: Write, strip: Strip) -> None:
-        """Write one file.  What it was before our first touch is what will be restored.
+        """Write one file.  restore() gives back what it was before gitcp first wrote it.
 
-        strip tells what a file that was touched since would be without us.
+        strip(entry, data) returns an edited file without gitcp's part.
         """
         path, entry = write["path"], self.find(write["path"]) or {}
         old = files.read_bytes(path)
@@ -115,9 +115,10 @@ class Manifest:
             self._share(path)
 
     def restore(self, entry: Entry, strip: Strip) -> str:
-        """Take one file out; return what was done: restored, removed, edited, kept or gone.
+        """Remove or restore one file; return what was done: restored, removed, edited, kept or
+        gone.
 
-        strip gives the bytes without what is ours, None when nothing else is left.
+        strip(entry, data) returns an edited file without gitcp's part, None if nothing is left.
         """
         path, done = self.get_path(entry), "gone"
         old = files.read_bytes(path)
@@ -126,7 +127,7 @@ class Manifest:
             left = strip(entry, old) if touched else None
             done = self._put_back(entry, path) if left is None else _leave(entry, path, old, left)
         elif entry["aside"] and os.path.lexists(path + entry["aside"]):
-            done = self._put_back(entry, path)  # our hook is gone, theirs still waits
+            done = self._put_back(entry, path)  # gitcp's hook is gone, the other one is aside
         for folder in reversed(entry["dirs"]):
             files.remove_if_empty(os.path.join(self._home, folder))
         self.entries.remove(entry)
@@ -134,7 +135,7 @@ class Manifest:
         return done
 
     def save(self) -> None:
-        """Write the record; without entries it goes, and with it the bytes that were kept."""
+        """Write the record; without entries remove it and the bytes that were kept."""
         if self.entries:
             os.makedirs(self._folder, 0o700, exist_ok=True)
             data = json.dumps({"version": 1, "files": self.entries}, indent=1).encode()
@@ -180,7 +181,7 @@ class Manifest:
 def _replace(entry: Entry, path: str, data: bytes, mode: int | None = None) -> None:
     if mode is None and entry["kind"] in ("hook", "script"):
         mode = files.compute_program_mode()
-    # The configuration is replaced in git's own way, which excludes others.
+    # The configuration is replaced under git's own lock.
     files.replace_file(path, data, mode, tmp=path + ".lock" if entry["kind"] == "config" else None)
 
 

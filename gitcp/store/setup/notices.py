@@ -1,4 +1,4 @@
-"""What a session is told at its start about the installation, in a line each."""
+"""The lines about the installation that a session gets at its start."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ _AWAY = (
 
 
 def list_notices(repo: Repo) -> list[str]:
-    """The lines; none where all is as enable left it and every setting can be read.  One look at
-    each of git's hooks."""
+    """The lines; [] if git's hooks are as enable left them and every setting is valid."""
     lines = configuration.list_notices(repo)
     if not os.path.exists(repo.join_shared("installed", "manifest.json")):
         return [_SHARED, *lines]

@@ -1,4 +1,4 @@
-"""Which strategy is in force: what a turn's end makes (doc/behaviour.md "Strategies")."""
+"""The strategy in force: what is made at a turn's end (doc/behaviour.md "Strategies")."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MANUAL, AUTO = "manual-commit", "auto-commit"
 
 
 def get_strategy(repo: Repo) -> str:
-    """MANUAL or AUTO, as configured; MANUAL in a jj workspace, where commits are jj's to make."""
+    """MANUAL or AUTO, as configured; MANUAL in a jj workspace, where jj makes the commits."""
     return MANUAL if repo.jj else get_configured(repo)
 
 
 def get_configured(repo: Repo) -> str:
-    """gitcp.strategy: MANUAL (default, once 'shadow') or AUTO ('dual')."""
+    """gitcp.strategy: MANUAL (default; formerly 'shadow') or AUTO (formerly 'dual')."""
     return entire_settings.find_strategy(repo.config.get_option("gitcp.strategy")) or MANUAL

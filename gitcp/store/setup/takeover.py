@@ -1,4 +1,4 @@
-"""Take over from the original program: its settings, its states, its data
+"""Taking over the settings, states and data of the original program
 (doc/formats.md "The original program")."""
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.setup.manifest import Entry, Manifest
 
-    Plan = tuple[list[Write], list[str]]  # what to write, what to say
-    from gitcp.repo import Repo
+    Plan = tuple[list[Write], list[str]]  # writes, notes
 
 
 _KEY = "enabled"
@@ -47,8 +46,8 @@ _LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
 
 def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[str]]:
-    """git config key -> value from Entire's settings and old names, where git's is silent; and
-    what to say of them.  record: what enable wrote, which is no setting of Entire's."""
+    """(git config key -> value by Entire's settings and by old names, for keys that are not set;
+    notes).  record: what enable wrote into Entire's settings does not count."""
     read_files: list[dict[str, Any]] = []
     notes = []
     for name in ("settings.json", "settings.local.json"):
@@ -67,17 +66,17 @@ def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[st
         old = f"{section}.{entire_settings.OLD_WARNING}"
         if repo.config.get_all(old):
             values[entire_settings.WARNING] = "false" if repo.config.get_flag(old) else "true"
-    named, name, tracked = read(repo)
-    if named and not tracked:
-        values["gitcp.remote"] = named
+    remote, name, tracked = read_destination(repo)
+    if remote and not tracked:
+        values["gitcp.remote"] = remote
     elif find_proposal(repo)[0]:
-        more.append(f"'{name}' proposes to send checkpoints: 'gitcp enable --checkpoints {named}'")
-    silent = {key: value for key, value in values.items() if not repo.config.get_all(key)}
-    return silent, notes + more
+        more.append(f"'{name}' proposes to send checkpoints: 'gitcp enable --checkpoints {remote}'")
+    unset = {key: value for key, value in values.items() if not repo.config.get_all(key)}
+    return unset, notes + more
 
 
 def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
-    """The repository's configuration with values set; None when it says so already."""
+    """The write that sets values in the repository's configuration; None if they are set."""
     new = {key: v for key, v in values.items() if repo.config.get(key, "\0") != v}
     old = f"gitcp.{entire_settings.OLD_WARNING}"
     if not new and not repo.config.get_all(old):
@@ -88,20 +87,14 @@ def plan_config(repo: Repo, values: dict[str, str]) -> Write | None:
         data = _edit_config(repo, data, key, value)
     before, data = data, _edit_config(repo, data, "--unset-all", old)
     if not new and data == before:
-        return None  # the old name is in a file that is not the repository's
+        return None  # the old name is in another configuration file
     lines = [f"{key}={value}" for key, value in new.items()]
-    changes = ", ".join(lines)
-    return {
-        "path": path,
-        "kind": "config",
-        "data": data,
-        "lines": lines,
-        "note": f"set {changes or f'no more {old}'}",
-    }
+    note = f"set {', '.join(lines)}" if lines else f"unset {old}"
+    return {"path": path, "kind": "config", "data": data, "lines": lines, "note": note}
 
 
 def remove_values(repo: Repo, entry: Entry, data: bytes) -> bytes:
-    """A configuration without those of our values that still are what we set."""
+    """A configuration without the values that gitcp set and nobody changed."""
     for line in entry["lines"]:
         key, _, value = line.partition("=")
         data = _edit_config(repo, data, "--fixed-value", "--unset-all", key, value)
@@ -109,7 +102,7 @@ def remove_values(repo: Repo, entry: Entry, data: bytes) -> bytes:
 
 
 def _edit_config(repo: Repo, data: bytes, *args: str) -> bytes:
-    """The bytes of a configuration file after `git config` was told args; 5: nothing to unset."""
+    """The bytes of a configuration file after `git config` with args; 5: nothing to unset."""
     path = repo.join_shared("tmp", f"config-{os.getpid()}")
     repo.make_folder(os.path.dirname(path))
     try:
@@ -121,7 +114,7 @@ def _edit_config(repo: Repo, data: bytes, *args: str) -> bytes:
 
 
 def refuse_branches(repo: Repo) -> None:
-    """Raise Error when a branch of the person's stands where ours have to go."""
+    """Raise Error if a branch of the person is in the way of gitcp's branches."""
     for name in ("entire", "entire/checkpoints"):
         if refs.read_ref(repo, f"refs/heads/{name}"):
             remedy = f"rename it (git branch -m {name} <another name>)"
@@ -129,8 +122,7 @@ def refuse_branches(repo: Repo) -> None:
 
 
 def write_markers(repo: Repo) -> None:
-    """Make the markers of the sh guard for data that is there already
-    (doc/git.md "The guard in sh")."""
+    """Write the markers of the sh guard for existing data (doc/git.md "The guard in sh")."""
     stored = refs.list_refs(repo, _STORED, _OWN, *_REMOTE.split(), *_LEGACY.split())
     unpushed = any(ref.startswith((_STORED, _OWN)) for ref in stored)
     for name, wanted in (("linked", bool(stored)), ("unpushed", unpushed)):
@@ -140,9 +132,9 @@ def write_markers(repo: Repo) -> None:
 
 
 def adopt(repo: Repo, objects: Objects) -> list[str]:
-    """Let commits see the sessions the original program left unsettled; return their ids.
+    """Take over the sessions with open work of the original program; return their ids.
 
-    Its states name no streams: the files a session touched are looked up on its branch.
+    Its states have no streams: the files of a session are read from its branch.
     """
     taken = []
     for name in states.list_ids(repo):
@@ -155,7 +147,7 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
             foreign = state is not None and not state["streams"] and "turns" not in state
             if state and foreign and state.get("phase") == "active":
                 turn_log.take_over(repo, state)
-                state["tool_events"] = True  # what nothing tells of is not taken for the turn's
+                state["tool_events"] = True  # an unexplained edit is not the turn's
             if state and not state["streams"] and _add_stream(objects, state):
                 _note_condensed(repo, objects, state)
                 _record_edits(repo, objects, state)
@@ -167,7 +159,7 @@ def adopt(repo: Repo, objects: Objects) -> list[str]:
 
 
 def _record_edits(repo: Repo, objects: Objects, state: State) -> None:
-    """Take what the session recorded into the journal of its worktree."""
+    """Write the files that the session recorded into the journal of its worktree."""
     try:
         home = repo if markers.is_home(repo, state) else Repo.find(state["worktree_path"])
     except (Error, OSError):
@@ -184,8 +176,8 @@ def _record_edits(repo: Repo, objects: Objects, state: State) -> None:
 
 
 def _note_condensed(repo: Repo, objects: Objects, state: State) -> None:
-    """Note what the store has of a session that was carried forward: its state names no line
-    of the transcript up to which that was told."""
+    """Note the tokens of a session that are stored already; its state has no line of the transcript
+    where the next checkpoint begins."""
     if state.get("checkpoint_transcript_start") or "tokens_at_condensation" in state:
         return
     name, longest = state["session_id"], b""
@@ -209,30 +201,30 @@ def _add_stream(objects: Objects, state: State) -> bool:
             continue
         if tip is not None:
             recorded = shadow_refs.read_recorded(objects, {**tip, "base": base})
-            held = {path: e for path, e in recorded.items() if path in touched}
-            files_: dict[str, File] = {
+            work_files: dict[str, File] = {
                 path: {"oid": e[1] if e else "", "mode": e[0] if e else "000000", "turn_id": ""}
-                for path, e in held.items()
+                for path, e in recorded.items()
+                if path in touched
             }
-            if files_:
+            if work_files:
                 state["streams"] = [
-                    {"id": tip["stream"], "ref": tip["ref"], "base_commit": base, "files": files_}
+                    {"id": tip["stream"], "ref": ref, "base_commit": base, "files": work_files}
                 ]
-            return bool(files_)
+            return bool(work_files)
     return False
 
 
-# The original is switched off in this clone alone, where its hooks have to stay:
-# `.entire/settings.local.json` is the place that it has for that, and which git does not carry.
+# Where hooks of the original program have to stay, it is switched off for this clone alone, in
+# `.entire/settings.local.json`, which git does not track.
 
 
 def switch_path(repo: Repo) -> str:
-    """The file of this worktree."""
+    """The path of the original program's local settings."""
     return os.path.join(repo.worktree, ".entire", "settings.local.json")
 
 
 def plan_switch(repo: Repo) -> Plan:
-    """What to write so that the original's hooks do nothing here, and what to say."""
+    """Plan to switch the original program off, so that its hooks do nothing here."""
     file = switch_path(repo)
     try:
         text = (files.read_bytes(file) or b"").decode() or "{}\n"
@@ -258,7 +250,7 @@ def plan_switch(repo: Repo) -> Plan:
 
 
 def remove_switch(data: bytes) -> bytes | None:
-    """The file without what was written; None where nothing else is in it."""
+    """The local settings without the switch; None if nothing else is in them."""
     try:
         text = data.decode()
         settings = json_text.parse(text)
@@ -272,9 +264,9 @@ def remove_switch(data: bytes) -> bytes | None:
 _FILES = (".entire/settings.local.json", ".entire/settings.json")  # the stronger first
 
 
-def read(repo: Repo) -> tuple[str, str, bool]:
-    """(the remote or URL that is named, in which file, whether git tracks that); "" for none, and
-    for a remote that is not configured."""
+def read_destination(repo: Repo) -> tuple[str, str, bool]:
+    """(the remote or URL that a file of _FILES names, the file, whether git tracks it); "" if none
+    does, or if the remote is not configured."""
     remotes = destination.list_remotes(repo)
     url = repo.config.get(f"remote.{destination.find_usual_remote(repo)}.url")
     for name in _FILES:
@@ -282,30 +274,25 @@ def read(repo: Repo) -> tuple[str, str, bool]:
             settings = json.loads(files.read_bytes(os.path.join(repo.worktree, name)) or b"{}")
         except ValueError:
             continue
-        named = entire_settings.choose_destination(settings, remotes, url)
-        if named:
+        if remote := entire_settings.choose_destination(settings, remotes, url):
             tracked = decode_name(repo.git.run("ls-files", "--", name)[1])
-            return named, name, bool(tracked)
+            return remote, name, bool(tracked)
     return "", "", False
 
 
 def find_proposal(repo: Repo) -> tuple[str, str]:
-    """(what a tracked file proposes and nobody has answered, that file); "" for nothing."""
-    named, name, tracked = read(repo)
-    open_ = (
-        tracked and named != destination.read_destination(repo) and named not in _read_answers(repo)
-    )
-    return (named, name) if open_ else ("", "")
+    """(the destination that a tracked file proposes and nobody has answered, the file) or ""."""
+    remote, name, tracked = read_destination(repo)
+    if not tracked or remote == destination.read_destination(repo):
+        return "", ""
+    return ("", "") if remote in _read_answers(repo) else (remote, name)
 
 
 def answer(repo: Repo, choice: str) -> None:
     """Remember that a person has answered a proposal, by its value."""
-    private.write_words(repo, _join_path(repo), [*_read_answers(repo), choice])
+    path = repo.join_shared("proposals-answered")
+    private.write_words(repo, path, [*_read_answers(repo), choice])
 
 
 def _read_answers(repo: Repo) -> list[str]:
-    return private.read_words(_join_path(repo), shapes.is_printable)
-
-
-def _join_path(repo: Repo) -> str:
-    return repo.join_shared("proposals-answered")
+    return private.read_words(repo.join_shared("proposals-answered"), shapes.is_printable)

@@ -1,4 +1,4 @@
-"""The file in which a team writes what it agrees on, as a revision has it."""
+"""Reading .gitcp.toml, the settings of a team, from a revision."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ FILE = ".gitcp.toml"
 
 
 def read_table(repo: Repo, revision: str, name: str) -> tuple[Any, str]:
-    """(what a key of the file at the top of a revision holds, the file in words): {} where there
-    is none.  Raises Error for no revision, and for what is no TOML."""
+    """(the value of a key, {} if there is none; the file's name for messages).  Raises Error for
+    an unknown revision and for a file that is not TOML."""
     import tomllib
 
-    place = f"'{FILE}' of '{revision}'"
+    label = f"'{FILE}' of '{revision}'"
     tree = repo.git.run("rev-parse", "-q", "--verify", f"{revision}^{{tree}}", ok=(0, 1, 128))[1]
     if not tree:
         raise Error(f"no such revision: '{revision}'")
     with Objects(repo) as objects:
         file = objects.read(f"{tree.decode().strip()}:{FILE}")
     try:
-        return tomllib.loads(file[2].decode() if file else "").get(name, {}), place
+        return tomllib.loads(file[2].decode() if file else "").get(name, {}), label
     except ValueError as e:
-        raise Error(f"{place} is no TOML: {e}") from None
+        raise Error(f"{label} is not TOML: {e}") from None

@@ -1,9 +1,9 @@
-"""What a step changes outside the worktree: notes, refs and files of clients, put back.
+"""The effects of a step outside the worktree: on notes, checkpoints, refs and clients' files.
 
-All of a step's effects are looked at before the first is touched: one that has changed since is
-never overwritten.  Contents of files that are not the repository's lie under <common>/gitcp/kept
-by the name of their bytes, readable for the person alone, and never in an object database: a live
-transcript is not redacted.
+All effects of a step are checked before the first is made: what has changed since is never
+overwritten.  Contents of clients' files are kept in <common>/gitcp/kept, named by the hash of their
+bytes and readable for the person alone.  They are not git objects, since a live transcript is not
+redacted.
 """
 
 from __future__ import annotations
@@ -32,48 +32,46 @@ if TYPE_CHECKING:
 
 
 def invert_effects(effects: Iterable[Effect]) -> list[Effect]:
-    """The effects that take these back, in the order in which that is to be done."""
+    """The effects that undo these, in reverse order."""
     return [{**e, "old": e["new"], "new": e["old"]} for e in reversed(list(effects))]
 
 
 def find_possible(
     repo: Repo, objects: Objects, effects: Iterable[Effect], keep: bool
 ) -> tuple[list[Effect], list[str], list[Conflict]]:
-    """(the effects that can be brought about, a sentence for each that is left alone, what
-    stands against the others: {path, reason} each).
+    """(the effects that can be made, a sentence for each that is left alone, the conflicts).
 
-    A file that a step made or took away and that somebody has gone on with since, as a client
-    does with a conversation, is left alone; with keep so is whatever was changed since.
+    A file that a step created or deleted and that was changed since, as a client does with a
+    conversation, is left alone; with keep so is everything that was changed since.
     """
     todo, notes = [], []
     blocked: list[Conflict] = []
     for effect in effects:
-        if _read_now(repo, objects, effect) in (effect["old"], effect["new"]):
+        subject = _name_subject(effect)
+        if _read_current(repo, objects, effect) in (effect["old"], effect["new"]):
             todo.append(effect)
         elif keep or ("file" in effect and None in (effect["old"], effect["new"])):
-            notes.append(f"'{_name_subject(effect)}' has gone on since, and stays as it is")
+            notes.append(f"'{subject}' has gone on since, and stays as it is")
         else:
-            blocked.append(
-                {"path": _name_subject(effect), "reason": "changed since by somebody else"}
-            )
+            blocked.append({"path": subject, "reason": "changed since by somebody else"})
     return todo, notes, blocked
 
 
 def put_effects(repo: Repo, objects: Objects, effects: Iterable[Effect]) -> None:
-    """Bring about effects; one that is there already is done.
+    """Make effects, except those that are made already.
 
-    Raises Changed or Moved where something is not as it was before the effect, Error when a
-    content is kept no more: then those that were done are taken back.
+    Raises Changed or Moved if a subject is neither as before nor as after its effect, and Error if
+    a content is not kept any more.  Effects that were made are then undone.
     """
     done: list[Effect] = []
     try:
-        for _, alike in groupby(effects, _get_kind):
-            todo = [one for one in alike if _read_now(repo, objects, one) != one["new"]]
-            _bring_about(repo, objects, todo)
+        for _, group in groupby(effects, _get_kind):
+            todo = [e for e in group if _read_current(repo, objects, e) != e["new"]]
+            _make_effects(repo, objects, todo)
             done += todo
     except (Error, OSError):
         for effect in invert_effects(done):
-            _bring_about(repo, objects, [effect])
+            _make_effects(repo, objects, [effect])
         raise
 
 
@@ -81,19 +79,19 @@ def _get_kind(effect: Effect) -> str:
     return next(kind for kind in ("note", "checkpoint", "ref", "file") if kind in effect)
 
 
-def _bring_about(repo: Repo, objects: Objects, alike: list[Effect]) -> None:
-    """Bring about effects of one kind, all of notes and of checkpoints at once."""
-    for effect in alike:
-        if _read_now(repo, objects, effect) != effect["old"]:
+def _make_effects(repo: Repo, objects: Objects, group: list[Effect]) -> None:
+    """Make effects of one kind; those of notes or checkpoints all at once."""
+    for effect in group:
+        if _read_current(repo, objects, effect) != effect["old"]:
             raise Changed(f"'{_name_subject(effect)}' has changed meanwhile")
-    if not alike:
+    if not group:
         return
-    if _get_kind(alike[0]) == "note":
-        notes.edit_notes(repo, objects, {e["note"]: partial(_swap_note, objects, e) for e in alike})
-    elif _get_kind(alike[0]) == "checkpoint":
-        trees = {effect["checkpoint"]: effect["new"] for effect in alike}
+    if _get_kind(group[0]) == "note":
+        notes.edit_notes(repo, objects, {e["note"]: partial(_swap_note, objects, e) for e in group})
+    elif _get_kind(group[0]) == "checkpoint":
+        trees = {effect["checkpoint"]: effect["new"] for effect in group}
         committed_write.set_trees(repo, objects, trees)
-    for effect in alike:
+    for effect in group:
         if "ref" in effect:
             refs.update_refs(repo, [(effect["ref"], effect["new"], effect["old"])], "gitcp: undo")
         elif "file" in effect:
@@ -101,13 +99,13 @@ def _bring_about(repo: Repo, objects: Objects, alike: list[Effect]) -> None:
 
 
 def _name_subject(effect: Effect) -> str:
-    """What an effect is on, for eyes."""
+    """The subject of an effect, for messages."""
     if "note" in effect:
         return f"note on {effect['note'][:12]}"
     return str(effect[_get_kind(effect)])
 
 
-def _read_now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
+def _read_current(repo: Repo, objects: Objects, effect: Effect) -> str | None:
     if "note" in effect:
         text = notes.read_note(objects, effect["note"])
         return None if text is None else objects.hash_object("blob", text)
@@ -120,8 +118,8 @@ def _read_now(repo: Repo, objects: Objects, effect: Effect) -> str | None:
 
 
 def _swap_note(objects: Objects, effect: Effect, old: bytes | None) -> bytes | None:
-    there = None if old is None else objects.hash_object("blob", old)
-    if there != effect["old"]:
+    current = None if old is None else objects.hash_object("blob", old)
+    if current != effect["old"]:
         return old
     return objects.need(effect["new"], "blob") if effect["new"] else None
 
@@ -136,30 +134,30 @@ def _write_file(repo: Repo, effect: Effect) -> None:
 
 
 def keep_bytes(repo: Repo, data: bytes | None) -> str | None:
-    """The name of these bytes, which are kept; None for none."""
+    """Keep bytes and return their name; None for None."""
     if data is None:
         return None
     name = hash_bytes(data)
     path = repo.join_shared("kept", name)
     if _read_file(path) == data:
-        os.utime(path)  # it is needed anew: clean leaves it alone
+        os.utime(path)  # so that clean does not remove it
     else:
         private.write_private(repo, path, data, durable=True)
     return name
 
 
 def read_kept(repo: Repo, name: str | None) -> bytes | None:
-    """The bytes kept under a name; raise Error when they are gone."""
+    """The bytes kept under a name; raises Error if they are gone."""
     if name is None:
         return None
     data = _read_file(repo.join_shared("kept", name))
     if data is None or hash_bytes(data) != name:
-        raise Error(f"what '{name[:12]}' held is not kept any more")
+        raise Error(f"content '{name[:12]}' is not kept any more")
     return data
 
 
 def _read_file(path: str) -> bytes | None:
-    """The bytes of a kept file, however many; None where it cannot be read."""
+    """The bytes of a kept file of any size; None if it cannot be read."""
     try:
         return read_file(path, most=sys.maxsize)
     except Damaged:

@@ -1,8 +1,8 @@
 """The undo log of a worktree: refs/gitcp/undo/<worktree hash>, one commit a step.
 
-A commit holds the worktree before and after the step as two trees, and in its message the
-step as JSON (gitcp-formats(5)).  It only grows, so no step that was undone is lost to gc, to a
-new turn or to another step; what is old goes with the steps that were first (gitcp-clean(1)).
+A commit has the worktree before and after the step as two trees, and the step as JSON in its
+message (gitcp-formats(5)).  The log only grows: no undone step is lost to gc, to a new turn or to
+another step.  `gitcp clean` removes the oldest steps.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ _FORMAT = "--format=%H%x00%ct%x00%B"
 
 
 def get_ref(repo: Repo) -> str:
-    """The full name of this worktree's log."""
+    """The ref of this worktree's log."""
     return PREFIX + repo.worktree_hash
 
 
 def read_steps(repo: Repo, name: str = "") -> list[Step]:
-    """Every step, oldest first, each with `commit`, `time`, and the trees `before` and `after`
-    as `<commit>:before` (absent where the step changed no file of the worktree).
+    """Every step, oldest first, with `commit` and `time`.
 
-    name: the log's full name, default this worktree's.
+    `<commit>:before` and `<commit>:after` are its trees; they are absent if the step changed no
+    file of the worktree.  name: the log's ref, '' for this worktree's.
     """
     if refs.read_ref(repo, name or get_ref(repo)) is None:
         return []
     fields = repo.git.read_records(*_LOG.split(), _FORMAT, name or get_ref(repo), "--")
     steps = []
-    for at in range(0, len(fields) - 2, 3):
-        oid, when, message = (decode_name(field) for field in fields[at : at + 3])
+    for start in range(0, len(fields) - 2, 3):
+        oid, time, message = (decode_name(field) for field in fields[start : start + 3])
         body = message.partition("\n\n")[2]
-        if body:  # the root below a first step that holds other commits has none
-            steps.append({**json.loads(body), "commit": oid, "time": int(when or 0)})
+        if body:  # an empty root commit has none
+            steps.append({**json.loads(body), "commit": oid, "time": int(time or 0)})
     return steps
 
 
@@ -67,42 +67,42 @@ def record_step(
     reason: str,
     effects: Sequence[Effect],
 ) -> str:
-    """Keep a step that some command has taken, so that `gitcp undo` takes it back; its id.
+    """Record a step that a command has taken, so that `gitcp undo` can undo it; return its id.
 
-    kind: the command's name, for eyes.  reason: what it did, on one line, redacted.  effects:
-    what it changed, each {'note': commit, 'old', 'new'} (blobs on refs/notes/gitcp),
-    {'checkpoint': id, 'old', 'new'} (trees of the permanent store), {'ref': name, 'old', 'new'}
-    (oids) or {'file': absolute path, 'old', 'new'} (names that store.undo.effects gave their
-    contents); old or new None for absent.  The caller has
-    changed it already, and may hold any lock.  Raises Moved when the log never stands still.
+    kind: the command's name.  reason: what it did, on one line, redacted.  effects: what it
+    changed, each {'note': commit, 'old', 'new'} (blobs of refs/notes/gitcp), {'checkpoint': id,
+    'old', 'new'} (trees of the permanent store), {'ref': name, 'old', 'new'} (oids) or
+    {'file': absolute path, 'old', 'new'} (names by effects.keep_bytes()); None for absent.  The
+    effects are made already, and the caller may hold any lock.  Raises Moved when the log keeps
+    moving.
     """
     step = make_step(kind, reason, effects)
     for left in reversed(range(_TRIES)):
         try:
             append_step(repo, write_step(repo, objects, step, None))
             break
-        except Moved:  # another step came between
+        except Moved:  # another step was recorded meanwhile
             if not left:
                 raise
     return str(step["id"])
 
 
 def make_step(kind: str, reason: str, effects: Iterable[Effect] = (), **more: Any) -> Step:
-    """A step that stands on nothing yet: write_step() puts it onto the log's end."""
+    """Make a step, which write_step() puts at the end of the log."""
     return {"id": make_id(), "kind": kind, "reason": reason, "effects": list(effects), **more}
 
 
 def write_step(
     repo: Repo, objects: Objects, step: Step, trees: tuple[str, str] | None
 ) -> tuple[str, str | None]:
-    """(the commit of a step onto the log as it is, the log's tip); nothing moves yet.
+    """Write the commit of a step; return (its oid, the log's tip), for append_step().
 
     trees: the worktree before and after.
     """
     log = read_steps(repo)
     tip = str(log[-1]["commit"]) if log else None
-    here = undo_tree.get_position(log)
-    recorded = {"parent": here, "position": step["id"], **step}  # an undo knows where it leads
+    position = undo_tree.get_position(log)
+    recorded = {"parent": position, "position": step["id"], **step}  # an undo has its own position
     message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(recorded)}"
     held = {"before": (TREE, trees[0]), "after": (TREE, trees[1])} if trees else {}
     blobs = {oid for e in step["effects"] if "note" in e for oid in (e["old"], e["new"]) if oid}
@@ -118,48 +118,49 @@ def write_step(
 
 
 def write_empty_root(repo: Repo, objects: Objects) -> str:
-    """A commit to be the first parent of a step that no other stands before."""
+    """An empty commit, the first parent of the first step of a log."""
     return write_commit(objects, repo, write_tree(objects, {}), [], "gitcp: undo log")
 
 
 def append_step(repo: Repo, written: tuple[str, str | None]) -> None:
-    """Let the log end with what write_step() made; raise Moved when another came between."""
+    """Set the log to the commit of write_step(); raises Moved if another step was recorded."""
     oid, tip = written
     refs.update_refs(repo, [(get_ref(repo), oid, tip)], "gitcp: undo log")
 
 
 def withdraw_step(repo: Repo, written: tuple[str, str | None]) -> None:
-    """Take the newest step off again: it could not be done."""
+    """Remove the newest step from the log, because it could not be carried out."""
     oid, tip = written
     refs.update_refs(repo, [(get_ref(repo), tip, oid)], "gitcp: undo log")
 
 
 class lock(exclusive):
-    """Only one process at a time goes back in a worktree, by its hash; default this one."""
+    """The lock under which one process at a time takes steps in a worktree (its hash, '' for this
+    one)."""
 
     def __init__(self, repo: Repo, worktree: str = "") -> None:
         super().__init__(repo, f"rewind-{worktree or repo.worktree_hash}")
 
 
 def find_tree(objects: Objects, commit: str, part: str) -> str | None:
-    """The tree `before` or `after` of a step; None where the step has none."""
+    """The tree `before` or `after` of a step; None if it has none."""
     obj = objects.read(f"{commit}:{part}")
     return obj[0] if obj else None
 
 
 def open_tree(objects: Objects, commit: str, part: str) -> Lookup:
-    """Entries of the worktree before or after a step."""
+    """A lookup in the tree `before` or `after` of a step."""
     return Lookup(objects, find_tree(objects, commit, part))
 
 
 def list_young(steps: Sequence[Step], before: float) -> Sequence[Step]:
-    """The steps from the first on that is not older than before, seconds since 1970."""
+    """The steps from the first one that is not older than before, seconds since 1970."""
     start = next((n for n, step in enumerate(steps) if step["time"] >= before), len(steps))
     return steps[start:]
 
 
 def list_contents(steps: Iterable[Step]) -> set[str]:
-    """The names of the contents that the effects of steps need from store.undo.effects."""
+    """The names of the kept contents that the effects of steps need."""
     effects = (effect for step in steps for effect in step["effects"] if "file" in effect)
     return {name for effect in effects for name in (effect["old"], effect["new"]) if name}
 
@@ -167,10 +168,10 @@ def list_contents(steps: Iterable[Step]) -> set[str]:
 def shorten_log(
     repo: Repo, objects: Objects, ref: str, tip: str, before: float
 ) -> list[Record] | None:
-    """Let a log begin with its first step that is not older than before; the points that went.
+    """Remove the steps of a log that are older than before; return their points.
 
-    The steps that stay keep their ids, dates and trees.  None, and nothing is done, where ref is
-    not at tip any more.
+    The other steps keep their ids, dates and trees.  None, with nothing changed, if ref is not at
+    tip any more.
     """
     with lock(repo, ref.removeprefix(PREFIX)):
         if refs.read_ref(repo, ref) != tip:
@@ -185,7 +186,7 @@ def shorten_log(
 
 
 def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Record]:
-    """What steps were as points to go back to, as store.stream.expired remembers them."""
+    """The points of steps, as records of store.stream.expired."""
     return [
         {
             "id": step["commit"],
@@ -202,12 +203,11 @@ def list_points(objects: Objects, ref: str, steps: Iterable[Step]) -> list[Recor
 
 
 def _move_step(repo: Repo, objects: Objects, oid: str, parent: str) -> str:
-    """The commit of a step, put onto another one; the other commits that it holds stay."""
-    head, _, message = objects.need(oid, "commit").partition(b"\n\n")
-    lines = head.split(b"\n")
+    """Write a step's commit with another first parent; its other parents stay."""
+    header, _, message = objects.need(oid, "commit").partition(b"\n\n")
+    tree, *lines = header.split(b"\n")
     parents = [line for line in lines if line.startswith(b"parent ")]
-    onto = parent or (write_empty_root(repo, objects) if parents[1:] else "")
-    kept = [b"parent %s" % onto.encode()] if onto else []
-    kept += parents[1:]
-    rest = [line for line in lines[1:] if line not in parents]
-    return objects.write("commit", b"\n".join([lines[0], *kept, *rest]) + b"\n\n" + message)
+    others = [line for line in lines if line not in parents]
+    first = parent or (write_empty_root(repo, objects) if parents[1:] else "")
+    parents[:1] = [b"parent %s" % first.encode()] if first else []
+    return objects.write("commit", b"\n".join([tree, *parents, *others]) + b"\n\n" + message)
