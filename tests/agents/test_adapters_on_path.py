@@ -134,7 +134,7 @@ def test_an_adapter_of_the_original_is_heard_through_the_hooks_it_installed(ship
     done = ship.tell(hooks, "rest", session_ref=str(talk))
     assert (done.returncode, done.stderr) == (0, "")
     outside = ship.tell(hooks, "rest", session_ref=str(world.home / "s1.bin"))
-    assert "'session_ref' lies outside" in outside.stderr
+    assert "'session_ref' is outside" in outside.stderr
     world.commit("sail.txt")
     assert "[User] Sail on" in world.gitcp("show", "--full", "HEAD")
     assert "5 tokens in, 2 out, 3 requests" in world.gitcp("stats", "HEAD~1..HEAD")
@@ -171,8 +171,14 @@ def test_adapters_are_looked_for_in_absolute_entries_of_path_alone(ship: Ship) -
         ("exit 3", "gitcp-agent-hal info': status 3"),
         ("echo no >&2; exit 1", "gitcp-agent-hal info': no$"),
         ("echo '[1]'", "did not answer with a JSON object"),
-        ("""echo '{"protocol":2,"name":"hal","type":"HAL"}'""", "no adapter of 'hal' in version 1"),
-        ("""echo '{"protocol":1,"name":"ben","type":"HAL"}'""", "no adapter of 'hal' in version 1"),
+        (
+            """echo '{"protocol":2,"name":"hal","type":"HAL"}'""",
+            "not an adapter of 'hal' for protocol 1",
+        ),
+        (
+            """echo '{"protocol":1,"name":"ben","type":"HAL"}'""",
+            "not an adapter of 'hal' for protocol 1",
+        ),
         ("""echo '{"protocol":1,"name":"hal"}'""", "'agent' must be a text"),
     ],
 )
