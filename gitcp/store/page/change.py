@@ -1,4 +1,4 @@
-"""The change that a page shows: its files before and after, and who wrote the lines that came."""
+"""The change that a page shows: its files before and after, and the authors of added lines."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
 
-    Writer = tuple[Author, str]  # and what the author is called in git's words
+    Writer = tuple[Author, str]  # the author, and its name as git shows it
 
     class File(TypedDict):
-        """path: '' where it went; old: its name before, '' where it is new.  before, after: the
-        lines, None of a file that is no text.  sizes: bytes before and after.  authors: by line
-        of after, from 1, of those that came."""
+        """path: '' if it was deleted; old: its path before, '' if it is new.  before, after: the
+        lines, None for a binary file.  sizes: bytes before and after.  authors: line of after,
+        from 1 -> its author, for added lines."""
 
         path: str
         old: str
@@ -44,19 +44,20 @@ if TYPE_CHECKING:
         authors: dict[int, Writer]
 
 
-_WINDOW, _BESIDE = 64, 4  # files whose authors are asked for together; by so many processes
+_WINDOW, _BESIDE = 64, 4  # files that are blamed together; processes of git blame at a time
 
 
 def find_ends(repo: Repo, records: Sequence[Record], name: str) -> tuple[str, str]:
-    """(before, after) of the change that commit records are: commits, before maybe an empty tree.
+    """(before, after) of the change of commit records (newest first): commits, or the empty tree
+    for before.
 
-    records: newest first.  name: what they were found by; of a range it tells where it begins.
+    name: the name of the records; if it is a range, before is its start.
     """
     tip = str(records[0]["oid"])
     left_out: list[str] = []
     if gather.is_range(name):
         limits = repo.git.read_records("rev-parse", "--revs-only", *name.split(), sep=b"\n")
-        left_out = [decode_name(one)[1:] for one in limits if one.startswith(b"^")]
+        left_out = [decode_name(limit)[1:] for limit in limits if limit.startswith(b"^")]
     else:
         left_out = records[-1]["parents"][:1]
     if not left_out:
@@ -89,17 +90,17 @@ def read_files(
         say(f"files: {at} of {len(patches)}")
         window = patches[at : at + _WINDOW]
         objects.fetch_small(oid for p in window for oid in (p["was"], p["oid"]) if oid.strip("0"))
-        known = ask.find_writers(window, steps)
+        authors_by_path = ask.find_writers(window, steps)
         for patch in window:
             old = _read_blob(objects, oids.get(f"{base}:{patch['old']}") or "")
             gone = not patch["oid"].strip("0")  # an id of zeroes
             new = old if not patch["oid"] else b"" if gone else _read_blob(objects, patch["oid"])
-            yield _build_file(patch, old, new, known.get(patch["path"], {}))
+            yield _build_file(patch, old, new, authors_by_path.get(patch["path"], {}))
 
 
 def _read_blob(objects: Prefetched, oid: str) -> bytes:
-    there = objects.read(oid) if oid else None
-    return there[2] if there and there[1] == "blob" else b""
+    obj = objects.read(oid) if oid else None
+    return obj[2] if obj and obj[1] == "blob" else b""
 
 
 def _build_file(patch: Patch, old: bytes, new: bytes, writers: dict[int, Writer]) -> File:

@@ -1,4 +1,4 @@
-"""What a page shows of a range: its commits, the sessions behind them with their turns."""
+"""The commits of a range, and their sessions with turns, for a page."""
 
 from __future__ import annotations
 
@@ -33,14 +33,12 @@ if TYPE_CHECKING:
     Removers = dict[str, set[tuple[str, str]]]
     Steps = dict[str, list[Step]]
 
-NEWEST = 50  # commits, where no range is named
+NEWEST = 50  # commits of a page without a name
 
 
 def list_commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
-    """The commit records (commit_list) of what a person means by name, newest first.
-
-    name: a range, a commit, a checkpoint or a session, '' for the newest commits.  Raises Error
-    when it is none of them, or no commit belongs to it.
+    """The commit records (commit_list) of a range, a commit, a checkpoint or a session, '' for the
+    newest commits; newest first.  Raises Error for an unknown name, and if no commit belongs to it.
     """
     if not name:
         return list(commit_list.list_commits(repo, [], [f"-n{NEWEST}"]))
@@ -50,27 +48,26 @@ def list_commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
     if kind == "commit":
         return list(commit_list.list_commits(repo, [key], ["-n1"]))
     records = list(commit_list.list_commits(repo, [], find_commits.ALL))
-    wanted = [r for r in records if any(key in _list_ids(c) for c in r["checkpoints"])]
-    if not wanted:
+    matching = [
+        record
+        for record in records
+        if any(key in (c["checkpoint_id"], *c.get("sessions", ())) for c in record["checkpoints"])
+    ]
+    if not matching:
         raise Error(f"no commit belongs to '{name}': there is no page to make")
-    return wanted
+    return matching
 
 
 def is_range(name: str) -> bool:
-    """Whether a name is that of a range, in git's words."""
+    """Whether a name is a range in git's syntax."""
     return ".." in name or name.startswith("^") or "^!" in name
 
 
-def _list_ids(checkpoint: Record) -> list[str]:
-    """The ids by which a person may mean a checkpoint of a commit."""
-    return [checkpoint["checkpoint_id"], *checkpoint.get("sessions", ())]
-
-
 def gather_sessions(repo: Repo, objects: Prefetched, records: Sequence[Record]) -> list[Record]:
-    """The sessions behind commit records, oldest first: each with what it did and said.
+    """The sessions of commit records with their turns, oldest first.
 
-    The transcript is the one of a session's newest checkpoint among them: it has all turns.
-    Those of its subagents lie in the checkpoint of the commit they worked for.
+    The transcript is that of a session's newest checkpoint, which has all turns; those of its
+    subagents are in the checkpoints of the commits that they worked for.
     """
     root = (repo.top or repo.common) + "/"
     stored: dict[str, list[tuple[str, Record]]] = {}
@@ -113,7 +110,7 @@ def _find_checkpoints(
 def _describe_session(
     session_id: str, part: Record, metadata: Record, turns: list[Turn], table: Prices | None
 ) -> Record:
-    """A session with its turns; cost: None where its prices are not known."""
+    """The record of a session with its turns; cost is None if its prices are unknown."""
     spent = [turn["spent"] for turn in turns if turn["spent"]]
     used = tokens.add(*spent) if spent else part.get("token_usage")
     model = str(metadata.get("model") or find_model(metadata.get("turns")))
@@ -124,14 +121,13 @@ def _describe_session(
         "tokens": used,
         "cost": table.cost(model, used) if table and used and model else None,
         "prices": table,
-        "resume": _get_resume_command(part.get("agent"), session_id),
+        "resume": find_client(str(part.get("agent"))).format_resume_command(session_id),
         "turns": turns,
     }
 
 
 def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str) -> list[Turn]:
-    """The turns of a transcript with their tokens; paths begin at the worktree's root, as those
-    of commits do."""
+    """The turns of a transcript with their tokens; paths are relative to the worktree's root."""
     gathered = turn_tokens.cut_turns(data, agent, tasks)
     todo = [part for turn in gathered for part in turn["parts"]]
     for part in todo:
@@ -141,13 +137,8 @@ def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str
     return gathered
 
 
-def _get_resume_command(agent: object, session_id: str) -> str:
-    """The command of an agent's client that goes on with a session; '' for none."""
-    return find_client(str(agent)).format_resume_command(session_id)
-
-
 def read_forge(repo: Repo) -> Links:
-    """The addresses of the forge behind the remote that the branch, or else the clone, has."""
+    """The addresses at the forge of the current branch's remote, or else of origin."""
     head = decode_name(
         b"".join(repo.git.read_records("rev-parse", "--abbrev-ref", "HEAD", sep=b"\n"))
     )
@@ -157,14 +148,14 @@ def read_forge(repo: Repo) -> Links:
 
 
 def list_refs(repo: Repo) -> dict[str, list[str]]:
-    """oid -> the branches and tags that stand on it, those of gitcp left out."""
+    """oid -> its branches and tags, without those of gitcp."""
     form = "--format=%(objectname) %(*objectname) %(refname:short)"
-    standing: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for line in repo.git.read_records("for-each-ref", form, "refs/heads", "refs/tags", sep=b"\n"):
         oid, peeled, name = decode_name(line).split(" ", 2)
         if not name.startswith("entire/"):
-            standing.setdefault(peeled or oid, []).append(name)
-    return standing
+            names.setdefault(peeled or oid, []).append(name)
+    return names
 
 
 def count_lines(
@@ -197,10 +188,10 @@ def count_lines(
 
 def _find_removers(commit: Commit, author: str) -> set[tuple[str, str]]:
     counts = sums.count_removed(commit)
-    who = {(kind, author) for kind, count in counts.items() if count and kind != "agent"}
+    removers = {(kind, author) for kind, count in counts.items() if count and kind != "agent"}
     for metadata in [record["metadata"] for record in commit["records"] if counts["agent"]]:
-        known = metadata.get("initial_attribution")
-        gone = known.get("lines_removed") if isinstance(known, dict) else None
-        if isinstance(gone, dict) and gone.get("agent"):
-            who.add((str(metadata.get("session_id")), author))
-    return who
+        attribution = metadata.get("initial_attribution")
+        removed = attribution.get("lines_removed") if isinstance(attribution, dict) else None
+        if isinstance(removed, dict) and removed.get("agent"):
+            removers.add((str(metadata.get("session_id")), author))
+    return removers

@@ -1,4 +1,4 @@
-"""Code as runs of (kind, text): a highlighter's words, without any markup of its own."""
+"""Highlighting code as runs of (kind, text), without markup."""
 
 from __future__ import annotations
 

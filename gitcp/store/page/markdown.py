@@ -18,17 +18,15 @@ TAGS = frozenset(
 )
 _VOID = frozenset("hr br img input".split())
 _SCHEMES = ("https://", "http://", "mailto:")
-_LESS, _QUOTED = (
-    "\ufdd0",
-    "%EF%B7%90",
-)  # a noncharacter in the place of `<`: no markup of the text's own can begin
-_DEEPEST = 16  # what is nested deeper stands on that level
-LARGEST = 100_000  # characters; what is longer is shown as it was written
+# A noncharacter in place of `<`, so that HTML in the text is no markup; and its form in links.
+_LESS, _QUOTED = "\ufdd0", "%EF%B7%90"
+_DEEPEST = 16  # levels; deeper nodes are put on the last one
+LARGEST = 100_000  # characters of a text that is parsed
 
 
 def parse_markdown(text: str) -> list[Node]:
-    """The nodes of a text.  Tags are those of TAGS, the only attribute is the `href` of an `a`,
-    with one of three schemes; `<` in the text is text."""
+    """The nodes of a text.  Tags are those of TAGS; the only attribute is the `href` of an `a`,
+    with a scheme of _SCHEMES.  HTML in the text is shown as text."""
     if len(text) > LARGEST:
         return [["pre", {}, [text]]]
     tree = _Tree()
@@ -38,7 +36,7 @@ def parse_markdown(text: str) -> list[Node]:
 
 
 class _Tree(HTMLParser):
-    """Takes of what the renderer wrote the tags that are known, and all texts."""
+    """Builds nodes from the renderer's HTML: those of TAGS, and all texts."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -46,20 +44,19 @@ class _Tree(HTMLParser):
         self._open: list[tuple[str, list[Node]]] = [("", self.root)]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+        attributes = dict(attrs)
         if tag == "input":
-            self.handle_data("☑" if "checked" in given else "☐")
+            self.handle_data("☑" if "checked" in attributes else "☐")
         elif tag == "img":
-            self.handle_data(f"[image: {given.get('alt') or given.get('src') or ''}]")
+            self.handle_data(f"[image: {attributes.get('alt') or attributes.get('src') or ''}]")
         elif tag in TAGS:
             siblings = self._open[-1][1]
             children: list[Node] = []
             if len(self._open) > _DEEPEST:
                 children = siblings
             else:
-                siblings.append(
-                    [tag, _filter_address(given.get("href")) if tag == "a" else {}, children]
-                )
+                link = _filter_address(attributes.get("href")) if tag == "a" else {}
+                siblings.append([tag, link, children])
             if tag not in _VOID:
                 self._open.append((tag, children))
 

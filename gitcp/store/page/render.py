@@ -1,7 +1,7 @@
-"""One self-contained HTML file of what was gathered: nothing in it is fetched, nothing obeyed.
+"""One self-contained HTML file, which fetches nothing and runs no script but its own.
 
-Texts are redacted and made visible before anything else sees them; the template escapes, and
-what the script unfolds it puts in as text.
+Texts are redacted, and hidden characters escaped, before anything else uses them.  The template
+escapes HTML, and the script inserts what it unfolds as text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WORDS = {"agent": "agents", "person": "people", "unknown": "unknown", "unrecord
 
 
 class Page:
-    """The parts of one page, taken in one after the other; html() gives the file."""
+    """Collects the parts of one page; format_html() returns the file."""
 
     def __init__(
         self, title: str, redact: Callable[[str], str], links: Links, with_prompts: bool = True
@@ -57,11 +57,11 @@ class Page:
         self.tip = ""
 
     def clean_text(self, value: Any) -> Any:
-        """value as it may be shown: every string redacted, what hides in it made visible."""
+        """A value with every string redacted and its hidden characters escaped."""
         return map_strings(value, lambda text: safe.name_hidden(self._redact(text)))
 
     def store_value(self, value: Any) -> tuple[int, int]:
-        """(chunk, index) of a value that is unfolded on demand."""
+        """Store a value that is unfolded on demand; return its (chunk, index)."""
         size = len(repr(value))
         if self._size and self._size + size > _CHUNK:
             self.chunks.append([])
@@ -71,13 +71,12 @@ class Page:
         return len(self.chunks) - 1, len(self.chunks[-1]) - 1
 
     def add_session(self, story: Record) -> None:
-        """Take in a session with its turns."""
+        """Add a session with its turns."""
         session = self._get_session(story["session_id"], story["agent"], story["model"])
         asked = [turn["prompt"] for turn in story["turns"]]
         if self._with_prompts and any(asked):
-            session["name"] = shorten(
-                self.clean_text(people.name_session(asked, story["agent"])), _NAME
-            )
+            name = self.clean_text(people.name_session(asked, story["agent"]))
+            session["name"] = shorten(name, _NAME)
         session["usage"] = story["tokens"]
         session["spent"] = format_usage(session["usage"], story["agent"])
         if story["cost"] is not None:
@@ -93,20 +92,20 @@ class Page:
             self.turns.append(view)
 
     def _spell_cost(self) -> str:
-        """What all sessions cost together whose prices are known, in words; '' for none."""
+        """The cost of all sessions whose prices are known; '' for none."""
         if self._prices is None:
             return ""
         return f", {self._cost:.2f} {self._prices.currency} by {self._prices.source}"
 
     def _get_session(self, name: str, agent: str, model: str = "") -> Record:
-        """The view of a session, begun where it is met first."""
+        """The view of a session, which is made when first needed."""
         if name not in self._by_id:
-            at = len(self.sessions)
-            known: Record = {
-                "at": at,
+            number = len(self.sessions)
+            view: Record = {
+                "at": number,
                 "id": make_key(name),
-                "mark": people.mark_session(at),
-                "color": f"s{at % _COLOURS}",
+                "mark": people.mark_session(number),
+                "color": f"s{number % _COLOURS}",
                 "title": self.clean_text(name),
                 "agent": self.clean_text(agent or "agent"),
                 "model": self.clean_text(model),
@@ -118,14 +117,14 @@ class Page:
                 "added": 0,
                 "alive": 0,
             }
-            self._by_id[name] = known
-            self.sessions.append(known)
+            self._by_id[name] = view
+            self.sessions.append(view)
         return self._by_id[name]
 
     def add_commit(
         self, record: Record, lines: Mapping[str, Mapping[str, int]], refs: Sequence[str] = ()
     ) -> None:
-        """Take in a commit; lines: path -> who -> lines added; refs: branches and tags on it."""
+        """Add a commit; lines: path -> who -> lines added; refs: its branches and tags."""
         sums: dict[str, int] = {}
         for row in lines.values():
             for who, count in row.items():
@@ -156,16 +155,15 @@ class Page:
         )
 
     def _build_bar(self, sums: Mapping[str, int]) -> list[Record]:
-        """The parts of a bar, sessions first: colour, label, lines, x and width of 1000."""
-        order = [one for one in self._by_id if one in sums]
-        order += [who for who in _WORDS if who in sums]
+        """The parts of a bar, sessions first: author, lines, x and width of 1000."""
+        order = [who for who in (*self._by_id, *_WORDS) if who in sums]
         return [
             {**self._describe_author(who), "lines": sums[who], "x": x, "width": width}
             for who, x, width in timeline.divide_bar({who: sums[who] for who in order}, 1000)
         ]
 
     def _describe_author(self, who: str) -> Record:
-        """mark, colour and name of a session by its id, or of the people or nobody."""
+        """who, color, mark and name of a session, or of a key of _WORDS."""
         if who in _WORDS:
             mark = people.NOBODY.get(who, "")
             return {"who": who, "color": who, "mark": mark, "name": _WORDS[who]}
@@ -173,11 +171,11 @@ class Page:
         return {"who": session["id"], **{key: session[key] for key in ("color", "mark", "name")}}
 
     def add_file(self, file: File, removers: Iterable[tuple[str, str]] = ()) -> None:
-        """Take in a file of the change; removers: who may have removed lines of it."""
+        """Add a file of the change; removers: who may have removed lines of it."""
         path = file["path"] or file["old"]
-        label, name = self.clean_text(path), "file-" + make_key(path)
+        old = "" if file["old"] == file["path"] else self.clean_text(file["old"])
         writers, numbers, sums = self._list_writers(file["authors"])
-        took = [self._describe_remover(*one) for one in sorted(removers)]
+        took = [self._describe_remover(*remover) for remover in sorted(removers)]
         value: Record = {"hunks": [], "writers": writers, "took": took, "left": 0}
         if file["before"] is not None and file["after"] is not None:
             value |= self._build_hunks(path, file, numbers)
@@ -187,12 +185,10 @@ class Page:
         edits = file["edits"]
         self.files.append(
             {
-                "id": name,
-                "path": label,
+                "id": "file-" + make_key(path),
+                "path": self.clean_text(path),
                 "real": path,
-                "old": self.clean_text(file["old"])
-                if file["old"] not in ("", file["path"])
-                else "",
+                "old": old,
                 "state": "deleted" if not file["path"] else "new" if not file["old"] else "",
                 "sizes": file["sizes"] if file["before"] is None else None,
                 "plus": sum(edit[3] for edit in edits),
@@ -201,7 +197,7 @@ class Page:
                 "sums": sums,
                 "turns": sorted({w["turn"] for w in writers if w.get("turn")}),
                 "link": forge.link_file(self._links, self.tip, path) if file["path"] else "",
-                "rows": sum(len(one["rows"]) + 2 for one in value["hunks"]),
+                "rows": sum(len(hunk["rows"]) + 2 for hunk in value["hunks"]),
                 "chunk": chunk,
                 "index": index,
             }
@@ -221,26 +217,24 @@ class Page:
         return {"hunks": views, "left": left, "tail": tail}
 
     def _clean_code(self, lines: Sequence[str]) -> list[str]:
-        """Lines as they may be shown; as many as were given."""
-        together = str(self.clean_text("\n".join(lines))).split("\n")
-        return (
-            together if len(together) == len(lines) else [self.clean_text(line) for line in lines]
-        )
+        """Redacted lines, as many as before: each on its own if a secret had several."""
+        cleaned = str(self.clean_text("\n".join(lines))).split("\n")
+        return cleaned if len(cleaned) == len(lines) else list(map(self.clean_text, lines))
 
     def _list_writers(
         self, authors: Mapping[int, Writer]
     ) -> tuple[list[Record], dict[int, int], dict[str, int]]:
         """(the writers of a file's lines, line -> index of its writer, who -> lines)."""
         views: list[Record] = []
-        known: dict[tuple[Any, ...], int] = {}
+        indexes: dict[tuple[Any, ...], int] = {}
         numbers, sums = {}, dict[str, int]()
         for line, (author, label) in authors.items():
             who = author["session_id"] or author["who"]
             key = who, author["number"], author["tool_use_id"], label
-            if key not in known:
-                known[key] = len(views)
+            if key not in indexes:
+                indexes[key] = len(views)
                 views.append(self._describe_writer(author, label))
-            numbers[line] = known[key]
+            numbers[line] = indexes[key]
             if who == "person":
                 self._people[label] = self._people.get(label, 0) + 1
             sums[who] = sums.get(who, 0) + 1
@@ -257,16 +251,16 @@ class Page:
             session["id"], author["tool_use_id"], author["number"], author["prompt"]
         )
         prompt = author["prompt"] if self._with_prompts else ""
-        turned = next((t for t in session["turns"] if t["id"] == turn), None)
-        counted = turned["number"] if turned else author["number"]
+        line = shorten(people.take_line(self.clean_text(prompt)), _LINE)
+        view = next((t for t in session["turns"] if t["id"] == turn), None)
+        number = view["number"] if view else author["number"]
         return {
             "who": session["id"],
             "color": session["color"],
-            "mark": f"{session['mark']}{counted or ''}",
+            "mark": f"{session['mark']}{number or ''}",
             "name": session["name"],
-            "number": counted,
-            "why": (turned and turned["line"])
-            or shorten(people.take_line(self.clean_text(prompt)), _LINE),
+            "number": number,
+            "why": (view and view["line"]) or line,
             "turn": turn,
             "call": call,
         }
@@ -274,15 +268,12 @@ class Page:
     def _describe_remover(self, who: str, author: str) -> Record:
         view = self._describe_author(who)
         if who == "person":
-            return {
-                **view,
-                "mark": self.clean_text(people.mark_person(author)),
-                "name": self.clean_text(author),
-            }
+            mark = self.clean_text(people.mark_person(author))
+            return {**view, "mark": mark, "name": self.clean_text(author)}
         return view
 
     def format_html(self, version: str) -> str:
-        """The whole file."""
+        """The HTML of the page."""
         self._link_commits()
         changed: list[Any] = []
         total: dict[str, int] = {}
@@ -293,7 +284,7 @@ class Page:
                 total[who] = total.get(who, 0) + count
         ids = {file.pop("real"): file for file in self.files}
         first = [(ids[path], why) for path, why in attention.choose_files(changed)]
-        sums = {who: sum(one["added"].get(who, 0) for one in changed) for who in _WORDS}
+        sums = {who: sum(file["added"].get(who, 0) for file in changed) for who in _WORDS}
         usage = [session.pop("usage") for session in self.sessions]
         view = {
             "title": self.clean_text(self._title),
@@ -319,7 +310,7 @@ class Page:
         return fill_template(view, lists, self.chunks)
 
     def _list_kinds(self, sums: Mapping[str, int]) -> list[Record]:
-        """How much agents, people and nobody known wrote."""
+        """The lines of agents, people and unknown authors, with percentages."""
         total = sum(sums.values())
         names = sorted(self._people.items(), key=lambda item: -item[1])
         first = people.mark_person(names[0][0]) if names else "·"
@@ -338,9 +329,9 @@ class Page:
         ]
 
     def _place_in_time(self) -> Record:
-        """Give turns and commits their places in time; how long it all took, and the axis."""
+        """Set the positions of turns and commits on the time line; return its length and axis."""
         times = [turn[key] for turn in self.turns for key in ("start", "end") if turn[key]]
-        # A commit's time is a whole second: what it holds was there before that second ended.
+        # A commit's time is in whole seconds: its content was made before the second ended.
         late = [commit["time"] + 0.999 for commit in self.commits]
         scale = timeline.Scale([*times, *late])
         for turn in self.turns:
@@ -355,14 +346,14 @@ class Page:
         ):
             commit |= {"x": scale(time), "lane": lane, "from": [numbers[p] for p in parents]}
         moments = sorted({*times, *late})
-        every = moments[:: max(1, len(moments) // 200)]
+        ticks = [*moments[:: max(1, len(moments) // 200)], *moments[-1:]]
         return {
             "lasted": format_span(moments[-1] - moments[0]) if len(moments) > 1 else "",
-            "axis": [(scale(time), round(time)) for time in [*every, *moments[-1:]]],
+            "axis": [(scale(time), round(time)) for time in ticks],
         }
 
     def _link_commits(self) -> None:
-        """Link commits to the files and turns that are on the page."""
+        """Link commits to the files and turns on the page."""
         ids = {file["path"]: file["id"] for file in self.files}
         for commit in self.commits:
             commit["files"] = [(path, ids.get(path, "")) for path in commit.pop("paths")]
@@ -373,7 +364,7 @@ class Page:
 
 
 def _count_writers(rows: Sequence[Any], writers: Sequence[Record]) -> list[list[int]]:
-    """[writer, lines] of rows, most lines first; a prompt's calls count as one writer."""
+    """[writer, added lines] of rows, most lines first; the calls of a prompt are one writer."""
     counts: dict[tuple[str, str], list[int]] = {}
     for sign, _, *writer in rows:
         if sign == "+" and writers:
@@ -383,7 +374,7 @@ def _count_writers(rows: Sequence[Any], writers: Sequence[Record]) -> list[list[
 
 
 def _sum_kinds(sums: Mapping[str, int]) -> dict[str, int]:
-    """Lines by author summed to those of agents, people and nobody."""
+    """Lines by author summed up by the keys of _WORDS."""
     kinds: dict[str, int] = {}
     for who, count in sums.items():
         kind = who if who in _WORDS else "agent"

@@ -1,4 +1,4 @@
-"""The conversations of a page: turns with their parts as the script shows them, and links."""
+"""The conversations of a page: turns with their parts as the script shows them, and anchors."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ if TYPE_CHECKING:
 _LINE = 160  # cells of a prompt's first line
 _LONG, _LONGEST = 1000, 50_000  # characters of a result
 _PICTURES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
-_PICTURE, _GALLERY = 400_000, 1_500_000  # characters of base64 of one, of all
+_PICTURE, _GALLERY = 400_000, 1_500_000  # characters of base64 of one picture, of all
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}\Z")
 _NO_PROMPT = "(no prompt)"
 
 
 class Talk:
-    """Makes the views of turns, and knows by which links they and their calls are reached."""
+    """Makes the views of turns, and finds the anchors of turns and calls."""
 
     def __init__(self, clean: Callable[[Any], Any], keep: Callable[[Any], tuple[int, int]]) -> None:
-        """clean: redacts texts and makes visible what hides in them.  keep: where a value is."""
+        """clean redacts strings and escapes hidden characters.  keep stores a value and returns
+        (chunk, index)."""
         self._clean, self._keep = clean, keep
         self._room = _GALLERY
-        self._results: dict[str, Any] = {}  # long ones by their text, which often comes again
+        self._results: dict[str, Any] = {}  # text of a long result -> where it is stored
         self._calls: dict[tuple[str, str], tuple[str, str]] = {}  # session, tool use -> turn, call
         self._numbers: dict[tuple[str, int], tuple[str, str]] = {}  # -> turn, its prompt
         self._asked: dict[tuple[str, str], str] = {}  # session, prompt -> turn
 
     def add_turn(self, session: str, turn: Mapping[str, Any], agent: str) -> tuple[Record, Record]:
-        """(what is on the page of a turn, what is unfolded)."""
+        """(the view of a turn, the value that is unfolded on demand)."""
         name = f"turn-{session}-{turn['number']}"
         prompt = self._clean(turn["prompt"])
         self._numbers[session, turn["number"]] = name, turn["prompt"].strip()
@@ -76,15 +77,13 @@ class Talk:
                 continue
             call = f"call-{session}-{len(self._calls)}"
             self._calls.setdefault((session, part.get("id", "")), (turn, call))
-            kept = {k: v for k, v in part.items() if k in _KEYS and v}
-            view = self._clean(kept)
+            view = self._clean({k: v for k, v in part.items() if k in _KEYS and v})
             if part.get("result"):
                 view["result"] = self._build_result(part["result"])
-            lines = part.get("diff", ())
-            if lines:
+            if lines := part.get("diff", ()):
                 view["plus"] = sum(sign == "+" for sign, _ in lines)
                 view["minus"] = len(lines) - view["plus"]
-            if "path" not in kept:
+            if "path" not in view:
                 view["about"] = shorten(view.get("given", ""), 100)
             if "task" in part:
                 view["task"] = self._build_parts(part["task"], session, turn)
@@ -92,7 +91,7 @@ class Talk:
         return views
 
     def _build_picture(self, kind: str, data: str) -> Record:
-        """An image as the page may show it, or how large it is where that is too much."""
+        """The view of an image, or a text about one that is too large or not allowed."""
         if data.startswith(images.MARK.decode()) or data == images.DOT[1].decode():
             return {"image": "", "about": "a picture that gitcp.images leaves out"}
         if kind in _PICTURES and len(data) <= min(_PICTURE, self._room) and _BASE64.match(data):
@@ -102,7 +101,7 @@ class Talk:
         return {"image": "", "about": f"{self._clean(kind[:40])}, {size}, not shown"}
 
     def _build_result(self, text: str) -> Any:
-        """A result, or where it is kept: a long one is stored once for all calls that had it."""
+        """The text of a result, or {chunk, index} of a long one, which is stored once."""
         if len(text) < _LONG:
             return self._clean(text)
         if text not in self._results:
@@ -115,7 +114,7 @@ class Talk:
     def find_writer(
         self, session: str, tool: str | None, number: int | None, prompt: str
     ) -> tuple[str, str]:
-        """(turn, call) that wrote a line, '' for what is not on the page."""
+        """The anchors of the (turn, call) that wrote a line, '' for one that is not on the page."""
         if tool and (session, tool) in self._calls:
             return self._calls[session, tool]
         turn, asked = self._numbers.get((session, number or 0), ("", ""))
@@ -125,7 +124,7 @@ class Talk:
         return self.find_asked(session, self._clean(prompt).strip()), ""
 
     def find_asked(self, session: str, prompt: str) -> str:
-        """The turn of a session that a prompt began, '' for none."""
+        """The anchor of the turn that a prompt began, '' for none."""
         return self._asked.get((session, prompt), "")
 
 
@@ -133,12 +132,12 @@ _KEYS = ("name", "path", "diff", "given", "ended")
 
 
 def make_key(name: str) -> str:
-    """A name that may stand in a link, made of one that may hold anything."""
+    """Make a name for anchors from any text."""
     return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:10]
 
 
 def parse_seconds(stamp: object) -> float:
-    """Seconds since 1970 of an ISO time, or of ms since then; 0 where it is neither."""
+    """Seconds since 1970, from an ISO time or milliseconds since 1970; 0 for anything else."""
     text = stamp if isinstance(stamp, str) else ""
     try:
         return int(text) / 1000 if text.isdecimal() else datetime.fromisoformat(text).timestamp()
@@ -147,7 +146,7 @@ def parse_seconds(stamp: object) -> float:
 
 
 def format_span(span: float) -> str:
-    """A span of seconds in words: `40 s`, `12 min`, `3 h 5 min`, `2 days`."""
+    """Format seconds, as in `40 s`, `12 min`, `3 h 5 min`, `2 days`."""
     if span < 90:
         return f"{span:.0f} s"
     minutes = round(span / 60)

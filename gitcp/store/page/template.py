@@ -1,4 +1,4 @@
-"""The template of a page, filled: everything escapes, a policy stands before all else."""
+"""Filling the template of a page: all values are escaped, and a policy forbids everything else."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 SCRIPTS = ("element", "blocks", "diff", "talk", "timeline", "search", "main")
-PLAIN = 2 << 20  # characters of prompts, answers and diffs that can be read without a script
+PLAIN = 2 << 20  # characters of HTML that are shown without a script
 
 
 def fill_template(view: Record, lists: Record, chunks: Sequence[Any]) -> str:
-    """The template with view and lists in it, and what is unfolded compressed."""
+    """The page with view and lists; chunks, which are unfolded on demand, are compressed."""
     style, script = _read_asset("page.css"), "".join(_read_asset(f"{name}.js") for name in SCRIPTS)
-    way: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
-    env = Environment(**way, loader=FunctionLoader(_read_asset))
+    settings: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
+    env = Environment(**settings, loader=FunctionLoader(_read_asset))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"style-src '{_hash_text(style)}'; script-src '{_hash_text(script)}'"
@@ -36,13 +36,13 @@ def fill_template(view: Record, lists: Record, chunks: Sequence[Any]) -> str:
         "chunks": Markup(safe.embed_json([safe.pack_json(chunk) for chunk in chunks])),
         "index": Markup(safe.embed_json(safe.pack_json(index))),
     }
-    plain = _draw_plainly(env.get_template("plain.html").module, lists, chunks)
+    plain = _draw_plain_parts(env.get_template("plain.html").module, lists, chunks)
     raw = {"style": Markup(style), "script": Markup(script), **packed, "plain": plain}
     return env.get_template("page.html").render(**view, **lists, **raw, policy=policy) + "\n"
 
 
-def _draw_plainly(macros: Any, lists: Record, chunks: Sequence[Any]) -> dict[str, list[str]]:
-    """Files and turns for who lets no script run, as many of them as have room."""
+def _draw_plain_parts(macros: Any, lists: Record, chunks: Sequence[Any]) -> dict[str, list[str]]:
+    """The HTML of files and turns for a browser without scripts, up to PLAIN characters."""
     room = PLAIN
     plain: dict[str, list[str]] = {"files": [], "turns": []}
     for name, draw in (("turns", macros.turn), ("files", macros.file)):

@@ -1,4 +1,4 @@
-"""A query answered from the index: turns, the best first."""
+"""Answering a query from the index: turns, the best first."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _CANDIDATES = 500  # turns that are ranked
 _EVER = float("inf")
 _DAY = 86_400.0
 _HALF = 180.0  # days after which a turn counts half
-_LOST = 0.5  # what a turn counts whose commits are on no branch
-_NEAR = 1.5  # what a turn counts whose words stand close together
+_LOST = 0.5  # factor of a turn whose commits are on no branch
+_NEAR = 1.5  # factor of a turn that has the words close together
 _WEIGHTS = "4.0, 1.0, 1.5, 2.0"  # of prompt, answer, calls, files
-_MESSAGE = 3.0  # of a commit message
-_OUTPUT = 0.1  # what a turn counts that has the words in outputs alone
-_SHORTEST = 3  # characters of what the vocabulary is asked for
-_MOST_WORDS = 1000  # of the vocabulary that a part of a word may stand for
-_MARK = ("\1", "\2")  # around what matches, in a snippet
+_MESSAGE = 3.0  # weight of a commit message
+_OUTPUT = 0.1  # score of a turn that has the words in outputs alone
+_SHORTEST = 3  # characters of a part that is looked up in the vocabulary
+_MOST_WORDS = 1000  # words of the vocabulary that a part may match
+_MARK = ("\1", "\2")  # around a match in a snippet
 
 
 def find_hits(
@@ -46,14 +46,14 @@ def find_hits(
     most: int = 10,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[list[Hit], int]:
-    """The best turns that a query finds, at most so many, and how many more there are.
+    """(the best turns that a query finds, at most `most`; the number of others).
 
     A hit has session_id, number, time, agent, branch, prompt, files, checkpoint_ids, commits,
-    score, and snippet: the piece of its text in which the words stand, each between \\1 and \\2.
+    score, and snippet, a piece of text with each match between \\1 and \\2.
 
-    exact: the words are parts of words, as they stand; outputs: what calls gave back is searched,
-    too; since, until: seconds since 1970 between which a turn, or a commit of it, must be.
-    progress(done, all) is called while the index is brought up to date.
+    exact: words match parts of words, without stemming; outputs: the outputs of calls are searched
+    too; since, until: seconds since 1970, for a turn or a commit of it.  progress(done, all) is
+    called while the index is brought up to date.
     """
 
     def answer(database: Connection) -> tuple[list[Hit], int]:
@@ -73,7 +73,7 @@ def _find_turns(
     narrow = query["filters"] or since or until != _EVER
     scores, carriers = _score_turns(database, query, exact, outputs, -1 if narrow else _CANDIDATES)
     hits: list[Hit] = []
-    for turn, score in sorted(scores.items(), key=lambda each: -each[1]):
+    for turn, score in sorted(scores.items(), key=lambda item: -item[1]):
         if len(hits) == _CANDIDATES:
             break
         hit = _build_hit(database, turn, carriers.get(turn, ""))
@@ -103,8 +103,9 @@ def _read_snippet(database: Connection, turn: int, query: Query, exact: bool) ->
 def _score_turns(
     database: Connection, query: Query, exact: bool, outputs: bool, most: int
 ) -> tuple[dict[int, float], dict[int, str]]:
-    """turn -> how well it fits, for the best candidates, and turn -> the commit whose message
-    fits best; most: how many by text, -1 for all."""
+    """(turn -> score of the best candidates; turn -> the commit whose message matches best).
+
+    most: the number of candidates by text, -1 for all."""
     if not query["words"]:
         rows = database.execute("select id from turn order by time desc limit ?", (most,))
         return dict.fromkeys((turn for (turn,) in rows), 1.0), {}
@@ -137,7 +138,7 @@ def _score_texts(database: Connection, wanted: str, most: int) -> Iterator[tuple
 def _score_messages(
     database: Connection, wanted: str, most: int
 ) -> Iterator[tuple[int, str, float]]:
-    """The last turn of each session behind the commits whose messages fit, with the commit."""
+    """(turn, commit, score) of the last turn of each session of commits with matching messages."""
     commits = database.execute(
         "select checkpoint, oid, bm25(messages) as rank from messages"
         " join linked on linked.id = messages.rowid where messages match ?"
@@ -161,20 +162,21 @@ def _list_last_turns(database: Connection, checkpoint: str) -> list[int]:
 
 
 def _match_outputs(database: Connection, query: Query) -> list[int]:
-    """The turns that have each word in what calls gave back, or in the rest."""
-    everywhere: set[int] | None = None
+    """The turns that have every word, in the outputs of calls or in other text."""
+    matching: set[int] | None = None
     for word in query["words"]:
         pieces = " AND ".join(map(queries.quote_phrase, queries.split_tokens(word)))
         sql = "select rowid from outputs where outputs match ? union all"
         sql += " select rowid from texts where texts match ?"
         turns = {turn for (turn,) in database.execute(sql, (pieces, queries.quote_phrase(word)))}
-        everywhere = turns if everywhere is None else everywhere & turns
-    return sorted(everywhere or ())
+        matching = turns if matching is None else matching & turns
+    return sorted(matching or ())
 
 
 def _match_exactly(database: Connection, query: Query, most: int) -> list[int]:
-    """The turns whose texts have all words as they stand, in any case of letters: by the
-    vocabulary first, then by a look at each candidate."""
+    """The turns whose texts contain all words, in upper or lower case.
+
+    The vocabulary gives candidates, and the text of each is then searched."""
     parts = [
         _build_word_choice(database, token)
         for word in query["words"]
@@ -191,19 +193,19 @@ def _match_exactly(database: Connection, query: Query, most: int) -> list[int]:
     )
     words = [word.lower() for word in query["words"]]
     without = [word.lower() for word in query["without"]]
-    having: list[int] = []
+    matching: list[int] = []
     for turn, joined in rows:
         text = joined.lower()
         if all(word in text for word in words) and not any(word in text for word in without):
-            having.append(turn)
-        if len(having) == most:
+            matching.append(turn)
+        if len(matching) == most:
             break
-    return having
+    return matching
 
 
 def _build_word_choice(database: Connection, part: str) -> str | None:
-    """An expression for the words of the vocabulary that have this part; None where it is too
-    short, or too common, to choose by, '' where no word has it."""
+    """An expression for the words of the vocabulary that contain a part; None if it is too short
+    or too common, '' if no word does."""
     if len(part) < _SHORTEST:
         return None
     sql = "select text from word_parts where text match ? limit ?"
@@ -214,13 +216,13 @@ def _build_word_choice(database: Connection, part: str) -> str | None:
 
 
 def _build_hit(database: Connection, turn: int, carrier: str) -> Hit | None:
-    """A turn with its commits: carrier first, then those that live, the newest first."""
+    """A turn with its commits: carrier first, then those on branches, the newest first."""
     row = database.execute(
         "select session, number, time, agent, branch from turn where id=?", (turn,)
     ).fetchone()
     text = database.execute("select prompt from texts where rowid=?", (turn,)).fetchone()
     if row is None or text is None:
-        return None  # what calls of a turn gave back is found still when the turn is gone
+        return None  # outputs of a deleted turn stay in their table
     files = database.execute("select path from turn_file where turn=?", (turn,))
     sources = database.execute(
         "select name from source join source_turn on source = id"
@@ -255,11 +257,11 @@ def _list_commits(database: Connection, checkpoint: str) -> list[dict[str, Any]]
 
 
 def _fits_filters(hit: Hit, query: Query, since: float, until: float) -> bool:
-    """Whether a hit passes the filters: of each kind one of the values."""
+    """Whether a hit passes the filters: one value of each kind must match."""
     times = [hit["time"], *(commit["time"] for commit in hit["commits"])]
     if not any(since <= moment <= until for moment in times):
         return False
-    having: dict[str, Sequence[str]] = {
+    fields: dict[str, Sequence[str]] = {
         "agent": [hit["agent"]],
         "author": [commit["author"] for commit in hit["commits"]],
         "branch": [hit["branch"]],
@@ -267,39 +269,39 @@ def _fits_filters(hit: Hit, query: Query, since: float, until: float) -> bool:
         "session": [hit["session_id"]],
     }
     return all(
-        any(_matches_filter(key, value, having[key]) for value in values)
+        any(_matches_filter(key, value, fields[key]) for value in values)
         for key, values in query["filters"].items()
     )
 
 
-def _matches_filter(key: str, wanted: str, having: Sequence[str]) -> bool:
-    """Whether one of the values fits: a session by its beginning, a branch by its name, a path by
-    a folder or file in it, the rest by a part, in any case of letters."""
+def _matches_filter(key: str, wanted: str, values: Sequence[str]) -> bool:
+    """Whether one of the values matches: a session by its beginning, a branch by its name, a path
+    by its directories or file, others by a part in upper or lower case."""
     if key == "session":
-        return any(value.startswith(wanted) for value in having)
+        return any(value.startswith(wanted) for value in values)
     if key == "branch":
-        return wanted in having
+        return wanted in values
     if key == "path":
         inside = f"/{wanted.strip('/')}/"
-        return any(inside in f"/{value.strip('/')}/" for value in having)
+        return any(inside in f"/{value.strip('/')}/" for value in values)
     plain = wanted.lower().replace("-", " ")
-    return any(plain in value.lower().replace("-", " ") for value in having)
+    return any(plain in value.lower().replace("-", " ") for value in values)
 
 
 def _weigh_hit(hit: Hit) -> float:
-    """What a hit counts for its age, and for whether its commits are on a branch or tag still."""
+    """The factor of a hit by its age, and by whether a branch or tag has one of its commits."""
     age = max(0.0, time.time() - hit["time"]) / _DAY
     lost = hit["commits"] and not any(commit["live"] for commit in hit["commits"])
     return float(_HALF / (_HALF + age) * (_LOST if lost else 1.0))
 
 
 def _cut_surroundings(texts: Sequence[str], words: Sequence[str]) -> str:
-    """The surroundings of the first word found in the texts, the word between the marks."""
+    """A piece of text around the first match of a word, with the match between the marks."""
     for word in words:
         for text in texts:
-            at = text.lower().find(word.lower())
-            if at >= 0:
-                end = at + len(word)
-                before, after = text[max(0, at - 60) : at], text[end : end + 60]
-                return " ".join(f"{before}{_MARK[0]}{text[at:end]}{_MARK[1]}{after}".split())
+            start = text.lower().find(word.lower())
+            if start >= 0:
+                end = start + len(word)
+                before, after = text[max(0, start - 60) : start], text[end : end + 60]
+                return " ".join(f"{before}{_MARK[0]}{text[start:end]}{_MARK[1]}{after}".split())
     return ""

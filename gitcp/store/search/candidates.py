@@ -1,4 +1,4 @@
-"""The values of a kind that a repository has, for the completion of command lines."""
+"""Values of a repository for the completion of command lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROMPT = 60  # characters of a prompt
 
 
 def find_candidates(repo: Repo, kind: str, begun: str) -> Candidates:
-    """The values of a kind that begin so, each with what it is."""
+    """The values of a kind that begin with begun, each with a description."""
     if kind == "session":
         return _list_sessions(repo, begun)
     if kind == "recorded":
@@ -34,8 +34,8 @@ def find_candidates(repo: Repo, kind: str, begun: str) -> Candidates:
     if kind == "remote":
         return dict.fromkeys(_list_lines(repo, "remote"), "remote")
     form = "%(refname)" if kind == "ref" else "%(refname:short)"
-    there = _list_lines(repo, "for-each-ref", f"--format={form}", *_REFS[kind])
-    return dict.fromkeys([*(["HEAD"] if kind == "commit" else []), *there], "")
+    refs = _list_lines(repo, "for-each-ref", f"--format={form}", *_REFS[kind])
+    return dict.fromkeys([*(["HEAD"] if kind == "commit" else []), *refs], "")
 
 
 def _list_sessions(repo: Repo, begun: str) -> Candidates:

@@ -1,6 +1,6 @@
-"""The file that a search looks into: <common>/gitcp/search.sqlite, made from the store alone.
+"""The index of searches, <common>/gitcp/search.sqlite, made from the store alone.
 
-It is private (0600), never pushed, and made again when it is damaged or of another version.
+It is private (0600), never pushed, and made again if it is damaged or of another version.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-# What SQLite says of the machine and not of the file: permission, busy, locked, out of memory,
-# read only, input and output, full, cannot open.
+# SQLite's errors that are not the file's: permission, busy, locked, out of memory, read only,
+# input and output, full, cannot open.
 _MACHINE = (3, 5, 6, 7, 8, 10, 13, 14)
 _VERSION = 3
 _TABLES = """
@@ -53,15 +53,15 @@ _NAMES = "source source_turn turn turn_file linked texts outputs messages word_p
 
 
 def locate_file(repo: Repo) -> str:
-    """Where the file is."""
+    """The path of the index."""
     return repo.join_shared("search.sqlite")
 
 
 def use_database(repo: Repo, work: Callable[[Connection], T]) -> T:
-    """What work makes of the database, which is made where there is none, and once more where it
-    proves to be damaged.
+    """The result of work(database).  The database is created if there is none, and made again once
+    if it is damaged.
 
-    Raises Error where the machine lets it be neither read nor written.
+    Raises Error if the file cannot be read or written.
     """
     try:
         return _open_and_work(repo, work)
@@ -88,25 +88,25 @@ def _open_and_work(repo: Repo, work: Callable[[Connection], T]) -> T:
 
 
 def remove_database(repo: Repo) -> None:
-    """Remove the file and what SQLite keeps beside it: the next search makes it anew."""
+    """Remove the index and SQLite's files beside it; the next search makes it again."""
     for end in ("", "-journal", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             os.unlink(locate_file(repo) + end)
 
 
 def clear_tables(database: Connection) -> None:
-    """Take everything out, so that nothing of it is left in the file."""
+    """Delete all content, so that no word of it is left in the file."""
     names = "".join(f"drop table {name};" for name in _NAMES.split())
     database.executescript(f"begin immediate;{names}{_TABLES}commit;vacuum;")
 
 
 def _connect(repo: Repo) -> Connection:
-    at = locate_file(repo)
-    repo.make_folder(os.path.dirname(at))
-    os.close(os.open(at, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-    database = stdlib.sqlite3.connect(at, timeout=30, isolation_level=None)
+    path = locate_file(repo)
+    repo.make_folder(os.path.dirname(path))
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    database = stdlib.sqlite3.connect(path, timeout=30, isolation_level=None)
     try:
-        database.execute("pragma synchronous=off")  # what is lost is made again
+        database.execute("pragma synchronous=off")  # a lost index is made again
         (version,) = database.execute("pragma user_version").fetchone()
         if version == 0:
             database.executescript(

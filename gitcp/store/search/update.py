@@ -1,8 +1,8 @@
-"""The index brought up to what is stored now: what is new is read, what is gone is taken out.
+"""Bringing the index up to date: new sources are read, and deleted ones removed.
 
 A source is a checkpoint (its version is its tree), a stream's tip, or the conversation of an open
-session (its file's size and time).  Each commit of the transaction leaves whole sources: killed,
-the next search goes on from there.
+session (its file's size and time).  Transactions store whole sources, so that after a kill the next
+search continues.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def refresh_index(repo: Repo, database: Connection, progress: Callable[[int, int
             if ref.endswith(_STORES) or parse_checkpoint_ref(ref)
         }
         if _is_rewritten(repo, _read_state(database, "stores"), stored):
-            storage.clear_tables(database)  # what was forgotten leaves no word behind
+            storage.clear_tables(database)  # no word of forgotten content may stay
         _keep_state(database, "stores", stored)
         _take_sources(repo, database, progress)
         _take_commits(repo, database)
@@ -80,10 +80,10 @@ def _read_tips(repo: Repo) -> dict[str, str]:
 
 
 def _is_rewritten(repo: Repo, before: Mapping[str, str], now: Mapping[str, str]) -> bool:
-    """Whether a ref of the store lost commits that were read."""
+    """Whether a ref of the store lost commits that the index has."""
     moved = [(oid, now.get(ref, "")) for ref, oid in before.items() if now.get(ref) != oid]
-    ask = ("merge-base", "--is-ancestor")
-    return any(not new or repo.git.run(*ask, old, new, ok=(0, 1, 128))[0] for old, new in moved)
+    args = ("merge-base", "--is-ancestor")
+    return any(not new or repo.git.run(*args, old, new, ok=(0, 1, 128))[0] for old, new in moved)
 
 
 def _read_state(database: Connection, key: str) -> dict[str, str]:
@@ -97,11 +97,12 @@ def _keep_state(database: Connection, key: str, value: Mapping[str, str]) -> Non
 
 def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int], None]) -> None:
     with Prefetched(repo) as objects:
-        there = [*_list_checkpoints(repo, objects), *_list_streams(repo, objects)]
-        known = _read_versions(database, "session")
-        fresh = [source for source in there if known.get(source[:2]) != source[2]]
-        gone = known.keys() - {source[:2] for source in there}
-        _forget_sources(database, gone)
+        streams = (("stream", t["ref"], t["oid"]) for t in shadow_refs.list_tips(repo, objects))
+        sources = [*_list_checkpoints(repo, objects), *streams]
+        versions = _read_versions(database)
+        versions = {key: v for key, v in versions.items() if key[0] != "session"}
+        fresh = [source for source in sources if versions.get(source[:2]) != source[2]]
+        _forget_sources(database, versions.keys() - {source[:2] for source in sources})
 
         def begin(own: Prefetched) -> Callable[[list[Source]], list[tuple[Source, Spoken]]]:
             return lambda batch: [(source, _read_source(own, source)) for source in batch]
@@ -116,8 +117,8 @@ def _take_sources(repo: Repo, database: Connection, progress: Callable[[int, int
             progress(done, len(fresh))
 
 
-def _read_versions(database: Connection, but: str = "") -> dict[tuple[str, str], str]:
-    rows = database.execute("select kind, name, version from source where kind <> ?", (but,))
+def _read_versions(database: Connection) -> dict[tuple[str, str], str]:
+    rows = database.execute("select kind, name, version from source")
     return {(kind, name): version for kind, name, version in rows}
 
 
@@ -130,13 +131,8 @@ def _list_checkpoints(repo: Repo, objects: Prefetched) -> Iterator[Source]:
                 yield "checkpoint", name, tree
 
 
-def _list_streams(repo: Repo, objects: Prefetched) -> Iterator[Source]:
-    for tip in shadow_refs.list_tips(repo, objects):
-        yield "stream", tip["ref"], tip["oid"]
-
-
 def _read_source(objects: Prefetched, source: Source) -> Spoken:
-    """What a source has: (session, agent, branch, turns) of each session in it."""
+    """(session, agent, branch, turns) of each session in a source."""
     kind, name, version = source
     if kind == "checkpoint":
         return _read_checkpoint(objects, name, version)
@@ -158,39 +154,39 @@ def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
     return sessions
 
 
-def _build_turns(sessions: Mapping[str, Any]) -> list[Turn]:
-    """The turns of a session without a transcript: what it was asked, by its metadata."""
+def _build_turns(metadata: Mapping[str, Any]) -> list[Turn]:
+    """The turns of a session without a transcript: the prompts of its metadata."""
     try:
-        time = int(datetime.fromisoformat(str(sessions.get("created_at"))).timestamp())
+        time = int(datetime.fromisoformat(str(metadata.get("created_at"))).timestamp())
     except ValueError:
         time = 0
-    stored = sessions.get("turns")
+    stored = metadata.get("turns")
     return [
         {
-            "number": about["number"],
+            "number": turn["number"],
             "time": time,
-            "prompt": about["prompt"],
+            "prompt": turn["prompt"],
             "answer": "",
             "calls": "",
             "files": [],
             "outputs": "",
         }
-        for about in (stored.values() if isinstance(stored, dict) else ())
-        if isinstance(about, dict)
-        and isinstance(about.get("number"), int)
-        and isinstance(about.get("prompt"), str)
+        for turn in (stored.values() if isinstance(stored, dict) else ())
+        if isinstance(turn, dict)
+        and isinstance(turn.get("number"), int)
+        and isinstance(turn.get("prompt"), str)
     ]
 
 
 def _add_files(turns: list[Turn], metadata: Mapping[str, Any]) -> None:
-    """Give turns the files that a checkpoint says they changed: a shell names none."""
-    files, names = metadata.get("files"), metadata.get("turns")
+    """Add to turns the files of a checkpoint's metadata; a transcript names none for a shell."""
+    files, stored = metadata.get("files"), metadata.get("turns")
     by_number = {turn["number"]: turn for turn in turns}
-    for path, about in files.items() if isinstance(files, dict) else ():
-        for name in about.get("turns") or () if isinstance(about, dict) else ():
-            known = names.get(name) if isinstance(names, dict) else None
-            turn = by_number.get(known.get("number", 0)) if isinstance(known, dict) else None
-            if turn and not any(f"/{one}".endswith(f"/{path}") for one in turn["files"]):
+    for path, file in files.items() if isinstance(files, dict) else ():
+        for turn_id in file.get("turns") or () if isinstance(file, dict) else ():
+            facts = stored.get(turn_id) if isinstance(stored, dict) else None
+            turn = by_number.get(facts.get("number", 0)) if isinstance(facts, dict) else None
+            if turn and not any(f"/{named}".endswith(f"/{path}") for named in turn["files"]):
                 turn["files"].append(path)
 
 
@@ -214,20 +210,20 @@ def _get_start(state: object) -> int:
 
 
 def _take_conversations(repo: Repo, database: Connection) -> None:
-    """Read what the open sessions of this repository have said since their last checkpoint."""
-    there: dict[tuple[str, str], tuple[str, State]] = {}
+    """Read the turns of open sessions since their last checkpoints, from live transcripts."""
+    live: dict[tuple[str, str], tuple[str, State]] = {}
     for name in states.list_ids(repo):
         state = states.peek(repo, name)
         if state and state.get("phase") != "ended" and (version := _format_version(state)):
-            there["session", name] = version, state
-    known = {key: v for key, v in _read_versions(database).items() if key[0] == "session"}
-    _forget_sources(database, known.keys() - there.keys())
-    for (kind, name), (version, state) in there.items():
-        if known.get((kind, name)) != version:
+            live["session", name] = version, state
+    versions = {key: v for key, v in _read_versions(database).items() if key[0] == "session"}
+    _forget_sources(database, versions.keys() - live.keys())
+    for (kind, name), (version, state) in live.items():
+        if versions.get((kind, name)) != version:
             turns = _read_live_turns(repo, state)
             database.execute("begin immediate")
-            read = [(name, str(state.get("agent_type") or ""), "", turns)]
-            _store_source(database, (kind, name, version), read)
+            sessions = [(name, str(state.get("agent_type") or ""), "", turns)]
+            _store_source(database, (kind, name, version), sessions)
             database.execute("commit")
 
 
@@ -247,7 +243,7 @@ def _read_live_turns(repo: Repo, state: State) -> list[Turn]:
 
 
 def _store_source(database: Connection, source: Source, sessions: Spoken) -> None:
-    """Put what a source has in the place of what it had."""
+    """Store the sessions of a source, in place of those that the index has of it."""
     _forget_source(database, source[0], source[1])
     database.execute("insert into source(kind, name, version) values(?, ?, ?)", source)
     (key,) = database.execute("select last_insert_rowid()").fetchone()
@@ -258,28 +254,28 @@ def _store_source(database: Connection, source: Source, sessions: Spoken) -> Non
 
 
 def _store_turn(database: Connection, session: str, agent: str, branch: str, turn: Turn) -> int:
-    """The row of a turn: one that is there with as much text stays, else it is written."""
+    """Store a turn unless the index has it with as much text; return its row."""
     mark = crc32(turn["prompt"].encode("utf-8", "surrogatepass"))
     files = "\n".join(turn["files"])
     texts = (turn["prompt"], turn["answer"], turn["calls"], files)
-    there = database.execute(
+    stored = database.execute(
         "select id from turn where session=? and number=? and mark=?",
         (session, turn["number"], mark),
     ).fetchone()
-    if there:
-        old = database.execute(
-            "select length(answer) + length(calls) from texts where rowid=?", there
+    if stored:
+        length = database.execute(
+            "select length(answer) + length(calls) from texts where rowid=?", stored
         ).fetchone()
-        if old and old[0] >= len(turn["answer"]) + len(turn["calls"]):
-            return int(there[0])
-        _delete_turn(database, there[0])
+        if length and length[0] >= len(turn["answer"]) + len(turn["calls"]):
+            return int(stored[0])
+        _delete_turn(database, stored[0])
     row = (session, turn["number"], mark, turn["time"], agent, branch)
     cursor = database.execute(
         "insert into turn(session, number, mark, time, agent, branch) values(?, ?, ?, ?, ?, ?)", row
     )
     key = int(cursor.lastrowid or 0)
-    if there:
-        database.execute("update source_turn set turn=? where turn=?", (key, there[0]))
+    if stored:
+        database.execute("update source_turn set turn=? where turn=?", (key, stored[0]))
     database.execute(
         "insert into texts(rowid, prompt, answer, calls, files) values(?,?,?,?,?)", (key, *texts)
     )
@@ -292,7 +288,7 @@ def _store_turn(database: Connection, session: str, agent: str, branch: str, tur
 
 
 def _store_words(database: Connection, text: str) -> None:
-    """Take the words of a text into the vocabulary in which parts of words are looked up."""
+    """Add the words of a text to the vocabulary, in which parts of words are looked up."""
     for word in set(query.split_tokens(text)):
         if len(word) >= _SHORTEST:
             cursor = database.execute("insert or ignore into word(text) values(?)", (word,))
@@ -302,7 +298,7 @@ def _store_words(database: Connection, text: str) -> None:
 
 
 def _forget_source(database: Connection, kind: str, name: str) -> None:
-    """Take a source out, and the turns that no other has."""
+    """Delete a source, and the turns that no other source has."""
     source = database.execute(
         "select id from source where kind=? and name=?", (kind, name)
     ).fetchone()
@@ -329,8 +325,8 @@ def _forget_sources(database: Connection, gone: Iterable[tuple[str, str]]) -> No
 
 
 def _take_commits(repo: Repo, database: Connection) -> None:
-    """Read the commits that are linked and new, and which of all are on a branch or tag; those
-    whose link was taken away go."""
+    """Add new linked commits, note which commits are on a branch or tag, and delete those whose
+    link was removed."""
     database.execute("begin immediate")
     linked: set[tuple[str, str]] = set()
     with Objects(repo) as objects:
@@ -347,19 +343,19 @@ def _take_commits(repo: Repo, database: Connection) -> None:
                 )
     live = set(list_commits(repo, *find_commits.ALL))
     rows = database.execute("select id, oid, checkpoint, live from linked").fetchall()
-    for row, oid, checkpoint, was in rows:
-        now = oid in live
-        if now and (oid, checkpoint) not in linked:
+    for row, oid, checkpoint, was_live in rows:
+        is_live = oid in live
+        if is_live and (oid, checkpoint) not in linked:
             database.execute("delete from linked where id=?", (row,))
             database.execute("delete from messages where rowid=?", (row,))
-        elif now != was:
-            database.execute("update linked set live=? where id=?", (now, row))
+        elif is_live != was_live:
+            database.execute("update linked set live=? where id=?", (is_live, row))
     database.execute("commit")
 
 
 def _list_linked(repo: Repo, objects: Objects) -> Iterator[Commit]:
-    """Each commit of branches and tags whose message has an id that no note takes away, and each
-    that a note links; with the id."""
+    """Each link of a commit of branches and tags by its message, unless a note removes it, and each
+    link by a note."""
     reader = notes.Reader(objects)
     args = ("log", "-z", "--no-show-signature", "--no-notes", "--format=%H%n%an%n%ct%n%s%n%B")
     for item in repo.git.stream_records(*args, *find_commits.CARRYING):

@@ -29,24 +29,23 @@ if TYPE_CHECKING:
     _Fields = tuple[bytes, bytes, bytes]
 
 _KEYS = "oid tree parents author email date day time message".split()
-# Only the message and the note have newlines; a field has a NUL nowhere.
+# Only the message and the note may have newlines; no field has a NUL.
 _FORMAT = "%H%n%T%n%P%n%an%n%ae%n%aI%n%as%n%ct%n%s%x00%B%x00%N%x00"
 _LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --format={_FORMAT}"
 _WINDOW = 64  # commits whose checkpoints are read at once
-# Commits that go together: few at first, so that the first line is there soon; and how many such
-# batches are read before other processes help.
+# Commits in the first batch, which is small so that the first line comes soon, and in others;
+# batches before worker processes are started.
 _FIRST, _BATCH, _ALONE = 8, 256, 4
 
 
 def list_commits(
     repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
 ) -> Iterator[Record]:
-    """A commit record for each commit of the revisions (none: HEAD), as git log has them.
+    """A commit record for each commit of the revisions (none: HEAD), in the order of git log.
 
-    options: of git log that choose commits, such as ALL; paths: only commits that change one of
-    them.  checkpoints: the ids of its last trailer block, then of its note, each with its
-    sessions; missing where the store here has none.  Raises Error for what git takes for no
-    revision.
+    options: of git log, such as ALL; paths: only commits that change one of them.  checkpoints:
+    the ids of the last trailer block, then of the note, each with its sessions, or `missing` if it
+    is not stored here.  Raises Error for an unknown revision.
     """
     return map_commits(repo, iter, revisions, options, paths)
 
@@ -54,9 +53,9 @@ def list_commits(
 def map_commits(
     repo: Repo, convert: Callable[[Iterator[Record]], Iterator[Converted]], *chosen: Sequence[str]
 ) -> Iterator[Converted]:
-    """The values that convert() makes of the records that list_commits() lists.
+    """The values that convert() makes of the records of list_commits().
 
-    Several processes share a long history, so the values are such as spread() can send.
+    Several processes share a long history: spread_batches() must be able to send the values.
     """
 
     def begin(objects: Prefetched) -> Callable[[list[_Fields]], list[Converted]]:
@@ -70,14 +69,14 @@ def map_commits(
 
 
 def list_bare_commits(repo: Repo, *chosen: Sequence[str]) -> Iterator[Record]:
-    """The commits that list_commits() lists, with the ids on them and nothing of what is stored."""
+    """The commits of list_commits(), with the ids of their checkpoints alone."""
     return starmap(_parse_commit, _read_fields(repo, *chosen))
 
 
 def _read_fields(
     repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
 ) -> Iterator[_Fields]:
-    """What git says of each commit: the fields of its head, its message, its note."""
+    """(header, message, note) of each commit, by git log."""
     chosen: list[str | bytes] = [
         *options,
         "--end-of-options",
@@ -87,7 +86,7 @@ def _read_fields(
     ]
     fields: list[bytes] = []
     try:
-        # One may be far from the next, and somebody waits for the first.
+        # Flush each commit: the next one may take git long to find.
         running = repo.git.start(*_LOG.split(), *chosen, env={"GIT_FLUSH": "1"})
         for field in running.stream_records():
             fields.append(field)
@@ -99,18 +98,18 @@ def _read_fields(
 
 
 def _parse_commit(head: bytes, message: bytes, note: bytes) -> Record:
-    # A newline before the first field is git's own end of the commit before.
+    # git ends the commit before with a newline.
     fields = decode_name(head.lstrip(b"\n")).split("\n")
     commit: Record = {"type": "commit", **dict(zip(_KEYS, fields, strict=True))}
     commit["parents"] = commit["parents"].split()
     commit["time"] = int(commit["time"] or 0)
-    linked = links.list_links(message, note)  # by its text: if it is stored
+    linked = links.list_links(message, note)  # links by text count only if they are stored
     commit["checkpoints"] = [{"checkpoint_id": i, "linked": how} for i, how in linked.items()]
     return commit
 
 
 class _Store:
-    """The permanent store, asked for many checkpoints at a time."""
+    """Reads many checkpoints of the permanent store at a time."""
 
     def __init__(self, repo: Repo, objects: Prefetched) -> None:
         self._repo, self._objects = repo, objects
@@ -118,13 +117,13 @@ class _Store:
         self._places = committed_refs.Places(repo, objects)
 
     def read_records(self, batch: list[_Fields]) -> Iterator[Record]:
-        """The commits, each checkpoint with what is stored of it."""
-        every = (list(starmap(_parse_commit, window)) for window in split_windows(batch, _WINDOW))
-        for window in run_tasks(self._objects, map(self._add_sessions, every)):
+        """The records of commits, with the stored details of each checkpoint."""
+        windows = (list(starmap(_parse_commit, part)) for part in split_windows(batch, _WINDOW))
+        for window in run_tasks(self._objects, map(self._add_sessions, windows)):
             yield from window
 
     def _add_sessions(self, window: list[Record]) -> Steps[list[Record]]:
-        """The commits of window, each checkpoint with what is stored of it."""
+        """Add the stored details of each checkpoint to the records of commits."""
         names = [c["checkpoint_id"] for commit in window for c in commit["checkpoints"]]
         loaded = yield from self._load_checkpoints(list(dict.fromkeys(names)))
         stored = yield from self._gather_details(loaded)
@@ -165,11 +164,11 @@ class _Store:
         return stored
 
     def _is_tree(self, oid: str) -> bool:
-        there = self._objects.read(oid)
-        return there is not None and there[1] == "tree"
+        obj = self._objects.read(oid)
+        return obj is not None and obj[1] == "tree"
 
     def _gather_details(self, stored: dict[str, Checkpoint]) -> Steps[dict[str, Record]]:
-        """What a commit's record tells of each of the checkpoints."""
+        """id -> what the record of a commit has of a checkpoint."""
         parts = {
             name: [session_part.build_part(entry["metadata"]) for entry in checkpoint["sessions"]]
             for name, checkpoint in stored.items()
@@ -178,11 +177,11 @@ class _Store:
         details = {}
         for name, checkpoint in stored.items():
             contents = parts[name]
-            given = (checkpoint["summary"], *contents)
+            strategies = (
+                summary.get_text(x, "strategy") for x in (checkpoint["summary"], *contents)
+            )
             details[name] = {
-                "strategy": next(
-                    filter(None, (summary.get_text(one, "strategy") for one in given)), ""
-                ),
+                "strategy": next(filter(None, strategies), ""),
                 "sessions": [part["session_id"] for part in contents],
                 "contents": contents,
             }
@@ -193,7 +192,7 @@ class _Store:
     def _read_prompts(
         self, stored: dict[str, Checkpoint], parts: dict[str, list[Record]]
     ) -> Steps[None]:
-        """Read prompt.txt of the sessions whose metadata leave open what was asked."""
+        """Read prompt.txt of the sessions whose metadata does not have exactly one prompt."""
         silent = [
             (checkpoint, entry, part)
             for name, checkpoint in stored.items()

@@ -1,4 +1,4 @@
-"""A range held against the rules of the branch that it is to be merged into."""
+"""Checking a range against the rules of the branch that it will be merged into."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def check_range(repo: Repo, revisions: Sequence[str], target: str = "") -> Record:
     """A record `check` (gitcp-record(5)) of the commits of the revisions.
 
-    target: whose file has the rules; '' is what a range `<target>..<head>` begins with.  Raises
-    Error where neither names it, for a file that cannot be read as rules, and for no revision.
+    target: the revision whose file has the rules, '' for the start of a range `<target>..<head>`.
+    Raises Error without a target, for an invalid file and for an unknown revision.
     """
     target = target or _find_target(revisions)
     rules = gate.parse_rules(*team_file.read_table(repo, target, "check"))
@@ -68,14 +68,14 @@ def _find_target(revisions: Sequence[str]) -> str:
 def _find_secrets(
     repo: Repo, objects: Prefetched, revisions: Sequence[str], checkpoints: Iterable[str]
 ) -> Iterator[Reason]:
-    """In what the range adds to what it is merged into, and in its checkpoints."""
+    """The reasons against secrets that the range adds, and against those in its checkpoints."""
     ends = decode_lines(repo.git.run("rev-parse", "--revs-only", *revisions)[1])
     tips = [end for end in ends if not end.startswith("^")]
-    known = [end[1:] for end in ends if end.startswith("^")]
-    for path, kind in push_check.find_secrets(repo, objects, tips, known):
+    excluded = [end[1:] for end in ends if end.startswith("^")]
+    for path, kind in push_check.find_secrets(repo, objects, tips, excluded):
         yield gate.judge_secret(path, kind)
-    stored = committed_refs.Places(repo, objects)
-    trees = {name: place[1] for name in checkpoints if (place := stored.find_checkpoint(name))}
+    places = committed_refs.Places(repo, objects)
+    trees = {name: place[1] for name in checkpoints if (place := places.find_checkpoint(name))}
     if trees and any(push_check.find_secrets(repo, objects, trees.values(), ())):
         for name, tree in trees.items():
             for path, kind in push_check.find_secrets(repo, objects, [tree], ()):

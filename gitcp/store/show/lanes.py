@@ -1,4 +1,4 @@
-"""What lanes in a terminal are made of: git's own graph, and what the journal tells of turns."""
+"""The data of lanes in a terminal: git's own graph, and the turns of sessions by the journal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ABSENT = ("000000", None)
 def read_graph(
     repo: Repo, revisions: Sequence[str], options: Sequence[str], paths: Sequence[str]
 ) -> dict[str, Drawn]:
-    """oid -> what git's graph draws before a commit and below it, newest first."""
+    """oid -> (the graph before the commit, the rows of graph below it), newest first."""
     chosen: list[str | bytes] = [
         *options,
         "--end-of-options",
@@ -52,8 +52,8 @@ def read_graph(
 
 
 def list_lanes(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list[Record]:
-    """Each of the sessions that has work no commit has: {session_id, turns, calls, lines}, times
-    in seconds since 1970, lines by author; last the person, whose calls are edits."""
+    """A lane {session_id, turns, calls, lines} for each of the sessions with open work; times in
+    seconds since 1970, lines by author.  The last lane is the person's, whose calls are edits."""
     lines = journal.read(repo)
     edits = entries.list_open_edits(lines)
     changes = _list_changes(repo, objects, edits)
@@ -61,14 +61,14 @@ def list_lanes(repo: Repo, objects: Objects, session_ids: Sequence[str]) -> list
     authors = [entries.get_author(edit) for edit in edits]
     working = {author[:2] for author in authors}
     lanes = []
-    for one in session_ids:
-        calls = [c for c in entries.list_calls(lines) if (one, c["turn"]) in working]
-        own = [c for c in calls if c["session"] == one]
-        edited = [(who[1], e) for who, e in zip(authors, edits, strict=True) if who[0] == one]
+    for name in session_ids:
+        calls = [c for c in entries.list_calls(lines) if (name, c["turn"]) in working]
+        own = [c for c in calls if c["session"] == name]
+        edited = [(who[1], e) for who, e in zip(authors, edits, strict=True) if who[0] == name]
         if turns := _list_spans([*((c["turn"], c) for c in own), *edited]):
-            agent = attribution.compute_attribution(one, credits)["lines_added"]["agent"]
+            agent = attribution.compute_attribution(name, credits)["lines_added"]["agent"]
             times = [call["at"] / 1e9 for call in own]
-            lanes.append(_build_lane(one, turns, times, {"agent": agent}))
+            lanes.append(_build_lane(name, turns, times, {"agent": agent}))
     people = attribution.compute_attribution("", credits)["lines_added"]
     if lanes and (people["person"] or people["unknown"]):
         times = [e["at"] / 1e9 for who, e in zip(authors, edits, strict=True) if not who[0]]
@@ -81,7 +81,7 @@ def _build_lane(name: str, turns: object, calls: object, lines: dict[str, int]) 
 
 
 def _list_changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) -> Changes:
-    """What the edits have made of HEAD's files."""
+    """The changes that the edits made to HEAD's files."""
     head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
     newest = {edit["path"]: entries.parse_entry(edit["after"]) for edit in edits}
     return {
@@ -91,11 +91,11 @@ def _list_changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) ->
     }
 
 
-def _list_spans(happened: Sequence[tuple[str, JournalLine]]) -> list[tuple[float, float]]:
-    """(start, end) of each turn, by what happened in it."""
+def _list_spans(pairs: Sequence[tuple[str, JournalLine]]) -> list[tuple[float, float]]:
+    """(start, end) of each turn, by the calls and edits in it."""
     spans: dict[str, tuple[float, float]] = {}
-    for turn, line in happened:
+    for turn, line in pairs:
         start, end = line["at"] / 1e9, (line.get("end") or line["at"]) / 1e9
-        known = spans.get(turn, (start, end))
-        spans[turn] = (min(known[0], start), max(known[1], end))
+        span = spans.get(turn, (start, end))
+        spans[turn] = (min(span[0], start), max(span[1], end))
     return sorted(spans.values())

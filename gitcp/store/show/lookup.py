@@ -1,4 +1,4 @@
-"""What a person means by a name: a commit, a checkpoint or a session."""
+"""Resolving a name to a commit, a checkpoint or a session."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Unknown(Error):
 
 
 def resolve_name(repo: Repo, objects: Objects, name: str) -> Subject:
-    """What name stands for: a revision of git, else a checkpoint or session id or its beginning.
+    """Resolve a revision of git, or the beginning of the id of a checkpoint or a session.
 
-    A whole checkpoint id goes before a commit that begins so.  Raises Unknown when nothing is
-    meant, Error when several things are: it lists them.
+    A full checkpoint id goes before a commit whose id begins so.  Raises Unknown for an unknown
+    name, and Error with a list for an ambiguous one.
     """
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
@@ -42,21 +42,21 @@ def resolve_name(repo: Repo, objects: Objects, name: str) -> Subject:
     commit = _find_commit(repo, name)
     if commit:
         return _identify_commit(objects, commit)
-    meant = find_recorded(repo, objects, name)
-    if meant is None and name == "HEAD":
+    subject = find_recorded(repo, objects, name)
+    if subject is None and name == "HEAD":
         raise Error("there is no commit yet")
-    if meant is None:
+    if subject is None:
         raise Unknown(f"no such commit, checkpoint or session: '{name}'")
-    return meant
+    return subject
 
 
 def find_recorded(
     repo: Repo, objects: Objects, name: str, *, every: bool = False
 ) -> Subject | None:
-    """The checkpoint or session that name is the id of, or its beginning; None for neither.
+    """The checkpoint or session whose id begins with name; None if there is none.
 
-    A session that has a state here goes before those that are only stored, unless every is set.
-    Raises Error when several are meant: it lists them.
+    Sessions with a state go before those that are only stored, unless every is set.  Raises Error
+    with a list for an ambiguous name.
     """
     checkpoints = committed_list.find_ids(repo, objects, name)
     sessions = [n for n in states.list_ids(repo) if n.startswith(name)]
@@ -73,31 +73,31 @@ def find_recorded(
 
 
 def find_temporary(repo: Repo, objects: Objects, name: str) -> str | None:
-    """The oid of the temporary checkpoint that name stands for; None where it is none, or a
-    committed checkpoint has that id.  Raises Error where several commits begin so."""
+    """The oid of a temporary checkpoint; None if name is none, or the id of a committed one.
+    Raises Error for an ambiguous name."""
     if not name or any(c < " " for c in name):
         raise InputError(f"not a name: {name!a}")
     try:
         if ids.is_checkpoint_id(name) and committed_refs.find_checkpoint(repo, objects, name):
             return None
     except Error:
-        return None  # a committed one that is damaged: its reader says how
+        return None  # a damaged committed one, which its reader reports
     commit = _find_commit(repo, name)
-    meant = _identify_commit(objects, commit) if commit else ("", "")
-    return meant[1] if meant[0] == "temporary" else None
+    kind, oid = _identify_commit(objects, commit) if commit else ("", "")
+    return oid if kind == "temporary" else None
 
 
 def _find_commit(repo: Repo, name: str) -> str | None:
-    """The oid of the commit that git understands by name."""
+    """The oid of a commit by git's rules; None if there is none."""
     args = ("rev-parse", "-q", "--verify", "--end-of-options", encode_name(name) + b"^{commit}")
     status, out = repo.git.run(*args, ok=(0, 1, 128))
     if status == 0:
         return out.decode().strip()
     if len(name) < 4 or not _HEX.issuperset(name):
         return None
-    begin = repo.git.read_records("rev-parse", f"--disambiguate={name}", sep=b"\n")
-    if len(begin) > 1:
-        kinds = repo.git.run("cat-file", "--batch-check", stdin=b"\n".join(begin) + b"\n")[1]
+    oids = repo.git.read_records("rev-parse", f"--disambiguate={name}", sep=b"\n")
+    if len(oids) > 1:
+        kinds = repo.git.run("cat-file", "--batch-check", stdin=b"\n".join(oids) + b"\n")[1]
         commits = [line.split()[0].decode() for line in kinds.splitlines() if b" commit " in line]
         if len(commits) > 1:
             raise Error(f"ambiguous commit '{name}': {' '.join(commits)}")
@@ -116,9 +116,9 @@ def _identify_commit(objects: Objects, oid: str) -> Subject:
 
 
 def _list_stored(repo: Repo, name: str) -> list[str]:
-    every = (
-        s["session_id"]
-        for c in committed_list.list_checkpoints(repo, brief=True)
-        for s in c["sessions"]
-    )
-    return [n for n in every if n.startswith(name)]
+    return [
+        session["session_id"]
+        for checkpoint in committed_list.list_checkpoints(repo, brief=True)
+        for session in checkpoint["sessions"]
+        if session["session_id"].startswith(name)
+    ]

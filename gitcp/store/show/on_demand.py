@@ -1,4 +1,4 @@
-"""Checkpoints that are not here, brought from the destination when a person asks for one."""
+"""Fetching missing checkpoints from the destination when a person asks for one."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SECONDS = 5.0
 
 
 def fetch_missing(repo: Repo, name: str, depth: int = 1, *, offline: bool = False) -> None:
-    """Fetch the store where name is a checkpoint, or a commit with one, that is not here, and of
-    one that is here what a partial clone has left out.
+    """Fetch the store if it lacks the checkpoint of name, a checkpoint or a commit, and objects of
+    it that a partial clone left out.
 
-    depth: how many first parents are looked at for a commit that has one.  It says so on standard
-    error, and why it could not; it waits 5 seconds at most for each.  offline: nothing is fetched.
+    depth: the number of first parents that are searched for a commit with a checkpoint.  Messages
+    go to standard error.  Each fetch takes 5 seconds at most.  offline: nothing is fetched.
     """
     if offline:
         partial.forbid_fetch(repo)
@@ -37,8 +37,8 @@ def fetch_missing(repo: Repo, name: str, depth: int = 1, *, offline: bool = Fals
 def _fetch_parts(repo: Repo, remote: str, name: str, depth: int) -> None:
     with Objects(repo) as objects:
         names = _list_ids(repo, objects, name, depth)
-        places = filter(None, (committed_refs.find_checkpoint(repo, objects, one) for one in names))
-        trees = [tree for _, tree in places]
+        stored = (committed_refs.find_checkpoint(repo, objects, id_) for id_ in names)
+        trees = [place[1] for place in stored if place]
     if not trees or not partial.lacks_objects(repo, trees):
         return
     notice.tell(f"fetching transcripts from '{remote}'")
@@ -60,22 +60,20 @@ def _fetch_store(repo: Repo, name: str, depth: int) -> None:
         notice.warn_lacking(str(e))
         return
     if _list_lacking(repo, name, depth):
-        notice.tell(f"'{label}' does not have what is missing")
+        notice.tell(f"'{label}' does not have the missing checkpoints")
 
 
 def _list_lacking(repo: Repo, name: str, depth: int) -> list[str]:
-    """The ids of the checkpoints that are meant and not here."""
+    """The ids of the checkpoints of name that are not stored here."""
     with Objects(repo) as objects:
         names = _list_ids(repo, objects, name, depth)
-        return [one for one in names if committed_refs.find_checkpoint(repo, objects, one) is None]
+        return [id_ for id_ in names if committed_refs.find_checkpoint(repo, objects, id_) is None]
 
 
 def _list_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
-    return [name] if ids.is_checkpoint_id(name) else _list_linked_ids(repo, objects, name, depth)
-
-
-def _list_linked_ids(repo: Repo, objects: Objects, name: str, depth: int) -> list[str]:
-    """The ids on a commit, or on the first of its first parents that has any."""
+    """A checkpoint's own id, or the ids on a commit or on the nearest first parent that has any."""
+    if ids.is_checkpoint_id(name):
+        return [name]
     try:
         kind, oid = lookup.resolve_name(repo, objects, name)
     except Error:
@@ -83,5 +81,5 @@ def _list_linked_ids(repo: Repo, objects: Objects, name: str, depth: int) -> lis
     if kind != "commit":
         return []
     commits = list_commits(repo, "--first-parent", f"--max-count={depth}", oid)
-    every = (find_commits.list_ids(repo, objects, commit) for commit in commits)
-    return next(filter(None, every), [])
+    linked = (find_commits.list_ids(repo, objects, commit) for commit in commits)
+    return next(filter(None, linked), [])

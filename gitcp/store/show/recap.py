@@ -1,4 +1,4 @@
-"""What was done in a repository in a time: by day, session and branch."""
+"""What was done in a repository in a period, by day, session and branch."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 
 def build_recap(repo: Repo, since: str, until: str = "", author: str = "") -> Record:
-    """A record `recap` (gitcp-record(5)) of the commits of all branches and tags since a date, as
-    git reads it, and of the sessions with work that no commit has.
+    """A record `recap` (gitcp-record(5)) of the commits of all branches and tags since a date in
+    git's syntax, and of the sessions with open work.
 
-    author: only commits of authors that fit, as in git-log(1); sessions without a commit are then
-    left out, as nobody's name is on them.
+    author: only commits of matching authors, as in git-log(1); open sessions, which have no
+    author, are then left out.
     """
     chosen = [f"--since={since}", *([f"--until={until}"] if until else [])]
     chosen += [f"--author={author}"] if author else []
     days: dict[str, dict[str, Any]] = {}
     for commit in commit_list.list_commits(repo, (), [*chosen, *find_commits.ALL]):
         day = days.setdefault(commit["day"], {"sessions": {}, "commits": []})
-        parts = [part for one in commit["checkpoints"] for part in one.get("contents", ())]
-        about = {"oid": commit["oid"], "author": commit["author"], "message": commit["message"]}
+        parts = [part for link in commit["checkpoints"] for part in link.get("contents", ())]
+        brief = {"oid": commit["oid"], "author": commit["author"], "message": commit["message"]}
         for part in parts:
-            _add_session(day["sessions"], part, about)
+            _add_session(day["sessions"], part, brief)
         if not parts:
-            day["commits"].append(about)
+            day["commits"].append(brief)
     sums = _sum_lines(repo, [*chosen, *find_commits.ALL])
     counts = {row.pop("day"): row for row in sums["days"]}
     return {
@@ -52,7 +52,7 @@ def build_recap(repo: Repo, since: str, until: str = "", author: str = "") -> Re
             {
                 "day": day,
                 "lines": counts.get(day, {}),
-                "sessions": [_finish_row(one) for one in days[day]["sessions"].values()],
+                "sessions": [_finish_row(row) for row in days[day]["sessions"].values()],
                 "commits": days[day]["commits"],
             }
             for day in sorted(days, reverse=True)
@@ -64,7 +64,7 @@ def build_recap(repo: Repo, since: str, until: str = "", author: str = "") -> Re
 def _add_session(
     sessions: dict[tuple[str, str], dict[str, Any]], part: Record, commit: Record
 ) -> None:
-    """Add what a session did for a commit to its row of that day and branch."""
+    """Add a session's part in a commit to its row of that day and branch."""
     key = part["session_id"], str(part.get("branch") or "")
     names = {"session_id": key[0], "agent": part["agent"], "branch": key[1]}
     row = sessions.setdefault(key, {**names, "prompts": {}, "commits": {}, "files": {}})
@@ -74,7 +74,7 @@ def _add_session(
 
 
 def _finish_row(row: dict[str, Any]) -> Record:
-    """A row as a record: it was filled from the newest commit on."""
+    """A row as a record, with prompts oldest first."""
     return {
         **row,
         "prompts": list(reversed(row["prompts"])),
@@ -92,14 +92,13 @@ def _sum_lines(repo: Repo, options: list[str]) -> Record:
 
 
 def _list_open(repo: Repo, since: str) -> list[Record]:
-    """The sessions with work that no commit has, at work since a date."""
+    """The sessions with open work that had an event since a date."""
     least = float(repo.git.read_line("rev-parse", f"--since={since}").rpartition(b"=")[2])
-    return [one for one in list_sessions(repo) if one["last"] >= least and one["files_touched"]]
+    return [row for row in list_sessions(repo) if row["last"] >= least and row["files_touched"]]
 
 
 def list_sessions(repo: Repo) -> list[Record]:
-    """A record `activity` (gitcp-record(5)) of each session with a state, the one that was at work
-    last first."""
+    """A record `activity` (gitcp-record(5)) of each session with a state, the latest first."""
     records = []
     for state in session_read.list_states(repo):
         agent, phase = state.get("agent_process"), state.get("phase")
@@ -122,16 +121,16 @@ def list_sessions(repo: Repo) -> list[Record]:
     return sorted(records, key=lambda record: -record["last"])
 
 
-_DEEP = 6  # directories below the one that is named
+_DEEP = 6  # levels of directories that are searched
 _PASSED = frozenset(("node_modules", "__pycache__", "venv", "target", "vendor"))
 
 
 def list_repositories(directories: Sequence[str]) -> list[Repo]:
-    """The enabled repositories in and below these directories, each once, by their paths; of
-    several worktrees the main one, where it is below.
+    """The enabled repositories in and below directories, each once, sorted by path.
 
-    Without directories: of `gitcp.workspace`; where that is not set either, the one around here.
-    Raises Error for what is no directory, and where there is no repository around here.
+    A repository with several worktrees is given by its main one, if that is found.  Without
+    directories those of `gitcp.workspace`, else the current repository.  Raises Error for a path
+    that is not a directory, and without a current repository.
     """
     places = list(directories) or Config(Git()).get_all("gitcp.workspace")
     if not places:
@@ -141,8 +140,8 @@ def list_repositories(directories: Sequence[str]) -> list[Repo]:
 
 
 def find_below(directories: Sequence[str]) -> list[Repo]:
-    """The repositories in and below these directories, each once; of several worktrees the main
-    one, where it is below.  Raises Error for what is no directory."""
+    """The repositories in and below directories, each once, by the main worktree if that is found.
+    Raises Error for a path that is not a directory."""
     by_common: dict[str, Repo] = {}
     for place in directories:
         top = os.path.abspath(os.path.expanduser(place))
@@ -152,14 +151,14 @@ def find_below(directories: Sequence[str]) -> list[Repo]:
             try:
                 repo = Repo.find(folder)
             except Error:
-                continue  # git refuses it, or it is none
+                continue  # git refuses it, or it is not a repository
             if not (repo.worktree_id and repo.common in by_common):
                 by_common[repo.common] = repo
     return list(by_common.values())
 
 
 def _walk_checkouts(top: str) -> Iterator[str]:
-    """The directories with a `.git` or `.jj` in them; what is in such a one is not looked at."""
+    """The directories with a `.git` or `.jj` in them; such a directory is not searched further."""
     level = [top]
     for _ in range(_DEEP + 1):
         below: list[str] = []

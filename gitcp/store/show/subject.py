@@ -1,4 +1,4 @@
-"""The records that a name stands for."""
+"""The records of a commit, a checkpoint or a session, by its name."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 
 def read_records(repo: Repo, objects: Objects, name: str, lazy: bool = False) -> list[Record]:
-    """The checkpoints of a commit, or a checkpoint, or a session with its turns; transcripts are
-    bytes.  lazy: the checkpoints of a session are an iterator, which reads each when it comes.
-    Raises Error as lookup.resolve_name() does, and for a commit without a checkpoint."""
+    """The checkpoints of a commit, or a checkpoint, or a session with its turns.
+
+    Transcripts are bytes.  lazy: the checkpoints of a session are an iterator that reads one at a
+    time.  Raises Error as lookup.resolve_name() does, and for a commit without a checkpoint."""
     kind, key = lookup.resolve_name(repo, objects, name)
     if kind == "commit":
         return read_linked(repo, objects, key)
@@ -34,18 +35,18 @@ def read_records(repo: Repo, objects: Objects, name: str, lazy: bool = False) ->
         return read_committed(repo, objects, [key])
     if kind == "temporary":
         return [read_temporary(repo, objects, key)]
-    known = [session_read.read_state(repo, key)] if key in states.list_ids(repo) else []
-    sessions = session_list.build_records(known, session_list.list_temporary(repo, objects))
+    states_here = [session_read.read_state(repo, key)] if key in states.list_ids(repo) else []
+    sessions = session_list.build_records(states_here, session_list.list_temporary(repo, objects))
     sessions = session_list.add_stored(repo, sessions, only=key)
     turns = [(session, _read_turns(repo, objects, session)) for session in sessions]
     return [{**session, "checkpoints": part if lazy else list(part)} for session, part in turns]
 
 
 def _read_turns(repo: Repo, objects: Objects, session: Record) -> Iterator[Record]:
-    """The checkpoints of a session with `asked`, the prompts that each is of, and `files`:
-    path -> 'added', 'modified' or 'deleted', of a committed one ''.
+    """The checkpoints of a session with `asked`, its prompts, and `files`: path -> 'added',
+    'modified' or 'deleted', or '' for a committed one.
 
-    A checkpoint that cannot be read has neither; what a rewind left on the stream is no turn.
+    An unreadable checkpoint has neither.  Checkpoints that a rewind wrote are left out.
     """
     chains = stream_list.read_chains(repo, shadow_refs.list_tips(repo, objects))
     temporary = {step["oid"]: step for chain in chains.values() for step in chain}
@@ -79,7 +80,7 @@ def _read_turn(
 
 
 def read_linked(repo: Repo, objects: Objects, oid: str) -> list[Record]:
-    """The checkpoints of a commit.  Raises Error when it has none, or none that is here."""
+    """The checkpoints of a commit.  Raises Error if it has none, or none is stored here."""
     names = find_commits.list_ids(repo, objects, oid)
     if not names:
         raise Error(f"commit '{oid[:12]}' has no checkpoint: no session is behind it")
@@ -87,16 +88,17 @@ def read_linked(repo: Repo, objects: Objects, oid: str) -> list[Record]:
     if not here:
         absent = f"checkpoint '{names[0]}' of commit '{oid[:12]}' is not in this repository"
         raise Error(f"{absent}; 'gitcp fetch' may bring it")
-    missing = [{"type": "checkpoint", "checkpoint_id": n, "missing": True} for n in names]
     return read_committed(repo, objects, here, oid) + [
-        m for m in missing if m["checkpoint_id"] not in here
+        {"type": "checkpoint", "checkpoint_id": name, "missing": True}
+        for name in names
+        if name not in here
     ]
 
 
 def read_committed(repo: Repo, objects: Objects, ids: list[str], first: str = "") -> list[Record]:
-    """A record for each checkpoint id: what list-checkpoints tells, its commits on any branch
-    (the commit first before the others), and contents: what each session did, its prompts and
-    its transcript (bytes)."""
+    """A record for each checkpoint id: that of list-checkpoints, with its commits on any branch
+    (the commit first at the front), and contents: each session's part, prompts and transcript
+    (bytes)."""
     carrying = find_commits.find_carriers(repo, objects, ids)
     records = []
     for name in ids:
@@ -125,8 +127,8 @@ def _describe_commit(commit: Commit) -> Record:
 
 
 def read_temporary(repo: Repo, objects: Objects, oid: str) -> Record:
-    """The record of a temporary checkpoint as read-stream gives it, its agent, state and
-    transcript (bytes), and `start`, the line at which the turn's part of that begins."""
+    """The record of a temporary checkpoint (read-stream) with its agent, turn id, transcript
+    (bytes) and `start`, the line where the turn's part of the transcript begins."""
     commit = parse_commit(oid, objects.need(oid, "commit"))
     message = commit["message"]
     tip: Tip = {

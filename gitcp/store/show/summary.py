@@ -1,7 +1,6 @@
-"""The summary of a committed checkpoint's sessions, by a model that the person has chosen.
+"""Summaries of a committed checkpoint's sessions, by the command of gitcp.summarize.
 
-The command is run for whoever asks for it and in no hook: it may cost money, and what it is
-given leaves this machine.
+Only a person's command runs it, never a hook: it may cost money and send data elsewhere.
 """
 
 from __future__ import annotations
@@ -28,24 +27,23 @@ _SECONDS = 300
 def summarize_sessions(
     repo: Repo, objects: Objects, checkpoint_id: str, force: bool
 ) -> Iterator[str]:
-    """Let each session of a checkpoint be summarized that is not yet, or all with force; the ids
-    of those that were, each when its summary is stored.
+    """Summarize the sessions of a checkpoint that have no summary, or all with force; yield the id
+    of each when its summary is stored.
 
-    The command is `gitcp.summarize`.  Raises Error when it fails or gives no summary.
+    Raises Error if the command fails or prints no summary.
     """
     checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
     for entry in checkpoint["sessions"]:
-        one = committed_read.read_session(objects, checkpoint, entry["index"])
-        metadata = one["metadata"]
-        if (metadata.get("summary") and not force) or not one["transcript"]:
+        session = committed_read.read_session(objects, checkpoint, entry["index"])
+        metadata = session["metadata"]
+        if (metadata.get("summary") and not force) or not session["transcript"]:
             continue
         start = metadata.get("checkpoint_transcript_start")
-        dialogue = conversation.list_entries(
-            one["transcript"], start if isinstance(start, int) else 0
-        )
-        asked = generated.build_request(metadata.get("files_touched") or (), dialogue)
-        summary = _redact_summary(repo, generated.parse_summary(_ask_model(repo, asked)))
-        session_id = one["session_id"]
+        start = start if isinstance(start, int) else 0
+        dialogue = conversation.list_entries(session["transcript"], start)
+        request = generated.build_request(metadata.get("files_touched") or (), dialogue)
+        summary = _redact_summary(repo, generated.parse_summary(_ask_model(repo, request)))
+        session_id = session["session_id"]
         data: committed_write.SessionData = {"session_id": session_id}
         data["metadata"] = {"summary": summary}
         subject = f"Update summary for checkpoint {checkpoint_id} (session: {session_id})"
@@ -53,27 +51,28 @@ def summarize_sessions(
         yield session_id
 
 
-def write_prose(repo: Repo, asked: str) -> str:
-    """What the model answers to a request, as text and redacted.  Raises Error when it fails."""
-    printed = _ask_model(repo, asked)
+def write_prose(repo: Repo, request: str) -> str:
+    """The model's answer to a request, as redacted text.  Raises Error if the command fails."""
+    printed = _ask_model(repo, request)
     return redaction.redact_text(repo, generated.parse_prose(printed)).strip()
 
 
 def _redact_summary(repo: Repo, summary: dict[str, object]) -> dict[str, object]:
-    """A model repeats what it was given, and may put pieces of a secret together."""
+    """Redact a summary: a model may repeat a secret, or join pieces of it."""
     data = redaction.get_redactor(repo).redact_document(json.dumps(summary).encode())
-    whole: dict[str, object] = json.loads(data)
-    return whole
+    redacted: dict[str, object] = json.loads(data)
+    return redacted
 
 
-def _ask_model(repo: Repo, asked: str) -> str:
-    """What the command prints for a request on its standard input, far from the repository."""
+def _ask_model(repo: Repo, request: str) -> str:
+    """The output of gitcp.summarize for a request on its standard input, run outside of the
+    repository."""
     command = repo.config.get_option("gitcp.summarize")
     env = {k: v for k, v in repo.git.env.items() if not k.startswith("GIT_")}
-    with tempfile.TemporaryDirectory() as away:
-        argv = ("sh", "-c", f'cd "$1" && {command}', "sh", away)
+    with tempfile.TemporaryDirectory() as folder:
+        argv = ("sh", "-c", f'cd "$1" && {command}', "sh", folder)
         try:
-            _, out = Running(argv, env, True).finish(asked.encode(), limit=_SECONDS)
+            _, out = Running(argv, env, True).finish(request.encode(), limit=_SECONDS)
         except GitError as e:
             raise Error(f"'{command}' failed: {e.complaint}") from None
     return out.decode(errors="replace")

@@ -1,8 +1,8 @@
-"""What becomes of the agents' lines of a history: its patches replayed as they come.
+"""How long the agents' lines of a history last, by a replay of its patches.
 
-One stream of git beside that of the patches tells of merges what they have otherwise than their
-first parent, one before them how many children a commit has.  A commit's files are those of its
-parent, changed; they are let go of with its last child.
+A first stream of git counts the children of each commit, and a second one lists the changes of
+merges from their first parent.  A commit's files are those of its parent with its patches applied;
+they are dropped after its last child.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from gitcp.store.lines.evidence import Evidence
 
 _ORDER = ("--reverse", "--topo-order")
-OPTIONS = (*_ORDER, "-c")  # of ranges.list_commits(), for take() to have them in its order
+OPTIONS = (*_ORDER, "-c")  # of ranges.list_commits(), for the order of replay_commit()
 _MERGES = """--merges --diff-merges=first-parent --raw --no-abbrev --no-renames --no-color
 --no-show-signature --no-notes --format=%H""".split()
 
 
 class Replay:
-    """What becomes of the agents' lines of a history in paths (none: all of it)."""
+    """Replays a history in paths (none: all of it) and counts which lines of agents last."""
 
     def __init__(
         self, repo: Repo, evidence: Evidence, revisions: Sequence[str], paths: Sequence[str]
     ) -> None:
-        """Raises Error in git's words for what is no revision."""
+        """Raises Error for an unknown revision."""
         self._repo, self._evidence = repo, evidence
         self._where = [b"--end-of-options", *map(encode_name, revisions or ["HEAD"]), b"--"]
         self._paths = paths
         self.survival = Survival()
-        self._children: dict[str, int] = {}  # those to come, where it is not one child
+        self._children: dict[str, int] = {}  # commit -> its children to come, if not 1
         self._kept: dict[str, Files] = {}
         self._files: Files = {}
         self.commits, merges = self._count_commits()
         self._merges = self._read_merges() if merges else iter(())
 
     def replay_commit(self, commit: Commit) -> None:
-        """Replay one commit; they come all, in the order of OPTIONS."""
+        """Replay one commit.  Every commit must come, in the order of OPTIONS."""
         parents = [self._take_parent(parent) for parent in commit["parents"]] or [{}]
         self._files = parents[0]
         if len(parents) > 1:
@@ -58,8 +58,8 @@ class Replay:
             self._kept[commit["oid"]] = self._files
 
     def build_record(self) -> dict[str, Any]:
-        """The sums, where the last commit taken is the last of the history."""
-        next(self._merges, None)  # git ends, and whether all went well is known
+        """The sums, after the last commit of the history."""
+        next(self._merges, None)  # git ends, and an error of it is raised
         self.survival.finish(self._files)
         return self.survival.build_record()
 
@@ -70,10 +70,10 @@ class Replay:
             raise e.shorten() from None
 
     def _count_commits(self) -> tuple[int, int]:
-        """How many commits there are, and how many of them are merges."""
+        """(number of commits, number of merges); fills _children."""
         total = merges = 0
         tips: set[str] = set()
-        seen: set[int] = set()  # parents; where two have the same number, a copy too many is made
+        seen: set[int] = set()  # numbers of parents; equal numbers only cost a copy
         for line in self._stream_log("--no-show-signature", "--format=%H %P"):
             commit, *parents = decode_name(line).split()
             total += 1
@@ -90,7 +90,7 @@ class Replay:
         return total, merges
 
     def _read_merges(self) -> Iterator[dict[str, str]]:
-        """path -> blob of what each merge has otherwise than its first parent, '' for nothing."""
+        """For each merge, path -> blob of what differs from its first parent, '' if deleted."""
         changed: dict[str, str] | None = None
         oid = ""
         for token in self._stream_log(*_MERGES, *_ORDER):
@@ -98,7 +98,7 @@ class Replay:
                 changed[decode_name(token)], oid = oid.strip("0") and oid, ""
             elif token.lstrip(b"\n").startswith(b":"):
                 oid = decode_name(token.split(b" ")[3])
-            else:  # the name of the next one
+            else:  # the oid of the next merge
                 if changed is not None:
                     yield changed
                 changed = {}
@@ -106,7 +106,7 @@ class Replay:
             yield changed
 
     def _take_parent(self, oid: str) -> Files:
-        """The files of a commit, to be changed: a copy where another child needs them too."""
+        """The files of a commit, which may be changed: a copy if another child needs them."""
         left = self._children.pop(oid, 1) - 1
         if not left:
             return self._kept.pop(oid, {})
@@ -114,7 +114,7 @@ class Replay:
         return dict(self._kept.get(oid, {}))
 
     def _apply_patches(self, commit: Commit, files: Files) -> None:
-        rest = sums.get_default_owner(commit)
+        default = sums.get_default_owner(commit)
         before = {patch["old"]: files.get(patch["old"], ("", "")) for patch in commit["patches"]}
         for patch in commit["patches"]:
             if patch["old"] != patch["path"]:
@@ -126,7 +126,7 @@ class Replay:
             if patch["hunks"]:
                 known = commit["known"].get(path, {})
                 owners = self.survival.replay_change(
-                    owners, patch["hunks"], known, rest, lambda: _find_taker(commit)
+                    owners, patch["hunks"], known, default, lambda: _find_remover(commit)
                 )
             elif patch["oid"]:
                 owners = ""  # binary
@@ -155,7 +155,7 @@ def _number_commit(oid: str) -> int:
     return int(oid[:15], 16)
 
 
-def _find_taker(commit: Commit) -> str:
-    """Who removed lines of a commit, where it was one alone."""
-    takers = [who for who, count in sums.count_removed(commit).items() if count]
-    return takers[0] if len(takers) == 1 else "unknown"
+def _find_remover(commit: Commit) -> str:
+    """Who removed the lines of a commit; 'unknown' if several did."""
+    removers = [who for who, count in sums.count_removed(commit).items() if count]
+    return removers[0] if len(removers) == 1 else "unknown"

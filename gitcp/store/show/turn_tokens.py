@@ -1,4 +1,4 @@
-"""The turns of a stored conversation with what each of them cost."""
+"""The turns of a stored conversation with the tokens of each."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def cut_turns(data: bytes, agent: object, tasks: Mapping[str, bytes] | None = None) -> list[Turn]:
-    """The turns of an agent's transcript; tasks as core.page.turns has them."""
-    each = turns.gather_turns(data, tasks)
-    turns.add_tokens(data, each, find_client(str(agent)).scan)
-    return each
+    """The turns of an agent's transcript with their tokens; tasks: see core.page.turns."""
+    gathered = turns.gather_turns(data, tasks)
+    turns.add_tokens(data, gathered, find_client(str(agent)).scan)
+    return gathered
 
 
 def list_turns(data: bytes, agent: object, start: int) -> list[Record]:
-    """prompt, start, end and tokens (None where nothing tells them) of the turns that begin at
-    line `start` or later."""
+    """prompt, start, end and tokens (None if unknown) of the turns that begin at line `start` or
+    later."""
     return [
         {key: turn[key] for key in ("prompt", "start", "end")} | {"tokens": turn["spent"]}
         for turn in cut_turns(data, agent)

@@ -1,4 +1,4 @@
-"""Whether a linked commit's checkpoints are what they say: signed by whom, whole, and its own."""
+"""Verifying the checkpoints of linked commits: signature, hashes, and the commit's content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.store.v1.committed_read import Checkpoint
 
 _SIGNED = ("log", "-1", "--format=%H%x00%G?%x00%GS%x00%GK")
-# What git says of a signature, in words; the first is good, the others are not.
+# git's letters for the state of a signature.
 _WORDS = {
     "G": "good",
     "U": "good, of unknown validity",
@@ -38,9 +38,9 @@ _BAD = ("B", "R")
 def verify_links(
     repo: Repo, revisions: Sequence[str], need_signed: bool = False
 ) -> Iterator[Record]:
-    """A record of type verified for each checkpoint of each linked commit of the revisions, none:
-    HEAD: signature, signer, key, hashes (match, differs or absent, of each session), content, and
-    failures, what is wrong.
+    """A record of type verified for each checkpoint of each linked commit of the revisions (none:
+    HEAD): signature, signer, key, hashes (session -> match, differs or absent), content, and
+    failures, the errors found.
 
     need_signed: a signature that is missing or cannot be checked is a failure.
     """
@@ -97,8 +97,7 @@ def _verify_checkpoint(
 
 
 def _read_signature(repo: Repo, checkpoint_id: str, ref: str) -> tuple[str, str, str]:
-    """(git's letter, who signed, the key) of the commit of the store that changed a checkpoint
-    last."""
+    """(git's letter, signer, key) of the store's last commit that changed a checkpoint."""
     own = ids.parse_checkpoint_ref(ref)
     paths = () if own else ("--", f"{checkpoint_id[:2]}/{checkpoint_id[2:]}")
     line = decode_name(repo.git.run(*_SIGNED, ref, *paths)[1]).rstrip("\n")
