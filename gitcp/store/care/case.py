@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-BLIND = "a check could not finish, because something is broken"
+BLIND = "something could not be checked because of other damage"
 
 
 class Case:
@@ -116,5 +116,5 @@ def search_case(case: Case, rows: Iterable[Row]) -> Iterator[tuple[Row, Finding]
                     yield row, {**finding, "severity": finding["severity"] or row.severity}
         except Error as e:  # a check that fails does not hide the findings of others
             blind = Row("not-looked", ERROR, look, BLIND)
-            finding = make_finding(blind.code, case.repo.common, f"a check could not finish: {e}")
+            finding = make_finding(blind.code, case.repo.common, f"the check could not finish: {e}")
             yield blind, {**finding, "severity": ERROR}
