@@ -37,7 +37,7 @@ VERBS = set(
 CONDITIONS = set(
     """accepts are asks begins belongs can changes contains covers differs ends exists
     explains fits had has holds is knows lacks leads looks makes matches may needs overlaps says
-    should stands starts touches wants was will would""".split()
+    should starts touches wants was will would""".split()
 )
 # Nouns as well: without an object a reader cannot tell which.
 NOUNS = set(

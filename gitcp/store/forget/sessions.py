@@ -156,7 +156,7 @@ def _forget_files(
                 if orphan_rules.list_possible_owners(name) & owners:
                     pictures.forget_pictures(repo, files.peek(os.path.join(top, folder, name)))
                     private.remove_private(repo, os.path.join(top, folder, name))
-        journal.leave_out(repo, os.path.dirname(top), lambda line: _names_session(line, owners))
+        journal.leave_out(repo, os.path.dirname(top), lambda line: _is_about(line, owners))
     if owners:
         shutil.rmtree(repo.join_shared("kept"), ignore_errors=True)
     expired.forget(repo, owners)
@@ -171,7 +171,7 @@ def _drop_streams(state: State, streams: Collection[str]) -> bool:
     return changed
 
 
-def _names_session(line: JournalLine, sessions: Collection[str]) -> bool:
+def _is_about(line: JournalLine, sessions: Collection[str]) -> bool:
     """Whether a line of a journal names one of these sessions."""
     author = line.get("who")
     return line.get("session") in sessions or (isinstance(author, list) and author[0] in sessions)
