@@ -24,7 +24,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Move the session's home, and say what it left where it was."""
+    """Make this worktree the session's home, and print the work that it left elsewhere."""
     from gitcp import context
     from gitcp.core.render.spans import count_noun
     from gitcp.repo import Repo
@@ -32,8 +32,8 @@ def run(argv: Sequence[str]) -> int:
 
     args = cli.parse("adopt", OPTIONS, argv)
     with context.open_here() as ctx:
-        there = context.open_context(Repo.find(args.directory)) if args.directory else ctx
-        record = adopt.adopt_session(ctx, there, args.session)
+        source = context.open_context(Repo.find(args.directory)) if args.directory else ctx
+        record = adopt.adopt_session(ctx, source, args.session)
     if args.json:
         cli.write_records([record])
         return OK

@@ -18,14 +18,14 @@ OPTIONS = (
     make_value(
         "-a --agent",
         "<agent>",
-        "whose transcript it is, where that does not show",
+        "the agent of the transcript, if gitcp cannot tell",
         choices=agents.list_names(),
         default="",
     ),
     make_value(
         "--path",
         "<directory>",
-        "the repository was here when the session was at work; more than once: in several places",
+        "where the repository was when the session was at work; may be given again",
         action="append",
         default=[],
     ),
@@ -42,7 +42,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Link, and say to what; status 1 where no commit holds an edit."""
+    """Link a session's commits and print them; status 1 if no commit holds an edit."""
     from gitcp import context
     from gitcp.store.git.commit import need_commit
     from gitcp.store.imports import run as imports

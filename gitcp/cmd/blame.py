@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     JSON,
-    make_flag("--mark-unknown", "show ? for what nothing recorded too"),
-    make_flag("--coarse", "guess where nothing is known: a session's name with ? behind it"),
+    make_flag("--mark-unknown", "show ? for unrecorded lines too"),
+    make_flag("--coarse", "guess the session of unknown lines, and show it with ?"),
     make_value("args", "<arg>", "as of git-blame(1)", nargs="*"),
 )
 
 
 def run(argv: Sequence[str]) -> int:
-    """Show a file's lines with their authors; nothing is changed."""
+    """Show a file's lines with their authors."""
     from gitcp import jj
     from gitcp.core.blame import options as arguments
     from gitcp.git import Git
@@ -30,17 +30,17 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.lines import run as asked
 
     if argv in (["-h"], ["--help"]):
-        from gitcp.console import cli  # for the help alone: the arguments are git's
+        from gitcp.console import cli  # only for help: the arguments are git's
 
         cli.parse("blame", OPTIONS, argv)
     options = arguments.parse(argv)
     flags = options["flags"]
     if "reverse" in flags or ("s" in flags and not flags & {"json", "p", "line-porcelain"}):
-        # No author is shown, or the commit is not the one that brought the line.
+        # No author is shown, or the commit is not the one that added the line.
         os.execvp("git", ["git", "blame", *options["given"]])
     here = jj.find_root(os.getcwd()) and Repo.find()
     git = jj.choose_git(here) if here else Git()
-    blamed = asked.start_blame(git, options)  # git is at it while the rest is brought in
+    blamed = asked.start_blame(git, options)  # git works while the modules below are imported
     from gitcp.store.blame import view
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
@@ -48,8 +48,8 @@ def run(argv: Sequence[str]) -> int:
     repo = here or Repo.find()
     look_at_head(repo)
     with Prefetched(repo) as objects:
-        given = any(word.startswith("--contents") for word in options["given"])
-        evidence = Evidence(repo, objects, worktree=not given)
+        has_contents = any(word.startswith("--contents") for word in options["given"])
+        evidence = Evidence(repo, objects, worktree=not has_contents)
         if "json" in flags:
             from gitcp import record
 
@@ -62,7 +62,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _print(lines: Iterable[bytes]) -> None:
-    """At a terminal paged, as git pages them; elsewhere to the byte."""
+    """Print lines through git's pager at a terminal, and unchanged elsewhere."""
     from gitcp.console import cli
 
     if sys.stdout.isatty():

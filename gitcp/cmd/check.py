@@ -18,7 +18,7 @@ OPTIONS = (
     make_value(
         "--rules",
         "<revision>",
-        "whose .gitcp.toml has the rules (default: what the range begins with)",
+        "the revision whose .gitcp.toml has the rules (default: the start of the range)",
         default="",
     ),
     make_value("revision", "<revision>", "a range <target>..<head>, as in git-log(1)", nargs="+"),
@@ -26,7 +26,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Print the verdict with its reasons; status 1 where a rule is broken."""
+    """Print the verdict with its reasons; status 1 if a rule is broken."""
     from gitcp.repo import Repo
     from gitcp.store.show import gate
 
@@ -41,10 +41,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _format_lines(record: Record) -> Iterator[str]:
-    commits, rules = (
-        count_noun(record["commits"], "commit"),
-        count_noun(len(record["rules"]), "rule"),
-    )
+    commits = count_noun(record["commits"], "commit")
+    rules = count_noun(len(record["rules"]), "rule")
     yield f"{record['verdict']}: {commits}, {rules} of '{record['target']}'"
     for reason in record["reasons"]:
         where = f"{reason['commit'][:12]} " if reason["commit"] else ""

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Finding
 
-    Cleaned = tuple[list[Finding], list[Finding]]  # what goes or went, what is kept for now
+    Cleaned = tuple[list[Finding], list[Finding]]  # settled findings, those that are kept
 
 OPTIONS = (
-    make_flag("-f --force", "delete it; else it is only shown"),
+    make_flag("-f --force", "delete the items instead of listing them"),
     make_value(
         "--older-than",
         "<days>",
-        "what has not been used for so long (default: what is configured)",
+        "items that were not used for so many days (default: as configured)",
         type=parse_number,
     ),
-    make_flag("--edits", "the edits of all settled sessions too, however young"),
+    make_flag("--edits", "the edits of all settled sessions too, even of recent ones"),
     JSON,
 )
 
@@ -30,55 +30,55 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show what is settled, or delete it."""
     args = cli.parse("clean", OPTIONS, argv)
-    going, kept = clean_settled(args.older_than, args.force, args.edits)
+    settled, kept = clean_settled(args.older_than, args.force, args.edits)
     if args.json:
-        records = [{**one, "deleted": args.force} for one in going]
-        return cli.write_records([*records, *({**one, "deleted": False} for one in kept)])
-    for line in format_report(going, kept, args.force):
+        records = [{**finding, "deleted": args.force} for finding in settled]
+        return cli.write_records([*records, *({**finding, "deleted": False} for finding in kept)])
+    for line in format_report(settled, kept, args.force):
         print(cli.printable(line))
     return OK
 
 
 def clean_settled(older_than: int | None, force: bool, edits: bool = False) -> Cleaned:
-    """What is settled, deleted with force, and what will be later on."""
+    """(the settled findings, deleted if force is set; those that are kept for now)."""
     from gitcp.repo import Repo
     from gitcp.store.care import cleaning, orphans
 
     repo = Repo.find()
     ages = orphans.find_ages(repo, older_than, edits)
     findings = orphans.find_orphans(repo, ages)
-    kept = [one for one in findings if not one["settled"]]
-    settled = [one for one in findings if one["settled"]]
+    kept = [finding for finding in findings if not finding["settled"]]
+    settled = [finding for finding in findings if finding["settled"]]
     return cleaning.delete_settled(repo, ages, settled) if force else settled, kept
 
 
 def format_report(
-    going: Sequence[Finding], waiting: Sequence[Finding], force: bool
+    settled: Sequence[Finding], kept: Sequence[Finding], force: bool
 ) -> Iterator[str]:
-    """The lines a person reads, in the groups of the original program
+    """The report, in the groups of the original program
     (doc/formats.md "The original program")."""
-    if going:
-        items = f"{len(going)} item{'s' if len(going) > 1 else ''}"
+    if settled:
+        items = f"{len(settled)} item{'s' if len(settled) > 1 else ''}"
         yield f"Deleted {items}:" if force else f"Found {items.replace(' ', ' orphaned ')}:"
-        yield from _format_groups(going)
+        yield from _format_groups(settled)
     else:
         yield "No orphaned items to clean up."
-    if waiting:
-        yield f"\nKept until it is old ({len(waiting)}):"
-        yield from (f"  {one['subject']}  {one['reason']}" for one in waiting)
-    if going and not force:
+    if kept:
+        yield f"\nKept until it is old ({len(kept)}):"
+        yield from (f"  {finding['subject']}  {finding['reason']}" for finding in kept)
+    if settled and not force:
         yield "\nRun with --force to delete these items."
-    if force and any("ref" in one for one in going):
-        yield "\ngit takes their objects with time, and 'git gc --prune=now' at once."
+    if force and any("ref" in finding for finding in settled):
+        yield "\ngit prunes their objects in time; 'git gc --prune=now' does it at once."
 
 
 def _format_groups(findings: Iterable[Finding]) -> Iterator[str]:
     from gitcp.core.decide.orphan_rules import KINDS
 
-    of: dict[str, list[Finding]] = {}
-    for one in findings:
-        of.setdefault(one["kind"], []).append(one)
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding["kind"], []).append(finding)
     for kind, heading in KINDS.items():
-        if kind in of:
-            yield f"\n{heading} ({len(of[kind])}):"
-            yield from (f"  {one['subject']}  {one['reason']}" for one in of[kind])
+        if kind in groups:
+            yield f"\n{heading} ({len(groups[kind])}):"
+            yield from (f"  {finding['subject']}  {finding['reason']}" for finding in groups[kind])

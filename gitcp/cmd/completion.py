@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from gitcp.core.render.completion import Candidates
 
 OPTIONS = (
-    make_flag("--words", "list what may stand for the last of the words of a command line"),
+    make_flag("--words", "list the candidates for the last word of a command line"),
     make_value("word", "<word>", "bash, zsh or fish, or the words of a command line", nargs="+"),
 )
 
 
 def run(argv: Sequence[str]) -> int:
-    """Write the completions of a shell; with --words the candidates, NO where there is none."""
+    """Write the completions of a shell; with --words the candidates, NO if there is none."""
     args = cli.parse("completion", OPTIONS, argv)
     if args.words:
-        offered = _list_candidates(args.word)
-        for word, about in offered.items():
-            print("\t".join(map(escape_unprintable, filter(None, (word, about)))))
-        return OK if offered else NO
+        candidates = _list_candidates(args.word)
+        for word, description in candidates.items():
+            print("\t".join(map(escape_unprintable, filter(None, (word, description)))))
+        return OK if candidates else NO
     if len(args.word) != 1 or args.word[0] not in completion.SHELLS:
         raise InputError(f"not one of {', '.join(completion.SHELLS)}: '{' '.join(args.word)}'")
     sys.stdout.write(format_script(args.word[0]))
@@ -44,7 +44,7 @@ def format_script(shell: str) -> str:
 
 
 def list_rows(name: str) -> Rows:
-    """What a command takes on its line."""
+    """The options and arguments of a command."""
     from importlib import import_module
 
     from gitcp import stages
@@ -56,24 +56,24 @@ def list_rows(name: str) -> Rows:
 
 
 def _list_candidates(words: Sequence[str]) -> Candidates:
-    """What may stand for the last of the words, each with what it is."""
-    command, *rest = completion.split_words(words) or [""]
-    offered: Candidates
-    begun = rest[-1] if rest else command
-    if not rest or command == "help":
-        offered = {name: commands.get_summary(name) for name in commands.NAMES}
-        offered["help"] = "show a page of the manual"
+    """The candidates for the last of the words, each with a description."""
+    command, *arguments = completion.split_words(words) or [""]
+    candidates: Candidates
+    begun = arguments[-1] if arguments else command
+    if not arguments or command == "help":
+        candidates = {name: commands.get_summary(name) for name in commands.NAMES}
+        candidates["help"] = "show a page of the manual"
     elif command in commands.NAMES:
-        offered, kind = completion.list_candidates(list_rows(command), rest)
+        candidates, kind = completion.list_candidates(list_rows(command), arguments)
         if command == "config" and kind == "key":
-            offered = _list_keys()
+            candidates = _list_keys()
         elif kind:
-            offered = {**offered, **_list_values(kind, begun)}
+            candidates = {**candidates, **_list_values(kind, begun)}
         if begun.startswith("-"):
-            offered["--help"] = "show a summary of the options and exit"
+            candidates["--help"] = "show a summary of the options and exit"
     else:
         return {}
-    return {word: about for word, about in offered.items() if word.startswith(begun)}
+    return {word: text for word, text in candidates.items() if word.startswith(begun)}
 
 
 def _list_keys() -> Candidates:
@@ -92,4 +92,4 @@ def _list_values(kind: str, begun: str) -> Candidates:
     try:
         return candidates.find_candidates(Repo.find(), kind, begun)
     except Error:
-        return {}  # no repository: nothing is known
+        return {}  # there is no repository

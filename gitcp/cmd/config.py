@@ -21,14 +21,14 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Show the settings; with --check NO where one is wrong.  Nothing is changed."""
+    """Show the settings; with --check the status is NO if one is wrong."""
     from gitcp.repo import Repo
     from gitcp.store.setup import configuration
 
     args = cli.parse("config", OPTIONS, argv)
     records = configuration.list_settings(Repo.find_here(), args.key)
     if args.check:
-        records = [one for one in records if one["complaint"]]
+        records = [setting for setting in records if setting["complaint"]]
     if args.json:
         cli.write_records(records)
     else:
@@ -38,19 +38,20 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _format_lines(records: Iterable[Record]) -> Iterator[str]:
-    """Two lines a setting: the key with what holds and where that comes from, the meaning."""
-    for one in records:
-        about = [one["origin"] or ("default" if one["default"] else "not set")]
-        if one["origin"] and one["default"]:
-            about.append(f"default {one['default']}")
-        if one["complaint"]:
-            about.append(f"not '{one['text']}', which {one['complaint']}")
-        held = f" = {one['value']}" if one["value"] else ""
-        yield f"{one['key']}{held}  ({'; '.join(about)})"
-        if one["meaning"]:
-            yield f"    {one['meaning']}"
+    """Two lines for each setting: the key with its value and origin, and the meaning."""
+    for setting in records:
+        facts = [setting["origin"] or ("default" if setting["default"] else "not set")]
+        if setting["origin"] and setting["default"]:
+            facts.append(f"default {setting['default']}")
+        if setting["complaint"]:
+            facts.append(f"not '{setting['text']}', which {setting['complaint']}")
+        value = f" = {setting['value']}" if setting["value"] else ""
+        yield f"{setting['key']}{value}  ({'; '.join(facts)})"
+        if setting["meaning"]:
+            yield f"    {setting['meaning']}"
 
 
 def _format_complaints(records: Iterable[Record]) -> Iterator[str]:
-    for one in records:
-        yield f"{one['origin']}: '{one['key']} = {one['text']}': {one['complaint']}"
+    for setting in records:
+        pair = f"{setting['key']} = {setting['text']}"
+        yield f"{setting['origin']}: '{pair}': {setting['complaint']}"

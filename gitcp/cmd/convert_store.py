@@ -14,7 +14,7 @@ OPTIONS = (make_flag("--json", "write a record of each ref that moved"),)
 
 
 def run(argv: Sequence[str]) -> int:
-    """Move the checkpoints, and say how many."""
+    """Move the checkpoints, and print how many."""
     from gitcp.repo import Repo
     from gitcp.store.git import refs
     from gitcp.store.v1 import committed_refs, conversion
@@ -29,5 +29,5 @@ def run(argv: Sequence[str]) -> int:
     print(f"{len(moved)} of {count} checkpoints moved; each has a ref of its own")
     if refs.read_ref(repo, committed_refs.REF):
         name = committed_refs.REF.removeprefix("refs/heads/")
-        print(f"the branch stays as it is and is sent no more: 'git branch -D {name}' removes it")
+        print(f"the branch stays, and is not sent any more: 'git branch -D {name}' removes it")
     return OK

@@ -22,18 +22,18 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Let git compare the trees, with its own pager and colours; git's status."""
+    """Run git diff on two trees, with its own pager and colours; return its status."""
     from gitcp.console import shell
     from gitcp.repo import Repo
     from gitcp.store.back import trees
     from gitcp.store.git.objects import Objects
     from gitcp.store.pack import scratch
 
-    at = argv.index("--") if "--" in argv else len(argv)
+    end = argv.index("--") if "--" in argv else len(argv)
     parser = cli.Parser("diff", OPTIONS)
     parser.epilog = "Other options are those of git-diff(1); paths follow after --."
-    args, options = parser.parse_known_args(list(argv[:at]))
+    args, options = parser.parse_known_args(list(argv[:end]))
     with scratch.open_scratch(Repo.find()) as repo:
         with Objects(repo) as objects:
             pair = [trees.find_tree(repo, objects, name) for name in (args.old, args.new)]
-        return shell.run_git(repo.git, ["diff", *options, *pair, "--", *argv[at + 1 :]])
+        return shell.run_git(repo.git, ["diff", *options, *pair, "--", *argv[end + 1 :]])

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from gitcp.store.setup.manifest import Manifest
 
 OPTIONS = (
-    make_flag("--uninstall", "take out what enable wrote; checkpoints stay"),
-    make_flag("--user", "with --uninstall: out of your own settings as well"),
+    make_flag("--uninstall", "remove what enable wrote; checkpoints stay"),
+    make_flag("--user", "with --uninstall: from your own settings as well"),
     make_flag("--dry-run", "only say what would be done"),
 )
 _OUTCOMES = {
     "restored": "restored '{}'",
     "removed": "removed '{}'",
-    "edited": "took gitcp out of '{}', which was edited since",
+    "edited": "removed gitcp from '{}', which was edited since",
     "kept": "left '{}', in which nothing is gitcp's any more",
     "gone": "'{}' was gone already",
 }
 
 
 def run(argv: Sequence[str]) -> int:
-    """Silence gitcp in this repository, or take out exactly what is ours."""
+    """Silence gitcp in this repository, or remove exactly what enable wrote."""
     args = cli.parse("disable", OPTIONS, argv)
     if args.user and not args.uninstall:
         raise UsageError("--user goes with --uninstall")
@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def silence(repo: Repo, dry_run: bool) -> None:
-    """Create <common>/gitcp/off, at which every hook of ours ends at once."""
+    """Create <common>/gitcp/off: every hook of gitcp ends at once if it exists."""
     from gitcp.process import files
     from gitcp.store.setup import install
 
@@ -60,29 +60,29 @@ def silence(repo: Repo, dry_run: bool) -> None:
 
 
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
-    """Put back what stood before enable; what was edited since loses only our part."""
+    """Restore the files from before enable; an edited file loses only gitcp's part."""
     from gitcp.store.pack import upkeep
     from gitcp.store.setup import adapters, everywhere, guard_files, install, manifest
 
     if user and not dry_run and (done := everywhere.remove_template()):
         print(done)
     manifests = [manifest.load(repo)] + ([manifest.load_person()] if user else [])
-    if not any(known.entries for known in manifests):
+    if not any(record.entries for record in manifests):
         print("gitcp is not installed here")
-    for known in manifests:
+    for record in manifests:
         if dry_run:
-            for entry in known.entries:
-                touched = "" if known.is_intact(entry) else " (edited since: only gitcp's part)"
-                print(cli.printable(f"would take out '{known.get_path(entry)}'{touched}"))
+            for entry in record.entries:
+                edited = "" if record.is_intact(entry) else " (edited since: only gitcp's part)"
+                print(cli.printable(f"would remove '{record.get_path(entry)}'{edited}"))
             continue
         with exclusive(repo, "install"):
-            folders = install.hook_folders(repo, known)
-            _clear_strays(known, folders)
-            for entry in reversed(known.entries[:]):
-                if entry["kind"] == adapters.KIND and not _take_out(repo, entry["agent"]):
+            folders = install.hook_folders(repo, record)
+            _clear_strays(record, folders)
+            for entry in reversed(record.entries[:]):
+                if entry["kind"] == adapters.KIND and not _uninstall_adapter(repo, entry["agent"]):
                     continue
-                outcome = _OUTCOMES[known.restore(entry, install.make_stripper(repo, known))]
-                print(cli.printable(outcome.format(known.get_path(entry))))
+                outcome = _OUTCOMES[record.restore(entry, install.make_stripper(repo, record))]
+                print(cli.printable(outcome.format(record.get_path(entry))))
             _tell_forgotten(folders)
     if not dry_run:
         install.end_recording(repo)
@@ -91,8 +91,8 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
         guard_files.clear_watched(repo)
 
 
-def _take_out(repo: Repo, name: str) -> bool:
-    """Have an adapter on PATH take out the hooks of its agent; False, told, where it cannot."""
+def _uninstall_adapter(repo: Repo, name: str) -> bool:
+    """Let an adapter on PATH remove its agent's hooks; False, with a warning, if it fails."""
     from gitcp.store.setup import adapters
 
     try:
@@ -104,7 +104,7 @@ def _take_out(repo: Repo, name: str) -> bool:
 
 
 def _clear_strays(record: Manifest, folders: Iterable[str]) -> None:
-    """Take out the hooks of ours that another tool moved."""
+    """Remove gitcp's hooks that another tool moved."""
     from gitcp.store.setup import git_hooks
 
     for write in git_hooks.plan_removal(record, folders):

@@ -20,7 +20,7 @@ OPTIONS = (make_flag("--fix", "mend it, asking at a terminal"), JSON)
 
 
 def run(argv: Sequence[str]) -> int:
-    """Say what is wrong, and mend it where that is asked for; NO when something is left."""
+    """Print what is wrong, with --fix after mending it; NO if something is left."""
     from gitcp.repo import Repo
     from gitcp.store.care import check
     from gitcp.store.setup import guard_files
@@ -28,50 +28,49 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("doctor", OPTIONS, argv)
     repo = Repo.find()
     guard_files.write_configured(repo)
-    every = check.diagnose(repo)
-    records = _fix(repo, every, args.json) if args.fix else [one for _, one in every]
+    diagnosis = check.diagnose(repo)
+    findings = _fix(repo, diagnosis, args.json) if args.fix else [item for _, item in diagnosis]
     if args.json:
-        cli.write_records(records)
+        cli.write_records(findings)
     else:
-        _tell(repo, records)
-    return NO if any("fixed" not in one for one in records) else OK
+        _print_findings(repo, findings)
+    return NO if any("fixed" not in finding for finding in findings) else OK
 
 
-def _tell(repo: Repo, every: Iterable[Record]) -> None:
+def _print_findings(repo: Repo, findings: Iterable[Record]) -> None:
     from gitcp.core.render.status_lines import explain_beginning, format_remedy
     from gitcp.store.care import installation
     from gitcp.store.imports import kept
 
-    lines = [f"{one['reason']}: {one.get('fixed') or format_remedy(one)}" for one in every]
+    lines = [f"{item['reason']}: {item.get('fixed') or format_remedy(item)}" for item in findings]
     if (state := installation.read_state(repo)) != installation.ENABLED:
         lines.append(f"gitcp is {state} here: {explain_beginning(state, not repo.top)}")
     for line in lines or ["nothing is wrong here"]:
         print(cli.printable(line).replace("\n", " "))
-    if any(one.get("fix") and "fixed" not in one for one in every):
+    if any(item.get("fix") and "fixed" not in item for item in findings):
         print("\n'gitcp doctor --fix' mends what it can")
     home = os.path.expanduser("~")
     for line in kept.list_deletions(repo, home, kept.count_conversations(repo, home)):
         print(cli.printable(line))
 
 
-def _fix(repo: Repo, every: Iterable[tuple[Row, Finding]], quiet: bool) -> list[Finding]:
-    """Mend what has a fix and the person agrees to; the findings, what is gone by that with
-    `fixed`, and whatever is there afterwards."""
+def _fix(repo: Repo, diagnosis: Iterable[tuple[Row, Finding]], quiet: bool) -> list[Finding]:
+    """Mend the findings that have a fix, if the person agrees; return those that are gone, with
+    `fixed`, and those that a new diagnosis finds."""
     from gitcp import context
     from gitcp.store.care import check
     from gitcp.store.care.case import Case
 
     done: list[Finding] = []
-    for row, one in every:
-        mend = row.mend if one["fix"] else None
+    for row, item in diagnosis:
+        mend = row.mend if item["fix"] else None
         if mend and row.choices and not quiet:
-            mend = row.choices.get(cli.ask_choice(f"{one['reason']}:", [*row.choices, "skip"]))
-        elif mend and not quiet and not cli.ask_consent(f"{one['reason']}: {one['remedy']}?"):
+            mend = row.choices.get(cli.ask_choice(f"{item['reason']}:", [*row.choices, "skip"]))
+        elif mend and not quiet and not cli.ask_consent(f"{item['reason']}: {item['remedy']}?"):
             mend = None
         if mend:
             with Case(repo, ctx=context.open_context(repo)) as case:
-                done.append(check.mend_finding(case, mend, one, "fixed"))
-    left = [one for _, one in check.diagnose(repo)]
-    there = {check.get_key(one) for one in left}
-    mended = [one for one in done if "fixed" in one and check.get_key(one) not in there]
-    return [*mended, *left]
+                done.append(check.mend_finding(case, mend, item, "fixed"))
+    left = [item for _, item in check.diagnose(repo)]
+    keys = {check.get_key(item) for item in left}
+    return [item for item in done if "fixed" in item and check.get_key(item) not in keys] + left

@@ -31,7 +31,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Show the sums; nothing is changed."""
+    """Show the sums."""
     from gitcp.repo import Repo
     from gitcp.store.care import space
 

@@ -30,13 +30,13 @@ OPTIONS = (
         action="append",
     ),
     [
-        make_flag("--shared", "put agent hooks into settings others get too"),
-        make_flag("--user", "put agent hooks into your own settings, for all"),
+        make_flag("--shared", "put agent hooks into settings that others share"),
+        make_flag("--user", "put agent hooks into your own settings, for all repositories"),
         make_flag("--global", "do so, and set up each new repository and those below directories"),
     ],
     make_flag("--skills", "write a skill that tells agents when to ask gitcp, and how"),
-    make_flag("--list", "list the agents that are known, and where their hooks are written"),
-    make_flag("--force", "write also what is not this clone's"),
+    make_flag("--list", "list the known agents, and where their hooks are written"),
+    make_flag("--force", "write also files that are not this clone's"),
     make_value(
         "--strategy",
         "<name>",
@@ -59,7 +59,7 @@ _TO_DO = {"wrote": "write", "took": "take", "removed": "remove"}
 
 
 def install_silently(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """Install what the options say, without a word, at the end of the records that come by."""
+    """Pass records on, then install as the options say, without output."""
     from gitcp.store.setup import install
 
     yield from records
@@ -73,19 +73,17 @@ def _read_options(args: Namespace) -> Options:
     from gitcp.store.setup import adapters
     from gitcp.store.setup.install import Options
 
-    known = [*_NAMES, *adapters.list_programs(os.environ.get("PATH", ""))]
+    names = dict.fromkeys([*_NAMES, *adapters.list_programs(os.environ.get("PATH", ""))])
     for name in args.agent or ():
-        if name not in known:
-            args.error(
-                f"argument --agent: {cli.describe_unknown(name, list(dict.fromkeys(known)))}"
-            )
+        if name not in names:
+            args.error(f"argument --agent: {cli.describe_unknown(name, list(names))}")
     scope = "shared" if args.shared else "user" if args.user else "local"
-    asked = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
-    return Options(args.agent or (), *asked, skills=args.skills)
+    options = scope, args.force, args.strategy, args.guard, args.worktree, args.checkpoints
+    return Options(args.agent or (), *options, skills=args.skills)
 
 
 def run(argv: Sequence[str]) -> int:
-    """Install the hooks; what is there already stays, and a second run changes nothing."""
+    """Install the hooks; a second run changes nothing."""
     import tempfile
 
     from gitcp.store.setup import install, manifest
@@ -108,8 +106,8 @@ def run(argv: Sequence[str]) -> int:
             if sys.stdout.isatty():
                 _tell_of_conversations(repo)
         return OK
-    with tempfile.TemporaryDirectory() as aside:  # a look makes nothing here
-        repo = _find_usable(Repo.find(init=aside))
+    with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
+        repo = _find_usable(Repo.find(init=folder))
         writes, notes = install.plan_install(repo, options, manifest.load(repo))
         _say(repo, [_would(write["note"]) for write in writes], notes)
     return OK
@@ -124,7 +122,7 @@ def _tell_of_conversations(repo: Repo) -> None:
 
 
 def _enable_everywhere(args: Namespace) -> int:
-    """Set up what is to come and what is there; print what was done, and what is left out."""
+    """Set up new repositories and those below directories; print what was done and left out."""
     from gitcp.store.care.clients import find_switch
     from gitcp.store.setup import everywhere
     from gitcp.store.show import recap
@@ -134,7 +132,7 @@ def _enable_everywhere(args: Namespace) -> int:
     repos = recap.find_below(args.directory)
     done, left = everywhere.install_person(args.agent or (), args.force)
     for client in map(agents.get_client, args.agent or _NAMES):
-        left += [str(one["reason"]) for one in find_switch(client, {})]
+        left += [str(finding["reason"]) for finding in find_switch(client, {})]
     for line in done:
         print(cli.printable(line))
     count = 0
@@ -152,7 +150,7 @@ def _enable_everywhere(args: Namespace) -> int:
 
 
 def _print_agents() -> int:
-    """Print every agent with its settings below the top; `unseen`: known by its documentation."""
+    """Print every agent with its settings file; `unseen`: known from its documentation alone."""
     for client in map(agents.get_client, _NAMES):
         paths = client.list_settings_paths(os.path.expanduser("~"), "")
         path = paths.get("local") or paths.get("shared") or f"gitcp run {client.PROGRAM}"
@@ -161,9 +159,8 @@ def _print_agents() -> int:
 
 
 def _choose_destination(repo: Repo, args: Namespace) -> str:
-    """Where checkpoints are to be sent from now on, "" for as before: as the options say, or the
-    person at the terminal, who is asked once.  Raises Error for what is neither a remote nor a
-    URL."""
+    """The new destination of checkpoints, "" for no change: by the options, or by a question at the
+    terminal, which is asked once.  Raises Error for what is neither a remote nor a URL."""
     from gitcp.store.setup import takeover
     from gitcp.store.v1 import destination
 
@@ -184,16 +181,15 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
     if proposed:
         takeover.answer(repo, proposed)
     if chosen == "?":
-        given = cli.ask_line("its URL: ", lower=False)
-        return destination.check_destination(repo, given) if given else ""
+        url = cli.ask_line("its URL: ", lower=False)
+        return destination.check_destination(repo, url) if url else ""
     return chosen
 
 
 def _find_usable(repo: Repo) -> Repo:
-    """The repository, where hooks can be written for it, and for the Python that runs this.
+    """Return repo if hooks can be written for it and run by this Python.
 
-    Raises ImportError for a package that it does not have: most hooks do without, single would
-    fail one day.
+    Raises ImportError for a missing package: most hooks do not need it, and some would fail later.
     """
     from importlib.util import find_spec
 
@@ -214,30 +210,30 @@ def _would(note: str) -> str:
 
 
 def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
-    """What was written in a few lines; verbose: a line each, with its path."""
+    """A few lines about what was written; verbose: a line for each file."""
     if verbose:
         return [write["note"] for write in writes]
     hooks = [write for write in writes if write["kind"] == "hook"]
-    mine = [write for write in writes if write["note"].startswith("wrote the hooks of")]
-    clients = dict.fromkeys(write["agent"] for write in mine)
+    of_agents = [write for write in writes if write["note"].startswith("wrote the hooks of")]
+    clients = dict.fromkeys(write["agent"] for write in of_agents)
     lines = []
     if hooks:
-        theirs = sum(" which calls " in write["note"] for write in hooks)
+        chained = sum(" which calls " in write["note"] for write in hooks)
         entires = sum(write["note"].startswith("took over") for write in hooks)
-        also = f", {theirs} of which call yours too" if theirs else ""
+        also = f", {chained} of which call yours too" if chained else ""
         also += f", took over {entires} from Entire" if entires else ""
         lines.append(f"wrote {count_noun(len(hooks), 'hook')} of git{also}")
     if clients:
         lines.append(f"wrote the hooks of {', '.join(clients)}")
-    single = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in mine]
-    return [*lines, *(write["note"] for write in single)]
+    others = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in of_agents]
+    return [*lines, *(write["note"] for write in others)]
 
 
 def _say(repo: Repo, done: list[str], notes: list[str]) -> None:
     from gitcp.store.care import installation
 
     findings = list(installation.find_in_hooks(repo))
-    kept = [str(one["reason"]) for one in findings if one["kind"] == "kept-hook"]
+    kept = [str(finding["reason"]) for finding in findings if finding["kind"] == "kept-hook"]
     first = [note for note in notes if note.startswith("found ")]
     for line in [*first, *done, *(note for note in notes if note not in first), *kept]:
         print(cli.printable(line))

@@ -27,7 +27,7 @@ OPTIONS = (
         make_flag("--raw-transcript", "only the transcript, as stored"),
     ],
     make_flag("--generate", "let a model summarize a committed checkpoint first (gitcp.summarize)"),
-    make_flag("-f --force", "with --generate: also what has a summary"),
+    make_flag("-f --force", "with --generate: replace existing summaries"),
     make_flag("--no-pager", "without a pager"),
     OFFLINE,
     make_value(
@@ -42,7 +42,7 @@ _POINTS = 100
 
 
 def run(argv: Sequence[str]) -> int:
-    """Explain one thing, or list what there is; nothing is changed."""
+    """Explain a commit, a checkpoint or a session, or list the checkpoints of this branch."""
     from gitcp.cmd import show
     from gitcp.repo import Repo
 
@@ -64,19 +64,16 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
-    """Let the sessions of the checkpoints behind a name be summarized."""
+    """Summarize the sessions of the checkpoints of a name."""
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import summary
 
     if name is None:
         raise UsageError("--generate needs the name of a commit, a checkpoint or a session")
-    ids = [
-        one["checkpoint_id"]
-        for one in _read_records(repo, name, args.offline)
-        if one.get("contents")
-    ]
+    records = _read_records(repo, name, args.offline)
+    ids = [record["checkpoint_id"] for record in records if record.get("contents")]
     if not ids:
-        raise Error(f"no committed checkpoint is behind '{name}' here")
+        raise Error(f"'{name}' has no committed checkpoint here")
     for checkpoint_id in ids:
         with Objects(repo) as objects:
             for session_id in summary.summarize_sessions(repo, objects, checkpoint_id, args.force):
@@ -91,29 +88,30 @@ def _find_name(args: Namespace) -> str | None:
 
 
 def _read_records(repo: Repo, name: str, offline: bool) -> Iterator[Record]:
-    """What name stands for; of a session each of its checkpoints, the newest first."""
+    """The records of a name; for a session those of its checkpoints, the newest first."""
     from gitcp.cmd import show
 
     for entry in show.gather_records(repo, name, offline):
         if entry["type"] != "session":
             yield entry
             continue
-        for one in reversed(entry["checkpoints"]):
-            yield from show.gather_records(repo, one["checkpoint_id"] or one["oid"], offline)
+        for checkpoint in reversed(entry["checkpoints"]):
+            id_ = checkpoint["checkpoint_id"] or checkpoint["oid"]
+            yield from show.gather_records(repo, id_, offline)
 
 
 def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
     from gitcp.cmd import show
     from gitcp.core.render import explain_lines
 
-    how = explain_lines.SHORT if args.short else explain_lines.SCOPE
-    how = explain_lines.FULL if args.full else how
+    mode = explain_lines.SHORT if args.short else explain_lines.SCOPE
+    mode = explain_lines.FULL if args.full else mode
     for number, entry in enumerate(records):
         if number:
             yield []
-        known = "checkpoint_id" in entry
-        draw = explain_lines.draw_committed if known else explain_lines.draw_temporary
-        yield from draw(entry, show.format_time, how)
+        committed = "checkpoint_id" in entry
+        draw = explain_lines.draw_committed if committed else explain_lines.draw_temporary
+        yield from draw(entry, show.format_time, mode)
 
 
 def _draw_points(repo: Repo) -> Iterator[Line]:
@@ -134,7 +132,7 @@ def _draw_points(repo: Repo) -> Iterator[Line]:
             kinds += [] if point["condensation_id"] else ["temporary"]
             prompt = point["session_prompt"]
             row = rows.setdefault(key, {"id": key, "kinds": kinds, "prompt": prompt, "rows": []})
-            one = {"time": point["time"], "oid": point["id"], "message": point["message"]}
-            row["rows"] += [] if one in row["rows"] else [one]
+            commit = {"time": point["time"], "oid": point["id"], "message": point["message"]}
+            row["rows"] += [] if commit in row["rows"] else [commit]
     shown_rows = list(rows.values())[:_POINTS]
     yield from explain_lines.draw_branch(branch or "(detached)", shown_rows, show.format_time)

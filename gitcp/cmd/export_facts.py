@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OPTIONS = (
-    make_value("-o", "<directory>", "the dataset, made where it is not there", required=True),
-    make_value("--repository", "<name>", "what the repository is called there", default=""),
+    make_value("-o", "<directory>", "the dataset, which is created if needed", required=True),
+    make_value("--repository", "<name>", "the repository's name in the dataset", default=""),
     make_flag("--text", "with the prompts, redacted"),
-    make_flag("--light", "only what needs no content of files"),
+    make_flag("--light", "only facts that need no content of files"),
     JSON,
     REVISIONS,
 )
 _MISSING = "tables are written with the package 'pyarrow': install gitcp with its extra 'facts'"
-_EACH = 100  # commits between two words about how far it is
+_EACH = 100  # commits between two reports of progress
 
 
 def run(argv: Sequence[str]) -> int:
-    """Add what the dataset lacks; nothing is changed in the repository."""
+    """Add to a dataset the facts that it lacks."""
     args = cli.parse("export-facts", OPTIONS, argv)
     try:
         import pyarrow  # noqa: F401
@@ -42,11 +42,8 @@ def run(argv: Sequence[str]) -> int:
         cli.write_records([done])
     else:
         rows = count_noun(sum(done["rows"].values()), "row")
-        print(
-            cli.printable(
-                f"{done['repository']}: {count_noun(done['commits'], 'new commit')}, {rows}"
-            )
-        )
+        commits = count_noun(done["commits"], "new commit")
+        print(cli.printable(f"{done['repository']}: {commits}, {rows}"))
     return OK
 
 

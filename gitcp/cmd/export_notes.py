@@ -15,7 +15,7 @@ OPTIONS = (REVISIONS,)
 
 
 def run(argv: Sequence[str]) -> int:
-    """Write the notes, and say on which commits."""
+    """Write the notes, and print their commits."""
     from gitcp.repo import Repo
     from gitcp.store.lines import exports
 

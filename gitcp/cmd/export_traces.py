@@ -14,7 +14,7 @@ OPTIONS = (REVISIONS,)
 
 
 def run(argv: Sequence[str]) -> int:
-    """Write a record for each commit that a session wrote lines of; nothing is changed."""
+    """Write a record for each commit that has lines of a session."""
     from gitcp.repo import Repo
     from gitcp.store.lines import exports
 

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 OPTIONS = (
     make_value("--in", "<directory>", "the dataset", dest="directory", default=""),
     JSON,
-    make_flag("--list", "list the questions that have a name"),
+    make_flag("--list", "list the named questions"),
     make_flag("--sql", "print the SQL of a question"),
     make_value("question", "<question>", "a name, or a statement of SQL", nargs="?", default=""),
 )
 
 
 def run(argv: Sequence[str]) -> int:
-    """Print what a question gives."""
+    """Print the answer to a question."""
     args = cli.parse("facts", OPTIONS, argv)
     if args.list:
-        for name, (about, _) in QUESTIONS.items():
-            print(f"{name:16} {about}")
+        for name, (summary, _) in QUESTIONS.items():
+            print(f"{name:16} {summary}")
         return OK
     if not args.question or not (args.sql or args.directory):
         raise UsageError("a question and '--in <directory>' are needed; '--list' lists questions")
@@ -50,9 +50,9 @@ def show(columns: list[str], rows: list[tuple[Any, ...]], as_records: bool) -> N
 
 def _format_table(columns: list[str], rows: list[tuple[Any, ...]]) -> Iterator[str]:
     cells = [columns, *([_format_cell(value) for value in row] for row in rows)]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     right = [
-        all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(widths))
+        all(isinstance(row[n], int | float | None) for row in rows) for n in range(len(widths))
     ]
     for row in cells:
         parts = zip(row, widths, right, strict=True)

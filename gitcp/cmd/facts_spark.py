@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OPTIONS = (
     make_value("-o", "<directory>", "the dataset, which all workers see", required=True),
     make_value("--master", "<url>", "Spark's (default: local[*])", default="local[*]"),
-    make_flag("--light", "only what needs no content of files"),
+    make_flag("--light", "only facts that need no content of files"),
     make_value(
         "--ask",
         "<question>",
@@ -32,7 +32,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Export what a list names, then ask; status 1 where a repository failed."""
+    """Export the repositories of a list, then ask questions; status 1 if a repository failed."""
     import os
 
     from gitcp.cmd import facts

@@ -20,7 +20,7 @@ OPTIONS = (JSON, *find_stage("fetch-checkpoints")[1])
 
 
 def run(argv: Sequence[str]) -> int:
-    """Bring the permanent store, and say how much of it is new here; or list what is there."""
+    """Fetch the permanent store and print how many checkpoints are new, or list the remote's."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.share import sync
@@ -32,8 +32,8 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         return cli.write_records(refs)
     if args.list:
-        for one in refs:
-            print(_format_line(one, before.get(one["ref"])))
+        for ref in refs:
+            print(_format_line(ref, before.get(ref["ref"])))
         return OK
     with Objects(repo) as objects:
         count = destination.count_changed(objects, sync.list_local(repo), before)
@@ -44,9 +44,9 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def _format_line(there: Record, here: str | None) -> str:
-    """A ref that the remote has: a checkpoint by its id, and whether it is here."""
-    name = ids.parse_checkpoint_ref(there["ref"]) or there["ref"].removeprefix("refs/heads/")
-    if here == there["oid"]:
+def _format_line(remote: Record, local: str | None) -> str:
+    """The line of a remote's ref: its name or checkpoint id, and whether it is here."""
+    name = ids.parse_checkpoint_ref(remote["ref"]) or remote["ref"].removeprefix("refs/heads/")
+    if local == remote["oid"]:
         return f"{name}  here"
-    return f"{name}  {'here, another one there' if here else 'only there'}"
+    return f"{name}  {'here, another one there' if local else 'only there'}"

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 OPTIONS = (
     [
         make_flag("--all", "everything that is stored"),
-        make_value("--before", "<date>", "what was stored before that day, as 2026-11-22"),
+        make_value("--before", "<date>", "what was stored before a day, such as 2026-11-22"),
         make_value("name", "<name>", "a session or a checkpoint, by its id", nargs="?"),
     ],
     make_flag("--remote", "at the destination too, whose history is replaced"),
     make_flag("-y --yes", "do not ask"),
 )
-_ELSEWHERE = "what others have fetched, and what a forge keeps, cannot be taken back from here"
+_ELSEWHERE = "copies that others have fetched, or that a forge keeps, cannot be deleted from here"
 
 
 def run(argv: Sequence[str]) -> int:
-    """Forget what is named, and say what is left to do."""
+    """Forget what is chosen, and print what is left to do."""
     from gitcp.core.render.spans import count_noun
     from gitcp.repo import Repo
     from gitcp.store.forget import sessions
@@ -45,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
     print(f"forgotten: {words}" if words else "there was nothing to forget here")
     there = _forget_there(repo, remote) if remote else 0
     if sessions.is_still_in_git(repo, moved):
-        print("git still has it in packs of its own: 'git gc --prune=now' takes it out of them")
+        print("git still has it in packs of its own: 'git gc --prune=now' removes it")
     if counts["checkpoint part"] or there:
         print(_ELSEWHERE)
     return OK
@@ -58,7 +58,7 @@ def _ask_consent() -> bool:
 
 
 def _read_choice(repo: Repo, args: Namespace) -> Choice:
-    """What the options name.  Raises Error for what is neither a session nor a checkpoint."""
+    """What the options choose.  Raises Error for an unknown session or checkpoint."""
     from gitcp.store.forget.sessions import Choice
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import lookup
@@ -74,15 +74,15 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
     if not args.name:
         raise InputError("name a session or a checkpoint, or give --before or --all")
     with Objects(repo) as objects:
-        meant = lookup.find_recorded(repo, objects, args.name, every=True)
-    if meant is None:
+        subject = lookup.find_recorded(repo, objects, args.name, every=True)
+    if subject is None:
         raise Error(f"no such checkpoint or session: '{args.name}'")
-    kind, name = meant
+    kind, name = subject
     return Choice(session=name) if kind == "session" else Choice(checkpoint=name)
 
 
 def _fetch_destination(repo: Repo) -> str:
-    """The destination, once what it has is here too.  Raises Error where there is none."""
+    """Fetch the destination's store, and return its name.  Raises Error without a destination."""
     from gitcp.stages.share import choose_timeout
     from gitcp.store.git.objects import Objects
     from gitcp.store.share import sync
@@ -95,13 +95,13 @@ def _fetch_destination(repo: Repo) -> str:
 
 
 def _forget_there(repo: Repo, name: str) -> int:
-    """Take out of the destination what was forgotten here; return how many refs that moved."""
+    """Delete at the destination what was forgotten here; return the number of refs that moved."""
     from gitcp.stages.share import choose_timeout
     from gitcp.store.share import sending, sync
 
     count, left = sync.forget_there(repo, name, choose_timeout(repo))
     if left:
-        raise Error(f"'{name}' has more meanwhile: {' '.join(left)}; run this again")
+        raise Error(f"'{name}' has changed meanwhile: {' '.join(left)}; run this again")
     sending.note_success(repo, name)
-    print(f"'{name}' has it no more" if count else f"'{name}' has nothing of it")
+    print(f"'{name}' does not have it any more" if count else f"'{name}' has nothing of it")
     return count

@@ -15,15 +15,15 @@ OPTIONS = find_stage("check-store")[1]
 
 
 def run(argv: Sequence[str]) -> int:
-    """Write the findings; NO when one of them is more than a note and not repaired."""
+    """Write the findings; NO if an error or a warning is not repaired."""
     from gitcp.core.upkeep import findings
 
     args, failures = cli.parse("fsck", OPTIONS, argv), 0
-    for one in check_store(args, ()):
-        failures += findings.count_failures([one])
+    for finding in check_store(args, ()):
+        failures += findings.count_failures([finding])
         progress.hide()
         if args.json:
-            cli.write_records([one])
+            cli.write_records([finding])
         else:
-            print(cli.printable(findings.format_line(one)).replace("\n", " "))
+            print(cli.printable(findings.format_line(finding)).replace("\n", " "))
     return NO if failures else OK

@@ -22,7 +22,7 @@ OPTIONS = (
     make_value(
         "-a --agent",
         "<agent>",
-        "only conversations of this agent; more than once: of several",
+        "only conversations of this agent; may be given again",
         action="append",
         choices=agents.list_names(),
         default=[],
@@ -36,12 +36,12 @@ OPTIONS = (
     make_value(
         "--path",
         "<directory>",
-        "the repository was here before; more than once: in several places",
+        "where the repository was before; may be given again",
         action="append",
         default=[],
     ),
-    make_flag("--coarse", "where no line tells, link by time and files, and say so"),
-    make_flag("--unlinked", "store the sessions too of which no commit has anything"),
+    make_flag("--coarse", "link by time and files where no line is evidence, and say so"),
+    make_flag("--unlinked", "store sessions without a commit too"),
     make_flag("-n --dry-run", "show what would be linked, and do nothing"),
     make_flag("-y --yes", "do not ask"),
     JSON,
@@ -94,7 +94,7 @@ def list_records(plan: Plan) -> Iterator[Record]:
 
 
 def show(plan: Plan, objects: Objects) -> None:
-    """Tell which commits would be linked to which session."""
+    """Print which commits are linked to which sessions."""
     from gitcp.core.render.spans import count_noun
     from gitcp.store.git.commit import need_commit
 
@@ -107,9 +107,9 @@ def show(plan: Plan, objects: Objects) -> None:
             agent = plan.gathered.sessions[part["session"]].client.AGENT_TYPE
             files = count_noun(len(part["files"]), "file")
             lines = count_noun(part["attribution"]["agent_lines"], "line")
-            how = " (by time and files alone)" if part["coarse"] else ""
-            how = " (by your word alone)" if link["by_hand"] else how
-            print(cli.printable(f"    {agent} {part['session'][:8]}: {files}, {lines}{how}"))
+            evidence = " (by time and files alone)" if part["coarse"] else ""
+            evidence = " (by your word alone)" if link["by_hand"] else evidence
+            print(cli.printable(f"    {agent} {part['session'][:8]}: {files}, {lines}{evidence}"))
     if len(plan.links) > _LISTED:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
     lacking = plan.gathered.sessions.keys() - plan.list_linked_sessions()

@@ -18,7 +18,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Link, and say to what."""
+    """Link a commit, and print the checkpoint."""
     args = cli.parse("link", OPTIONS, argv)
     from gitcp import context
     from gitcp.store.git.commit import need_commit
@@ -32,10 +32,10 @@ def run(argv: Sequence[str]) -> int:
 
 
 def tell(as_records: bool, what: str, commit: str, checkpoint_ids: Sequence[str]) -> None:
-    """Say which links were made or taken away."""
+    """Print which links were made or removed."""
     if as_records:
         common = {"type": "match", "commit": commit, "how": what}
-        cli.write_records({**common, "checkpoint_id": one} for one in checkpoint_ids)
+        cli.write_records({**common, "checkpoint_id": id_} for id_ in checkpoint_ids)
         return
-    for one in checkpoint_ids:
-        print(f"{what}: {commit[:12]} {one}")
+    for checkpoint_id in checkpoint_ids:
+        print(f"{what}: {commit[:12]} {checkpoint_id}")

@@ -28,11 +28,11 @@ OPTIONS = (
         nargs="*",
     ),
 )
-_PAGE = 1000  # commits at a terminal, where nobody reads on for ever
+_PAGE = 1000  # commits at a terminal, where few people read on
 
 
 def run(argv: Sequence[str]) -> int:
-    """Show commits; nothing is changed."""
+    """Show commits with their sessions."""
     from gitcp.cmd import show
     from gitcp.core.render import log_lines
     from gitcp.repo import Repo
@@ -47,11 +47,11 @@ def run(argv: Sequence[str]) -> int:
     options = [*(find_commits.ALL if args.all else ()), *([f"-n{limit}"] if limit else [])]
     repo = Repo.find_here()
     look_at_head(repo)
-    revisions, named = _split_names(repo, args.revision, bool(after))
-    given = [*named, *after[1:]]
-    paths = [os.path.abspath(path) for path in given] if repo.top else given
+    revisions, paths = _split_names(repo, args.revision, bool(after))
+    paths += after[1:]
+    paths = [os.path.abspath(path) for path in paths] if repo.top else paths
     if args.graph:
-        options.append("--topo-order")  # as git orders what it draws
+        options.append("--topo-order")  # the order of git's graph
     chosen = revisions, options, paths
     if args.json:
         cli.write_records(commit_list.list_commits(repo, *chosen))
@@ -59,31 +59,30 @@ def run(argv: Sequence[str]) -> int:
         from gitcp.core.render import lane_lines
         from gitcp.store.show import lanes
 
-        drawn = lanes.read_graph(repo, *chosen)
-        lines = lane_lines.draw_graph(list(commit_list.list_commits(repo, *chosen)), drawn)
+        graph = lanes.read_graph(repo, *chosen)
+        lines = lane_lines.draw_graph(list(commit_list.list_commits(repo, *chosen)), graph)
         if width := cli.read_width():  # a line that wraps would break the lanes
             lines = (lane_lines.fit_line(line, width) for line in lines)
         show.page_lines(lines, folded=False)
     else:
         draw = show.choose_drawing()
-        show.put(
-            commit_list.map_commits(repo, lambda each: draw(log_lines.draw_log(each)), *chosen)
-        )
+        texts = commit_list.map_commits(repo, lambda c: draw(log_lines.draw_log(c)), *chosen)
+        show.put(texts)
     return OK
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The arguments before `--`, -<number> as -n, and those from it on."""
-    at = argv.index("--") if "--" in argv else len(argv)
-    before = [f"-n{a[1:]}" if a[:1] == "-" and a[1:].isdecimal() else a for a in argv[:at]]
-    return before, list(argv[at:])
+    """(the arguments before `--`, with -<number> as -n; `--` and those after it)."""
+    end = argv.index("--") if "--" in argv else len(argv)
+    before = [f"-n{a[1:]}" if a[:1] == "-" and a[1:].isdecimal() else a for a in argv[:end]]
+    return before, list(argv[end:])
 
 
 def _split_names(repo: Repo, words: list[str], revisions_only: bool) -> tuple[list[str], list[str]]:
-    """Revisions and paths among names, as git tells them apart; revisions_only: all are."""
-    for at, name in enumerate(() if revisions_only else words):
+    """(revisions, paths) among words, by git's rules; revisions_only: there are no paths."""
+    for number, name in enumerate(() if revisions_only else words):
         if os.path.lexists(name):
             status, _ = repo.git.run("rev-parse", "--quiet", "--verify", name, ok=(0, 1, 128))
             if status:
-                return words[:at], words[at:]
+                return words[:number], words[number:]
     return words, []

@@ -29,7 +29,7 @@ OPTIONS = ()
 
 
 def run(argv: Sequence[str]) -> int:
-    """Answer on standard output what is asked on standard input, until that ends."""
+    """Answer requests on standard input until it ends."""
     cli.parse("lsp", OPTIONS, argv)
     try:
         import pygls  # noqa: F401
@@ -45,10 +45,10 @@ def run(argv: Sequence[str]) -> int:
 
 
 class Document:
-    """An open file: who wrote each line of what the editor holds of it."""
+    """An open file, with the author of each line of the editor's text."""
 
     def __init__(self, path: str) -> None:
-        """Raises Error where no repository is around it."""
+        """Raises Error if the file is in no repository."""
         path = os.path.realpath(path)
         self.repository = Repository(os.path.dirname(path))
         self._file, self._path = path, os.path.relpath(path, self.repository.repo.worktree)
@@ -60,38 +60,37 @@ class Document:
         self._subjects: dict[str, str] = {}
 
     def map_lines(self, text: str) -> list[Record | None]:
-        """For each line of a text that grew out of the file the record of that line, None for one
-        that the file does not have.  Raises Error where the file cannot be read."""
+        """The record of each line of an edited text, None for a line that the file does not have.
+        Raises Error if the file cannot be read."""
         stamp = self._read_stamp()
         if stamp != self._stamp:
             self._lines = self.repository.blame(self._path)
             self._stamp, self._text = stamp, None
             self._words.clear()
         if text != self._text:
-            here = [encode_name(line["content"].removesuffix("\r")) for line in self._lines]
+            old = [encode_name(line["content"].removesuffix("\r")) for line in self._lines]
             lines = text.removesuffix("\n").split("\n")
-            there = [line.removesuffix("\r").encode("utf-8", "surrogatepass") for line in lines]
-            placed = {j: self._lines[i] for i, j in line_diff.pair_lines(here, there)}
-            self._records = [placed.get(j) for j in range(len(there))]
+            new = [line.removesuffix("\r").encode("utf-8", "surrogatepass") for line in lines]
+            paired = {j: self._lines[i] for i, j in line_diff.pair_lines(old, new)}
+            self._records = [paired.get(j) for j in range(len(new))]
             self._text = text
         return self._records
 
     def _read_stamp(self) -> list[tuple[int, int] | None]:
-        """What changes with the file, with HEAD, with the index and with the journal."""
+        """Times and sizes of the file, HEAD, the index and the journal."""
         repo = self.repository.repo
-        inside = ("HEAD", "logs/HEAD", "index", "gitcp/journal")
-        places = [self._file, *(os.path.join(repo.git_dir, name) for name in inside)]
+        names = ("HEAD", "logs/HEAD", "index", "gitcp/journal")
         stamps: list[tuple[int, int] | None] = []
-        for place in places:
+        for path in [self._file, *(os.path.join(repo.git_dir, name) for name in names)]:
             try:
-                status = os.stat(place)
+                status = os.stat(path)
                 stamps.append((status.st_mtime_ns, status.st_size))
             except OSError:
                 stamps.append(None)
         return stamps
 
     def read_words(self, line: Record) -> Words:
-        """What was said where a session wrote a line."""
+        """The conversation at the call that wrote a line, if a session wrote it."""
         keys = ("checkpoint_id", "session_id", "turn_id", "tool_use_id")
         key = tuple(line[key] for key in keys)
         if key not in self._words:
@@ -100,7 +99,7 @@ class Document:
         return self._words[key]
 
     def read_subject(self, line: Record) -> str:
-        """The subject of the commit that brought a line, '' for what is not committed."""
+        """The subject of the commit that added a line, '' for an uncommitted one."""
         oid = line["commit"]
         if oid not in self._subjects:
             answer = self.repository.objects.read(oid) if oid.strip("0") else None
@@ -110,7 +109,7 @@ class Document:
 
 
 class Editor:
-    """What is open in an editor, and the files of turns that were shown to it."""
+    """The open documents of an editor, and the files of turns that it was shown."""
 
     def __init__(self) -> None:
         from pygls.lsp.server import LanguageServer
@@ -120,8 +119,8 @@ class Editor:
         self._folder = ""
 
     def look_up(self, uri: str) -> tuple[Document | None, list[Record | None]]:
-        """The document of a file and the record of each of its lines; None and [] where nothing is
-        known, which the editor's log tells."""
+        """(the document of a file, the record of each line); (None, []) with a message in the
+        editor's log if the file has none."""
         from lsprotocol import types
 
         path = self._find_path(uri)
@@ -137,12 +136,12 @@ class Editor:
             return None, []
 
     def close(self, uri: str) -> None:
-        """A file is no longer open."""
+        """Drop the document of a file that was closed."""
         if document := self._documents.pop(self._find_path(uri), None):
             document.repository.close()
 
     def format_hover(self, uri: str, number: int) -> str:
-        """What a line tells, '' for nothing."""
+        """The hover text of a line, '' for none."""
         document, records = self.look_up(uri)
         if document is None or number >= len(records):
             return ""
@@ -153,7 +152,7 @@ class Editor:
         return notice.escape_unprintable(editor_text.format_hover(record, words, subject))
 
     def write_turn(self, uri: str, number: int) -> str:
-        """The URI of the turn that wrote a line, '' for none."""
+        """Write the turn that wrote a line to a file; return its URI, '' for none."""
         from pygls.uris import from_fs_path
 
         document, records = self.look_up(uri)
@@ -163,7 +162,7 @@ class Editor:
         return from_fs_path(self._write(document, record)) or ""
 
     def _write(self, document: Document, line: Record) -> str:
-        """The path of a private, read-only file with the turn that wrote a line."""
+        """Write a private, read-only file with the turn that wrote a line; return its path."""
         self._folder = self._folder or tempfile.mkdtemp(prefix="gitcp-turns-")
         parts = line["session_id"][:8], str(line["number"] or 0), line["checkpoint_id"] or "open"
         path = os.path.join(self._folder, "-".join(parts).replace(os.sep, "_") + ".txt")
@@ -176,7 +175,7 @@ class Editor:
         return path
 
     def finish(self) -> None:
-        """Remove what was written, and end what was started."""
+        """Close the documents, and remove the files of turns."""
         for document in self._documents.values():
             document.repository.close()
         if self._folder:
@@ -196,7 +195,7 @@ def answer(editor: Editor) -> None:
     @editor.server.feature(types.TEXT_DOCUMENT_HOVER)
     def answer_hover(params: types.HoverParams) -> types.Hover | None:
         text = editor.format_hover(params.text_document.uri, params.position.line)
-        # Plain text: what was said could name pictures and links in markup.
+        # Plain text: in markup a conversation could show pictures and links.
         plain = types.MarkupContent(types.MarkupKind.PlainText, text)
         return types.Hover(plain) if text else None
 
@@ -228,8 +227,8 @@ def answer(editor: Editor) -> None:
 
 
 def _make_line_start(number: int) -> types.Range:
-    """The range that is the beginning of a line."""
+    """An empty range at the beginning of a line."""
     from lsprotocol import types
 
-    place = types.Position(number, 0)
-    return types.Range(place, place)
+    position = types.Position(number, 0)
+    return types.Range(position, position)

@@ -28,14 +28,14 @@ OPTIONS = ()
 
 
 def run(argv: Sequence[str]) -> int:
-    """Answer on standard output what is asked on standard input, until that ends."""
+    """Answer requests on standard input until it ends."""
     cli.parse("mcp", OPTIONS, argv)
     build_server(os.getcwd()).run("stdio")
     return OK
 
 
 def build_server(place: str) -> MCPServer:
-    """A server for the repository around a directory; each answer opens it anew."""
+    """A server for the repository of a directory; each answer opens it again."""
     try:
         from mcp.server import MCPServer
         from mcp.types import ToolAnnotations
@@ -54,7 +54,7 @@ def build_server(place: str) -> MCPServer:
     return answers
 
 
-# The server awaits each answer in its own thread: a repository belongs to one.
+# Async functions run in the server's one thread, to which a repository belongs.
 def _list_tools(place: str) -> list[Callable[..., object]]:
     async def search(query: str, limit: int = 5) -> str:
         """Find turns of recorded sessions by words of prompts, answers, tool calls, paths and
@@ -84,7 +84,7 @@ def _list_tools(place: str) -> list[Callable[..., object]]:
 
 
 def _answer(place: str, ask: Callable[[Repository], Iterable[str]]) -> str:
-    """What ask() tells, without secrets and marked as data; an error as the tool's."""
+    """The text of ask(), redacted and marked as data.  Raises ToolError for an Error."""
     import secrets
 
     from mcp.server.mcpserver.exceptions import ToolError

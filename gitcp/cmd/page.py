@@ -34,7 +34,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Write the page; nothing else is changed."""
+    """Write the page."""
     from gitcp.repo import Repo
 
     args = cli.parse("page", OPTIONS, argv)
@@ -55,7 +55,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
-    """The page of what name stands for."""
+    """The HTML of a name's page.  Raises Error for a name without commits."""
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
     from gitcp.store.v1 import redaction
@@ -92,7 +92,7 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
 
 
 def _write(path: str, data: bytes) -> None:
-    """The file whole or not at all; into a device or a pipe as it comes."""
+    """Write a file at once or not at all, and a device or a pipe directly."""
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as device:
             device.write(data)

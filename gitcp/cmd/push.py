@@ -18,7 +18,7 @@ OPTIONS = (
         make_value(
             "--to",
             "<remote>",
-            "make it the destination, to which every 'git push' there sends them too",
+            "make it the destination: each 'git push' to it sends checkpoints too",
         ),
         make_value(
             "remote",
@@ -31,7 +31,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Send the permanent store, and say how much that was."""
+    """Send the permanent store, and print how many checkpoints were sent."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.share import sending, sync
@@ -62,10 +62,10 @@ def run(argv: Sequence[str]) -> int:
     elif not left:
         print(f"'{name}' has every checkpoint")
     if merges:
-        print("united with what others had pushed")
+        print("merged with what others had pushed")
     return OK
 
 
 def count_checkpoints(count: int) -> str:
-    """How many checkpoints there are, in words."""
+    """A number of checkpoints, as in `1 checkpoint`."""
     return f"{count} {'checkpoint' if count == 1 else 'checkpoints'}"

@@ -35,7 +35,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Show what was done; status 1 when that is nothing."""
+    """Show what was done; status 1 if there is nothing."""
     from gitcp.core.render import recap_lines
     from gitcp.store.show import recap
 
@@ -52,8 +52,8 @@ def run(argv: Sequence[str]) -> int:
         from gitcp.store.show import summary
         from gitcp.store.v1 import redaction
 
-        asked = redaction.redact_text(repos[0], recap_lines.format_request(records))
-        print(cli.printable(summary.write_prose(repos[0], asked)))
+        request = redaction.redact_text(repos[0], recap_lines.format_request(records))
+        print(cli.printable(summary.write_prose(repos[0], request)))
     elif records:
         from gitcp.cmd import show
 

@@ -11,10 +11,9 @@ from gitcp.errors import NO, OK, Error
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from gitcp.repo import Repo
-    from gitcp.store.back.conversation import Stored
     from gitcp.store.back.resume import Restored
 
 OPTIONS = (
@@ -28,7 +27,7 @@ OPTIONS = (
     ],
     make_flag(
         "-f --force",
-        "replace a conversation that is here and went another way, instead of a new id",
+        "replace a conversation here that has diverged, instead of using a new id",
     ),
     JSON,
     OFFLINE,
@@ -43,14 +42,14 @@ OPTIONS = (
 _WORDS = {
     "written": "put back",
     "replaced": "replaced",
-    "beside": "put beside the one here, which went another way",
+    "beside": "put beside the one here, which has diverged",
     "kept": "is here already",
     "impossible": "cannot be put back",
 }
 
 
 def run(argv: Sequence[str]) -> int:
-    """Restore the conversations behind a name; the status: NO when one cannot be."""
+    """Restore the conversations of a name; NO if one cannot be restored."""
     from gitcp.repo import Repo
     from gitcp.store.back import resume
     from gitcp.store.git.objects import Objects
@@ -64,22 +63,16 @@ def run(argv: Sequence[str]) -> int:
     with Objects(repo) as objects:
         commit, stored = resume.read_stored(repo, objects, args.name)
         cwd = _find_folder(repo, args, commit)
-        restored = [
-            resume.plan_restoring(repo, one, cwd, args.force) for one in _choose_newest(stored)
-        ]
+        newest = {session["session_id"]: session for session in stored}.values()
+        restored = [resume.plan_restoring(repo, session, cwd, args.force) for session in newest]
         resume.write_restored(repo, objects, restored, args.name)
     _report_restored(restored, args)
-    return NO if any(one["what"] == resume.IMPOSSIBLE for one in restored) else OK
-
-
-def _choose_newest(stored: Iterable[Stored]) -> list[Stored]:
-    """Each session once, as its last checkpoint has it."""
-    return list({one["session_id"]: one for one in stored}.values())
+    return NO if any(outcome["what"] == resume.IMPOSSIBLE for outcome in restored) else OK
 
 
 def _switch(repo: Repo, name: str) -> None:
     if repo.git.run("status", "--porcelain", "-z", filters=True)[1]:
-        raise Error("there are changes that are not committed: nothing is switched")
+        raise Error("there are uncommitted changes: nothing is switched")
     repo.git.run("switch", "--", name, filters=True)
 
 
@@ -95,13 +88,13 @@ def _find_folder(repo: Repo, args: Namespace, commit: str) -> str:
 
 def _report_restored(restored: Sequence[Restored], args: Namespace) -> None:
     if args.json:
-        conversations = ({k: v for k, v in one.items() if k != "effects"} for one in restored)
-        cli.write_records({"type": "conversation", **one} for one in conversations)
+        records = ({k: v for k, v in outcome.items() if k != "effects"} for outcome in restored)
+        cli.write_records({"type": "conversation", **record} for record in records)
         return
-    for one in restored:
-        head = f"session {one['session_id']} ({one['agent']}) {_WORDS[one['what']]}"
-        print(cli.printable(head))
-        for note in one["notes"]:
+    for outcome in restored:
+        words = _WORDS[outcome["what"]]
+        print(cli.printable(f"session {outcome['session_id']} ({outcome['agent']}) {words}"))
+        for note in outcome["notes"]:
             print(cli.printable(f"  note: {note}"))
-        if one["command"]:
-            print(cli.printable(f"  {one['command']}"))
+        if outcome["command"]:
+            print(cli.printable(f"  {outcome['command']}"))

@@ -35,17 +35,17 @@ OPTIONS: Rows = (
     make_value(
         "--into",
         "<dir>",
-        "make the point in a new directory, a worktree for a commit, and change nothing here",
+        "write the point to a new directory (a worktree for a commit), and change nothing here",
     ),
     JSON,
     undo.PLAN,
     undo.PATCH,
-    make_flag("-f --force", "also over edits of yours, and to an incomplete point"),
+    make_flag("-f --force", "even if edits of yours are lost or the point is incomplete"),
     *(
         make_value(
             f"--{kind}",
             "<id>",
-            f"take back the edits of one {kind} alone, by the beginning of its id",
+            f"take back only the edits of this {kind}; the beginning of its id",
             default="",
         )
         for kind in ("session", "turn", "tool")
@@ -55,17 +55,15 @@ OPTIONS: Rows = (
         make_flag("--files-only", "leave the conversation alone"),
         make_flag("--transcript-only", "leave the files alone"),
     ],
-    make_flag(
-        "--same-id", "put the conversation back in the place of the newer one, under its own id"
-    ),
+    make_flag("--same-id", "replace the newer conversation, under its own id"),
     undo.TELL,
     make_value("path", "<path>", "only what is at or below these (after --)", nargs="*"),
 )
-LISTED = 20  # points of a list for eyes
+LISTED = 20  # points from which a person chooses
 
 
 def run(argv: Sequence[str]) -> int:
-    """List points, go to one, or make one in a new directory."""
+    """List points, go to one, or write one to a new directory."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.pack import scratch
@@ -93,18 +91,18 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _go_to(repo: Repo, objects: Objects, args: Namespace) -> int:
-    """Go to the point that is named, or that the person chooses."""
+    """Go to the named point, or to the one that the person chooses."""
     point = _choose_point(repo, objects, args)
     return _go(repo, objects, args, point) if point else OK
 
 
 def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
-    """Make a point in a new directory."""
+    """Write a point to a new directory."""
     from gitcp.core.back import point_list
     from gitcp.store.back import present, trees
 
-    beside = ("list", "dry_run", "patch", "session", "turn", "tool", "transcript_only", "same_id")
-    if any(getattr(args, name) for name in (*beside, "tell", "json")):
+    others = ("list", "dry_run", "patch", "session", "turn", "tool", "transcript_only", "same_id")
+    if any(getattr(args, name) for name in (*others, "tell", "json")):
         raise UsageError("--into makes files alone: it goes with --to, --all, --force and paths")
     if args.to is None and not sys.stdin.isatty():
         raise UsageError("--into needs a point: name it by --to")
@@ -207,7 +205,7 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
 
 
 def _take_back_edits(repo: Repo, objects: Objects, args: Namespace) -> int:
-    """Take back single edits, as a step of its own."""
+    """Take back single edits, as one step."""
     from gitcp.store.back import moments, present, steps
     from gitcp.store.back.present import KeptEdits
     from gitcp.store.undo import undo_log
@@ -228,7 +226,7 @@ def _take_back_edits(repo: Repo, objects: Objects, args: Namespace) -> int:
 def _cut_conversation(
     repo: Repo, objects: Objects, args: Namespace, point: Point
 ) -> Conversation | None:
-    """The conversation that goes back with the files; of single paths none does."""
+    """The conversation to put back with the files; None for single paths."""
     if args.files_only or args.path:
         return None
     from gitcp.store.back import conversation
@@ -253,8 +251,8 @@ def _check(point: Point, args: Namespace) -> None:
 
 
 def _check_complete(point: Point, args: Namespace) -> None:
-    """Raise Error for a point that has expired, and for one whose snapshot lacks something; of a
-    call the plan names what was not seen before it."""
+    """Raise Error for an expired point, and for an incomplete one without --force.  For a tool use
+    the plan's notes say what is missing."""
     from gitcp.core.back import point_list
 
     name = point["id"][:10]

@@ -25,17 +25,17 @@ OPTIONS = (
     make_value(
         "words",
         "<command>",
-        "the program and its arguments: from its name on nothing is an option of ours",
+        "the program and its arguments; gitcp's own options come before it",
         nargs=REMAINDER,
     ),
 )
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run a program as a turn of a session; its status.
+    """Run a program as a turn of a session; return its status.
 
-    Error, and no session begins, where there is no such program; InputError for a session or an
-    agent that cannot be one.
+    Raises Error, before a session begins, if there is no such program, and InputError for an
+    invalid session or agent.
     """
     from shutil import which
 
@@ -46,15 +46,15 @@ def run(argv: Sequence[str]) -> int:
     words = args.words[args.words[:1] == ["--"] :]
     if not words or not words[0]:
         args.error("no command given")
-    repo = Repo.find()  # outside a repository nothing is run
+    repo = Repo.find()  # nothing is run outside a repository
     if not which(words[0]):
         raise Error(f"no such program: '{words[0]}'")
     _warn(repo)
     common = _build_common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
-    asked = args.prompt or _read_prompt(common["agent"], words)
+    prompt = args.prompt or _read_prompt(common["agent"], words)
     begin: list[Record] = [
-        {"event": "turn-start", "prompt": asked},
+        {"event": "turn-start", "prompt": prompt},
         {"event": "tool-start", "tool": call},
     ]
     status = _tell([{**common, **event} for event in begin])
@@ -74,7 +74,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _read_prompt(agent: str, words: Sequence[str]) -> str:
-    """What a command line asks an agent to do: the prompt in it, or all of it."""
+    """The prompt in an agent's command line, or the whole command line."""
     from gitcp.agents import find_client
 
     options = find_client(agent).ASKED_BY
@@ -86,7 +86,7 @@ def _read_prompt(agent: str, words: Sequence[str]) -> str:
 
 
 def _warn(repo: Repo) -> None:
-    """Say so where nothing will be recorded."""
+    """Warn if gitcp is disabled, so that nothing is recorded."""
     from gitcp.core.render import status_lines
     from gitcp.store.care import installation
 
@@ -96,7 +96,7 @@ def _warn(repo: Repo) -> None:
 
 
 def _build_common(args: Namespace, program: str) -> dict[str, str]:
-    """What all events of the run say."""
+    """The fields of all events of the run."""
     from gitcp.agents import other
     from gitcp.core.git import ids
 
@@ -108,7 +108,7 @@ def _build_common(args: Namespace, program: str) -> dict[str, str]:
 
 
 def _make_id(program: str) -> str:
-    """A new session's id, which tells when it began and of what program."""
+    """The id of a new session, made from the program and the time."""
     import time
     from secrets import token_hex
 
@@ -117,9 +117,9 @@ def _make_id(program: str) -> str:
 
 
 def _tell(events: Sequence[Record]) -> int:
-    """Give events to the hook that agents' clients run; its status where it refuses, else 0.
+    """Send events to the hook that agents run; return its status.
 
-    The hook is a process of its own: it finds us as the agent's.
+    The hook is a child process, so that it takes this process for the agent's.
     """
     import gitcp
     from gitcp import record

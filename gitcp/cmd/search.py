@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _MOST = 10
 _FILTERS = ("agent", "author", "branch", "session")
 OPTIONS = (
-    make_flag("--exact", "words as they stand, parts of words too"),
-    make_flag("--outputs", "also in what tool calls gave back"),
+    make_flag("--exact", "find words as they are written, and parts of words"),
+    make_flag("--outputs", "search the outputs of tool calls too"),
     make_value("--agent", "<agent>", "turns of an agent", action="append"),
-    make_value("--author", "<author>", "turns behind commits of an author", action="append"),
+    make_value("--author", "<author>", "turns of commits by an author", action="append"),
     make_value("--branch", "<branch>", "turns on a branch", action="append"),
     make_value("--session", "<session>", "turns of a session", action="append"),
     make_value("--since", "<date>", "not older, as in git-log(1)"),
@@ -41,7 +41,7 @@ _COUNT = re.compile(r"-n\d+")
 
 
 def run(argv: Sequence[str]) -> int:
-    """Bring the index up to date and show what a query finds; status 1 when that is nothing."""
+    """Bring the index up to date and show what a query finds; status 1 if it finds nothing."""
     from gitcp.core.search.query import add_filters, parse_query
     from gitcp.repo import Repo
 
@@ -61,18 +61,17 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _is_negated(word: str) -> bool:
-    """Whether an argument is a word that must not be there, `-word`, and no option."""
+    """Whether an argument is an excluded word, `-word`, and not an option."""
     return len(word) > 2 and word[0] == "-" != word[1] and not _COUNT.fullmatch(word)
 
 
 def _name_path(repo: Repo, path: str) -> str:
-    """A path as it is named from the top of the worktree."""
-    at = os.path.abspath(path)
-    return os.path.relpath(at, repo.top) if repo.top else path
+    """A path relative to the top of the worktree."""
+    return os.path.relpath(os.path.abspath(path), repo.top) if repo.top else path
 
 
 def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
-    """The hits that are shown, and how many more there are."""
+    """(the hits to show, the number of others)."""
     from gitcp.store.search import ask
 
     since, until = (_read_date(repo, key, getattr(args, key)) for key in ("since", "until"))
@@ -89,7 +88,7 @@ def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
 
 
 def _read_date(repo: Repo, key: str, date: str | None) -> float | None:
-    """A date as git reads it, in seconds since 1970; None for none."""
+    """A date in git's syntax as seconds since 1970; None for None."""
     if date is None:
         return None
     answer = repo.git.read_line("rev-parse", f"--{key}={date}")
@@ -97,7 +96,7 @@ def _read_date(repo: Repo, key: str, date: str | None) -> float | None:
 
 
 def _make_progress() -> Callable[[int, int], None]:
-    """What shows how far the index has come, where somebody waits at a terminal."""
+    """The function that shows the progress of the index at a terminal."""
     from gitcp.console import progress
 
     return progress.Counter("indexing").show
@@ -121,6 +120,6 @@ def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
 
 
 def _strip_marks(hit: Hit) -> dict[str, Any]:
-    """A hit as a record: the marks in its snippet are for eyes."""
+    """A hit as a record, without the marks in its snippet."""
     snippet = hit["snippet"].replace("\1", "").replace("\2", "")
     return {"type": "hit", **hit, "snippet": snippet}

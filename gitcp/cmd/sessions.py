@@ -22,7 +22,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """List sessions; status 1 when there is none."""
+    """List sessions; status 1 if there is none."""
     from gitcp.store.show import recap
 
     args = cli.parse("sessions", OPTIONS, argv)
@@ -40,11 +40,11 @@ def run(argv: Sequence[str]) -> int:
         from gitcp.core.render import recap_lines
 
         now = time.time()
-        show.page_lines(
-            recap_lines.draw_sessions(
-                records, lambda then: format_age(now - then) if then else "never"
-            )
-        )
+
+        def format_last(then: float) -> str:
+            return format_age(now - then) if then else "never"
+
+        show.page_lines(recap_lines.draw_sessions(records, format_last))
     else:
         print("no session is open, or has uncommitted work; -a lists others", file=sys.stderr)
     return OK if records else NO

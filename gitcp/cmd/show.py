@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OPTIONS = (
     [
         make_flag("--full", "the whole session, nothing shortened or left out"),
-        make_flag("--no-transcript", "not what was said"),
+        make_flag("--no-transcript", "without the conversation"),
         make_flag("--transcript", "only the transcript, as stored"),
     ],
     JSON,
@@ -37,7 +37,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Show what a name stands for; nothing is changed."""
+    """Show the records of a name."""
     from gitcp.repo import Repo
     from gitcp.store.back import trees
     from gitcp.store.git.objects import Objects
@@ -57,7 +57,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def gather_records(repo: Repo, name: str, offline: bool = False) -> list[Record]:
-    """The records that a name stands for; transcripts in them are bytes."""
+    """The records of a name; transcripts in them are bytes."""
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import on_demand, subject
 
@@ -67,7 +67,7 @@ def gather_records(repo: Repo, name: str, offline: bool = False) -> list[Record]
 
 
 def list_transcripts(records: Iterable[Record]) -> Iterator[bytes]:
-    """Every transcript of the records, in their order; of a session's record, none."""
+    """Every transcript of the records, in order; a session's record has none."""
     for entry in records:
         for part in entry.get("contents", [entry]):
             if part.get("transcript"):
@@ -75,8 +75,7 @@ def list_transcripts(records: Iterable[Record]) -> Iterator[bytes]:
 
 
 def _build_plain(entry: Record, full: bool) -> Record:
-    """A record that JSON can carry: with the turns of the transcript that are its own, and that as
-    a text when it is wanted in full."""
+    """A record for JSON, with its own turns of the transcript; full: with the transcript's text."""
     from gitcp.record import decode_name
     from gitcp.store.show import turn_tokens
 
@@ -95,7 +94,7 @@ def _build_plain(entry: Record, full: bool) -> Record:
 def draw_records(
     records: Iterable[Record], full: bool = False, talk: bool = True
 ) -> Iterator[Line]:
-    """The lines of the records, a line between them; talk: with what was said."""
+    """The lines of records, with a blank line between them; talk: with the conversation."""
     from gitcp.core.render import session_lines, show_lines
 
     for n, entry in enumerate(records):
@@ -106,29 +105,29 @@ def draw_records(
         elif entry["type"] == "point":
             yield from session_lines.draw_point(entry, format_time)
         else:
-            known = "checkpoint_id" in entry
-            draw = show_lines.draw_committed if known else session_lines.draw_temporary
+            committed = "checkpoint_id" in entry
+            draw = show_lines.draw_committed if committed else session_lines.draw_temporary
             yield from draw(entry, format_time, full, talk)
 
 
 def format_time(seconds: float) -> str:
-    """A time as the person's clock shows it."""
+    """A local time, as in `2026-11-22 09:30`."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def escape_part(part: str) -> str:
-    """A part of a line, what data has in it escaped: a line is a line, whatever a path holds."""
+    """A part of a line with unprintable characters and newlines escaped."""
     return part if part.isprintable() else cli.printable(part).replace("\n", "\\n")
 
 
 def page_lines(lines: Iterable[Line], paged: bool = True, folded: bool = True) -> None:
-    """Print lines as they come, as choose_drawing() has them."""
+    """Print lines as they come, drawn by choose_drawing()."""
     put(choose_drawing(folded)(lines), paged)
 
 
 def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[str]]:
-    """What makes text of lines: what data has in them escaped, and at a terminal folded to its
-    width, and coloured as the person has told git to (color.ui)."""
+    """The function that makes text of lines: escaped, folded to the terminal's width, and coloured
+    by git's color.ui."""
     from gitcp.console.term import paint
     from gitcp.core.render import spans, wrapping
 
@@ -147,7 +146,7 @@ def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[s
 
 
 def put(texts: Iterable[str], paged: bool = True) -> None:
-    """Print text as it comes, paged at a terminal as the person has told git to (core.pager,
+    """Print text as it comes, at a terminal through the pager of git's configuration (core.pager,
     pager.<command>)."""
     from gitcp.console import shell
 
@@ -159,7 +158,7 @@ def put(texts: Iterable[str], paged: bool = True) -> None:
 
 
 def _read_settings() -> Callable[[str], str]:
-    """What git's configuration says of a key; nothing where there is no repository."""
+    """The function that reads a key of git's configuration; '' outside a repository."""
     from gitcp.errors import Error
     from gitcp.repo import Repo
 

@@ -18,30 +18,30 @@ OPTIONS = (
     [JSON, make_flag("--markdown", "write tables for a pull request")],
     make_flag(
         "--survival",
-        "tell too how many of the agents' lines live on, and who rewrote the rest",
+        "show too how many of the agents' lines last, and who rewrote the others",
     ),
-    make_flag("--cost", "tell too what the tokens cost, by the prices that are here"),
+    make_flag("--cost", "show too what the tokens cost, by the known prices"),
     make_value(
         "words",
         "<revision>",
-        "as in git-log(1) (default: HEAD); behind -- paths that the counting is limited to",
+        "as in git-log(1) (default: HEAD); after -- only these paths are counted",
         nargs="*",
     ),
 )
-_EACH = 100  # commits between two words about how far it is
-_WIDE = 100  # cells where no terminal tells: nothing is cut
+_EACH = 100  # commits between two reports of progress
+_WIDE = 100  # cells of a line without a terminal
 
 
 def run(argv: Sequence[str]) -> int:
-    """Show whose lines the commits of a range have; nothing is changed."""
+    """Show who wrote the lines of a range."""
     import os
 
     from gitcp.repo import Repo
 
     words, paths = list(argv), []
     if "--" in words:
-        at = words.index("--")
-        words, paths = words[:at], words[at + 1 :]
+        end = words.index("--")
+        words, paths = words[:end], words[end + 1 :]
     args = cli.parse("stats", OPTIONS, words)
     repo = Repo.find_here()
     below = os.path.relpath(os.getcwd(), repo.top) if repo.top else "."
@@ -64,7 +64,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _load_prices(repo: Repo) -> Prices:
-    """The prices that are here.  Raises Error where there are none."""
+    """The known prices.  Raises Error if there are none."""
     from gitcp.errors import Error
     from gitcp.store.stats import prices
 
@@ -85,18 +85,18 @@ def _count_lines(
     from gitcp.store.lines.evidence import Evidence
     from gitcp.store.show import survival
 
-    gc.disable()  # what it looks through for circles comes and goes with each window of commits
+    gc.disable()  # the objects of each window of commits are freed without it
     sums = Sums()
     with Prefetched(repo) as objects:
         about = repo, Evidence(repo, objects), revisions, paths
         replay = survival.Replay(*about) if lived else None
-        of = f" of {replay.commits}" if replay else ""
+        total = f" of {replay.commits}" if replay else ""
         options, limits = (survival.OPTIONS, ()) if replay else (ranges.WHOLE, paths)
         for count, commit in enumerate(
             ranges.list_commits(repo, objects, revisions, limits, options)
         ):
             if count % _EACH == 0:
-                notice.show_progress(f"stats: {count}{of} commits")
+                notice.show_progress(f"stats: {count}{total} commits")
             if replay:
                 replay.replay_commit(commit)
             if ranges.limit_patches(commit, paths):

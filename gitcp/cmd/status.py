@@ -24,20 +24,20 @@ OPTIONS = (
     JSON,
 )
 _RECENT = 10  # settled sessions that are shown
-_MOST = 100  # others, and streams
-_EVERY = 2  # seconds between two looks of --watch
+_MOST = 100  # other sessions and streams that are shown
+_EVERY = 2  # seconds between two updates of --watch
 _CLEAR = "\033[H\033[J"
 
 
 def run(argv: Sequence[str]) -> int:
-    """Show what is going on here; nothing is changed."""
+    """Show the sessions and streams of this worktree."""
     from gitcp.cmd import show
     from gitcp.repo import Repo
     from gitcp.store.setup import guard_files
 
     args = cli.parse("status", OPTIONS, argv)
     if args.watch and args.json:
-        raise UsageError("'--watch' is for eyes: it writes no records")
+        raise UsageError("'--watch' writes no records: it does not go with '--json'")
     repo = Repo.find_here()
     look_at_head(repo)
     guard_files.write_configured(repo)
@@ -66,8 +66,8 @@ def _format_age(then: float) -> str:
 
 
 def _watch_status(repo: Repo, verbose: bool) -> int:
-    """Show status with its lanes until somebody ends it: at a terminal in place, cut to what it
-    can hold; else below one another."""
+    """Show the status with its lanes until the process is ended: at a terminal in place, cut to
+    its size; else one after the other."""
     from itertools import islice
     from shutil import get_terminal_size
 
@@ -81,24 +81,25 @@ def _watch_status(repo: Repo, verbose: bool) -> int:
     while True:
         about, sessions, streams = gather_status(repo)
         with Objects(repo) as objects:
-            at_work = lanes.list_lanes(repo, objects, [one["session_id"] for one in sessions])
+            at_work = lanes.list_lanes(repo, objects, [s["session_id"] for s in sessions])
         first, *rest = _draw_lines(about, sessions, streams, verbose)
         frame = [first, *lane_lines.draw_open_sessions(at_work, time.time(), _format_age), *rest]
         if terminal:
             width, height = get_terminal_size()
             safe = ([(show.escape_part(part), ink) for part, ink in line] for line in frame)
             frame = [lane_lines.fit_line(line, width) for line in islice(safe, height - 1)]
-        now = frame if terminal else (about, sessions, streams, at_work)  # ages alone are no news
-        if now != last:
+        # Without a terminal a changed age alone is not printed.
+        state = frame if terminal else (about, sessions, streams, at_work)
+        if state != last:
             print(_CLEAR if terminal else "\n" if last else "", end="", flush=True)
             show.page_lines(frame, paged=False)
             sys.stdout.flush()
-            last = now
+            last = state
         time.sleep(_EVERY)
 
 
 def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
-    """(a record of type status, the sessions that are at work or have open work, all streams)."""
+    """(a record of type status, the sessions at work or with open work, all streams)."""
     from gitcp.store.care import check
     from gitcp.store.git.objects import Objects
     from gitcp.store.match import sources
@@ -109,15 +110,15 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
 
     states, left = session_read.list_recent(repo, _RECENT, _MOST)
     with Objects(repo) as objects:
-        glance = Case(repo, objects, lately=True, dry_run=True)
+        recent = Case(repo, objects, lately=True, dry_run=True)
         streams, more = stream_list.list_newest(repo, objects, states, _MOST)
         lost: Record = {
             "stashed": stash_notice.list_held(repo, objects, streams) if repo.top else [],
-            "relinkable": len(reconcile.reconcile(glance, sources.LOST)) if repo.top else 0,
+            "relinkable": len(reconcile.reconcile(recent, sources.LOST)) if repo.top else 0,
         }
-    places = {s["id"]: s["ref"] for s in reversed(streams)}
+    refs = {s["id"]: s["ref"] for s in reversed(streams)}
     sessions = [
-        {**session, **_add_facts(repo, s, places)}
+        {**session, **_gather_facts(repo, s, refs)}
         for session, s in zip(session_list.build_records(states, ()), states, strict=True)
         if _is_of_interest(s)
     ]
@@ -126,10 +127,10 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     return {**about, **lost, "findings": check.list_findings(repo, states)}, sessions, streams
 
 
-def _add_facts(repo: Repo, state: State, places: dict[str, str]) -> Record:
-    """What status tells of a session besides: dead says that it is in a turn, and its agent's
-    process has ended; open, where it has work outside its home, worktree -> files no commit has.
-    places: stream id -> the ref it is at now."""
+def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
+    """Further facts about a session.  dead: it is in a turn, and its agent's process has ended.
+    open: worktree -> files with open work, if it has any outside its home.  refs: stream id -> its
+    current ref."""
     from gitcp.core.git import ids
     from gitcp.store.session import process
     from gitcp.store.turn import session_read
@@ -140,7 +141,7 @@ def _add_facts(repo: Repo, state: State, places: dict[str, str]) -> Record:
     facts: Record = {
         "prompt": session_read.get_last_prompt(state),
         "last": _read_last(state),
-        "stream": places.get(streams[-1], "") if streams else "",
+        "stream": refs.get(streams[-1], "") if streams else "",
     }
     if state["phase"] == "active" and process.is_gone(state.get("agent_process")):
         facts["dead"] = True
@@ -158,7 +159,7 @@ def _map_open_files(repo: Repo, state: State) -> dict[str, list[str]]:
 
 
 def _is_of_interest(state: State) -> bool:
-    """Whether a session is at work, or has work that no commit holds."""
+    """Whether a session is at work or has open work."""
     from gitcp.store.session import process
 
     phase = state["phase"]
@@ -205,8 +206,8 @@ def _list_in_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
 
 
 def _describe_destination(repo: Repo) -> Record:
-    """Where checkpoints go, where there are any: destination, "" for nowhere; whether that is a
-    remote or a URL that can be used; how many checkpoints it lacks; what names another."""
+    """The destination of checkpoints, "" for none; whether it can be reached; how many checkpoints
+    it lacks; the usual remote.  Without checkpoints only `unpushed`."""
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1 import committed_refs, destination
 

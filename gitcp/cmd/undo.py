@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SOON = 1.0  # seconds before progress is shown
 _NAMED = 5  # paths that a refusal names
-_STEPS = {"undone": "undo", "redone": "redo"}  # what is said of a step along the log -> its command
+_STEPS = {"undone": "undo", "redone": "redo"}  # word of the report -> command
 
 
 CONFLICT = make_value(
@@ -41,7 +41,7 @@ LIST = make_flag("--list", "list the steps, and change nothing")
 
 
 def _count_or_step(text: str) -> str:
-    """The type of an argument that is a number of steps or the id of one."""
+    """Check an argument that is a number of steps or the id of a step."""
     return str(parse_positive(text)) if text == "0" else text
 
 
@@ -51,7 +51,7 @@ OPTIONS = (
     make_value(
         "step",
         "<count>|<step>",
-        "so many steps, or all down to the step with this id (default: 1)",
+        "a number of steps, or the id of the oldest step to undo (default: 1)",
         nargs="?",
         default="1",
         type=_count_or_step,
@@ -60,7 +60,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Undo steps, as one."""
+    """Undo steps, as one step."""
     from gitcp.store.back import steps
 
     args = cli.parse("undo", OPTIONS, argv)
@@ -75,7 +75,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def run_step(args: Namespace, step: Callable[[Repo, Objects], Outcome], word: str) -> int:
-    """Do a step, or list the log."""
+    """Take a step, or list the undo log."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.pack import scratch
@@ -107,7 +107,7 @@ def _print_steps(repo: Repo, args: Namespace) -> int:
 
 
 def finish(repo: Repo, objects: Objects) -> None:
-    """Finish what a kill left in the middle, and say so."""
+    """Finish the step that a kill left unfinished, and warn about it."""
     from gitcp.store.back import carry_out
 
     if not carry_out.list_abandoned(repo):
@@ -119,10 +119,10 @@ def finish(repo: Repo, objects: Objects) -> None:
 
 
 class Agreement:
-    """Shows a plan, and asks at a terminal where an edit of the person is lost, or where nothing
-    was asked before.
+    """Shows a plan and asks for consent at a terminal, if an edit of the person is lost or ask is
+    set.
 
-    force: edits of the person may go.
+    force: edits of the person may be lost.
     """
 
     def __init__(self, repo: Repo, args: Namespace, ask: bool = False, force: bool = True) -> None:
@@ -147,8 +147,8 @@ class Agreement:
             _refuse(lost)
         if not self._terminal or not prepared.todo or not (lost or self._ask):
             return True
-        about = f"{count_noun(len(lost), 'edit')} of yours would be lost; " if lost else ""
-        return cli.ask_line(f"{about}go back? [y/N] ") in ("y", "yes")
+        warning = f"{count_noun(len(lost), 'edit')} of yours would be lost; " if lost else ""
+        return cli.ask_line(f"{warning}go back? [y/N] ") in ("y", "yes")
 
     def _show_diff(self, prepared: Prepared) -> None:
         from gitcp.console import shell
@@ -161,12 +161,12 @@ def _refuse(lost: Sequence[str]) -> NoReturn:
     more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
     names = ", ".join(f"'{path}'" for path in lost[:_NAMED]) + more
     what, them = ("edits", "them") if len(lost) > 1 else ("an edit", "it")
-    way = f"--force goes over {them}, and 'gitcp undo' brings {them} back"
-    raise Error(f"{what} of yours would be lost: {names}; {way}")
+    remedy = f"--force overwrites {them}, and 'gitcp undo' restores {them}"
+    raise Error(f"{what} of yours would be lost: {names}; {remedy}")
 
 
 def make_progress() -> Progress:
-    """Tells how far it is on a terminal, where it takes longer than a second."""
+    """A function that shows progress at a terminal after the first second."""
     began = time.monotonic()
 
     def tell(done: int, total: int) -> None:
@@ -178,7 +178,7 @@ def make_progress() -> Progress:
 
 
 def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
-    """report_outcome(), and leave word for the agents where that was asked for."""
+    """Report an outcome, with --tell after leaving messages for agents; return the status."""
     from gitcp.core.back import plan
     from gitcp.store.back import follow
 
@@ -190,7 +190,7 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
 
 
 def report_outcome(outcome: Outcome, args: Namespace, word: str) -> int:
-    """Say what was done; the status: NO when a file came out otherwise."""
+    """Print what was done; NO if a file is not as planned."""
     from gitcp.store.back import steps
 
     if args.json:
@@ -207,8 +207,8 @@ def report_outcome(outcome: Outcome, args: Namespace, word: str) -> int:
             print("'gitcp undo' takes it back")
         _tell_conversation(outcome)
     for path in outcome["differ"]:
-        told_path = cli.printable(f"warning: '{path}' was changed again by another process")
-        print(told_path, file=sys.stderr)
+        warning = cli.printable(f"warning: '{path}' was changed again by another process")
+        print(warning, file=sys.stderr)
     for note in outcome["notes"]:
         print(cli.printable(f"note: {note}"), file=sys.stderr)
     return NO if outcome["differ"] else OK
@@ -220,5 +220,5 @@ def _tell_conversation(outcome: Outcome) -> None:
         return
     for note in talk["notes"]:
         print(cli.printable(f"note: {note}"), file=sys.stderr)
-    print("the conversation up to there goes on with:")
+    print("to go on with the conversation from there:")
     print(f"  {cli.printable(talk['command'])}")

@@ -19,7 +19,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Unlink, and say from what."""
+    """Remove links of a commit, and print their checkpoints."""
     args = cli.parse("unlink", OPTIONS, argv)
     from gitcp import context
     from gitcp.cmd.link import tell

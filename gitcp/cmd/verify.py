@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitcp.console import cli
 from gitcp.console.options import JSON, REVISIONS, make_flag
-from gitcp.errors import OK
+from gitcp.errors import NO, OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,14 +14,13 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     JSON,
-    make_flag("--signed", "what is not signed, or by nobody that git can check, fails too"),
+    make_flag("--signed", "fail too without a signature that git can check"),
     REVISIONS,
 )
-_FAILED = 1
 
 
 def run(argv: Sequence[str]) -> int:
-    """Print a line for each checkpoint; status 1 where one fails."""
+    """Print a line for each checkpoint; NO if one fails."""
     from gitcp.repo import Repo
     from gitcp.store.show import verifying
 
@@ -37,7 +36,7 @@ def run(argv: Sequence[str]) -> int:
             print(cli.printable(line))
     if args.json:
         cli.write_records(records)
-    return _FAILED if failed else OK
+    return NO if failed else OK
 
 
 def _format_lines(record: Record) -> list[str]:

@@ -20,7 +20,7 @@ OPTIONS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """Show where lines come from; nothing is changed."""
+    """Show the prompt, the words and the edit that each line comes from."""
     from gitcp.jj import choose_git
     from gitcp.repo import Repo
     from gitcp.store.blame import origin
@@ -32,11 +32,8 @@ def run(argv: Sequence[str]) -> int:
     look_at_head(repo)
     with Prefetched(repo) as objects:
         evidence = Evidence(repo, objects)
-        records = list(
-            origin.list_origins(
-                repo, choose_git(repo), objects, evidence, args.lines, args.revision
-            )
-        )
+        git, lines = choose_git(repo), args.lines
+        records = list(origin.list_origins(repo, git, objects, evidence, lines, args.revision))
     if args.json:
         return cli.write_records(records)
     from gitcp.cmd import show
