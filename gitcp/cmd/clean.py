@@ -53,7 +53,7 @@ def clean_settled(older_than: int | None, force: bool, edits: bool = False) -> C
 
 
 def format_report(
-    settled: Sequence[Finding], kept: Sequence[Finding], force: bool
+    settled: Sequence[Finding], young: Sequence[Finding], force: bool
 ) -> Iterator[str]:
     """The report, in the groups of the original program
     (doc/formats.md "The original program")."""
@@ -63,9 +63,9 @@ def format_report(
         yield from _format_groups(settled)
     else:
         yield "No orphaned items to clean up."
-    if kept:
-        yield f"\nKept until it is old ({len(kept)}):"
-        yield from (f"  {finding['subject']}  {finding['reason']}" for finding in kept)
+    if young:
+        yield f"\nKept until it is old ({len(young)}):"
+        yield from (f"  {finding['subject']}  {finding['reason']}" for finding in young)
     if settled and not force:
         yield "\nRun with --force to delete these items."
     if force and any("ref" in finding for finding in settled):

@@ -225,8 +225,8 @@ def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:
         lines.append(f"wrote {count_noun(len(hooks), 'hook')} of git{also}")
     if clients:
         lines.append(f"wrote the hooks of {', '.join(clients)}")
-    others = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in of_agents]
-    return [*lines, *(write["note"] for write in others)]
+    single = [w for w in writes if w["kind"] not in ("hook", "exclude") and w not in of_agents]
+    return [*lines, *(write["note"] for write in single)]
 
 
 def _say(repo: Repo, done: list[str], notes: list[str]) -> None:

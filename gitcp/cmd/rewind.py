@@ -101,8 +101,8 @@ def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
     from gitcp.core.back import point_list
     from gitcp.store.back import present, trees
 
-    others = ("list", "dry_run", "patch", "session", "turn", "tool", "transcript_only", "same_id")
-    if any(getattr(args, name) for name in (*others, "tell", "json")):
+    excluded = ("list", "dry_run", "patch", "session", "turn", "tool", "transcript_only", "same_id")
+    if any(getattr(args, name) for name in (*excluded, "tell", "json")):
         raise UsageError("--into makes files alone: it goes with --to, --all, --force and paths")
     if args.to is None and not sys.stdin.isatty():
         raise UsageError("--into needs a point: name it by --to")

@@ -26,7 +26,7 @@ def test_an_edit_of_the_person_is_named_and_lost_only_when_they_agree(
         )
         ended = run(world, "rewind", "--files-only", "--to", point)
         assert ended.returncode == 128, point
-        assert "an edit of yours would be lost: 'a.py'; --force goes over it" in ended.stderr
+        assert "an edit of yours would be lost: 'a.py'; --force overwrites it" in ended.stderr
         assert files(world.path) == before
     done(world, "rewind", "--force", "--files-only", "--to", oldest)
     assert world.read("a.py") == "1\n"
@@ -49,7 +49,7 @@ def test_a_file_that_the_person_deleted_is_theirs_to_bring_back(world: World, a:
         assert verb == "create"
         assert re.fullmatch(r"you deleted it at \d\d:\d\d \(undo deletes it again\)", reason)
     ended = run(world, "rewind", "--files-only", "--to", oldest)
-    assert "'new.py', 'tracked.py'; --force goes over them" in ended.stderr
+    assert "'new.py', 'tracked.py'; --force overwrites them" in ended.stderr
     done(world, "rewind", "--files-only", "--force", "--to", oldest)
     assert (world.read("tracked.py"), world.read("new.py")) == ("1\n", "1\n")
 

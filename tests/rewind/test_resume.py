@@ -111,7 +111,7 @@ def test_a_newer_local_conversation_is_kept_and_beside_another_one_comes_the_sto
     other = json.dumps({"type": "user", "uuid": "zz", "message": {"content": "elsewhere"}})
     a.transcript.write_text(other + "\n")
     told = done(world, "resume", SID)
-    assert "put beside the one here, which went another way" in told
+    assert "put beside the one here, which has diverged" in told
     assert a.transcript.read_text() == other + "\n"
     beside = told.split("claude -r ")[1].strip()
     assert beside != SID

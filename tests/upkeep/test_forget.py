@@ -129,7 +129,7 @@ def test_the_destination_is_told_on_request(recorded: World) -> None:
     recorded.git("push", "-q", "origin", "main")
     assert held(recorded, cwd=bare)
     said = recorded.gitcp("forget", "--yes", "--remote", "s-secret")
-    assert "'origin' has it no more" in said and "cannot be taken back" in said
+    assert "'origin' does not have it any more" in said and "cannot be deleted from here" in said
     recorded.git("gc", "-q", "--prune=now", cwd=bare)
     assert held(recorded, cwd=bare) == []
     assert "a drum please" in recorded.gitcp("log")
@@ -140,7 +140,7 @@ def test_the_destination_can_be_told_later(recorded: World) -> None:
     recorded.git("push", "-q", "origin", "main")
     recorded.gitcp("forget", "--yes", "s-secret")
     said = recorded.gitcp("forget", "--yes", "--remote", "s-secret")
-    assert "nothing to forget here" in said and "'origin' has it no more" in said
+    assert "nothing to forget here" in said and "'origin' does not have it any more" in said
     assert "'origin' has nothing of it" in recorded.gitcp("forget", "--yes", "--remote", "s-secret")
     for at in (bare, recorded.path):
         recorded.git("gc", "-q", "--prune=now", cwd=at)

@@ -28,14 +28,14 @@ def is_open(repo: Repo, marker: Marker) -> bool:
 
 def select_live(repo: Repo, session_ids: Iterable[str]) -> set[str]:
     """Those of session_ids, from trailers, that are at work here."""
-    found = ((name, _find_marker(repo, name)) for name in session_ids)
-    return {name for name, marker in found if marker and is_at_work(repo, marker)}
+    pairs = ((name, _find_marker(repo, name)) for name in session_ids)
+    return {name for name, marker in pairs if marker and is_at_work(repo, marker)}
 
 
 def list_company(repo: Repo, session_id: str) -> list[Marker]:
     """The other sessions at work in this working copy."""
-    others = (m for m in markers.read_recent(repo) if m["session_id"] != session_id)
-    return [marker for marker in others if is_at_work(repo, marker)]
+    company = (m for m in markers.read_recent(repo) if m["session_id"] != session_id)
+    return [marker for marker in company if is_at_work(repo, marker)]
 
 
 def _find_marker(repo: Repo, name: str) -> Marker | None:

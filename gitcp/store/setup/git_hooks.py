@@ -299,8 +299,8 @@ class Beside:
     def has_twin(self, suffix: str) -> bool:
         """Whether the tool that wrote this file wrote another one that was not moved aside."""
         tool = hook_text.find_tool(self.texts[suffix])
-        others = (t for s, t in self.texts.items() if s != suffix and hook_scripts.BACKUP not in s)
-        return tool != "" and any(hook_text.find_tool(t) == tool for t in others)
+        current = (t for s, t in self.texts.items() if s != suffix and hook_scripts.BACKUP not in s)
+        return tool != "" and any(hook_text.find_tool(t) == tool for t in current)
 
     def _is_called(self, suffix: str) -> bool:
         """Whether the hook itself, which is another tool's, calls this file."""

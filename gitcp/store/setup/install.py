@@ -150,8 +150,8 @@ def plan_install(repo: Repo, options: Options, record: Manifest) -> Plan:
 def find_agents(repo: Repo) -> tuple[Sequence[str], list[str]]:
     """(the agents on this machine, with those of adapters on PATH; notes about the choice)."""
     clients = list(adapters.find_all(repo))
-    others = [client.NAME for client in clients if not isinstance(client, str)]
-    names, notes = enabling.find_clients(os.path.expanduser("~"), repo.worktree, others)
+    names_on_path = [client.NAME for client in clients if not isinstance(client, str)]
+    names, notes = enabling.find_clients(os.path.expanduser("~"), repo.worktree, names_on_path)
     return names, [*notes, *(why for why in clients if isinstance(why, str))]
 
 

@@ -207,7 +207,7 @@ def _move_step(repo: Repo, objects: Objects, oid: str, parent: str) -> str:
     header, _, message = objects.need(oid, "commit").partition(b"\n\n")
     tree, *lines = header.split(b"\n")
     parents = [line for line in lines if line.startswith(b"parent ")]
-    others = [line for line in lines if line not in parents]
+    fields = [line for line in lines if line not in parents]
     first = parent or (write_empty_root(repo, objects) if parents[1:] else "")
     parents[:1] = [b"parent %s" % first.encode()] if first else []
-    return objects.write("commit", b"\n".join([tree, *parents, *others]) + b"\n\n" + message)
+    return objects.write("commit", b"\n".join([tree, *parents, *fields]) + b"\n\n" + message)
