@@ -170,4 +170,4 @@ def test_a_command_that_fails_is_named_with_what_it_says(world: World, a: Agent)
     assert run(world, "explain", "--force", "HEAD").returncode == 129
     a.turn("more", {"b.py": "1\n"})
     nothing = run(world, "explain", "--generate", temporary(world)[0])
-    assert "no committed checkpoint is behind" in nothing.stderr
+    assert "has no committed checkpoint here" in nothing.stderr

@@ -61,14 +61,14 @@ def test_after_a_turn_it_is_the_last_and_whole(world: World, a: Agent) -> None:
 def test_before_the_first_prompt_there_is_no_conversation(world: World, a: Agent) -> None:
     first = next(iter(a.state["turns"]))
     before = transcripts(a)
-    assert "goes on with" not in done(world, "rewind", "--to", first)
+    assert "go on with" not in done(world, "rewind", "--to", first)
     assert transcripts(a) == before
 
 
 def test_without_the_live_transcript_what_is_stored_is_cut(world: World, a: Agent) -> None:
     a.transcript.unlink()
     ended = run(world, "rewind", "--transcript-only", "--to", "toolu_3")
-    assert "the conversation up to there goes on with" in ended.stdout
+    assert "to go on with the conversation from there" in ended.stdout
     (new,) = transcripts(a).values()
     assert ("toolu_2" in new, "toolu_3" in new) == (True, False)
 
