@@ -1,7 +1,6 @@
-"""The keys of configuration: what each may hold, what holds without one, what it is for.
+"""The table of configuration keys: kind of value, default and meaning of each.
 
-Every value is read by this table.  One that a key cannot have counts as none: the default holds,
-and find_complaint() says why.
+An invalid value is ignored: the default is used, and find_complaint() says what is wrong.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ if TYPE_CHECKING:
 
     class Key(TypedDict):
         """kind: size, number, flag, word, words, text, trailer, pattern, command, persons or
-        pipeline.
-        default: as it would be written, '' where another rule decides.  values: all that a word
-        may be, or what a flag may be besides.  least, most: of a number.  many: several values
-        count.  without: what comes of a pattern that cannot be read."""
+        pipeline.  default: as in a configuration file, '' if another rule decides.  values: all
+        values of a word, or the values of a flag besides yes and no.  least, most: of a number.
+        many: all values of the key count.  without: the effect of a pattern that is not valid."""
 
         kind: str
         default: str
@@ -42,7 +40,7 @@ KEYS: dict[str, Key] = {
     "gitcp.max-untracked-size": {
         "kind": "size",
         "default": "500m",
-        "meaning": "of untracked files that are larger together the largest are left out",
+        "meaning": "the largest untracked files are left out if all together exceed this",
     },
     "gitcp.redact": {
         "kind": "pattern",
@@ -61,7 +59,7 @@ KEYS: dict[str, Key] = {
     "gitcp.redact-personal": {
         "kind": "persons",
         "default": "",
-        "meaning": "what of persons is redacted: email,phone,address,name:<file>",
+        "meaning": "which personal data is redacted: email,phone,address,name:<file>",
         "without": "no prompt and no transcript is stored until it can be read",
     },
     "gitcp.images": {
@@ -79,7 +77,7 @@ KEYS: dict[str, Key] = {
     "gitcp.streams-hidden": {
         "kind": "flag",
         "default": "",
-        "meaning": "keep streams outside of the branches; not set: where jj works on them, too",
+        "meaning": "keep streams outside of the branches; by default only in repositories of jj",
     },
     "gitcp.suffix-match": {
         "kind": "word",
@@ -95,7 +93,7 @@ KEYS: dict[str, Key] = {
     "gitcp.disable-multisession-warning": {
         "kind": "flag",
         "default": "",
-        "meaning": "the former name of the contrary",
+        "meaning": "the former key, with the opposite value",
     },
     "gitcp.archive-expire": {
         "kind": "number",
@@ -110,7 +108,7 @@ KEYS: dict[str, Key] = {
     "gitcp.state-expire": {
         "kind": "number",
         "default": "7",
-        "meaning": "the age in days at which it proposes the states of settled sessions",
+        "meaning": "the age in days at which 'gitcp clean' proposes states of settled sessions",
     },
     "gitcp.link": {
         "kind": "word",
@@ -131,7 +129,7 @@ KEYS: dict[str, Key] = {
     "gitcp.loss-budget": {
         "kind": "number",
         "default": "50",
-        "meaning": "milliseconds for which it looks at what a shell call throws away",
+        "meaning": "milliseconds that a look at the files a shell call discards may take",
     },
     "gitcp.max-transcript-size": {
         "kind": "size",
@@ -249,8 +247,8 @@ LABEL: Key = {
     "meaning": "a regular expression of what is redacted under this label",
     "without": "no prompt and no transcript is stored until it can be read",
 }
-LABELS = "gitcp.redact-label."  # what the keys of labels begin with
-PERSONS = ("email", "phone", "address")  # what gitcp.redact-personal may name besides name:<file>
+LABELS = "gitcp.redact-label."  # the prefix of the keys of labels
+PERSONS = ("email", "phone", "address")  # values of gitcp.redact-personal besides name:<file>
 PIPELINE: Key = {
     "kind": "pipeline",
     "default": "default",
@@ -260,8 +258,10 @@ PIPELINE: Key = {
 
 
 def read_value(key: str, texts: list[str]) -> Any:
-    """What a key of the table holds where these texts are set: an int, a bool or a text; its
-    default where none is, or the last is no value of it; None where there is no default."""
+    """The value of a key for which these texts are configured: an int, a bool or a text.
+
+    The last text counts.  If there is none or it is not valid, return the default, else None.
+    """
     about = KEYS[key]
     if texts and not find_complaint(about, texts[-1]):
         return _read(about, texts[-1])
@@ -285,7 +285,7 @@ def _parse_number(word: str) -> int | None:
 
 
 def find_complaint(about: Key, text: str) -> str:
-    """Why a text is no value of a key: what it must be; '' for one that is."""
+    """What a value of the key must be, for a text that is not valid; '' for a valid one."""
     kind, word, values = about["kind"], text.lower(), about.get("values", ())
     if kind == "word":
         return "" if word in values else f"must be {_format_choices(values)}"
@@ -298,13 +298,13 @@ def find_complaint(about: Key, text: str) -> str:
         fits = text.replace("-", "").isalnum() and text.isascii() and text[0] != "-"
         return "" if fits else "must be the name of a trailer, letters, digits and dashes"
     if kind == "persons":
-        fits = all(name in PERSONS or name.startswith("name:") for name in describe_values(text))
+        fits = all(name in PERSONS or name.startswith("name:") for name in split_list(text))
         return "" if fits else f"must be of {', '.join(PERSONS)} and name:<file>"
     return _check_pattern(text) if kind == "pattern" else ""
 
 
-def describe_values(text: str) -> list[str]:
-    """The words of a list with commas."""
+def split_list(text: str) -> list[str]:
+    """The words of a list separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
 
 

@@ -1,7 +1,7 @@
-"""The shapes of what is stored and handed from room to room, in one place to look them up.
+"""The shapes of stored data and of the records that pass between rooms.
 
-Only type checkers and people read this: nothing imports it when it runs.  What a single function
-makes or takes stands beside it; the keys and their history are in gitcp-formats(5).
+Nothing imports this module at run time.  A shape that a single function uses is defined beside
+it.  gitcp-formats(5) describes the keys.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NotRequired, TypedDict
 
-# What stages hand on: decoded JSON.  A function of core says by a TypedDict what it needs of it.
+# Decoded JSON, as stages pass it on.  A function of core declares the keys it reads by a TypedDict.
 Record = dict[str, Any]
 Stage = Callable[[Iterable[Record]], Iterable[Record]]
 Finding = dict[str, Any]  # type, kind (the code), severity, subject, reason, and facts
 
-# What git has.
+# Objects of git.
 Entry = tuple[str, str]  # mode as git prints it ("100644"), oid
 Version = Entry | None  # None: nothing is there
 Entries = dict[str, Version]  # by path
@@ -22,7 +22,7 @@ Tree = dict[str, Entry]  # by name
 
 
 class Commit(TypedDict):
-    """A commit taken apart; message is what follows the header's empty line."""
+    """A parsed commit; message: the text after the header's empty line."""
 
     oid: str
     tree: str
@@ -32,24 +32,24 @@ class Commit(TypedDict):
     message: str
 
 
-# What an agent's client tells.
+# Payloads of an agent's client.
 class Tool(TypedDict):
-    """A tool call; id is "" where the client gives none (Gemini)."""
+    """A tool call; id is "" if the client gives none (Gemini)."""
 
     name: str
     id: str
     kind: str  # write (names its paths), shell, mcp, task, todo, read, other (may write)
-    input_paths: list[str]  # absolute; what its input says it will write
+    input_paths: list[str]  # absolute paths that its input says it will write
     failed: bool
-    background: NotRequired[bool]  # it goes on after its end event
-    background_id: NotRequired[str]  # by which the client speaks of it afterwards
-    duration_ms: NotRequired[int]  # what it took, a person's thinking time left out
+    background: NotRequired[bool]  # it runs on after its end event
+    background_id: NotRequired[str]  # the client's name of the background task
+    duration_ms: NotRequired[int]  # run time, without the time a person took to approve it
     interrupted: NotRequired[bool]
     command: NotRequired[str]
-    output: NotRequired[str]  # of a shell, as far as its client tells, at most 64 Ki characters
+    output: NotRequired[str]  # of a shell, as much as the client reports, at most 64 Ki characters
     edits: NotRequired[list[tuple[str, str, bool]]]  # of one path: old, new, whether everywhere
-    content: NotRequired[str]  # all that it writes into one path
-    original: NotRequired[str]  # what it has found there
+    content: NotRequired[str]  # the whole content it writes to one path
+    original: NotRequired[str]  # the content it found there
     todos: NotRequired[list[dict[str, Any]]]
     subagent_type: NotRequired[str]
     description: NotRequired[str]
@@ -57,16 +57,16 @@ class Tool(TypedDict):
 
 
 class Event(TypedDict):
-    """A hook call in our words; of an event called unknown only the first three keys."""
+    """A hook call in gitcp's words; an event called unknown has the first three keys alone."""
 
     type: str
     event: str
     agent: str
     session_id: NotRequired[str]
     cwd: NotRequired[str]
-    came: NotRequired[int]  # ns since 1970, to a process that takes more than one event
-    notification: NotRequired[bool]  # the prompt is the client's, of a background task
-    ended_tasks: NotRequired[list[dict[str, str]]]  # id, tool_use_id, status: what it tells of
+    came: NotRequired[int]  # arrival, ns since 1970, in a process that takes more than one event
+    notification: NotRequired[bool]  # the client wrote the prompt, to report background tasks
+    ended_tasks: NotRequired[list[dict[str, str]]]  # id, tool_use_id, status: the reported tasks
     background_tasks: NotRequired[list[dict[str, str]]]  # id, status, command: left running
     model: NotRequired[str]
     agent_id: NotRequired[str]  # the subagent in which it happened
@@ -79,11 +79,11 @@ class Event(TypedDict):
     reason: NotRequired[str]
     last_message: NotRequired[str]
     tool: NotRequired[Tool]
-    tools: NotRequired[list[Tool]]  # of a whole response, where the client tells only that
+    tools: NotRequired[list[Tool]]  # the calls of a response, if the client reports them together
 
 
 class Usage(TypedDict):
-    """Tokens, and calls of the model; subagent_tokens is what its subagents used."""
+    """Tokens, and calls of the model; subagent_tokens: the usage of its subagents."""
 
     input_tokens: int
     cache_creation_tokens: int
@@ -94,14 +94,14 @@ class Usage(TypedDict):
 
 
 class Scan(TypedDict):
-    """What a transcript says, as far as it has been read.
+    """The facts of a transcript, as far as it has been read.
 
-    items: its lines (Gemini: messages).  bytes: how many of them are settled; a later scan
-    may be given only what follows, with this one as previous (Gemini: 0, always the whole).
-    prompts: the person's, cleaned, and written: paths as the agent named them, each once.  usage,
-    subagents (their ids), skipped (lines that should be JSON and are not): of everything read.
-    model: of the newest answer, where a client's events do not tell.  last_identifier: of the
-    newest message that has one.  carry: what a continued scan has to know.
+    items: number of lines (Gemini: of messages).  bytes: the settled prefix; a later scan takes
+    the bytes after it and this scan as previous (Gemini: 0, each scan reads everything).
+    prompts: the person's, cleaned.  written: paths as the agent named them, each once.
+    subagents: their ids.  skipped: lines that should be JSON and are not.
+    model: of the newest answer, if the client's events do not name it.
+    last_identifier: of the newest message that has one.  carry: state for a continued scan.
     """
 
     items: int
@@ -118,8 +118,7 @@ class Scan(TypedDict):
 
 
 class Process(TypedDict):
-    """A process of a machine.  start: clock ticks since boot, '' where the platform does not
-    tell cheaply."""
+    """A process of a machine.  start: clock ticks since boot, '' where reading it is costly."""
 
     pid: int
     start: str
@@ -129,7 +128,7 @@ class Process(TypedDict):
 
 # The session.
 class File(TypedDict):
-    """What a session last wrote to a path; oid '': it deleted it."""
+    """The entry that a session last wrote to a path; oid '': the session deleted the path."""
 
     oid: str
     mode: str
@@ -137,8 +136,8 @@ class File(TypedDict):
 
 
 class Stream(TypedDict):
-    """A stream as a state names it.  files: the paths whose work no commit has settled, as the
-    journal has them (store.journal.work): no file of a state does."""
+    """A stream as a state names it.  files: the paths with open edits.  They are read from the
+    journal (store.journal.work) and not stored in the state's file."""
 
     id: str
     ref: str
@@ -147,7 +146,8 @@ class Stream(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Of a turn's start.  verdict: none, continue, reset, restore or new; ref, tip: of what."""
+    """The stream that a turn continues.  verdict: none, continue, reset, restore or new; ref, tip:
+    of the stream it applies to."""
 
     verdict: str
     ref: str
@@ -156,7 +156,7 @@ class Verdict(TypedDict):
 
 
 class State(TypedDict, total=False):
-    """A session, <common>/entire-sessions/<id>.json; keys that are not here are kept."""
+    """A session, <common>/entire-sessions/<id>.json; other keys are preserved."""
 
     session_id: str
     agent_type: str
@@ -178,8 +178,8 @@ class State(TypedDict, total=False):
     turn_id: str
     prompt_id: str  # the client's own name of the turn
     turns: dict[str, dict[str, Any]]  # turn id -> number, prompt, model
-    tasks: dict[str, dict[str, Any]]  # tool use id -> a subagent that runs
-    ended_tasks: dict[str, dict[str, Any]]  # the same of one that no checkpoint holds yet
+    tasks: dict[str, dict[str, Any]]  # tool use id -> a running subagent
+    ended_tasks: dict[str, dict[str, Any]]  # likewise, ended and not yet in a checkpoint
     streams: list[Stream]  # the last one is where the session is
     files_touched: list[str]
     checkpoint_count: int
@@ -193,19 +193,19 @@ class State(TypedDict, total=False):
     pending_finalize: dict[str, Any]
     token_usage: Usage
     tokens_at_condensation: Usage
-    tokens_before: Usage  # what its transcript tells of the time before it began
+    tokens_before: Usage  # used in its transcript before the session began
     agent_process: Process | None
     multisession_warned: dict[str, Any]
     resumed: bool  # until its next prompt
     late_calls: bool  # calls of an ended turn still run
     visits: list[str]  # ids of other worktrees in which it has open edits
     over_limit: dict[str, str]  # path -> the setting that keeps it out of checkpoints
-    tool_events: bool  # its client tells of tool calls
-    unreadable: str  # why its file says nothing
+    tool_events: bool  # its client reports tool calls
+    unreadable: str  # why its file cannot be read
 
 
 class Marker(TypedDict):
-    """What a commit hook needs of a session that has unsettled work (store.session.markers)."""
+    """The keys that a commit hook reads of a session with open edits (store.session.markers)."""
 
     session_id: str
     agent_type: str
@@ -222,7 +222,7 @@ class Marker(TypedDict):
 
 
 class Tip(TypedDict):
-    """The newest commit of a stream.  base: full oid, or as far as the name tells it."""
+    """The newest commit of a stream.  base: full oid, or the digits in the stream's name."""
 
     ref: str
     oid: str
@@ -233,6 +233,6 @@ class Tip(TypedDict):
     time: int
 
 
-# The journal: who wrote what.
-Writer = tuple[str, str, str]  # of an edit: session, turn, tool use; PERSON, or UNKNOWN
-JournalLine = dict[str, Any]  # its kinds: core.credit.entries
+# The journal.
+Writer = tuple[str, str, str]  # of an edit: session, turn, tool use; or PERSON; or UNKNOWN
+JournalLine = dict[str, Any]  # core.credit.entries lists the kinds

@@ -1,12 +1,12 @@
-"""The journal of a worktree as records: what stands in a line of it, and what lines tell.
+"""The lines of a worktree's journal, and the questions that lines answer.
 
-An edit   {path, before, after, who, how, at}: a path went from one content to another.
-An opening {open, session, turn, at}: a call begins that may write; its closing {close, at}.
-A look    {look}: the whole worktree was read.
-A commit  {commit, settled, left, taken}: of the edits of the settled paths none is open but what
-it left; of other paths it took some (both path -> names of edits).
-A checkpoint {stream, session, turn, files, out, at}: a stream has these files of a session, as they
-were then; out: what streams have of it no more (stream -> paths).
+An edit {path, before, after, who, how, at}: a path went from one content to another.
+An opening {open, session, turn, at}: a call that may write begins.  A closing {close, at}: it ends.
+A look {look}: the whole worktree was read.
+A commit {commit, settled, left, taken}: it settled all edits of the paths in settled except those
+in left, and of other paths those in taken (left, taken: path -> names of edits).
+A checkpoint {stream, session, turn, files, out, at}: the stream has these files of the session as
+they were then; out: files that streams no longer have (stream -> paths).
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 PERSON: Writer = ("", "person", "")
 UNKNOWN: Writer = ("", "unknown", "")
-STATED = "stated"  # how an edit is known that nobody saw
+STATED = "stated"  # `how` of an edit that a tool reported and no look saw
 _WORDS = ("person", "unknown")
 
 
 def dump_line(line: JournalLine) -> bytes:
-    """A line of the journal, its newline included."""
+    """The bytes of a journal line, with its newline."""
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
 
 def parse_lines(data: bytes) -> list[JournalLine]:
-    """The lines of a journal in their order; one that was cut short or damaged is left out."""
+    """The lines of a journal in their order, without damaged lines."""
     texts = [line for line in data.split(b"\n") if line.startswith(b"{")]
-    try:  # all at once costs half; what is no line cannot be made one by those around it
+    try:  # parsing all at once takes half the time
         items = json.loads(b"[%s]" % b",".join(texts))
     except (ValueError, RecursionError):
         items = []
@@ -56,13 +56,13 @@ def _parse_line(text: bytes) -> list[JournalLine]:
 def build_edit(
     path: str, before: Version, after: Version, who: Writer, how: str, at: int
 ) -> JournalLine:
-    """The line that says a path went from before to after."""
+    """The line for an edit of path from before to after."""
     name = list(who) if who[0] else who[1]
     return {"path": path, "before": before, "after": after, "who": name, "how": how, "at": at}
 
 
 def build_opening(state: State, call: JournalLine, kind: str, at: int) -> JournalLine:
-    """The line that says a call of a session, by its state, begins; kind: write, or shell."""
+    """The line for the beginning of a call; state: its session's.  kind: write or shell."""
     turn = state.get("turn_id", "")
     line = {
         "open": call.get("id", ""),
@@ -77,7 +77,7 @@ def build_opening(state: State, call: JournalLine, kind: str, at: int) -> Journa
 
 
 def get_author(line: JournalLine) -> Writer:
-    """Who an edit says it was; UNKNOWN for what is not an author."""
+    """The author that an edit names; UNKNOWN if it names none."""
     who = line.get("who")
     if isinstance(who, list) and len(who) == 3 and all(isinstance(part, str) for part in who):
         return who[0], who[1], who[2]
@@ -100,8 +100,10 @@ def list_written_paths(lines: Iterable[JournalLine], agent_id: str) -> set[str]:
 
 
 def get_cause(line: JournalLine) -> Writer:
-    """The call that an edit went through, whoever wrote the lines it put in or took out; its
-    author where that is a session; UNKNOWN where it went through none."""
+    """The call that made an edit, even if another author wrote its lines.
+
+    Without one it is the author if that is a session, else UNKNOWN.
+    """
     by = line.get("by")
     if isinstance(by, list) and len(by) == 3 and all(isinstance(part, str) for part in by):
         return by[0], by[1], by[2]
@@ -110,7 +112,7 @@ def get_cause(line: JournalLine) -> Writer:
 
 
 def parse_entry(value: Any) -> Version:
-    """An entry as a line has it; None for nothing, and for what is none."""
+    """The entry in a line; None for no file and for anything that is no entry."""
     if isinstance(value, (list, tuple)) and len(value) == 2:
         mode, oid = value
         if isinstance(mode, str) and isinstance(oid, str):
@@ -124,7 +126,7 @@ def list_edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
 
 
 def list_writers(lines: Iterable[JournalLine], paths: Container[str]) -> set[str]:
-    """The sessions that lines name for one of the paths."""
+    """The sessions that edits of these paths name as author or cause."""
     return {
         who[0]
         for line in lines
@@ -135,7 +137,7 @@ def list_writers(lines: Iterable[JournalLine], paths: Container[str]) -> set[str
 
 
 def list_lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:
-    """The edits among the lines of a journal, what put them on a stream, and what settled them."""
+    """The edits, checkpoints and commits among the lines of a journal."""
     keys = frozenset(("stream", "taken", "commit"))
     return [
         line for line in lines if "at" in line and (line.get("path") or not keys.isdisjoint(line))
@@ -145,8 +147,8 @@ def list_lasting(lines: Iterable[JournalLine]) -> list[JournalLine]:
 def map_recorded_files(
     lines: Iterable[JournalLine], session_id: str
 ) -> dict[str, dict[str, JournalLine] | None]:
-    """stream -> path -> the line by which the stream has it, of all that a session's checkpoints
-    have recorded and no commit has taken since; None for a stream of which commits took all."""
+    """The files on a session's streams that no commit has taken: stream -> path -> the line of the
+    checkpoint.  A stream whose files were all taken has None."""
     streams: dict[str, dict[str, JournalLine] | None] = {}
     for line in lines:
         if "stream" in line and line.get("session") == session_id:
@@ -155,11 +157,11 @@ def map_recorded_files(
             own = streams.get(line["stream"]) or {}
             streams[line["stream"]] = {**own, **dict.fromkeys(line["files"], line)}
         elif streams and ("settled" in line or "taken" in line):
-            settled = {*line.get("settled", ()), *line.get("taken", ())}
-            done = settled.difference(line.get("left", ()))
+            paths = {*line.get("settled", ()), *line.get("taken", ())}
+            settled = paths.difference(line.get("left", ()))
             for stream, files in streams.items():
-                if files and not done.isdisjoint(files):
-                    streams[stream] = _drop_paths(files, done) or None
+                if files and not settled.isdisjoint(files):
+                    streams[stream] = _drop_paths(files, settled) or None
     return streams
 
 
@@ -171,32 +173,34 @@ def _drop_paths(
 
 
 def list_settled_contents(lines: Iterable[JournalLine]) -> set[tuple[str, str]]:
-    """(path, oid) of the contents that a commit took as they stood."""
-    stands: dict[str, Version] = {}
-    taken: set[tuple[str, str]] = set()
+    """(path, oid) of the contents that commits settled."""
+    newest: dict[str, Version] = {}
+    settled: set[tuple[str, str]] = set()
     for line in lines:
         if "commit" in line:
-            taken |= {(p, now[1]) for p in line.get("settled", ()) if (now := stands.get(p))}
+            settled |= {(p, entry[1]) for p in line.get("settled", ()) if (entry := newest.get(p))}
         elif line.get("path") and "at" in line:
-            stands[line["path"]] = line["after"]
-    return taken
+            newest[line["path"]] = line["after"]
+    return settled
 
 
 def trace_content(lines: Iterable[JournalLine], path: str) -> list[JournalLine]:
-    """The edits that made the content of a path, oldest first; one that came from another path
-    takes that one's along.  `follows` of an edit names the path it came from: what happened to
-    that path in the same look stands there as the content that it had until then."""
-    known = list(lines)
+    """The edits that made the content of a path, oldest first.
+
+    `follows` of an edit names the path whose content was moved or copied; then the earlier edits
+    of that path are included.  Its edit of the same look ends with the content it had before.
+    """
+    edits = list(lines)
     newest_first: list[JournalLine] = []
-    went: JournalLine | None = None
-    for line in reversed(known):
-        if line["path"] != path or line is went:
+    replaced: JournalLine | None = None
+    for line in reversed(edits):
+        if line["path"] != path or line is replaced:
             continue
         newest_first.append(line)
         if "follows" in line:
             path = line["follows"]
-            went = _find_edit(known, path, line["at"])
-            newest_first += [{**went, "after": went["before"]}] if went else []
+            replaced = _find_edit(edits, path, line["at"])
+            newest_first += [{**replaced, "after": replaced["before"]}] if replaced else []
     return newest_first[::-1]
 
 
@@ -205,9 +209,9 @@ def _find_edit(lines: Iterable[JournalLine], path: str, at: int) -> JournalLine 
 
 
 def had_content(lines: Iterable[JournalLine], path: str, after: Version) -> bool:
-    """Whether a journal has had this content at the path, be the edit still in it or cut.
+    """Whether the path has had this content, by the edits in a journal and those cut from it.
 
-    Nothing is no content: whether a deletion takes back what was made, HEAD tells.
+    False for after None: HEAD tells whether a deletion undoes a creation.
     """
     for line in lines if after else ():
         if line.get("path") == path:
@@ -219,10 +223,10 @@ def had_content(lines: Iterable[JournalLine], path: str, after: Version) -> bool
 
 
 def list_calls(lines: Iterable[JournalLine]) -> list[JournalLine]:
-    """The calls of a journal in their order: an opening with what its closing adds.
+    """The calls of a journal in their order: each opening, with the keys of its closing.
 
-    `end` is None while no closing has come, and while one says that the call goes on: in its
-    turn, or after it ("late").
+    `end` is None before the closing, and if the closing says that the call runs on.  `late`: it
+    runs on after its turn.
     """
     opened: dict[tuple[str, str], JournalLine] = {}
     for line in lines:
@@ -238,14 +242,14 @@ def list_calls(lines: Iterable[JournalLine]) -> list[JournalLine]:
     return list(opened.values())
 
 
-def _get_call_key(line: JournalLine, what: str) -> tuple[str, str]:
-    return str(line.get("session")), str(line.get(what))
+def _get_call_key(line: JournalLine, key: str) -> tuple[str, str]:
+    return str(line.get("session")), str(line.get(key))
 
 
 def list_edits_since_opening(
     lines: list[JournalLine], session_id: str, call_id: str
 ) -> list[JournalLine]:
-    """The edits since a call was opened; all there are, where its opening is not known."""
+    """The edits since the opening of a call; all edits if the journal has no opening of it."""
     opened = (
         n for n, line in enumerate(lines) if _get_call_key(line, "open") == (session_id, call_id)
     )
@@ -253,7 +257,8 @@ def list_edits_since_opening(
 
 
 def is_contested(lines: list[JournalLine], path: str, who: Writer) -> bool:
-    """Whether another call that names the path is open, or has been since this one was opened."""
+    """Whether another call has named or edited the path since the opening of the call in who, or an
+    open one names it."""
     for line in reversed(lines):
         if "open" in line and _get_call_key(line, "open") == (who[0], who[2]):
             break
@@ -268,14 +273,14 @@ def is_contested(lines: list[JournalLine], path: str, who: Writer) -> bool:
 
 
 def list_edits_since_look(lines: list[JournalLine]) -> list[JournalLine]:
-    """The edits seen after the newest look at the whole worktree."""
+    """The edits seen after the newest look."""
     start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
     return [line for line in list_edits(lines[start + 1 :]) if line["how"] != STATED]
 
 
 def list_open_edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
-    """The open edits, which no commit has taken, in their order; `left` of those that one left
-    out although the worktree was as it is."""
+    """The edits that no commit has settled, in their order; `left` is True for an edit of a path
+    that a commit settled without this edit."""
     open_edits: dict[str, list[tuple[int, JournalLine]]] = {}
     for number, line in enumerate(lines):
         if line.get("path") and "at" in line:
@@ -283,22 +288,23 @@ def list_open_edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
         left, taken = line.get("left", {}), line.get("taken", {})
         for path in line.get("settled", ()):
             edits, stay = open_edits.pop(path, []), left.get(path, ())
-            rest = [(n, {**edit, "left": True}) for n, edit in edits if get_edit_name(edit) in stay]
-            open_edits |= {path: rest} if rest else {}
+            edits = [(n, {**e, "left": True}) for n, e in edits if get_edit_name(e) in stay]
+            open_edits |= {path: edits} if edits else {}
         for path in taken.keys() & open_edits:
             edits = open_edits.pop(path)
-            rest = [(n, edit) for n, edit in edits if get_edit_name(edit) not in taken[path]]
-            open_edits |= {path: rest} if rest else {}
+            edits = [(n, edit) for n, edit in edits if get_edit_name(edit) not in taken[path]]
+            open_edits |= {path: edits} if edits else {}
     items = (item for edits in open_edits.values() for item in edits)
     return [line for _, line in sorted(items, key=lambda item: item[0])]
 
 
 def get_edit_name(edit: JournalLine) -> list[Any]:
-    """What names an edit among those of its path: when it was seen, and what stood there then."""
+    """The name of an edit among those of its path: [time, oid after it]."""
     version = parse_entry(edit["after"])
     return [edit["at"], version[1] if version else ""]
 
 
 def get_latest_time(stamp: int) -> int:
-    """The last ns that a stamp may stand for: a file system with whole seconds cuts the others."""
+    """The latest time, in ns, that a file's time stamp can mean on a file system that stores whole
+    seconds."""
     return stamp if stamp % 1_000_000_000 else stamp + 999_999_999

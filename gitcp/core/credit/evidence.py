@@ -1,8 +1,8 @@
-"""Which session, or the person, a change of a path belongs to: one decision for every look.
+"""Decide which session, or the person, made a change that a look found.
 
-A window is the time in which a call of a session could write without naming what it writes: a
-shell, a tool that is not known, or a whole turn of an agent that tells nothing of its tools.
-A tool that names its path needs none of this, unless somebody looks before its end.
+A window is the time in which a call could write without naming its paths: a shell, an unknown
+tool, or a whole turn of an agent that does not report its tools.  A file tool has a window, too,
+for a look that comes before its end.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Writer
 
     class Window(TypedDict):
-        """opened: when it was announced; begin, end: ns, when the call ran; end None while it
-        is open.  names: words of its command and output.  late: the turn is over, something of
-        the call goes on.  kind: shell; cut, of one that ended with its agent, nobody knows
-        when; tool, where names are the paths it writes; transcript, where they are all that one
-        says were written; turn.  closing: it has just ended, and nothing was looked at since.
-        stashes: the entries of `git stash` at its beginning."""
+        """opened: when the call was announced.  begin, end: when it ran; end is None while it runs.
+        All times are in ns.  late: a part of the call runs on after its turn.
+        kind: shell; cut, a shell that ended with its agent at an unknown time; tool; transcript;
+        turn.  names: the paths written by a tool or according to a transcript, else the words of
+        the command and its output.  closing: the call has just ended, without a look since.
+        stashes: the entries of `git stash` when the call began."""
 
         who: Writer
         opened: int
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
         stashes: NotRequired[Sequence[str]]
 
     class Change(TypedDict):
-        """A path that differs from what was last known of it.
+        """A path whose content differs from the one last seen.
 
-        at: when it changed, ns; of one that is gone, when a directory above it last did.
-        seen: the last look at it.  new: nothing stood there; gone: nothing stands there now.
-        restored: the repository had this content for the path.
+        at: when it changed, ns; for a deleted path, when a directory above it last changed.
+        seen: the time of the last look at it.  new: created.  gone: deleted.
+        restored: the repository had this content for the path already.
         """
 
         path: str
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
         restored: bool
 
     class Verdict(TypedDict):
-        """who, how it is known; shared: others explain it as well; by: the window it went
-        through, although it may be nobody's work."""
+        """who: the author; how: the kind of evidence; shared: windows of other sessions explain the
+        change as well; by: the window in which it was made, even if who is UNKNOWN."""
 
         who: Writer
         how: str
@@ -65,23 +65,23 @@ TOOL, WINDOW, TRANSCRIPT, TURN = "tool", "window", "transcript", "turn"
 SHELL, CUT = "shell", "cut"
 BETWEEN, RESTORED, HOOK = "between", "restored", "hook"
 
-# What takes content out of the worktree without undoing it.
+# Commands of git that take content out of the worktree without losing it.
 _AWAY = frozenset(("stash", "checkout", "restore", "reset", "switch", "clean"))
 
-# What takes content from elsewhere into the worktree: commands, and those of git.
+# Commands, and commands of git, that bring content from elsewhere into the worktree.
 _BRINGING = frozenset(
     """cp mv cat patch rsync install checkout restore show cat-file cherry-pick merge stash apply
     revert am diff read-tree checkout-index archive reset switch rebase pull""".split()
 )
 
 _BREAKS = str.maketrans(dict.fromkeys("\"'`;|&<>(){}=,:\n\t\r\0", " "))
-_MOST = 400  # words of one call that are kept
+_MOST = 400  # stored words of a call
 
 
 def attribute_change(change: Change, windows: Sequence[Window]) -> Verdict:
-    """Decide about one change: a file tool at work on the path comes before a call that names
-    it, that before one that does not, and that before a whole turn; nobody's is a content that
-    only came back, but for what a tool has written into its own path."""
+    """Attribute a change to a window that explains it, else to the person.  A file tool at its path
+    comes first, then a call that names the path, then other calls, then a turn.  A restored
+    content has no author, unless a tool or a transcript names the path."""
     windows = [w for w in windows if w["kind"] != TOOL or _is_named(w, change["path"])]
     able = [w for w in windows if explains(w, change)]
     best = _find_best(able, change["path"])
@@ -90,46 +90,48 @@ def attribute_change(change: Change, windows: Sequence[Window]) -> Verdict:
     if best is None:
         who = UNKNOWN if any(_may_explain(w, change) for w in windows) else PERSON
         return {"who": who, "how": BETWEEN, "shared": False, "by": None}
-    rivals = {
-        w["who"][0]
-        for w in able
-        if _rank_window(w, change["path"]) == _rank_window(best, change["path"])
-    }
+    rank = _rank_window(best, change["path"])
+    rivals = {w["who"][0] for w in able if _rank_window(w, change["path"]) == rank}
     how = WINDOW if best["kind"] in (SHELL, CUT) else best["kind"]
     return {"who": best["who"], "how": how, "shared": len(rivals) > 1, "by": best}
 
 
 def explains(window: Window, change: Change) -> bool:
-    """Whether a change can have been made in a window."""
+    """Whether a change was made in a window, as far as its times tell."""
     at, named = change["at"], _is_named(window, change["path"])
     if window["kind"] in (TRANSCRIPT, CUT):
         return named and (at is None or window["begin"] <= get_latest_time(at))
     if window["late"] and not (change["new"] or named):
         return False
-    looked = window["opened"] <= change["seen"]  # it was as known when the call began
+    seen_before = window["opened"] <= change["seen"]
     if not change["gone"]:
-        return _touches(window, at) and (named or _holds(window, at, looked))
-    return _overlaps(window, change) and (named or (looked and not window["late"]))
+        return _touches(window, at) and (named or _holds(window, at, seen_before))
+    return _overlaps(window, change) and (named or (seen_before and not window["late"]))
 
 
 def _touches(window: Window, at: int | None) -> bool:
-    """Whether the time that a stamp stands for has a part in a window."""
+    """Whether the time that a stamp can mean overlaps a window."""
     end = window["end"]
     return at is not None and window["begin"] <= get_latest_time(at) and (end is None or at <= end)
 
 
-def _holds(window: Window, at: int | None, looked: bool) -> bool:
-    """Whether all of that time, of a stamp that touches it, is in the window.  looked: what was
-    there at its beginning is known, so that no change before it is taken for one in it."""
+def _holds(window: Window, at: int | None, seen_before: bool) -> bool:
+    """Whether all of the time that a stamp can mean is in a window that it touches.
+
+    seen_before: a look at the path came after the opening, so the change did not precede it.
+    """
     if at is None or get_latest_time(at) == at:
         return at is not None
-    begins, end = looked or get_latest_time(window["begin"]) <= at, window["end"]
+    begins, end = seen_before or get_latest_time(window["begin"]) <= at, window["end"]
     return begins and (end is None or window.get("closing", False) or get_latest_time(at) <= end)
 
 
 def _may_explain(window: Window, change: Change) -> bool:
-    """Whether nobody can tell that a call did not do it: a deletion leaves no time behind, a stamp
-    of whole seconds tells no order within one, and what had gone on after the turn has ended."""
+    """Whether a window that does not explain a change cannot be excluded either.
+
+    A deletion has no time of its own, a stamp of whole seconds no order within the second, and a
+    call that ran on after its turn has no known end.
+    """
     if change["gone"]:
         return _overlaps(window, change)
     if window["kind"] in (SHELL, TURN) and not window["late"]:
@@ -139,18 +141,18 @@ def _may_explain(window: Window, change: Change) -> bool:
 
 
 def _overlaps(window: Window, change: Change) -> bool:
-    """Whether a path can have gone in a window, by the times that are known."""
+    """Whether a path can have been deleted in a window."""
     at, end = change["at"], window["end"]
     return (end is None or change["seen"] < end) and (at is None or window["begin"] <= at)
 
 
 def can_put_away(window: Window) -> bool:
-    """Whether a call is one of git's that take content away to keep it elsewhere."""
+    """Whether a call may be a command of git that takes content out of the worktree."""
     return "git" in window["names"] and not _AWAY.isdisjoint(window["names"])
 
 
 def can_bring_in(window: Window) -> bool:
-    """Whether a call is one that may take content from elsewhere."""
+    """Whether a call may be a command that brings content from elsewhere."""
     return window["kind"] in (SHELL, CUT) and not _BRINGING.isdisjoint(window["names"])
 
 
@@ -170,7 +172,7 @@ def _is_named(window: Window, path: str) -> bool:
 
 
 def is_path_named(words: Collection[str], path: str) -> bool:
-    """Whether some word of a command names a path, a directory above it, or a pattern of it."""
+    """Whether a word of a command names the path, a directory above it, or a matching pattern."""
     base = posixpath.basename(path)
     return any(_fits_word(word, path, base) for word in words)
 
@@ -188,7 +190,7 @@ def _fits_word(word: str, path: str, base: str) -> bool:
 
 
 def _fits(pattern: str, name: str) -> bool:
-    """A glob of `*` and `?`, without brackets: `*` also crosses a slash."""
+    """Whether a glob of `*` and `?` matches; `*` also matches a slash."""
     parts = pattern.split("*")
     if len(parts) == 1:
         return len(pattern) == len(name) and _is_alike(pattern, name)
@@ -197,13 +199,12 @@ def _fits(pattern: str, name: str) -> bool:
         return False
     if last and not _is_alike(last, name[-len(last) :]):
         return False
-    at, end = len(first), len(name) - len(last)
+    start, end = len(first), len(name) - len(last)
     for part in parts[1:-1]:
-        place = next((n for n in range(at, end) if _is_alike(part, name[n : n + len(part)])), -1)
-        if place < 0:
-            return False
-        at = place + len(part)
-    return at <= end
+        while start < end and not _is_alike(part, name[start : start + len(part)]):
+            start += 1
+        start += len(part)
+    return start <= end
 
 
 def _is_alike(pattern: str, text: str) -> bool:
@@ -213,7 +214,7 @@ def _is_alike(pattern: str, text: str) -> bool:
 
 
 def list_words(text: str) -> list[str]:
-    """The words of a command or its output that could name a path, each once; no options."""
+    """The words of a command or its output that could name a path, each once, without options."""
     candidates = dict.fromkeys(text[: 1 << 16].translate(_BREAKS).split())
     return [w for w in candidates if len(w) < 256 and not w.startswith("-") and w.strip("./*")][
         :_MOST

@@ -1,7 +1,7 @@
-"""What a file tool did to its path, by its own words: the content it found, and the one it left.
+"""The contents before and after a file tool, derived from its input and its response.
 
-A call tells `content`, all that it writes, or `edits`, [old, new, whether everywhere]; its answer
-may tell `original`, what it found.
+The input has `content`, the whole new content, or `edits`, [old, new, whether everywhere].  The
+response may have `original`, the content that the tool found.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def derive_contents(
     call: Mapping[str, Any], before: bytes, now: bytes
 ) -> tuple[bytes, bytes] | None:
-    """(the content a call found, the content it left); None where it does not tell.
+    """(content before the call, content after it); None if they cannot be derived.
 
-    before: what stood there at the call's start; now: at its end.  Line ends are those of now.
+    before: the content at the start of the call; now: at its end.  Line endings are as in now.
     """
     original = _encode_text(call["original"], now) if "original" in call else None
     if "content" in call:
@@ -35,7 +35,7 @@ def derive_contents(
 
 
 def _apply_edits(edits: Sequence[tuple[bytes, bytes, bool]], content: bytes) -> bytes | None:
-    """A content after edits; None where one does not fit."""
+    """The content after edits; None if one of them does not apply."""
     for old, new, everywhere in edits:
         if not old or old not in content:
             return None
@@ -44,6 +44,6 @@ def _apply_edits(edits: Sequence[tuple[bytes, bytes, bool]], content: bytes) -> 
 
 
 def _encode_text(text: str, like: bytes) -> bytes:
-    """A text as it stands in a file with line ends like another's."""
+    """The bytes of a text with the line endings that `like` has."""
     data = text.encode("utf-8", "surrogatepass").replace(b"\r\n", b"\n")
     return data.replace(b"\n", b"\r\n") if b"\r\n" in like else data

@@ -1,4 +1,4 @@
-"""Where the permanent store goes while nobody has named a destination."""
+"""Choose the destination of the permanent store if none is configured."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
 
 
 def choose(earlier: Sequence[str], asked: bool, usual: str) -> str:
-    """The remote that becomes the destination; "" for none, and then nothing is sent.
+    """The remote that becomes the destination; "": none, nothing is sent.
 
-    earlier: the remotes that this clone has sent the store to.  asked: gitcp.push is set, which
-    told an older version to send it.  usual: the remote that `git push` takes, "" for none.
+    earlier: the remotes to which this clone has sent the store.  asked: gitcp.push is set, by
+    which older versions were told to send it.  usual: the remote of `git push`, "" for none.
     """
     if len(earlier) == 1:
         return earlier[0]
@@ -19,5 +19,5 @@ def choose(earlier: Sequence[str], asked: bool, usual: str) -> str:
 
 
 def is_url(destination: str) -> bool:
-    """Whether a destination that is no remote's name is the address of a repository."""
+    """Whether a destination that names no remote is the address of a repository."""
     return any(sign in destination for sign in ":/") or destination.startswith((".", "~"))

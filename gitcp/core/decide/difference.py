@@ -1,8 +1,8 @@
-"""What two changes of a file have in common: the evidence that one holds the other's work.
+"""Compare a recorded change of a path with a commit's change of it.
 
-A recorded change goes from `before` to what was recorded, a commit's from its parent to what it
-has.  Text is compared by the lines that either adds or removes, anything else by what stands
-there.  Where nobody knows what was before a record, the commit's parent stands for it.
+A recorded change goes from `before` to the recorded entry, a commit's from its parent to its own
+entry.  Texts are compared by the lines that each change adds or removes, other contents as a whole.
+If `before` is not known, the commit's parent is used for it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
     Staged = tuple[str, str | None, str, str | None]  # old mode, old oid, new mode, new oid
     Blob = Callable[[str], bytes | None]  # None: there is no such object
-    Shared = tuple[frozenset[bytes], str]  # what is in common, empty for nothing; the reason
+    Shared = tuple[frozenset[bytes], str]  # what the changes have in common; the reason
 
     class Recorded(TypedDict):
-        """What a session recorded of a path; keys that are not named here are ignored."""
+        """A change of a path that a session recorded; other keys are ignored."""
 
         path: str
-        oid: str | None  # None: the session deleted it
+        oid: str | None  # None: the session deleted the path
         mode: NotRequired[str]
-        live: bool  # the worktree's stream still has it; else it is away
-        stashed: NotRequired[bool]  # an entry of `git stash` made since holds what is recorded
-        before: NotRequired[Version]  # what was there; absent where that is not known
+        live: bool  # the worktree's stream has it; False: it is away
+        stashed: NotRequired[bool]  # a later entry of `git stash` has the recorded content
+        before: NotRequired[Version]  # absent: not known
         own: NotRequired[frozenset[bytes]]  # the added lines that count; absent: all
 
 
@@ -45,22 +45,24 @@ def compare_deletion(entry: Recorded) -> Shared:
 
 
 def compare_undone_deletion(staged: Staged, blob: Blob) -> Shared:
-    """Compare the record of a deletion with a commit that has the path: part of a deletion may
-    be staged, then lines go and none comes; all else undoes it."""
+    """Compare a recorded deletion with a commit that has the path.
+
+    A commit that only removes lines holds a part of the deletion; any other undoes it.
+    """
     old_mode, old, mode, new = staged
     if old and new and old != new and {old_mode, mode} <= {*REGULAR}:
-        before, now = blob(old), blob(new)
+        before, content = blob(old), blob(new)
         if (
             before is not None
-            and now is not None
-            and not line_evidence.find_added_lines(before, now)
+            and content is not None
+            and not line_evidence.find_added_lines(before, content)
         ):
             return _mark_content(b"deleted"), "part of what the session deleted"
     return _NONE, "the session deleted it, the commit does not"
 
 
 def compare_mode(entry: Recorded, new: str) -> Shared:
-    """Compare a record with a commit that changes nothing but the mode."""
+    """Compare a record with a commit that changes only the mode."""
     before = entry.get("before")
     if entry.get("mode") != new or (before and before[0] == new):
         return _NONE, "another mode than recorded"
@@ -68,7 +70,7 @@ def compare_mode(entry: Recorded, new: str) -> Shared:
 
 
 def compare(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
-    """What a commit's change of a path has in common with a record of it, whoever made it."""
+    """Compare a record with a commit's change of its path, whoever made that."""
     old_mode, old, mode_now, new = staged
     if mode_now == ABSENT:
         return compare_deletion(entry)
@@ -86,36 +88,36 @@ def compare(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     if same and (entry["live"] or "before" not in entry or base == (old_mode, old)):
         return same
     parent = blob(old) if old and old_mode in REGULAR else b""
-    was = blob(base[1]) if base and base[1] and base[0] in REGULAR else b""
-    here, record = blob(new), blob(recorded)
-    if parent is None or here is None or record is None:
+    before = blob(base[1]) if base and base[1] and base[0] in REGULAR else b""
+    content, recorded_content = blob(new), blob(recorded)
+    if parent is None or content is None or recorded_content is None:
         return _NONE, "the recorded content cannot be read"
-    texts = parent, here, parent if was is None else was, record
+    texts = parent, content, parent if before is None else before, recorded_content
     if any(map(line_evidence.is_binary, texts)):
         return same or (_NONE, "another binary content than recorded")
-    if same and not line_evidence.find_added_lines(was, record) | line_evidence.find_added_lines(
-        record, texts[2]
-    ):
-        return same  # no line tells: an empty file, or lines in another order
+    if same and not line_evidence.find_added_lines(
+        before, recorded_content
+    ) | line_evidence.find_added_lines(recorded_content, texts[2]):
+        return same  # the record adds and removes no line: an empty file, or reordered lines
     return _compare_texts(*texts, entry.get("own"))
 
 
-def _mark_content(what: bytes) -> frozenset[bytes]:
-    return frozenset([b"\0" + what])
+def _mark_content(content: bytes) -> frozenset[bytes]:
+    return frozenset([b"\0" + content])
 
 
 def _compare_texts(
-    parent: bytes, here: bytes, was: bytes, record: bytes, own: frozenset[bytes] | None
+    parent: bytes, content: bytes, before: bytes, recorded: bytes, own: frozenset[bytes] | None
 ) -> Shared:
     bare = line_evidence.remove_space
-    if bare(parent) == bare(here):
-        return _compare_lines((parent, here), (was, record), own)
+    if bare(parent) == bare(content):
+        return _compare_lines((parent, content), (before, recorded), own)
     long = line_evidence.select_significant(
-        line_evidence.collect_lines(here) | line_evidence.collect_lines(record)
+        line_evidence.collect_lines(content) | line_evidence.collect_lines(recorded)
     )
     mine = None if own is None else frozenset(map(bare, own))
     return _compare_lines(
-        (bare(parent), bare(here)), (bare(was), bare(record)), mine, set(map(bare, long))
+        (bare(parent), bare(content)), (bare(before), bare(recorded)), mine, set(map(bare, long))
     )
 
 
@@ -125,7 +127,7 @@ def _compare_lines(
     own: frozenset[bytes] | None,
     long: Container[bytes] = (),
 ) -> Shared:
-    """Compare two changes of a text, each from one content to another."""
+    """Compare two changes of a text, each a pair of contents; long: as for select_significant()."""
     mine, theirs = line_evidence.find_added_lines(*change), line_evidence.find_added_lines(*record)
     if own is not None:
         theirs &= own

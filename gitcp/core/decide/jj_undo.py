@@ -1,4 +1,4 @@
-"""Whether jj took a branch away by undoing, or a person deleted it."""
+"""Decide whether a branch is gone because jj undid an operation, or because a person deleted it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _UNDOES = ("undo", "redo", "restore", "revert")
-# A branch that is deleted in git comes to jj by an import.
+# jj imports a branch's deletion in git.
 _DELETES = ("import git refs", "delete bookmark", "forget bookmark")
 
 
 def was_undone(operations: Iterable[str]) -> bool:
-    """Whether jj took the branch away by undoing.  operations: the last ones of jj, the newest
+    """Whether jj removed the branch by undoing an operation; operations: jj's last, newest
     first."""
     for operation in operations:
         if operation.startswith(_UNDOES):

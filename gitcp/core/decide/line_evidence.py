@@ -1,8 +1,8 @@
-"""Whose lines are these: the evidence that two contents of a file give.
+"""Compare contents of a file by their sets of lines, as evidence of who wrote them.
 
-All comparisons are of **sets** of lines: a line that occurs twice is one line, and where it
-stands does not count.  So moved lines are not added ones, and staging half of a file is seen as
-part of it whatever the order.  A line is its bytes without the line ending ("\\n" or "\\r\\n").
+The number and the order of equal lines do not count: a moved line is not an added one, and a
+staged half of a file is a part of it in any order.  A line is its bytes without the line ending
+("\\n" or "\\r\\n").
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
 _SPACE = b" \t\r\x0b\x0c"  # in a line
-SIGNIFICANT = 10  # trimmed bytes from which a line says something by itself
-_SNIFFED = 8000  # where git looks for a NUL to call content binary
+SIGNIFICANT = 10  # trimmed bytes of a significant line
+_SNIFFED = 8000  # bytes in which git looks for a NUL to tell binary content
 
 
 def is_binary(data: bytes) -> bool:
@@ -27,23 +27,25 @@ def collect_lines(data: bytes) -> set[bytes]:
 
 
 def drop_blank_lines(lines: set[bytes]) -> set[bytes]:
-    """Return the lines that are not blank: a blank line is no evidence of anything."""
+    """Return the lines that are not blank."""
     return {line for line in lines if line.strip()}
 
 
 def find_added_lines(a: bytes | None, b: bytes | None) -> set[bytes]:
-    """Return the non-blank lines of b that a does not have; None is a file that is not there."""
+    """Return the non-blank lines of b that a does not have; None: there is no file."""
     return drop_blank_lines(collect_lines(b or b"") - collect_lines(a or b""))
 
 
 def is_meaningful(line: bytes) -> bool:
-    """Tell whether a line has a letter or a digit: a brace says nothing about whose it is."""
+    """Tell whether a line has a letter or a digit."""
     return any(byte >= 0x80 or chr(byte).isalnum() for byte in line)
 
 
 def select_significant(lines: set[bytes], long: Container[bytes] = ()) -> set[bytes]:
-    """Return the lines that say something by themselves
-    (doc/credit.md "Linking by evidence"), trimmed."""
+    """Return the significant lines, trimmed (doc/credit.md "Linking by evidence").
+
+    long: lines that are significant although they are short.
+    """
     trimmed = (line.strip() for line in lines)
     return {
         line
@@ -53,22 +55,22 @@ def select_significant(lines: set[bytes], long: Container[bytes] = ()) -> set[by
 
 
 def is_telling(line: bytes) -> bool:
-    """Tell whether a line says something by itself."""
+    """Tell whether a line is significant."""
     return bool(select_significant({line}))
 
 
-def is_contained(some: set[bytes], record: set[bytes]) -> bool:
-    """Tell whether there are lines that mean anything, and all lines are in the record."""
-    return any(map(is_meaningful, some)) and some <= record
+def is_contained(lines: set[bytes], record: set[bytes]) -> bool:
+    """Tell whether all lines are in the record, and one of them is meaningful."""
+    return any(map(is_meaningful, lines)) and lines <= record
 
 
 def has_enough_in_common(
     mine: set[bytes], recorded: set[bytes], long: Container[bytes] = ()
 ) -> bool:
-    """Tell whether added lines show the hand that added the recorded ones.
+    """Tell whether two sets of added lines have enough significant lines in common to link them.
 
-    At least two significant lines in common and a tenth of the recorded ones; one where a side
-    has fewer than two.  long: lines that are significant however short they are here.
+    Enough is two lines and a tenth of the recorded ones, or one line if either set has fewer than
+    two.  long: as for select_significant().
     """
     mine, recorded = select_significant(mine, long), select_significant(recorded, long)
     common = len(mine & recorded)
@@ -78,24 +80,28 @@ def has_enough_in_common(
 
 
 def remove_space(data: bytes) -> bytes:
-    """Return a text without the white space in its lines: what a formatter leaves alone."""
+    """Return a text without the white space in its lines, which a formatter may change."""
     return data.translate(None, _SPACE)
 
 
 def holds_change(content: bytes, base: bytes, tip: bytes) -> bool:
     """Tell whether a text has all lines that a change from base to tip added, and none that it
-    took, but for white space in them; never of binary content, or of a change of no line."""
+    removed, white space aside; False for binary content and for a change of no line."""
     if any(map(is_binary, (content, base, tip))):
         return False
-    now, old, new = (
+    content_lines, base_lines, tip_lines = (
         drop_blank_lines(collect_lines(remove_space(data))) for data in (content, base, tip)
     )
-    return new != old and new - old <= now and now.isdisjoint(old - new)
+    return (
+        tip_lines != base_lines
+        and tip_lines - base_lines <= content_lines
+        and content_lines.isdisjoint(base_lines - tip_lines)
+    )
 
 
 def is_renamed(mine: set[bytes], recorded: set[bytes]) -> bool:
-    """Tell whether a new file is another one moved: half of either's significant lines, as git
-    counts, and at least two."""
+    """Tell whether a new file is a moved one: at least two significant lines in common, and, as
+    for git, half of either's."""
     mine, recorded = select_significant(mine), select_significant(recorded)
     common = len(mine & recorded)
     return common >= 2 and common * 2 >= max(len(mine), len(recorded))
@@ -106,10 +112,9 @@ def is_change_left(
 ) -> bool:
     """Tell whether the agent's change from base to tip is still in the worktree.
 
-    None is a file that is not there.  One surviving non-blank added line is enough; if only lines
-    were removed, all of them must still be absent; binary content, and a change that sets of lines
-    do not show, must be the same bytes.  `mode` is `exact`, or `fuzzy`: runs of white space are
-    one space.
+    One added line is enough; if the change only removed lines, all of them must be absent.  Binary
+    content, and a change that adds and removes no line, must be the same bytes.  None: there is no
+    file.  mode: `exact`, or `fuzzy`, where runs of white space count as one space.
     """
     if tip is None or worktree is None:
         return tip is worktree
@@ -135,10 +140,10 @@ def _compare_line_sets(base: set[bytes], tip: set[bytes], worktree: set[bytes]) 
 def holds_line(
     before: bytes | None, after: bytes | None, old: bytes | None, new: bytes | None
 ) -> bool:
-    """Whether a commit that makes new of old has a line that an edit from before to after added, or
-    lacks one that it removed, but for white space; None is a file that is not there.
+    """Tell whether a commit's change from old to new adds a line that an edit from before to after
+    added, or removes one that it removed, white space aside; None: there is no file.
 
-    In doubt, of binary content and of an edit of no line that means anything, it does.
+    True for binary content, and for an edit without a meaningful line.
     """
     contents = [content or b"" for content in (before, after, old, new)]
     if any(map(is_binary, contents)):

@@ -1,4 +1,4 @@
-"""Which untracked files are too much for a snapshot: a pure choice."""
+"""Choose the untracked files that are too large for a snapshot."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 LIMITS = {"too-large": "gitcp.max-file-size", "over-budget": "gitcp.max-untracked-size"}
-_NAMED = 3  # paths in a message
+_MOST = 3  # paths in a message
 
 
 def list_excess(
     files: Iterable[tuple[str, int]], file_size: int, total_size: int
 ) -> Iterator[tuple[str, str]]:
-    """(path, reason) of the files to leave out of (path, bytes), sizes in bytes.
+    """Yield (path, reason) of the files, (path, bytes) each, to leave out; sizes in bytes.
 
-    Over file_size: 'too-large'.  Of the rest the small ones go first, by size and then by
-    path, until total_size is used up; the others are 'over-budget'.  The same files give
-    the same answer whatever their order.
+    A file over file_size is 'too-large'.  The others are taken by size, the smallest first, then
+    by path; a file with which they exceed total_size is 'over-budget'.
     """
     used = 0
     for size, path in sorted((size, path) for path, size in files):
@@ -30,14 +29,13 @@ def list_excess(
 
 
 def find_limit_settings(omitted: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Of what a snapshot left out ({path, reason}) that which a limit kept out: path -> the
-    setting that tells it."""
+    """The omitted files, {path, reason}, that exceed a limit: path -> the setting of the limit."""
     return {i["path"]: LIMITS[i["reason"]] for i in omitted if i["reason"] in LIMITS}
 
 
 def format_omission(over: Mapping[str, str]) -> str:
-    """What a person is told of paths that are over a limit, by its setting."""
+    """The message about files over a limit; over: path -> the setting of the limit."""
     paths = [f"'{path}'" for path in sorted(over)]
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    more = f" and {len(paths) - _MOST} more" if len(paths) > _MOST else ""
     settings = ", ".join(sorted(set(over.values())))
-    return f"gitcp: not kept, being over the limit: {', '.join(paths[:_NAMED])}{more} ({settings})"
+    return f"gitcp: not kept, being over the limit: {', '.join(paths[:_MOST])}{more} ({settings})"

@@ -1,4 +1,4 @@
-"""What no session and no commit needs any more, and when it may go."""
+"""Decide which stored data no session and no commit needs, and when it may be deleted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Finding
 
     class Ref(TypedDict):
-        """A record of type ref; time is the creation of its commit in seconds since 1970."""
+        """A record of type ref; time: of its commit, in seconds since 1970."""
 
         type: str
         ref: str
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OURS = ("refs/gitcp/", "refs/heads/entire/", "refs/notes/gitcp")
 _PERMANENT = ("refs/heads/entire/checkpoints/", "refs/notes/")
 
-# kind -> the heading under which clean shows it, in its order
+# kind -> its heading in `gitcp clean`, in its order
 KINDS = {
     "orphan-stream": "Streams without a session",
     "settled-stream": "Settled streams",
@@ -42,18 +42,18 @@ DAY = 86400
 
 
 class Ages:
-    """The time now, after how many seconds archives and settled things expire, and whether the
-    edits of settled sessions do at once."""
+    """now: seconds since 1970; archive, state: the seconds after which archives and settled states
+    expire; edits: whether edits of settled sessions expire at once."""
 
     def __init__(self, now: float, archive: float, state: float, edits: bool = False) -> None:
         self.now, self.archive, self.state, self.edits = now, archive, state, edits
 
 
 def is_settled(state: Mapping[str, Any]) -> bool:
-    """Whether nothing of a session can matter to a commit or to its next event.
+    """Whether neither a commit nor a later event needs a session (doc/behaviour.md "Upkeep").
 
-    Not one that is active, cannot be read, has files that no commit settled, or checkpoints
-    that its turn's end has still to complete (doc/behaviour.md "Upkeep").
+    It is not active, its state is readable, and it has neither open edits nor checkpoints that its
+    turn's end has to complete.
     """
     if state.get("unreadable") or state.get("phase") not in ("idle", "ended"):
         return False
@@ -63,42 +63,44 @@ def is_settled(state: Mapping[str, Any]) -> bool:
 
 
 def build_finding(kind: str, subject: str, reason: str, **facts: object) -> Finding:
-    """A record of type finding; settled: whether it may go now."""
+    """A record of type finding; settled: whether it may be deleted now."""
     head = {"type": "finding", "kind": kind, "severity": "note", "subject": subject}
     return {**head, "reason": reason, "settled": True, **facts}
 
 
 def list_possible_owners(name: str) -> set[str]:
-    """The sessions whose file this could be: <sid>, <sid>.<kind>, of a subagent
-    <sid>~<agent>.<kind> or, of a process that was killed, <sid>.<kind>.<pid>.  Ids may hold dots
-    themselves."""
+    """The ids of the sessions to which a file may belong; ids may have dots.
+
+    Names of files are <id>, <id>.<kind>, for a subagent <id>~<agent>.<kind>, and for a process
+    that was killed <id>.<kind>.<pid>.
+    """
     ends, name = (".redacted", ".json", ".log", ".middle"), name.partition("~")[0]
     return {name, *(name.rpartition(end)[0] for end in ends)} - {""}
 
 
 def format_days(seconds: float) -> str:
-    """An age in whole days."""
+    """The text of an age in whole days."""
     count = int(seconds // DAY)
     return "1 day" if count == 1 else f"{count} days"
 
 
 def choose_surplus(sizes: Mapping[str, int], settled: Iterable[str], ceiling: int) -> list[str]:
-    """The oldest of the settled sessions without whose edits all others take at most ceiling bytes;
-    all of the settled ones where that is not enough.  sizes: bytes of the edits of each session."""
-    left, going = sum(sizes.values()), []
+    """The settled sessions, oldest first, whose edits have to go until all edits take at most
+    ceiling bytes, or until none is left.  sizes: bytes of the edits of each session."""
+    left, surplus = sum(sizes.values()), []
     for session_id in settled:
         if left <= ceiling:
             break
         if sizes.get(session_id):
             left -= sizes[session_id]
-            going.append(session_id)
-    return going
+            surplus.append(session_id)
+    return surplus
 
 
 def list_expired(refs: Iterable[Ref], keep: int, before: int) -> Iterator[Ref]:
-    """Those older than before and not among the newest keep of their directory, oldest first.
+    """Yield the refs older than before, except the newest `keep` of each directory; oldest first.
 
-    before: seconds since 1970; directories come in the order in which they are first seen.
+    before: seconds since 1970.  Directories come in the order of their first refs.
     """
     groups: dict[str, list[Ref]] = {}
     for ref in refs:
@@ -112,5 +114,5 @@ def list_expired(refs: Iterable[Ref], keep: int, before: int) -> Iterator[Ref]:
 
 
 def is_deletable(ref: str) -> bool:
-    """Whether ref is temporary data of ours: never a person's, never the permanent store."""
+    """Whether ref is temporary data of gitcp, not a person's and not of the permanent store."""
     return ref.startswith(OURS) and not ref.startswith(_PERMANENT)

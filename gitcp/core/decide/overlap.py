@@ -1,11 +1,9 @@
-"""Does a commit hold work of a session: the overlap check (doc/behaviour.md "Matching").
+"""Decide whether a commit holds work of a session (doc/behaviour.md "Matching").
 
-Side by side with `remaining` (doc/scenarios.md "002 Linking").
-Both compare what was recorded with what
-the commit has; they ask different questions:
+`remaining` answers the opposite question by the same comparison (doc/scenarios.md "002 Linking"):
 
-    match      before and at the commit   is any of it here?        in doubt: no, do not link
-    remaining  after a linked commit      is some of it not here?   in doubt: yes, keep it
+    match      before and at the commit   is any of the work in it?    in doubt no: do not link
+    remaining  after a linked commit      is any of the work missing?  in doubt yes: keep it
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from gitcp.core.decide.difference import Blob, Recorded, Shared, Staged
 
     class Matched(TypedDict):
-        """shared: what each path has in common with the record, of what is not live."""
+        """paths: those with work of the session; shared: path -> what is in common."""
 
         paths: list[str]
         reasons: dict[str, str]
@@ -35,14 +33,14 @@ if TYPE_CHECKING:
         reasons: dict[str, str]
 
 
-MOST_NEW = 50  # new files in a commit that a recorded one may have become by most of its lines
+MOST_NEW = 50  # new files in a commit that are compared by lines with a moved one
 
 
 def find_overlap(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
-    """What the commit has of a session's work at a path, nothing for a foreign one, and why.
+    """What a commit has in common with a session's work at a path, and the reason.
 
-    `staged` is the change against the commit's parent; `blob` gives the content of an oid and is
-    asked only where names and oids do not decide.
+    staged: the change from the commit's parent.  blob: gives the content of an oid; called only if
+    the oids do not decide.
     """
     old_mode, old, mode, new = staged
     changed = ABSENT not in (mode, old_mode) and old != new
@@ -59,12 +57,11 @@ def match(
     blob: Blob,
     gone: Callable[[str], bool] = lambda _: False,
 ) -> Matched:
-    """Name the paths of a commit that hold work of one session, each with the reason.
+    """Find the paths of a commit that hold work of a session; if there is none, do not link.
 
-    No path means: do not link.  `reasons` also tells of each shared path why it does not count.
-    A moved file, which git shows as a deletion and an addition, counts under its new path if its
-    content is the recorded one, or most of it while the old path is gone (from the worktree,
-    which `gone` tells, or by the commit).
+    `reasons` has the reason for each path, also for one that does not count.  A moved file, which
+    git shows as a deletion and an addition, counts under its new path if that has the recorded
+    content, or most of it and the old path is gone: from the worktree, by `gone`, or in the commit.
     """
     shared: dict[str, frozenset[bytes]] = {}
     reasons: dict[str, str] = {}
@@ -87,14 +84,14 @@ def match(
 def _has_any_change(entry: Recorded, staged: Staged, blob: Blob) -> bool:
     """Tell whether a commit adds a line the session added, or removes one it removed."""
     _, old, _, new = staged
-    before, here, record = (blob(oid) if oid else b"" for oid in (old, new, entry["oid"]))
-    if before is None or here is None or record is None:
+    before, content, recorded = (blob(oid) if oid else b"" for oid in (old, new, entry["oid"]))
+    if before is None or content is None or recorded is None:
         return True
-    if any(map(line_evidence.is_binary, (before, here, record))):
-        return here == record
-    added, gone = line_evidence.find_added_lines, (line_evidence.find_added_lines(here, before))
-    mine = added(before, here) & added(before, record)
-    return any(map(line_evidence.is_meaningful, mine | (gone & added(record, before))))
+    if any(map(line_evidence.is_binary, (before, content, recorded))):
+        return content == recorded
+    added, gone = line_evidence.find_added_lines, (line_evidence.find_added_lines(content, before))
+    mine = added(before, content) & added(before, recorded)
+    return any(map(line_evidence.is_meaningful, mine | (gone & added(recorded, before))))
 
 
 def _pair_moves(
@@ -103,8 +100,8 @@ def _pair_moves(
     blob: Blob,
     gone: Callable[[str], bool],
 ) -> list[tuple[str, str, frozenset[bytes]]]:
-    """Pair recorded paths that the commit lacks with new files that have their content; each with
-    what they have in common."""
+    """Pair recorded paths that the commit lacks with new files that have their content: (recorded
+    path, new path, what they have in common)."""
     new = {path: c[3] for path, c in staged.items() if c[0] == ABSENT and c[2] in REGULAR and c[3]}
     pairs = []
     for entry in entries if new else ():
@@ -112,7 +109,7 @@ def _pair_moves(
         unchanged = path in staged and staged[path][1] == oid  # the parent's content: no evidence
         if oid is None or unchanged or entry.get("mode", REGULAR[0]) not in REGULAR:
             continue
-        exact = [to for to, here in new.items() if here == oid]
+        exact = [to for to, new_oid in new.items() if new_oid == oid]
         left = path in staged or (len(new) <= MOST_NEW and gone(path))
         like = exact or (list(new) if left else [])
         data = blob(oid) if like else None
@@ -123,13 +120,13 @@ def _pair_moves(
 
 
 def _compare_moved(oid: str, data: bytes, new: str, blob: Blob) -> frozenset[bytes]:
-    """What a new file has of the recorded one where it is that, or most of it."""
+    """What a new file has in common with the recorded one if it has most of its lines."""
     record = line_evidence.find_added_lines(None, data)
     if oid == new:
         tells = line_evidence.is_binary(data) or line_evidence.select_significant(record)
         return frozenset([b"\0" + oid.encode()]) if tells else frozenset()
-    here = blob(new)
-    if here is None or line_evidence.is_binary(data) or line_evidence.is_binary(here):
+    content = blob(new)
+    if content is None or line_evidence.is_binary(data) or line_evidence.is_binary(content):
         return frozenset()
-    mine = line_evidence.find_added_lines(None, here)
+    mine = line_evidence.find_added_lines(None, content)
     return frozenset(mine & record) if line_evidence.is_renamed(mine, record) else frozenset()

@@ -13,8 +13,8 @@ UPDATE_LAST_INTERACTION = "update-last-interaction"
 CLEAR_ENDED_AT = "clear-ended-at"
 WARN_STALE_SESSION = "warn-stale-session"
 
-# What lies in the git directory while a commit only replays another one.  A merge, a revert
-# and a bisect make commits like any other, so MERGE_HEAD, REVERT_HEAD and BISECT_LOG are absent.
+# Files in the git directory while git replays commits.  A merge, a revert and a bisect make
+# commits like any other, so MERGE_HEAD, REVERT_HEAD and BISECT_LOG are not listed.
 REWRITING = ("rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD")
 
 TABLE = {
@@ -33,7 +33,7 @@ TABLE = {
 
 
 def parse_phase(phase: str | None) -> str:
-    """Read a phase as a state file may hold it: `active_committed` is active, unknown is idle."""
+    """The phase in a state file: `active_committed` is active, an unknown one is idle."""
     if phase == "active_committed":
         return ACTIVE
     return phase if phase in (IDLE, ACTIVE, ENDED) else IDLE
@@ -44,15 +44,14 @@ def find_transition(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the next phase and the actions to take, in order (doc/behaviour.md "Phases").
 
-    `rewriting`: a rebase, cherry-pick or am is going on (see `REWRITING`): a commit does nothing.
-    `files_touched`: the session has files in the commit; only asked of an ended one.
-    Both condense actions presuppose that `match` linked the session to the commit.
-    An event the table does not name changes nothing, as does an unknown event.  The events of
-    agents have their own names here; SessionStop of the original program is session-end.
+    rewriting: git replays commits (REWRITING); then a commit changes nothing.
+    files_touched: the session has files in the commit; matters for an ended session only.
+    The condense actions apply only if `match` linked the session to the commit.  An event that is
+    not in the table changes nothing.
     """
-    now = parse_phase(phase)
+    current = parse_phase(phase)
     if event == GIT_COMMIT and rewriting:
-        return now, ()
-    if (now, event) == (ENDED, GIT_COMMIT) and not files_touched:
+        return current, ()
+    if (current, event) == (ENDED, GIT_COMMIT) and not files_touched:
         return ENDED, (DISCARD_IF_NO_FILES, UPDATE_LAST_INTERACTION)
-    return TABLE.get((now, event), (now, ()))
+    return TABLE.get((current, event), (current, ()))

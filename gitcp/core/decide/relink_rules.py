@@ -1,4 +1,4 @@
-"""Which of several candidates for a link is meant."""
+"""Choose among several candidates for a link."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     Evidence = set[tuple[str, bytes]]  # (path, what a commit has in common with a record of it)
 
     class Pair(TypedDict):
-        """how: blobs, or evidence of a part of them; amend or rebase where git told."""
+        """how: blobs; evidence, of a part of them; amend or rebase, as git told."""
 
         commit: str
         checkpoint_id: str
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def choose(candidates: Sequence[Mapping[str, Evidence]]) -> list[str]:
-    """The ids, in their order, of those candidates for one commit that explain it best.
+    """The checkpoint ids, in order, of the candidates that explain a commit best.
 
-    Each candidate has its ids with the evidence for each.  One whose evidence another has as well,
-    and more, is left out; so are several that have the same and not the same ids.
+    A candidate maps its ids to the evidence for each.  A candidate without an id of another one is
+    left out if the other has all of its evidence; if their evidence is the same, both are.
     """
-    held = [set().union(*each.values()) for each in candidates]
+    evidence = [set().union(*candidate.values()) for candidate in candidates]
     ids: dict[str, None] = {}
-    for at, each in enumerate(candidates):
-        rivals = [n for n, other in enumerate(candidates) if other.keys().isdisjoint(each)]
-        if held[at] and not any(held[at] <= held[n] for n in rivals):
-            ids |= dict.fromkeys(each)
+    for own, candidate in zip(evidence, candidates, strict=True):
+        rivals = (n for n, c in enumerate(candidates) if c.keys().isdisjoint(candidate))
+        if own and not any(own <= evidence[n] for n in rivals):
+            ids |= dict.fromkeys(candidate)
     return list(ids)

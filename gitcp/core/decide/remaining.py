@@ -1,8 +1,5 @@
-"""What of a session's work did a linked commit leave out
-(doc/behaviour.md "What a commit leaves open").
-
-The other half of `match`, whose docstring sets the two side by side:
-here doubt keeps the work.
+"""Decide whether a linked commit left a session's work out
+(doc/behaviour.md "What a commit leaves open").  In doubt the work stays open.
 """
 
 from __future__ import annotations
@@ -35,12 +32,12 @@ def explain_settled(
     head: Version,
     blob: Blob = _read_nothing,
 ) -> str:
-    """Why nothing is left to commit of a recorded path; '' where something may be.
+    """Why a recorded path has nothing left to commit; '' if it may have.
 
-    `committed` is the change of the commit by path, as `match` takes it; `worktree` and `head`
-    what is at the path now and in the new HEAD.  `blob` gives the content of an oid and is asked
-    only where names do not decide.  What the path was before the record is compared, where that
-    is known: the commit's parent may have more since, as by a pull.
+    committed: the commit's changes by path, as for overlap.match().  worktree, head: the entry of
+    the path now, and in the new HEAD.  blob: gives the content of an oid; called only if the oids
+    do not decide.  The record is compared from its `before`, if known: the commit's parent may
+    have newer lines, as after a pull.
     """
     change = committed.get(entry["path"])
     recorded = (entry.get("mode", ""), entry["oid"]) if entry["oid"] else None
@@ -51,27 +48,27 @@ def explain_settled(
         return "" if is_mode_left else "HEAD has what was recorded"
     if worktree is None and _is_moved(recorded[1], change, committed, blob):
         return "committed under another name"
-    had = worktree == head and change and "before" in entry
-    if had and change and _was_gone_over(recorded, entry["before"], change, blob):
-        return "all its lines are in the commit"
-    return ""
+    if not change or worktree != head or "before" not in entry:
+        return ""
+    is_whole = _has_all_changes(recorded, entry["before"], change, blob)
+    return "all its lines are in the commit" if is_whole else ""
 
 
-def _was_gone_over(recorded: Entry, base: Version, change: Staged, blob: Blob) -> bool:
-    """A person or a formatter went over it before the commit, or others' lines came into it, and
-    nothing of it was left out."""
+def _has_all_changes(recorded: Entry, base: Version, change: Staged, blob: Blob) -> bool:
+    """Whether the commit has all recorded lines, although a person or a formatter changed the file
+    further before it."""
     _, _, mode, new = change
     old_mode, old = base or (ABSENT, None)
     if not (new and {recorded[0], mode} <= {*REGULAR} and old_mode in (ABSENT, *REGULAR)):
         return False
-    before, mine, now = blob(old) if old else b"", blob(recorded[1]), blob(new)
-    if before is None or mine is None or now is None:
+    before, recorded_content, content = blob(old) if old else b"", blob(recorded[1]), blob(new)
+    if before is None or recorded_content is None or content is None:
         return False
-    return line_evidence.holds_change(now, before, mine)
+    return line_evidence.holds_change(content, before, recorded_content)
 
 
 def _is_moved(oid: str, change: Staged | None, committed: Mapping[str, Staged], blob: Blob) -> bool:
-    """The path is gone and the commit has its content, or all its lines, as a new file."""
+    """Whether the commit has the recorded content, or all its lines, as a new file."""
     if oid in EMPTY or (change and change[2] != ABSENT):
         return False
     new = {to: mode for old, _, mode, to in committed.values() if old == ABSENT and to}
@@ -81,9 +78,14 @@ def _is_moved(oid: str, change: Staged | None, committed: Mapping[str, Staged], 
 
 
 def _has_all_lines(oid: str, new: str, blob: Blob) -> bool:
-    mine, now = blob(oid), blob(new)
-    if mine is None or now is None or not line_evidence.holds_change(now, b"", mine):
+    recorded, content = blob(oid), blob(new)
+    if (
+        recorded is None
+        or content is None
+        or not line_evidence.holds_change(content, b"", recorded)
+    ):
         return False
     return line_evidence.is_renamed(
-        line_evidence.find_added_lines(None, now), line_evidence.find_added_lines(None, mine)
+        line_evidence.find_added_lines(None, content),
+        line_evidence.find_added_lines(None, recorded),
     )

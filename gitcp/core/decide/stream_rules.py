@@ -1,9 +1,7 @@
-"""Which stream a turn belongs to: one decision for both modes (doc/scenarios.md).
+"""Choose the stream that a turn continues (doc/behaviour.md "Which stream a turn continues").
 
-overlap: one live branch per base and worktree; work that was dismissed resets it.
-suffix: every stream has a numbered branch of its own; dismissed work opens the next.
-Each row of doc/behaviour.md "Which stream a turn continues" is one `if` of choose_stream(), in
-order.
+In mode overlap a base and a worktree have one live stream; dismissed work resets it.  In mode
+suffix each stream has a numbered branch; after dismissed work the next number begins.
 """
 
 from __future__ import annotations
@@ -18,10 +16,10 @@ if TYPE_CHECKING:
     State = Mapping[str, Entry | None]
 
     class View(TypedDict):
-        """A stream as the decision sees it.
+        """A stream.
 
-        files: path -> recorded entry, None where the agent deleted the path; an unreadable
-        stream has files None.  time: seconds of its tip.  orphan: no state names it.
+        files: path -> recorded entry, None if the agent deleted the path; files None: the stream
+        is unreadable.  time: of its tip, seconds since 1970.  orphan: no state names it.
         """
 
         id: str
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
         orphan: bool
 
 
-# The reasons, in words that people have seen before.
+# The reasons.
 NO_STREAM = "no shadow branch yet, nothing to check"
 UNREADABLE = "failed to read shadow branch files"
 ORPHAN = "no session state names the shadow branch"
@@ -45,9 +43,9 @@ LINES_STAY = "the agent's lines are still in the worktree"
 
 
 def count_present_files(files: State, dirty: State) -> int:
-    """How many of a stream's files differ from HEAD and have the recorded content there.
+    """How many of a stream's files differ from HEAD and have the recorded entry in the worktree.
 
-    dirty: every path that differs from HEAD -> its entry in the worktree, None if deleted.
+    dirty: each path that differs from HEAD -> its entry in the worktree, None if deleted.
     """
     return sum(1 for path, entry in files.items() if path in dirty and dirty[path] == entry)
 
@@ -59,12 +57,11 @@ def choose_stream(
     dirty: State,
     survives: Callable[[View], bool],
 ) -> Verdict:
-    """The verdict at a turn's start, before the agent writes
-    (doc/behaviour.md "Which stream a turn continues").
+    """The verdict at a turn's start, before the agent writes.
 
-    mode: 'overlap' or 'suffix'.  alternatives: the unsettled streams of this worktree but current.
-    survives(view): whether lines the agent added are still there; asked only
-    in suffix mode and only where files overlap.
+    Each `if` is a row of the table in doc/behaviour.md, in its order.  mode: 'overlap' or 'suffix'.
+    alternatives: the other unsettled streams of the worktree.  survives(view): whether lines that
+    the agent added are still there; called only in suffix mode if files overlap.
     """
     fresh = "reset" if mode == "overlap" else "new"
     if current and current["files"] is None:
@@ -89,11 +86,13 @@ def choose_stream(
 def _find_returned_stream(
     current: View | None, alternatives: Iterable[View], dirty: State
 ) -> View | None:
-    """The stream whose work is in the worktree, while the current one's is not."""
+    """The stream whose work is in the worktree; None while the current one's is there."""
     if current and not current["orphan"] and count_present_files(current["files"] or {}, dirty):
         return None
-    back = [(count_present_files(v["files"] or {}, dirty), v["time"], v) for v in alternatives]
-    best = max(back, key=lambda b: b[:2], default=None)
+    candidates = [
+        (count_present_files(v["files"] or {}, dirty), v["time"], v) for v in alternatives
+    ]
+    best = max(candidates, key=lambda b: b[:2], default=None)
     return best[2] if best and best[0] else None
 
 
@@ -109,12 +108,12 @@ def _say(verdict: str, view: View | None, reason: str) -> Verdict:
 def list_changed_paths(start: State, now: State, committed: Iterable[str]) -> set[str]:
     """The paths that changed in a turn.
 
-    start, now: what was dirty at the turn's start and is now.  committed: paths committed
-    meanwhile; such a path counts only where it is dirty again.
+    start, now: the dirty paths at the turn's start and now.  committed: paths committed meanwhile,
+    which count only if they are dirty now.
     """
-    out = set(committed)
+    committed_paths = set(committed)
     return {
         path
         for path in {*start, *now}
-        if start.get(path, "") != now.get(path, "") and (path in now or path not in out)
+        if start.get(path, "") != now.get(path, "") and (path in now or path not in committed_paths)
     }

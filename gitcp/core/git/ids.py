@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class Shadow(TypedDict):
-        base7: str  # as written: seven hex digits, more in old names
-        worktree: str | None  # None: a name from before worktrees had their own
+        base7: str  # seven hex digits or more
+        worktree: str | None  # None: the oldest form of names has none
         suffix: int | None
 
 
@@ -19,12 +19,12 @@ MAIN_WORKTREE = "e3b0c4"  # sha256("")[:6]
 CHECKPOINTS = "refs/entire/checkpoints"  # where each checkpoint has a ref of its own
 BRANCHES = "refs/heads/entire/"  # streams as branches
 HIDDEN = "refs/gitcp/streams/"  # streams where clients of git and jj list nothing
-ARCHIVE = "refs/gitcp/archive/"  # streams that were left: a directory a name, a number each
-# A checkpoint id: 12 hex digits, or a ULID.  As an extended regular expression, too.
+ARCHIVE = "refs/gitcp/archive/"  # archived streams: <name>/<number>
+# A checkpoint id, 12 hex digits or a ULID: valid as an extended regular expression, too.
 CHECKPOINT_ID = "[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}"
 _HEX = frozenset("0123456789abcdef")
 _BASE32 = frozenset("0123456789ABCDEFGHJKMNPQRSTVWXYZ")  # Crockford's
-# In one component of a path or of a ref; nor may it have what drives a terminal.
+# Not allowed in a component of a path or ref; control characters could drive a terminal.
 _REFUSED = frozenset("/\\ ~^:?*[").union(map(chr, (*range(32), *range(127, 160))))
 
 
@@ -58,12 +58,12 @@ def check_component(value: object, field: str) -> str:
 
 
 def check_session_id(value: object) -> str:
-    """Return an agent's session id if it is safe to use in names (`component`)."""
+    """Return an agent's session id if check_component() accepts it."""
     return check_component(value, "session_id")
 
 
 def check_tool_use_id(value: object) -> str:
-    """Return an agent's tool call id if it is safe to use in names (`component`)."""
+    """Return the id of a tool call if check_component() accepts it."""
     return check_component(value, "tool_use_id")
 
 
@@ -96,13 +96,12 @@ def check_checkpoint_id(value: object) -> str:
 
 
 def build_checkpoint_ref(checkpoint_id: str) -> str:
-    """Return the ref that a checkpoint has where each has its own
-    (doc/formats.md "Checkpoints as refs")."""
+    """Return the name of a checkpoint's own ref (doc/formats.md "Checkpoints as refs")."""
     return f"{CHECKPOINTS}/{checkpoint_id[-2:]}/{checkpoint_id}"
 
 
 def parse_checkpoint_ref(ref: str) -> str:
-    """Return the id in the name of a checkpoint's own ref; "" where it is none."""
+    """Return the id in the name of a checkpoint's own ref; "" for another ref."""
     name = ref.rpartition("/")[2]
     return name if is_checkpoint_id(name) and ref == build_checkpoint_ref(name) else ""
 
@@ -110,7 +109,7 @@ def parse_checkpoint_ref(ref: str) -> str:
 def check_path(value: object) -> str:
     """Return a path inside the worktree as git would accept it into a tree, or InputError.
 
-    Relative, no empty, '.', '..' or '.git' component, no NUL.  Any other byte may be there.
+    It is relative and has no NUL and no empty, '.', '..' or '.git' component.
     """
     if not isinstance(value, str) or not value:
         raise _refuse("path", value, "must be a text that is not empty")
@@ -133,7 +132,7 @@ def hash_worktree(worktree_id: str) -> str:
 
 
 def start_sha256(data: bytes = b"") -> Any:
-    """hashlib.sha256(data) without hashlib, which costs 9 ms: slower where there is much."""
+    """hashlib.sha256(data) without importing hashlib, which costs 9 ms; slower on large data."""
     try:
         from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]
     except ImportError:  # its name since Python 3.12
@@ -142,38 +141,37 @@ def start_sha256(data: bytes = b"") -> Any:
 
 
 def format_stream_name(base: str, worktree: str, suffix: int | None = None, digits: int = 7) -> str:
-    """Return the name of a stream, without its place: <base7>-<wt6>[-<n>].
+    """Return the name of a stream, <base7>-<wt6>[-<n>], without the prefix of its ref.
 
-    digits: more of the base where that name is taken by somebody else.
+    digits: of the base; more than 7 if another branch has the shorter name.
     """
     return f"{base[:digits]}-{worktree}" + ("" if suffix is None else f"-{suffix}")
 
 
 def parse_stream_name(ref: str) -> str:
-    """Return a stream's name, without its place: of a branch, a hidden ref or an archive, with or
-    without 'refs/heads/'; '' for any other ref."""
-    for place in (BRANCHES, HIDDEN, "entire/"):
-        if ref.startswith(place):
-            return ref.removeprefix(place)
+    """Return the stream's name in a ref or branch name: of a branch, a hidden stream or an
+    archived one; '' for any other."""
+    for prefix in (BRANCHES, HIDDEN, "entire/"):
+        if ref.startswith(prefix):
+            return ref.removeprefix(prefix)
     return ref.removeprefix(ARCHIVE).rpartition("/")[0] if ref.startswith(ARCHIVE) else ""
 
 
 def parse_shadow(ref: str) -> Shadow | None:
-    """Read the name of a stream in a ref (stream_name); None if it is none.
+    """Return the parts of a stream's name in a ref; None for another ref.
 
-    Also entire/<base7> and entire/<base7>-<n> (doc/behaviour.md "Names of streams"):
-    six hex digits after the dash are
-    a worktree's hash, fewer digits a suffix.
+    entire/<base7> and entire/<base7>-<n> are names of streams, too: six hex digits after the
+    dash are a worktree's hash, fewer a suffix (doc/behaviour.md "Names of streams").
     """
-    base, *rest = parse_stream_name(ref).split("-")
+    base, *parts = parse_stream_name(ref).split("-")
     if len(base) < 7 or not _HEX.issuperset(base.lower()):
         return None
     worktree = None
-    if rest and len(rest[0]) == 6 and _HEX.issuperset(rest[0].lower()):
-        worktree = rest.pop(0)
-    if len(rest) > 1 or (rest and not _is_suffix(rest[0])):
+    if parts and len(parts[0]) == 6 and _HEX.issuperset(parts[0].lower()):
+        worktree = parts.pop(0)
+    if len(parts) > 1 or (parts and not _is_suffix(parts[0])):
         return None
-    return {"base7": base, "worktree": worktree, "suffix": int(rest[0]) if rest else None}
+    return {"base7": base, "worktree": worktree, "suffix": int(parts[0]) if parts else None}
 
 
 def is_in_worktree(ref: str, worktree: str) -> bool:

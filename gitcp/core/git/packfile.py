@@ -1,6 +1,6 @@
-"""The bytes of a pack and of its index (gitformat-pack(5)): whole objects, no deltas.
+"""Write and read packs without deltas, and their indexes (gitformat-pack(5)).
 
-oids are hex; an Entry says where an object's bytes begin in the pack, and their CRC-32.
+Object names are hex.  An Entry is the offset of an object in the pack and its CRC-32.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     Entry = tuple[int, int]  # offset, crc
     Hasher = Callable[[bytes], Any]
 
-SMALL = 1 << 16  # deflated bytes of an object that is read without git
-LARGEST = 1 << 20  # bytes of one that unpack_deflated() gives
+SMALL = 1 << 16  # deflated bytes: smaller objects are read without git
+LARGEST = 1 << 20  # bytes of content that unpack_deflated() returns at most
 START = 12  # bytes before the first object
 _KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 _INDEX = b"\xfftOc\0\0\0\2"
@@ -25,12 +25,12 @@ HEAD = _OIDS = _FANOUT + 256 * 4
 
 
 def build_head(count: int) -> bytes:
-    """What a pack of so many objects begins with: START bytes."""
+    """The header of a pack of count objects, START bytes."""
     return b"PACK\0\0\0\2" + count.to_bytes(4, "big")
 
 
 def build_object_head(kind: str, size: int) -> bytes:
-    """What stands before the deflated bytes of an object; size: of what is deflated."""
+    """The header of an object in a pack; size: of the content before it is deflated."""
     byte, size = _KINDS[kind] << 4 | size & 15, size >> 4
     parts = bytearray()
     while size:
@@ -41,7 +41,7 @@ def build_object_head(kind: str, size: int) -> bytes:
 
 
 def build_index(entries: Mapping[str, Entry], trailer: bytes, hasher: Hasher) -> bytes:
-    """The index of a pack that ends in trailer and is no larger than 2 GiB."""
+    """The index of a pack of at most 2 GiB; trailer: the pack's checksum."""
     names = sorted(entries)
     counts = [0] * 256
     for name in names:
@@ -58,12 +58,15 @@ def build_index(entries: Mapping[str, Entry], trailer: bytes, hasher: Hasher) ->
 
 
 def parse_index(data: bytes, width: int) -> dict[str, Entry]:
-    """The entries of an build_index(), width bytes an oid; ValueError for another kind of file."""
+    """The entries of an index that build_index() made; raise ValueError for another file.
+
+    width: bytes of an object name.
+    """
     count = int.from_bytes(data[_OIDS - 4 : _OIDS], "big")
     crcs = _OIDS + count * width
     offsets = crcs + count * 4
     if not data.startswith(_INDEX) or len(data) != offsets + count * 4 + 2 * width:
-        raise ValueError("no index of a pack of ours")
+        raise ValueError("not an index of a pack that gitcp wrote")
     entries = {}
     for n in range(count):
         oid = data[_OIDS + n * width : _OIDS + (n + 1) * width].hex()
@@ -73,31 +76,33 @@ def parse_index(data: bytes, width: int) -> dict[str, Entry]:
 
 
 def find_bucket(head: bytes, oid: str) -> tuple[int, int]:
-    """Where the oids begin and end in an index that share the first byte of one; head: its first
-    HEAD bytes."""
-    width, at = len(oid) // 2, _FANOUT + 4 * int(oid[:2], 16)
-    low = int.from_bytes(head[at - 4 : at], "big") if at > _FANOUT else 0
-    return _OIDS + low * width, _OIDS + int.from_bytes(head[at : at + 4], "big") * width
+    """The start and end, in an index, of the object names that share the first byte of oid.
+
+    head: the first HEAD bytes of the index.
+    """
+    width, position = len(oid) // 2, _FANOUT + 4 * int(oid[:2], 16)
+    low = int.from_bytes(head[position - 4 : position], "big") if position > _FANOUT else 0
+    return _OIDS + low * width, _OIDS + int.from_bytes(head[position : position + 4], "big") * width
 
 
 def find_position(oids: bytes, oid: str) -> int:
-    """Which one an oid is of those of its bucket, -1 for none."""
+    """The position of an object name among those of its bucket, -1 if it is not there."""
     name = bytes.fromhex(oid)
-    at = oids.find(name)
-    while at > 0 and at % len(name):
-        at = oids.find(name, at + 1)
-    return at // len(name)
+    start = oids.find(name)
+    while start > 0 and start % len(name):
+        start = oids.find(name, start + 1)
+    return start // len(name)
 
 
 def locate_offset(head: bytes, width: int, number: int) -> int:
-    """Where in an index the offset stands of the object that is number of all by its oid."""
+    """The place in an index of an object's offset; number: the object's position among all, by
+    name."""
     count = int.from_bytes(head[_OIDS - 4 : _OIDS], "big")
     return _OIDS + count * (width + 4) + number * 4
 
 
 def parse_object(data: bytes) -> tuple[str, bytes] | None:
-    """(kind, content) of the object that data begins with; None for a delta, and where data does
-    not hold all of it."""
+    """(kind, content) of the object at the start of data; None if it is a delta or cut short."""
     kind = next((name for name, n in _KINDS.items() if data and n == data[0] >> 4 & 7), None)
     start = 1
     while data[start - 1 : start] > b"\x7f":  # the bytes of its size
@@ -107,8 +112,8 @@ def parse_object(data: bytes) -> tuple[str, bytes] | None:
 
 
 def unpack_deflated(data: bytes) -> bytes | None:
-    """The content of deflated bytes, with or without others behind; None where it is larger than
-    LARGEST or not whole."""
+    """The content of deflated bytes, which others may follow; None if it is larger than LARGEST or
+    cut short."""
     unpacker = zlib.decompressobj()
     try:
         content = unpacker.decompress(data, LARGEST)

@@ -1,4 +1,4 @@
-"""A stream of `git log -p -U0` taken apart: commits, their files, and the hunks of those."""
+"""Parse `git log -p -U0`: commits, their files, and the hunks of the files."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
     # First line and count in the old content, then in the new one, as in `@@ -a,b +c,d @@`.
     Hunk = tuple[int, int, int, int]
-    Sides = tuple[set[bytes], set[bytes]]  # the lines of a patch that went, and that came
+    Sides = tuple[set[bytes], set[bytes]]  # the removed and the added lines of a patch
 
     class Resolved(TypedDict):
-        """A hunk of a combined diff: where it begins in each parent (0-based index), and its
-        lines: for each parent whether it has the line, and whether the result has it."""
+        """A hunk of a combined diff.  starts: its 0-based first line in each parent.  lines: 'y' or
+        'n' for each parent that has the line or not, and whether the result has it."""
 
         starts: list[int]
         lines: list[tuple[str, bool]]
 
     class Patch(TypedDict):
-        """A file of a commit.  path: "" where it is deleted; old: its name before, "" where it
-        is new; was, oid: its blob before and after, zeros for none, "" where it stayed;
-        resolved: the hunks of a merge, which has no others; alike: a line that came reads like
-        one that went, white space aside, which is not looked at in a commit that carries an id."""
+        """A file of a commit.  path: "" if it is deleted.  old: its former name, "" if it is new.
+        was, oid: its blob before and after, zeros for none, "" if it is unchanged.  resolved: the
+        hunks of a merge, which has no others.  alike: an added line equals a removed one but for
+        white space; not computed for a commit with a checkpoint id."""
 
         path: str
         old: str
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         alike: bool
 
     class Change(TypedDict):
-        """A commit with its files.  day: as --date=short has it.  author: `Name <mail> seconds`."""
+        """A commit with its files.  day: as by --date=short.  author: `Name <mail> seconds`."""
 
         oid: str
         parents: Sequence[str]
@@ -48,16 +48,16 @@ if TYPE_CHECKING:
 
 
 _TRAILER = b"Entire-Checkpoint: "
-_SAYS = 10  # bytes from which a line says something by itself, white space aside
-_MARK, _FIELDS = b"\x02", 5  # no line between patches begins so; a message has no NUL
+_SIGNIFICANT = 10  # bytes without white space: shorter lines are not compared
+_MARK, _FIELDS = b"\x02", 5  # no line between patches begins with it; a message has no NUL
 FORMAT = ("--date=short", "--format=%x02%H%x00%P%x00%ad%x00%an <%ae> %at%x00%B%x00")
-_SIDES = b"--- ", b"+++ "  # the names once more
+_SIDES = b"--- ", b"+++ "  # these lines repeat the names
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _RANGE = re.compile(rb" [-+](\d+)(?:,(\d+))?")
 
 
 def parse_commits(lines: Iterable[bytes]) -> Iterator[Change]:
-    """The commits of `git log -p -U0 --full-index` in FORMAT, as they come."""
+    """Yield the commits of `git log -p -U0 --full-index` in FORMAT, in its order."""
     stream = iter(lines)
     change: Change | None = None
     sides: Sides | None = None
@@ -100,7 +100,7 @@ def _parse_commit(line: bytes, stream: Iterator[bytes]) -> Change:
 
 def _start_patch(line: bytes) -> Patch:
     kind, _, name = line.removeprefix(b"diff --").partition(b" ")
-    if kind == b"git":  # `a/<path> b/<path>`; where the two differ, other lines name them
+    if kind == b"git":  # `a/<path> b/<path>`; if the paths differ, other lines name them
         first, second = name[: len(name) // 2], name[len(name) // 2 + 1 :]
         path = _decode_name(first)[2:] if first[3:] == second[3:] else ""
     else:
@@ -145,9 +145,9 @@ def _parse_header(patch: Patch, line: bytes, stream: Iterator[bytes], sides: Sid
 
 
 def _skip_hunk(stream: Iterator[bytes], removed: int, added: int) -> None:
-    """Pass over the lines of a hunk: their number is told, so that none is taken for a header.
+    """Skip the counted lines of a hunk, any of which may look like a header.
 
-    `\\ No newline at end of file` stands behind the last line of a side, uncounted.
+    `\\ No newline at end of file` after the last line of a side is not counted.
     """
     deque(islice(stream, removed), maxlen=0)
     if removed and added:
@@ -156,19 +156,20 @@ def _skip_hunk(stream: Iterator[bytes], removed: int, added: int) -> None:
 
 
 def _compare_hunk(stream: Iterator[bytes], removed: int, added: int, sides: Sides) -> bool:
-    """_skip_hunk(), and whether a line of the hunk reads like one that the patch has otherwise."""
-    gone, come = sides
-    went = _build_keys(islice(stream, removed))
+    """Like _skip_hunk(); add its lines to sides and return whether one of them equals a line of
+    the other side but for white space."""
+    all_removed, all_added = sides
+    old = _build_keys(islice(stream, removed))
     first = next(stream, b"") if removed and added else b"\\"
-    came = _build_keys(islice(stream, added - (not first.startswith(b"\\")))) | _build_keys([first])
-    gone |= went
-    come |= came
-    return not (gone.isdisjoint(came) and come.isdisjoint(went))
+    new = _build_keys(islice(stream, added - (not first.startswith(b"\\")))) | _build_keys([first])
+    all_removed |= old
+    all_added |= new
+    return not (all_removed.isdisjoint(new) and all_added.isdisjoint(old))
 
 
 def _build_keys(lines: Iterable[bytes]) -> set[bytes]:
     keys = (b"".join(line[1:].split()) for line in lines)
-    return {key for key in keys if len(key) >= _SAYS}
+    return {key for key in keys if len(key) >= _SIGNIFICANT}
 
 
 def _parse_resolved(line: bytes, stream: Iterator[bytes]) -> Resolved:
@@ -194,19 +195,19 @@ _ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
 def unquote_name(name: bytes) -> bytes:
-    """The bytes that a quoted name stands for; one without quotes stands for itself."""
+    """The path that git printed as name, which it quotes if it has special bytes."""
     if len(name) < 2 or not name.startswith(b'"') or not name.endswith(b'"'):
         return name
     inner, plain = name[1:-1], bytearray()
-    at = 0
-    while at < len(inner):
-        if inner[at] != ord("\\"):
-            plain.append(inner[at])
-            at += 1
-        elif inner[at + 1 : at + 4].isdigit():
-            plain.append(int(inner[at + 1 : at + 4], 8))
-            at += 4
+    position = 0
+    while position < len(inner):
+        if inner[position] != ord("\\"):
+            plain.append(inner[position])
+            position += 1
+        elif inner[position + 1 : position + 4].isdigit():
+            plain.append(int(inner[position + 1 : position + 4], 8))
+            position += 4
         else:
-            plain.append(_ESCAPES.get(inner[at + 1], inner[at + 1]))
-            at += 2
+            plain.append(_ESCAPES.get(inner[position + 1], inner[position + 1]))
+            position += 2
     return bytes(plain)

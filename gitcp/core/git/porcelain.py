@@ -1,4 +1,4 @@
-"""Read what `git status --porcelain=v2 -z --branch --no-renames` says, and `git ls-files -v`."""
+"""Parse `git status --porcelain=v2 -z --branch --no-renames`, and `git ls-files -v -z`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TRACKED = {"Permission denied": "closed", "Too many levels of symbolic links": "behind"}
+_LOOKUP_ERRORS = {"Permission denied": "closed", "Too many levels of symbolic links": "behind"}
 GONE, FILE, EXECUTABLE, LINK, COMMIT = "000000", "100644", "100755", "120000", "160000"
 
 
 class Row:
-    """A path of the index that differs from HEAD (x), or in the worktree from the index (y).
+    """A path that differs between HEAD and index (x), or between index and worktree (y).
 
-    x and y are git's letters, '.' for the same; head is HEAD's entry or None.  moved: it is
-    a submodule in one of HEAD and index alone.
+    x, y: git's letters, '.' for no difference.  head: HEAD's entry or None.  moved: the path is a
+    submodule in either HEAD or the index, but not in both.
     """
 
     __slots__ = ("head", "moved", "path", "x", "y")
@@ -26,7 +26,7 @@ class Row:
 
 
 class Status:
-    """head: HEAD's commit, None when unborn; branch: its name, None when detached."""
+    """head: HEAD's commit, None if unborn; branch: its name, None if detached."""
 
     __slots__ = ("branch", "head", "rows", "untracked")
 
@@ -38,20 +38,20 @@ class Status:
 
 
 def parse_status(out: bytes) -> Status:
-    """The status in git's words; raise ValueError on a line of another format."""
+    """The parsed status; raise ValueError for a line of another format."""
     status = Status()
     for line in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-        kind, _, rest = line.partition(" ")
+        kind, _, text = line.partition(" ")
         if kind == "?":
-            status.untracked.append(rest)
+            status.untracked.append(text)
         elif kind == "1":
-            xy, _, old, mode, _, oid, _, path = rest.split(" ", 7)
+            xy, _, old, mode, _, oid, _, path = text.split(" ", 7)
             status.rows.append(Row(path, xy, (old, oid) if old != GONE else None, mode))
-        elif kind == "u":  # three stages; which is HEAD's is not said
-            xy, *_, path = rest.split(" ", 9)
+        elif kind == "u":  # three stages; the line does not tell which is HEAD's
+            xy, *_, path = text.split(" ", 9)
             status.rows.append(Row(path, xy, None))
         elif kind == "#":
-            _parse_header(status, rest)
+            _parse_header(status, text)
         elif kind != "!":
             raise ValueError(f"not a line of git status: {line!r}")
     return status
@@ -66,22 +66,22 @@ def _parse_header(status: Status, text: str) -> None:
 
 
 def parse_marked(listing: bytes) -> tuple[list[bytes], list[bytes]]:
-    """(paths to assume unchanged, paths to skip) of what `git ls-files -v -z` says."""
+    """(assume-unchanged paths, skip-worktree paths) in the output of `git ls-files -v -z`."""
     rows = [(line[:1], line[2:]) for line in listing.split(b"\0")[:-1]]
     assumed = [path for tag, path in rows if tag.islower()]
     return assumed, [path for tag, path in rows if tag in b"Ss"]
 
 
 def list_unreadable(warnings: bytes) -> Iterator[tuple[str, str]]:
-    """(what, path) of what git could not look into, from its standard error.
+    """Yield (kind, path) of the paths that git could not read, by its standard error.
 
-    `folder`: it cannot be listed, which hides what is untracked in it.  Of a tracked path that
-    cannot be looked up git then says nothing on standard output: it is `closed`, or `behind` a
-    link that leads to itself.
+    `folder`: a directory that cannot be listed; its untracked files are unknown.  `closed`: a
+    tracked path without permission to look it up.  `behind`: a tracked path below a symbolic link
+    to itself.  The output of git status has neither of the last two.
     """
     for line in warnings.decode("utf-8", "surrogateescape").split("\n"):
-        what, _, why = line.rpartition(": ")
-        if what.startswith("warning: could not open directory '"):
-            yield "folder", what.partition("'")[2][:-1].rstrip("/")
-        elif why in _TRACKED and not what.startswith(("warning: ", "error: ")):
-            yield _TRACKED[why], what
+        subject, _, reason = line.rpartition(": ")
+        if subject.startswith("warning: could not open directory '"):
+            yield "folder", subject.partition("'")[2][:-1].rstrip("/")
+        elif reason in _LOOKUP_ERRORS and not subject.startswith(("warning: ", "error: ")):
+            yield _LOOKUP_ERRORS[reason], subject

@@ -1,4 +1,4 @@
-"""The modes that core.sharedRepository asks for, as git reads it."""
+"""The permissions that core.sharedRepository asks for, as git computes them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ _WORDS = {
 
 
 def compute_shared_mode(setting: str, mode: int) -> int:
-    """The permissions of a file or directory in a repository with this core.sharedRepository;
-    mode: its own, with its type."""
+    """The permissions under a value of core.sharedRepository; mode: st_mode, with its type."""
     word, old = setting.lower(), stat.S_IMODE(mode)
     if word in _WORDS:
-        bits, stays = _WORDS[word], old
+        bits, kept = _WORDS[word], old
     elif word[:1] == "0" and word.isdecimal() and not word.strip("01234567"):
-        bits, stays = int(word, 8) & 0o666, old & ~0o777
+        bits, kept = int(word, 8) & 0o666, old & ~0o777
     else:
         return old
     if not bits:
-        return old  # 0 is umask
+        return old  # 0 means umask
     if not old & stat.S_IWUSR:
         bits &= ~0o222
     if old & stat.S_IXUSR:
         bits |= (bits & 0o444) >> 2
-    new = stays | bits
+    new = kept | bits
     return new | stat.S_ISGID if stat.S_ISDIR(mode) and new & 0o060 else new

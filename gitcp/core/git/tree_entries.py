@@ -1,4 +1,4 @@
-"""Entries of a tree as records carry them: checked before they become objects."""
+"""Records of changed paths: build them, and check the entries they name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Entry
 
     class Changed(TypedDict):
-        """A path that differs: type 'change', or 'blob' once its content is stored.
+        """A path that differs from HEAD: type 'change', or 'blob' once its content is stored.
 
         status: 'A' added, 'M' modified, 'T' of another kind, 'D' deleted, '!' left out.
         """
@@ -32,33 +32,33 @@ if TYPE_CHECKING:
 _HEX = frozenset("0123456789abcdef")
 
 
-def build_change(path: str, mode: str, oid: str | None, was: Entry | None) -> Changed:
-    """The record of a path that was in HEAD as was and now is (mode, oid)."""
-    status = "A" if was is None else "D" if mode == GONE else "M"
-    if was and status == "M" and was[0][:2] != mode[:2]:
+def build_change(path: str, mode: str, oid: str | None, old: Entry | None) -> Changed:
+    """The record of a path that was old in HEAD and now is (mode, oid)."""
+    status = "A" if old is None else "D" if mode == GONE else "M"
+    if old and status == "M" and old[0][:2] != mode[:2]:
         status = "T"
     return {
         "type": "blob" if oid else "change",
         "status": status,
-        "kind": "tracked" if was else "untracked",
+        "kind": "tracked" if old else "untracked",
         "path": path,
         "mode": mode,
         "oid": oid,
-        "old_mode": was[0] if was else GONE,
-        "old_oid": was[1] if was else None,
+        "old_mode": old[0] if old else GONE,
+        "old_oid": old[1] if old else None,
     }
 
 
 def build_omission(path: str, reason: str) -> Changed:
-    """The record of a path that a snapshot does not take."""
+    """The record of a path that is left out of a snapshot."""
     record = build_change(path, GONE, None, None)
     return {**record, "status": "!", "omitted": reason}
 
 
 def parse_new_entry(record: dict[str, Any], width: int) -> tuple[str, Entry | None]:
-    """(path, entry) that a change or blob record asks for; None: remove the path.
+    """(path, entry) that a change or blob record asks for; entry None: remove the path.
 
-    width: hex digits of an object name here.  InputError names what is wrong.
+    width: hex digits of an object name.  Raise InputError for a record that is not valid.
     """
     path = check_path(record.get("path"))
     mode = record.get("mode")
@@ -68,7 +68,7 @@ def parse_new_entry(record: dict[str, Any], width: int) -> tuple[str, Entry | No
 
 
 def parse_old_entry(record: dict[str, Any], width: int) -> Entry | None:
-    """HEAD's entry that a change record names, None for an added path."""
+    """HEAD's entry in a change record, None for an added path."""
     mode = record.get("old_mode", GONE)
     return (
         None if mode == GONE else _check_entry(record["path"], mode, record.get("old_oid"), width)

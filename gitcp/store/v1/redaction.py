@@ -66,7 +66,7 @@ def _read_personal(repo: Repo) -> Personal | None:
 
 
 def _list_kinds(repo: Repo) -> list[str]:
-    return config_table.describe_values(repo.config.get_option("gitcp.redact-personal") or "")
+    return config_table.split_list(repo.config.get_option("gitcp.redact-personal") or "")
 
 
 def _read_names(repo: Repo, path: str) -> list[str]:
