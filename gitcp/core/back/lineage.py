@@ -1,8 +1,7 @@
-"""The edits of a journal as going back asks for them: those since a moment, and those behind the
-present content of a path.
+"""Select the edits of a journal since a moment, and those that led to a path's present content.
 
-What a step or a command of git put back leads on from where that content stood before: the
-edits between are not part of it any more.
+A content that a step or a command of git restored continues from its earlier occurrence: the edits
+between do not belong to it.
 """
 
 from __future__ import annotations
@@ -18,35 +17,34 @@ if TYPE_CHECKING:
 
 
 def walk_back(edits: Sequence[JournalLine]) -> Iterator[JournalLine]:
-    """The edits of a path (oldest first) behind its present content, newest first."""
-    at = len(edits) - 1
-    while at >= 0:
-        line = edits[at]
-        earlier = _find_content(edits[:at], entries.parse_entry(line["after"]))
+    """Yield the edits that led to a path's present content, newest first; edits: oldest first."""
+    index = len(edits) - 1
+    while index >= 0:
+        line = edits[index]
+        earlier = _find_content(edits[:index], entries.parse_entry(line["after"]))
         if line["how"] == RESTORED and earlier is not None and not _is_by_person(line):
-            at = earlier
+            index = earlier
             continue
         yield line
-        at -= 1
+        index -= 1
 
 
 def _find_content(edits: Sequence[JournalLine], content: Version) -> int | None:
-    """After which of the edits that content stood last, -1: before the first; None: never."""
-    for at in range(len(edits) - 1, -1, -1):
-        if entries.parse_entry(edits[at]["after"]) == content:
-            return at
-        if entries.parse_entry(edits[at]["before"]) == content:
-            return at - 1
+    """The index of the last edit with this content after it, -1 for before the first; else None."""
+    for index in range(len(edits) - 1, -1, -1):
+        if entries.parse_entry(edits[index]["after"]) == content:
+            return index
+        if entries.parse_entry(edits[index]["before"]) == content:
+            return index - 1
     return None
 
 
 def find_maker(edits: Iterable[JournalLine]) -> str | None:
-    """The session that made the file at a path, '' for the person; None where the edits (oldest
+    """The session that created the file at a path, '' for the person; None if the edits (oldest
     first) do not tell.
 
-    A file that comes where nothing was is its author's, and a change leaves it its maker.  A
-    content that the path has had is always of the maker whose file had it first: by whatever hand
-    it comes back.
+    A later change does not change the maker.  A content that the path has had belongs to the maker
+    of the first file with it, whoever restores it.
     """
     makers: dict[Version, str | None] = {None: None}
     maker: str | None = None
@@ -63,8 +61,8 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
 def find_last_by_person(
     edits: Sequence[JournalLine], wanted: Version, is_in_git: Callable[[JournalLine], bool]
 ) -> JournalLine | None:
-    """The person's newest edit behind a path's content that is lost where the path becomes
-    wanted again; None where none is.  is_in_git: whether git has what an edit left or put away."""
+    """The person's newest edit that is lost if the path becomes wanted again; None if none is.
+    is_in_git: whether git has the content that an edit left or put away."""
     for line in walk_back(edits):
         before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
         if after == wanted or is_in_git(line):
@@ -77,8 +75,8 @@ def find_last_by_person(
 
 
 def _is_by_person(line: JournalLine) -> bool:
-    """Whether the person's hand made an edit: the lines may be others', or nobody's where a file
-    went that HEAD has not."""
+    """Whether the person made an edit: as its author, or by deleting an uncommitted file without a
+    step."""
     gone = line["after"] is None and line["how"] == RESTORED
     by_hand = entries.get_cause(line) == entries.UNKNOWN and "step" not in line
     return entries.get_author(line) == entries.PERSON or (gone and by_hand)
@@ -87,11 +85,11 @@ def _is_by_person(line: JournalLine) -> bool:
 def find_moment(
     lines: Sequence[JournalLine], name: str, after: bool
 ) -> tuple[list[JournalLine], int] | None:
-    """(the edits since a turn or tool use began; its place among lines); after: since it ended.
-    None where no edit went through it, and nothing that was not seen before it.
+    """(the edits since a turn or tool use began, or with after since it ended; its index in lines).
+    None if it made no edit and its opening names no unseen path.
 
-    A look may see an edit long after it was made: `made` tells where it belongs, and the order
-    of the lines where the clock of the file system tells no difference.
+    A look may see an edit long after it was made.  `made` tells when; edits of the same time keep
+    the order of the lines.
     """
     opened = [n for n, line in enumerate(lines) if _is_opening(line, name)]
     own = [n for n, line in enumerate(lines) if name in _list_causes(line)]
@@ -122,5 +120,5 @@ def _is_opening(line: JournalLine, name: str) -> bool:
 
 
 def time_made(line: JournalLine) -> int:
-    """When an edit was made, ns, as far as that is known; else when it was seen."""
+    """When an edit was made, or seen if that is not known; ns."""
     return int(line["made"] if "made" in line else line.get("at", 0))

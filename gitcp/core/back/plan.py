@@ -1,7 +1,7 @@
-"""What going back does to each path, and why: decided before anything is written.
+"""Plan what going back does to each path, and why (doc/behaviour.md "Going back").
 
-The facts about the disk and about who made what are asked through a Facts; a plan is
-data, to be shown, confirmed and applied (doc/behaviour.md "Going back").
+A plan is data to be shown, confirmed and applied.  Facts answers questions about the disk and
+about who made a path.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Version
 
-    Change = tuple[str, Version, Version]  # path, what is there, what is wanted
+    Change = tuple[str, Version, Version]  # path, present version, wanted version
 
     class Action(TypedDict):
-        """What happens to a path.  verb: create, modify, delete, or keep, which is nothing.
+        """The change of a path.  verb: create, modify, delete, or keep for no change.
 
-        was: what is there now; now: what will be (of keep: what the point has).  yours: an edit
-        of the person is lost.
+        was: the present version; now: the wanted one.  yours: an edit of the person is lost.
         """
 
         path: str
@@ -34,25 +33,25 @@ if TYPE_CHECKING:
         yours: bool
 
     class Conflict(TypedDict):
-        """Why a plan cannot be applied; no path of it is touched then."""
+        """Why a plan cannot be applied; then no path of it is changed."""
 
         path: str
         reason: str
 
     class Plan(TypedDict):
-        """actions: by path.  conflicts: what must be settled first.  notes: what the person
-        should know before agreeing, a sentence each."""
+        """actions: sorted by path.  notes: sentences that the person should read before
+        confirming."""
 
         actions: list[Action]
         conflicts: list[Conflict]
         notes: list[str]
 
     class Facts(TypedDict):
-        """head, base: the entry that HEAD and the point's own commit have at a path.
-        owner: the session that made a path, '' when that is not known.
-        edited: when the person made the newest edit that is lost where a path becomes a version
-        again, for eyes; '' for none.
-        committed: whether a commit since has made HEAD have what stands at a path.
+        """head, base: the entry of a path in HEAD, and in the point's base commit.
+        owner: the session that made a path, '' if not known.
+        edited: the formatted time of the person's newest edit that is lost if a path becomes a
+        version again; '' for none.
+        committed: whether HEAD has the present version of a path by a later commit.
         left_out: path -> why snapshots leave it out, now or at the point.
         hidden: paths that a sparse checkout does not have on disk."""
 
@@ -66,19 +65,17 @@ if TYPE_CHECKING:
 
 
 CREATE, MODIFY, DELETE, KEEP = "create", "modify", "delete", "keep"
-OURS = ".entire/"  # no snapshot has what the worktree has there
+OURS = ".entire/"  # no snapshot has its files
 
 
 def plan_tree(changes: Iterable[Change], facts: Facts) -> list[Action]:
-    """The actions that make the worktree what a point has: its whole tree.
-
-    Untracked files that nobody's session made stay (doc/behaviour.md "Going back").
-    """
+    """The actions that give the worktree the tree of a point; untracked files that no session made
+    stay."""
     return [_plan_action(change, facts) for change in changes if not change[0].startswith(OURS)]
 
 
 def plan_paths(changes: Iterable[tuple[str, Version, Version, str]], facts: Facts) -> list[Action]:
-    """The actions for changes that were decided path by path, each with its reason."""
+    """The actions for (path, was, now, reason) changes."""
     actions = []
     for path, was, now, reason in changes:
         why = _explain_untouchable(path, was, now, facts)
@@ -90,15 +87,8 @@ def plan_paths(changes: Iterable[tuple[str, Version, Version, str]], facts: Fact
 def make_action(
     path: str, verb: str, was: Version, now: Version, reason: str, yours: bool = False
 ) -> Action:
-    """One action, spelt out."""
-    return {
-        "path": path,
-        "verb": verb,
-        "was": was,
-        "now": now,
-        "reason": reason,
-        "yours": yours,
-    }
+    """An Action of these values."""
+    return {"path": path, "verb": verb, "was": was, "now": now, "reason": reason, "yours": yours}
 
 
 def _plan_action(change: Change, facts: Facts) -> Action:
@@ -128,7 +118,7 @@ def _choose_verb(was: Version, now: Version) -> str:
 
 
 def _explain_untouchable(path: str, was: Version, now: Version, facts: Facts) -> str:
-    """Why a path is none that going back may touch; '' when it may."""
+    """Why going back may not change a path; '' if it may."""
     if COMMIT in ((was or ("",))[0], (now or ("",))[0]):
         return "a submodule or a repository of its own"
     if path in facts["left_out"]:
@@ -144,13 +134,13 @@ def list_effective(actions: Iterable[Action]) -> list[Action]:
 
 
 def find_name_conflicts(actions: Iterable[Action], fold: bool) -> list[Conflict]:
-    """What is wrong with the names alone.  fold: the file system does not tell case."""
+    """The conflicts of the paths' names; fold: the file system ignores case."""
     conflicts: list[Conflict] = []
     seen: dict[str, str] = {}
-    for each in list_effective(actions):
-        if each["now"] is None:
+    for action in list_effective(actions):
+        if action["now"] is None:
             continue
-        path = each["path"]
+        path = action["path"]
         try:
             check_path(path)
         except InputError as e:
@@ -162,10 +152,10 @@ def find_name_conflicts(actions: Iterable[Action], fold: bool) -> list[Conflict]
 
 
 def count_verbs(actions: Iterable[Action]) -> dict[str, int]:
-    """verb -> how many paths."""
+    """verb -> number of paths."""
     sums = dict.fromkeys((CREATE, MODIFY, DELETE, KEEP), 0)
-    for each in actions:
-        sums[each["verb"]] += 1
+    for action in actions:
+        sums[action["verb"]] += 1
     return sums
 
 

@@ -1,4 +1,4 @@
-"""Points to go back to, as a list: in order, folded, and chosen by a name."""
+"""Sort and fold the list of points to go back to, and choose a point by its name."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     class Point(TypedDict):
         """A moment of the worktree, of a conversation, or of both.
 
-        The keys of the original program's list, and ours: kind is temporary, archived,
-        committed, safety, or, of a moment inside a turn, prompt or tool; tree what the worktree
-        was ('' where the journal tells it); content what tells two trees apart; incomplete:
-        something of it is not known, which lacking names, '.' for anything; gone: its content is
-        not in this repository any more; folded: how many equal ones it stands for.
+        kind: temporary, archived, committed, safety; prompt or tool for a moment within a turn.
+        tree: of the worktree, '' if the journal has it.  content: equal for equal worktrees.
+        incomplete: the content of the paths in lacking is not known; '.' stands for any path.
+        gone: the repository no longer has its content.  folded: number of equal points that this
+        one stands for.
         """
 
         id: str
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 
 SHORTEST = 4  # characters that may name a point
-NAME_LENGTH = 10  # characters of a point's id that are shown, where they tell it from the others
-_NAMED = 5  # paths that are named of those that a point lacks
+NAME_LENGTH = 10  # shown characters of a point's id, if they are unique
+_MOST = 5  # lacking paths in a message
 EMPTY: Point = {
     "id": "",
     "kind": "",
@@ -69,30 +69,27 @@ EMPTY: Point = {
 
 
 def mark_lacking(point: Point, paths: Iterable[str]) -> Point:
-    """A point of which these paths are not known."""
+    """A point whose content of these paths is not known."""
     lacking = list(paths)
     return {**point, "incomplete": bool(lacking), "lacking": lacking}
 
 
 def describe_lacking(kind: str, paths: Iterable[str]) -> str:
-    """What is not known of a point of that kind, in words; '' where all is."""
+    """The text about the lacking paths of a point of that kind; '' for none."""
     names = ["other files" if path == "." else path for path in paths]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     what = "not seen before it" if kind == "tool" else "left out of its snapshot"
-    return f"{what}: {', '.join(names[:_NAMED])}{more}" if names else ""
+    return f"{what}: {', '.join(names[:_MOST])}{more}" if names else ""
 
 
 def sort_newest_first(points: Iterable[Point]) -> list[Point]:
-    """Points by time; of one moment in the order given."""
+    """Points by time, newest first; those of the same time keep their order."""
     return sorted(points, key=lambda p: -p["time"])
 
 
 def fold_points(points: Sequence[Point]) -> list[Point]:
-    """Points without those whose worktree is that of the next older one of their session, and
-    each worktree once that undo kept.
-
-    The older stays: it is the moment at which the worktree became so.
-    """
+    """Points without those that have the worktree of the next older point of their session; of the
+    points that undo stored for the same worktree, only the oldest."""
     kept: list[Point] = []
     for point in _fold_steps(points):
         last = kept[-1] if kept else None
@@ -104,7 +101,7 @@ def fold_points(points: Sequence[Point]) -> list[Point]:
 
 
 def _fold_steps(points: Sequence[Point]) -> Iterator[Point]:
-    """The points, and of several steps with the same worktree before them only the oldest."""
+    """Yield the points; of the safety points with the same worktree only the oldest."""
     safe = [p["content"] for p in points if p["kind"] == "safety" and p["content"]]
     left = {content: safe.count(content) for content in safe}
     total = dict(left)
@@ -125,14 +122,12 @@ def _has_same_worktree(newer: Point, older: Point) -> bool:
 
 
 def choose_point(points: Iterable[Point], name: str) -> Point | None:
-    """The point whose id or checkpoint id is name, or the only one that begins so; None for none.
-
-    Raises Error when several begin so: it lists them.
-    """
-    known = list(points)
-    exact = [p for p in known if name in (p["id"], p["condensation_id"])]
-    begin = [p for p in known if len(name) >= SHORTEST and _begins(p, name)]
-    matching = exact or begin
+    """The point whose id or checkpoint id is name, or the only one whose id begins with it; None if
+    there is none.  Raise Error, which lists them, if there are several."""
+    all_points = list(points)
+    exact = [p for p in all_points if name in (p["id"], p["condensation_id"])]
+    abbreviated = [p for p in all_points if len(name) >= SHORTEST and _begins(p, name)]
+    matching = exact or abbreviated
     names = shorten_names(matching)
     if len(names) > 1:
         raise Error(f"ambiguous point '{name}': {' '.join(names.values())}")
@@ -144,7 +139,7 @@ def _begins(point: Point, name: str) -> bool:
 
 
 def shorten_names(points: Iterable[Point]) -> dict[str, str]:
-    """id -> its beginning, long enough to tell it from the ids of the other points."""
+    """id -> its shortest prefix that no other point's id has, NAME_LENGTH characters at least."""
     ids = sorted({point["id"] for point in points})
     beside = zip(ids, ["", *ids], [*ids[1:], ""], strict=False)
     return {
@@ -154,6 +149,6 @@ def shorten_names(points: Iterable[Point]) -> dict[str, str]:
 
 
 def _count_common(first: str, second: str) -> int:
-    """How many characters both begin with."""
+    """The length of the common prefix."""
     both = zip(first, second, strict=False)
     return next((n for n, (a, b) in enumerate(both) if a != b), min(len(first), len(second)))

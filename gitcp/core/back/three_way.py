@@ -1,7 +1,7 @@
-"""One path in three versions: what was, what is, what is wanted (doc/behaviour.md "Going back").
+"""Merge three versions of a path (doc/behaviour.md "Going back").
 
-Taking an edit back is a merge whose base is what the edit left, and whose other side is what
-it began with: what somebody else did since stays.
+To take an edit back, merge with the version after the edit as base and the version before it as
+theirs: later changes stay.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _FILES = (FILE, EXECUTABLE)
 
 
 def choose_way(base: Version, ours: Version, theirs: Version) -> str:
-    """How to get from ours to theirs, which was or became base.
+    """How to merge theirs into ours.
 
-    SAME: ours stays.  TAKE: theirs as it is.  MERGE: regular files that differ on both
-    sides.  CONFLICT: one of them is absent, or no regular file.
+    SAME: ours stays.  TAKE: the result is theirs.  MERGE: all three are regular files, and both
+    sides changed.  CONFLICT: one is absent or not a regular file.
     """
     if theirs in (base, ours):
         return SAME
@@ -35,36 +35,34 @@ def choose_way(base: Version, ours: Version, theirs: Version) -> str:
 
 
 def choose_mode(base: Entry, ours: Entry, theirs: Entry) -> str:
-    """The mode of a merged file: the side that changed it wins, ours where both did."""
+    """The mode of a merged file: of the side that changed it, ours if both did."""
     return theirs[0] if ours[0] == base[0] else ours[0]
 
 
 def take_back(
-    now: Version, edits: Iterable[tuple[Version, Version]], contents: Contents
+    version: Version, edits: Iterable[tuple[Version, Version]], contents: Contents
 ) -> tuple[Version, bool]:
-    """now without some edits of the path, each (before, after), oldest first.
+    """(the version without these edits, whether all merges were clean).
 
-    contents merges three blobs.  Returns the version without them, and whether all of it was
-    clean; where nothing can be merged the version is what could be reached.
+    edits: (before, after), oldest first.  contents: merges three blobs.  An edit that cannot be
+    merged is left in.
     """
     clean = True
     for before, after in reversed(list(edits)):
-        how = choose_way(after, now, before)
+        how = choose_way(after, version, before)
         if how == TAKE:
-            now = before
+            version = before
         elif how == CONFLICT:
             clean = False
-        elif how == MERGE and now and before and after:
-            oid, is_clean = contents(after[1], now[1], before[1])
-            now, clean = (choose_mode(after, now, before), oid), clean and is_clean
-    return now, clean
+        elif how == MERGE and version and before and after:
+            oid, is_clean = contents(after[1], version[1], before[1])
+            version, clean = (choose_mode(after, version, before), oid), clean and is_clean
+    return version, clean
 
 
 def join_edits(edits: Iterable[tuple[Version, Version]]) -> list[tuple[Version, Version]]:
-    """Edits of one path, oldest first, with those that follow on each other made one.
-
-    Nobody came between an edit that begins where the one before it ended.
-    """
+    """Edits of a path, oldest first, with each run of edits that start from the previous one's
+    result joined."""
     merged: list[tuple[Version, Version]] = []
     for before, after in edits:
         if merged and merged[-1][1] == before:

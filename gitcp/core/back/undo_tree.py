@@ -1,7 +1,7 @@
-"""The undo log as a tree: which step is undone next, which redone.
+"""The undo log as a tree: the step to undo or to redo.
 
-The log only grows.  A step stands on the one that was in force when it was made; undoing it
-goes back to that one, and what was undone stays there as a branch to come back to.
+The log only grows.  The parent of a step is the one that was in force when it was made.  Undoing a
+step goes back to its parent; the undone step stays as a branch that can be redone.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 UNDO, REDO = "undo", "redo"
 _MOVES = (UNDO, REDO)
-SHORTEST = 4  # characters that may name a step
+SHORTEST = 4  # characters of a prefix that names a step
 
 
 def get_position(log: Sequence[Step]) -> str:
-    """The id of the step in force, '' before the first; log: oldest first."""
+    """The id of the step in force, '' for none; log: oldest first."""
     return str(log[-1].get("position", "")) if log else ""
 
 
 def name_worktree_before(step: Step) -> str:
-    """The name, as a point to go back to, of the worktree before a step."""
+    """The name of the point for the worktree before a step."""
     return f"before {step['kind']}: {step['reason']}"
 
 
@@ -36,47 +36,49 @@ def map_steps(log: Iterable[Step]) -> dict[str, Step]:
 
 
 def list_steps_to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
-    """The steps in force that are to be undone, newest first: as many as name says, or those
-    down to the one whose id begins with it.  Raises Error where there are not so many."""
-    every, path = map_steps(log), list_in_force(log)
+    """The steps in force to undo, newest first.  name: their number, or a prefix of the id of the
+    last one.  Raise Error if there are not so many, or no such step."""
+    steps, path = map_steps(log), list_in_force(log)
     if not path:
         raise Error("nothing to undo")
-    named = [at for at, step_id in enumerate(path) if step_id.startswith(name)]
-    if len(name) >= SHORTEST and len(named) > 1:
-        raise Error(f"ambiguous step '{name}': {' '.join(path[at] for at in named)}")
-    if len(name) >= SHORTEST and named:
-        count = named[0] + 1
+    matching = [index for index, step_id in enumerate(path) if step_id.startswith(name)]
+    if len(name) >= SHORTEST and len(matching) > 1:
+        raise Error(f"ambiguous step '{name}': {' '.join(path[index] for index in matching)}")
+    if len(name) >= SHORTEST and matching:
+        count = matching[0] + 1
     elif not name.isdecimal() or not int(name):
         raise Error(f"no such step in force: '{name}' ('gitcp undo --list' shows them)")
     else:
         count = int(name)
     if count > len(path):
         raise Error(f"cannot undo {count} steps: {len(path)} in force; nothing is changed")
-    return [every[step_id] for step_id in path[:count]]
+    return [steps[step_id] for step_id in path[:count]]
 
 
 def find_step_to_redo(log: Sequence[Step], name: str = "") -> Step:
-    """The step to do again: the one undone last here, or the one whose id begins with name.
+    """The step to redo: the last undone one, or the one whose id begins with name.
 
-    Raises Error when none was undone here, or name is not one of those that were.
+    Raise Error if the present position has no such undone step.
     """
-    here = get_position(log)
-    branches = [s for s in map_steps(log).values() if s["parent"] == here]
-    left = [t for s in log if s["kind"] == UNDO for t in s.get("targets", [s["target"]])[::-1]]
-    undone = [s for s in branches if s["id"] in left]
-    undone.sort(key=lambda s: max(n for n, target in enumerate(left) if target == s["id"]))
-    named = [s for s in undone if s["id"].startswith(name)]
-    if not named:
+    position = get_position(log)
+    branches = [s for s in map_steps(log).values() if s["parent"] == position]
+    undone_ids = [
+        t for s in log if s["kind"] == UNDO for t in s.get("targets", [s["target"]])[::-1]
+    ]
+    undone = [s for s in branches if s["id"] in undone_ids]
+    undone.sort(key=lambda s: max(n for n, target in enumerate(undone_ids) if target == s["id"]))
+    matching = [s for s in undone if s["id"].startswith(name)]
+    if not matching:
         raise Error(f"no such step to redo: '{name}'" if name else "nothing to redo")
-    if name and len(named) > 1:
-        raise Error(f"ambiguous step '{name}': {' '.join(s['id'] for s in named)}")
-    return named[-1]
+    if name and len(matching) > 1:
+        raise Error(f"ambiguous step '{name}': {' '.join(s['id'] for s in matching)}")
+    return matching[-1]
 
 
 def list_in_force(log: Sequence[Step]) -> list[str]:
     """The ids of the steps in force, the newest first."""
-    known, here, path = map_steps(log), get_position(log), []
-    while here in known:
-        path.append(here)
-        here = known[here]["parent"]
+    steps, position, path = map_steps(log), get_position(log), []
+    while position in steps:
+        path.append(position)
+        position = steps[position]["parent"]
     return path

@@ -1,7 +1,6 @@
-"""The table that `git blame` shows to people, made again with other names in it.
+"""Format the table of `git blame` with other authors.
 
-Every byte but the author's is what git prints (its builtin/blame.c lays it out so); the tests
-hold the two against each other for every option.
+All other bytes are as git's builtin/blame.c prints them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Row(TypedDict):
-        """A line for the table.  boundary: it may be older than the range looked at."""
+        """A line of the table.  boundary: it may be older than the range."""
 
         oid: str
         orig: int
@@ -31,13 +30,13 @@ def format_table(
     flags: Collection[str],
     abbrev: int,
     path: bytes,
-    edges: Sequence[tuple[bytes, bytes]] | None = None,
+    margins: Sequence[tuple[bytes, bytes]] | None = None,
 ) -> Iterator[bytes]:
     """The lines of the table, each with its newline.
 
-    flags: letters of git blame's options (b c f n l).  abbrev: digits of a commit's name.
-    path: the file asked for; a line from another one makes all show theirs.  edges: what
-    stands before ` (` and before the content of each line, where git itself has to say it.
+    flags: letters of git blame's options (b c f n l).  abbrev: digits of a commit's name.  path:
+    of the file; paths are shown if a line comes from another one.  margins: git's own text before
+    ` (`, and before the content, of each line, for options that this module does not format.
     """
     show_path = "f" in flags or any(row["path"] != path for row in rows)
     sizes = {
@@ -46,18 +45,18 @@ def format_table(
         "final": _count_digits(row["final"] for row in rows),
         "name": max((count_columns(row["name"]) for row in rows), default=0),
     }
-    for at, row in enumerate(rows):
+    for number, row in enumerate(rows):
         if "c" in flags:
             yield _format_compatible(row, flags, abbrev)
             continue
-        head, before = edges[at] if edges else (_format_head(row, flags, abbrev, sizes), b"")
+        head, gap = margins[number] if margins else (_format_head(row, flags, abbrev, sizes), b"")
         pad = b" " * (sizes["name"] - count_columns(row["name"]))
         line = b"%s (%s%s %10s" % (head, row["name"], pad, row["date"])
-        yield line + b" %*d) %s%s\n" % (sizes["final"], row["final"], before, row["content"])
+        yield line + b" %*d) %s%s\n" % (sizes["final"], row["final"], gap, row["content"])
 
 
 def count_columns(name: bytes) -> int:
-    """The columns of a name as git counts them: by code point; its bytes where it is no UTF-8."""
+    """The columns of a name as git counts them: by code point, or by byte if it is not UTF-8."""
     if name.isascii():
         return len(name)
     try:
@@ -93,7 +92,7 @@ def _format_commit(row: Row, flags: Collection[str], abbrev: int) -> bytes:
 
 
 def _format_compatible(row: Row, flags: Collection[str], abbrev: int) -> bytes:
-    """A line as git-annotate(1) has it."""
+    """A line as git-annotate(1) prints it."""
     start = _format_commit(row, flags, abbrev)
     return b"%s\t(%10s\t%10s\t%d)%s\n" % (
         start,
@@ -108,7 +107,7 @@ def _count_digits(numbers: Iterator[int]) -> int:
     return len(str(max(numbers, default=0)))
 
 
-# The columns of each of git's date formats, but those that a template of strftime makes.
+# The longest date in each of git's formats, without templates of strftime.
 _DATES = {
     "rfc": "Thu, 19 Oct 2006 16:00:04 -0700",
     "iso-strict": "2006-10-19T16:00:04-07:00",
@@ -130,7 +129,7 @@ _ALIASES = {
 
 
 def get_date_width(mode: str) -> int | None:
-    """The columns of dates in a format of git's --date; None where a template tells."""
+    """The columns of dates in a format of git's --date; None for a template."""
     name = mode.removesuffix("-local")
     text = _DATES.get(_ALIASES.get(name, name))
     return len(text) if text else None

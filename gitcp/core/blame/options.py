@@ -1,4 +1,4 @@
-"""The arguments of `gitcp blame`: git blame's own, and which of them shape what it prints."""
+"""Parse the arguments of `gitcp blame`: git blame's, and a few more."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Options(TypedDict):
-        """given: git's arguments.  flags: by letter or name, those that shape the output.
+        """given: git's arguments.  flags: letters or names of the options that shape the output.
 
-        names: the arguments that are no options, revisions and the file; behind `--` the file
-        alone.  abbrev: digits asked for, 0 for all, None for git's choice.  date: the format.
+        names: the arguments that are no options, revisions and the file; after `--` only the file.
+        abbrev: digits of a commit's name, 0 for all, None for git's choice.  date: the format.
         """
 
         given: list[str]
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 OURS = ("json", "mark-unknown", "coarse")
 _LONG = {"show-name": "f", "show-number": "n", "porcelain": "p", "show-email": "e"}
 _NAMED = ("line-porcelain", "score-debug", "color-lines", "color-by-age", "reverse")
-_FLAGS = "bfnpctlsew"  # short options without a value; S and L take the rest or the next word
+_FLAGS = "bfnpctlsew"  # short options without a value; S and L have one
 _NEXT = """--ignore-rev --ignore-revs-file --contents --since --after --until --before --date
 --encoding --max-count --diff-algorithm""".split()
 
 
 def parse(argv: Sequence[str]) -> Options:
-    """Read argv as git blame would; nothing is refused here: that is git's to do.
+    """Parse argv as git blame does, without refusing anything: git refuses what is wrong.
 
-    Options of ours are taken out of `given` and put into `flags`, as is --progress, which git
-    refuses together with a porcelain format.
+    gitcp's own options are in `flags` and not in `given`.  So is --progress, which git refuses
+    together with a porcelain format.
     """
     options: Options = {"given": [], "flags": set(), "names": [], "abbrev": None, "date": None}
     words = list(argv)
@@ -55,15 +55,15 @@ def parse(argv: Sequence[str]) -> Options:
 
 
 def choose_format(options: Options) -> str:
-    """The format for programs that git is asked for, '' where people read a table."""
+    """The requested format for programs, '' for the table."""
     forms = {"incremental": "incremental", "line-porcelain": "line-porcelain", "p": "porcelain"}
     flags = options["flags"]
     return "" if "json" in flags else next((f for flag, f in forms.items() if flag in flags), "")
 
 
 def can_find_moved_lines(options: Options) -> bool:
-    """Whether an option lets git find a line in a commit that has another text for it, because it
-    was moved, copied, or changed by a commit that is passed over."""
+    """Whether an option lets git blame a line on a commit that did not add its text there: a moved
+    or copied line, or one of an ignored revision."""
     words = [word for word in options["given"] if word.startswith("-")]
     short = any(set(word) & {"M", "C"} for word in words if not word.startswith("--"))
     return short or any(word.startswith("--ig") for word in words)
@@ -94,10 +94,10 @@ def _parse_long(options: Options, word: str, words: list[str]) -> None:
 
 
 def _parse_short(options: Options, letters: str, words: list[str]) -> None:
-    for at, letter in enumerate(letters):
+    for index, letter in enumerate(letters):
         if letter in _FLAGS:
             options["flags"].add(letter)
             continue
-        if letter in "SL" and at + 1 == len(letters) and words:
+        if letter in "SL" and index + 1 == len(letters) and words:
             options["given"].append(words.pop(0))
         return

@@ -1,8 +1,8 @@
-"""What `git blame` prints for programs, taken apart and put together with other authors.
+"""Parse the output of `git blame` for programs, and write it with other authors.
 
-One reader for --line-porcelain, --porcelain and --incremental (git-blame(1), "The porcelain
-format"): entries begin with `<oid> <line there> <line here> [<count>]`; header lines follow
-where git says them, then a content line that begins with a tab, which --incremental has not.
+The formats are --line-porcelain, --porcelain and --incremental (git-blame(1), "The porcelain
+format").  An entry begins with `<oid> <original line> <final line> [<count>]`.  Headers may follow,
+then, except with --incremental, the content after a tab.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     class Entry(TypedDict):
         """A line of the file, or with --incremental `count` of them.
 
-        oid: the commit, zeros for what is not committed.  orig: the line there, in path (the name
-        itself, which the headers have quoted); final: the line here.  count: 0 within a group,
-        else how many lines it has.  headers: what git says of the commit in this entry.  content:
-        None with --incremental.
+        oid: the commit, zeros for an uncommitted line.  orig: the line's number in path at that
+        commit; final: its number in the file.  path: not quoted, as it is in the headers.  count:
+        the lines of a group in its first entry, else 0.  headers: as in this entry.  content: None
+        with --incremental.
         """
 
         oid: str
@@ -33,36 +33,40 @@ if TYPE_CHECKING:
         headers: list[tuple[bytes, bytes]]
         content: bytes | None
 
-    # The author and the mail of one line of an entry, by its offset; None: git's own.
+    # The author and mail of a line of an entry, by its offset; None: git's own.
     Names = Callable[[Entry, int], tuple[bytes, bytes] | None]
 
 _HEAD = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (\d+) (\d+)(?: (\d+))?")
 
-# What ends the headers: the path, or behind it what newer git marks a line with.
+# The last header: the path, or a mark of newer git after it.
 _LAST = frozenset((b"filename", b"ignored", b"unblamable"))
 
 
 def parse(output: bytes) -> tuple[list[Entry], bytes]:
-    """The entries git printed, and what it printed behind them (--show-stats)."""
+    """The entries in git's output, and the text after them (--show-stats)."""
     lines = output.split(b"\n")
     last = len(lines) - 1
     entries: list[Entry] = []
     paths: dict[bytes, str] = {}
-    at = 0
-    while at < last and (head := _HEAD.fullmatch(lines[at])):
-        at += 1
+    index = 0
+    while index < last and (head := _HEAD.fullmatch(lines[index])):
+        index += 1
         oid, orig, final, count = head.groups()
         headers: list[tuple[bytes, bytes]] = []
-        while at < last and not lines[at].startswith(b"\t") and not _HEAD.fullmatch(lines[at]):
-            key, _, value = lines[at].partition(b" ")
+        while (
+            index < last
+            and not lines[index].startswith(b"\t")
+            and not _HEAD.fullmatch(lines[index])
+        ):
+            key, _, value = lines[index].partition(b" ")
             headers.append((key, value))
-            at += 1
+            index += 1
             if key == b"filename":
                 paths[oid] = patches.unquote_name(value).decode("utf-8", "surrogateescape")
-            if key in _LAST and lines[at] not in _LAST:
+            if key in _LAST and lines[index] not in _LAST:
                 break
-        content = lines[at][1:] if at < last and lines[at].startswith(b"\t") else None
-        at += content is not None
+        content = lines[index][1:] if index < last and lines[index].startswith(b"\t") else None
+        index += content is not None
         entries.append(
             {
                 "oid": oid.decode(),
@@ -74,31 +78,31 @@ def parse(output: bytes) -> tuple[list[Entry], bytes]:
                 "content": content,
             }
         )
-    return entries, b"\n".join(lines[at:])
+    return entries, b"\n".join(lines[index:])
 
 
 def complete(entries: list[Entry]) -> list[Entry]:
-    """Entries of --porcelain, each with the headers that git says of its commit once."""
-    known: dict[str, list[tuple[bytes, bytes]]] = {}
+    """Entries of --porcelain, each with the headers that git prints once for its commit."""
+    headers: dict[str, list[tuple[bytes, bytes]]] = {}
     for entry in entries:
-        entry["headers"] = known.setdefault(entry["oid"], entry["headers"])
+        entry["headers"] = headers.setdefault(entry["oid"], entry["headers"])
     return entries
 
 
 def map_headers(entries: Iterable[Entry]) -> dict[str, dict[bytes, bytes]]:
-    """What git says of each commit of complete() entries, by its oid."""
-    known: dict[str, dict[bytes, bytes]] = {}
+    """The headers of each commit of complete() entries, by oid."""
+    headers: dict[str, dict[bytes, bytes]] = {}
     for entry in entries:
-        if entry["oid"] not in known:
-            known[entry["oid"]] = dict(entry["headers"])
-    return known
+        if entry["oid"] not in headers:
+            headers[entry["oid"]] = dict(entry["headers"])
+    return headers
 
 
 def rewrite_entries(entries: list[Entry], spelled: Names) -> Iterator[bytes]:
-    """The lines of entries with the authors that spelled gives; all else is as git printed it.
+    """Yield the lines of entries with the authors that `spelled` gives.
 
-    Where git speaks of a commit once, its author is said again as soon as another one holds,
-    and an entry of --incremental is parted where its author changes.
+    If git prints the headers of a commit once, the author is repeated when it changes.  An entry of
+    --incremental is split where its author changes.
     """
     last: dict[str, tuple[bytes, bytes]] = {}
     own: dict[str, tuple[bytes, bytes]] = {}
@@ -119,18 +123,20 @@ def rewrite_entries(entries: list[Entry], spelled: Names) -> Iterator[bytes]:
             else:
                 if author != last[entry["oid"]]:
                     yield from (b"author " + author[0], b"author-mail " + author[1])
-                named = [b"%s %s" % pair for pair in entry["headers"] if pair[0] == b"filename"]
-                rest = [p for p in entry["headers"] if p[0] != b"filename"]
+                name_header = [
+                    b"%s %s" % pair for pair in entry["headers"] if pair[0] == b"filename"
+                ]
+                headers_but_name = [p for p in entry["headers"] if p[0] != b"filename"]
                 if not offset:
-                    yield from (b"%s %s" % (k, v) if v else k for k, v in rest)
-                yield from named
+                    yield from (b"%s %s" % (k, v) if v else k for k, v in headers_but_name)
+                yield from name_header
             last[entry["oid"]] = author
         if entry["content"] is not None:
             yield b"\t" + entry["content"]
 
 
 def _split_entry(entry: Entry, spelled: Names) -> Iterator[tuple[int, int]]:
-    """(offset, count) of the runs of an entry with one author each."""
+    """Yield (offset, count) of the runs of lines with the same author in an entry."""
     if entry["content"] is not None:
         yield 0, entry["count"]
         return

@@ -1,4 +1,4 @@
-"""Agent Trace records, version 0.1.0: one for a commit, with the lines that sessions wrote."""
+"""Build Agent Trace records, version 0.1.0: for a commit, the lines that sessions wrote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 VERSION = "0.1.0"
-VENDOR = "dev.gitcp"  # our part of a record's metadata, in reverse-domain form
+VENDOR = "dev.gitcp"  # the key of gitcp's metadata in a record
 _PROVIDERS = {
     "anthropic": ("claude", "opus", "sonnet", "haiku"),
     "openai": ("gpt", "o1", "o3", "o4", "codex", "chatgpt"),
@@ -32,7 +32,7 @@ _PROVIDERS = {
 
 
 def build_record(commit: str, timestamp: str, lines: Lines, version: str) -> Record | None:
-    """The record of a commit; None where no session wrote a line of it.
+    """The record of a commit; None if no session wrote a line of it.
 
     timestamp: the committer's, RFC 3339 in UTC.  version: gitcp's.  A path that is not UTF-8
     is left out.
@@ -60,7 +60,7 @@ def _is_utf8(path: str) -> bool:
 
 
 def _build_file(path: str, authors: Mapping[int, Author]) -> tuple[Record, list[Record]]:
-    """A file of the record, and for each of its edits turn and tool use."""
+    """(the file's part of the record, its edits with turn and tool use)."""
     talks: dict[tuple[str, str], dict[int, Author]] = {}
     for line in sorted(authors):
         author = authors[line]
@@ -100,7 +100,7 @@ def format_url(author: Author) -> str:
 
 
 def find_model_id(model: str) -> dict[str, str]:
-    """{"model_id": "provider/model"} where the provider is known by the model's name."""
+    """{"model_id": "provider/model"}; {} if the model's name does not tell its provider."""
     if "/" in model and len(model) <= 250:
         return {"model_id": model}
     for provider, starts in _PROVIDERS.items():
@@ -110,7 +110,7 @@ def find_model_id(model: str) -> dict[str, str]:
 
 
 def parse_lines(note: Record) -> dict[str, dict[int, str]]:
-    """path -> line -> `<checkpoint>/<session>`, of a record that build_record() made."""
+    """path -> line -> `<checkpoint>/<session>` in a record of build_record()."""
     authors: dict[str, dict[int, str]] = {}
     for file in note["files"]:
         row = authors.setdefault(file["path"], {})

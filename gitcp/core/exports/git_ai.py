@@ -1,7 +1,7 @@
-"""Git AI's authorship logs, `authorship/3.0.0`: made of what is recorded, read, and united.
+"""Build, format and parse authorship logs of Git AI, `authorship/3.0.0`.
 
-A log is the text of a note under refs/notes/ai: attestations (a path, below it keys with ranges
-of lines), a line `---`, and one JSON object (the Git AI standard, version 3.0.0).
+A log is a note under refs/notes/ai: attestations (a path, then keys with ranges of lines), a line
+`---`, and a JSON object.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     Attested = dict[str, dict[str, set[int]]]  # path -> key -> lines
 
     class Log(TypedDict):
-        """A log taken apart; metadata is its JSON as it is."""
+        """A parsed log; metadata: its JSON object."""
 
         attested: Attested
         metadata: dict[str, Any]
 
 
 VERSION = "authorship/3.0.0"
-# The attribute of a session that names those of its edits that are in a note by us.
+# The attribute of a session that lists its edits written by gitcp.
 EDITS = "gitcp.edits"
 _DIVIDER = "---"
 _LONGEST = 40  # characters of a range of lines
@@ -49,28 +49,25 @@ _AGENTS = {tool: agent for agent, tool in reversed(_TOOLS.items())}
 
 
 def name_tool(agent: str) -> str:
-    """The format's name of an agent; its own in lower case where the format has none."""
+    """The format's name of an agent; if it has none, the agent's own in lower case."""
     return _TOOLS.get(agent) or agent.lower().replace(" ", "-") or "unknown"
 
 
 def make_session_key(author: Author) -> str:
-    """`s_` and 14 hex digits: one session of one tool."""
+    """`s_` and 14 hex digits, for a session of a tool."""
     name = f"{name_tool(author['agent'])}:{author['session_id']}"
     return "s_" + hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:14]
 
 
 def make_trace_key(author: Author) -> str:
-    """`t_` and 14 hex digits: one edit, or where only the turn is known, one turn.
-
-    Made of what it names, so that exporting again gives the same bytes.
-    """
+    """`t_` and 14 hex digits, a hash of the edit, or of the turn if the edit is not known."""
     edit = author["tool_use_id"] or author["turn_id"]
     name = f"{author['session_id']}\0{edit}".encode("utf-8", "surrogateescape")
     return "t_" + hashlib.sha256(name).hexdigest()[:14]
 
 
 def can_name(path: str) -> bool:
-    """Whether the format can carry a path: no quotes, no line ends, UTF-8."""
+    """Whether the format can name a path: it is UTF-8 without quotes and line endings."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -79,8 +76,8 @@ def can_name(path: str) -> bool:
 
 
 def build_log(commit: str, lines: Lines, committer: str = "") -> Log:
-    """The log of a commit; it attests the lines of sessions alone.  committer: `Name <mail>`, the
-    person whom it names for them."""
+    """The log of a commit, which attests only lines of sessions.  committer: `Name <mail>`, the
+    person named as human author."""
     attested: Attested = {}
     sessions: dict[str, Any] = {}
     for path, authors in lines.items():
@@ -91,21 +88,21 @@ def build_log(commit: str, lines: Lines, committer: str = "") -> Log:
             key = f"{name}::{make_trace_key(author)}"
             attested.setdefault(path, {}).setdefault(key, set()).add(line)
             about = {"tool": name_tool(author["agent"]), "id": author["session_id"]}
-            known = sessions.setdefault(name, {"agent_id": {**about, "model": ""}})
-            known["agent_id"]["model"] = known["agent_id"]["model"] or author["model"]
+            entry = sessions.setdefault(name, {"agent_id": {**about, "model": ""}})
+            entry["agent_id"]["model"] = entry["agent_id"]["model"] or author["model"]
             if committer:
-                known["human_author"] = committer
-    for name, known in sessions.items():
+                entry["human_author"] = committer
+    for name, entry in sessions.items():
         keys = (key.partition("::") for row in attested.values() for key in row)
         edits = {edit for session, _, edit in keys if session == name}
-        known["custom_attributes"] = {EDITS: " ".join(sorted(edits))}
-        known["agent_id"]["model"] = known["agent_id"]["model"] or "unknown"
+        entry["custom_attributes"] = {EDITS: " ".join(sorted(edits))}
+        entry["agent_id"]["model"] = entry["agent_id"]["model"] or "unknown"
     metadata = {"schema_version": VERSION, "base_commit_sha": commit, "prompts": {}}
     return {"attested": attested, "metadata": {**metadata, "sessions": sessions}}
 
 
 def format_log(history: Log) -> str:
-    """The text of a log, paths and keys in order; '' where it attests nothing."""
+    """The text of a log, with paths and keys in order; '' if it attests nothing."""
     rows = []
     for path in sorted(history["attested"]):
         keys = history["attested"][path]
@@ -121,7 +118,7 @@ def format_log(history: Log) -> str:
 
 
 def parse_log(text: str) -> Log | None:
-    """A log taken apart; None for a text that is no log of version 3."""
+    """The parsed log; None for a text that is not a log of this version."""
     head, divider, tail = f"\n{text}".partition(f"\n{_DIVIDER}\n")
     try:
         metadata = json.loads(tail) if divider else None
@@ -146,12 +143,13 @@ def parse_log(text: str) -> Log | None:
 
 
 def format_ranges(lines: Iterable[int]) -> str:
-    """`1,2,19-222` of line numbers."""
+    """Line numbers as text, such as `1,2,19-222`."""
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in line_diff.group_runs(lines))
 
 
 def parse_ranges(text: str) -> set[int] | None:
-    """The line numbers of `1,2,19-222`; None for anything else, or more than a million."""
+    """The line numbers in a text such as `1,2,19-222`; None for another text, or above 2^20
+    lines."""
     lines: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -165,19 +163,19 @@ def parse_ranges(text: str) -> set[int] | None:
 
 
 def find_authors(history: Log, commit: str, path: str) -> dict[int, Author]:
-    """The authors of the lines of path that a log on commit attests to sessions and to persons.
+    """The authors of the lines of path that a log on commit attests.
 
-    A log that names another commit was copied: none.  Keys of versions before 1.4 are in
-    `prompts`; a key without an entry names no author.
+    A log that names another commit was copied and attests nothing.  Keys of Git AI before 1.4 are
+    in `prompts`; a key without an entry has no author.
     """
     metadata = history["metadata"]
     if metadata.get("base_commit_sha") != commit:
         return {}
-    known = {**ensure_object(metadata.get("prompts")), **ensure_object(metadata.get("sessions"))}
+    entries = {**ensure_object(metadata.get("prompts")), **ensure_object(metadata.get("sessions"))}
     persons = ensure_object(metadata.get("humans"))
     attested: dict[int, Author] = {}
     for key, lines in history["attested"].get(path, {}).items():
-        about = ensure_object(ensure_object(known.get(key.partition("::")[0])).get("agent_id"))
+        about = ensure_object(ensure_object(entries.get(key.partition("::")[0])).get("agent_id"))
         if about.get("tool"):
             author = build_nobody("session")
             author["session_id"] = str(about.get("id") or "")

@@ -1,7 +1,7 @@
-"""Git AI's authorship logs of one commit joined into one; by the format, never line by line.
+"""Join authorship logs of Git AI for the same commit.
 
-Ours are the edits that a session's attribute names (git_ai.EDITS); all others are another tool's,
-and a line that another tool attests stays its.
+gitcp's entries are the edits listed in a session's attribute git_ai.EDITS.  The others are of
+another tool; a line that it attests keeps its attestation.
 """
 
 from __future__ import annotations
@@ -16,20 +16,17 @@ if TYPE_CHECKING:
 
     from gitcp.core.exports.git_ai import Attested, Log
 
-    Row = dict[str, set[int]]  # key -> lines, of one path
 
 _PARTS = ("prompts", "sessions", "humans")
 
 
 def unite_logs(ours: Log, theirs: Log | None) -> Log:
-    """Our log of a commit joined with what another tool attests on it.
-
-    theirs: what the note has now; our earlier entries in it are replaced by ours.
-    """
+    """gitcp's log of a commit joined with the note's present log, theirs, in which gitcp's earlier
+    entries are replaced."""
     if theirs is None:
         return ours
-    now = {key for row in ours["attested"].values() for key in row}
-    foreign = _leave_out(theirs, list_own_keys(theirs) | now)
+    own_keys = {key for row in ours["attested"].values() for key in row}
+    foreign = _leave_out(theirs, list_own_keys(theirs) | own_keys)
     attested = _add_claims(foreign, [ours["attested"]])
     sessions = _list_foreign_sessions(theirs, foreign)
     for name, about in ours["metadata"]["sessions"].items():
@@ -39,10 +36,10 @@ def unite_logs(ours: Log, theirs: Log | None) -> Log:
 
 
 def merge_notes(a: bytes, b: bytes) -> bytes:
-    """The text of one note for two on the same commit; the same whichever comes first.
+    """The text of one note for two on the same commit; their order does not matter.
 
-    A line that two tools claim goes to the key that is first in order.  A text that is no log of
-    this version stays as it is; of two such texts the longer one stays.
+    A line that two tools claim goes to the first key in order.  A log comes after a text that is
+    not one of this version; of two such texts the longer one is the result.
     """
     low, high = sorted((a, b), key=lambda text: (len(text), text))
     logs = [git_ai.parse_log(text.decode("utf-8", "surrogateescape")) for text in (low, high)]
@@ -68,7 +65,7 @@ def merge_notes(a: bytes, b: bytes) -> bytes:
 
 
 def list_own_keys(log: Log) -> set[str]:
-    """The keys of a log that we wrote: an edit of a session that its attribute names."""
+    """The keys of a log that gitcp wrote: their edit is listed in the session's attribute."""
     pairs = ((key, key.partition("::")) for key in _list_keys(log))
     return {key for key, (name, _, edit) in pairs if edit and edit in _list_edits(log, name)}
 
@@ -91,7 +88,8 @@ def _leave_out(log: Log, without: set[str]) -> Attested:
 
 
 def _add_claims(first: Attested, attested: Iterable[Attested]) -> Attested:
-    """All of first, and of the others the lines that are not taken yet, by the order of keys."""
+    """first with the lines of attested that it does not claim; the first key in order takes a
+    line."""
     joined: Attested = {path: {k: set(n) for k, n in row.items()} for path, row in first.items()}
     claims = [
         (path, key, lines)
@@ -108,7 +106,7 @@ def _add_claims(first: Attested, attested: Iterable[Attested]) -> Attested:
 
 
 def _list_foreign_sessions(log: Log, foreign: Attested) -> dict[str, Any]:
-    """The sessions of a log without the entries that we wrote before."""
+    """The sessions of a log without the entries that gitcp wrote."""
     used = {key.partition("::")[0] for row in foreign.values() for key in row}
     sessions: dict[str, Any] = {}
     for name, about in ensure_object(log["metadata"].get("sessions")).items():

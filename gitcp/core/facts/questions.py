@@ -1,9 +1,9 @@
-"""Questions with a name, in SQL that DuckDB and Spark read alike."""
+"""Named questions, in SQL for both DuckDB and Spark."""
 
 from __future__ import annotations
 
 _DAY = 86400  # seconds
-_SOON = 21  # days in which a line that goes was rework
+_SOON = 21  # days: a line removed within them is rework
 _SHARES = """count(*) AS commits, CAST(sum(added) AS bigint) AS added,
   CAST(sum(agent) AS bigint) AS agent, CAST(sum(person) AS bigint) AS person,
   CAST(sum(unknown) AS bigint) AS unknown, CAST(sum(unrecorded) AS bigint) AS unrecorded,
@@ -11,7 +11,7 @@ _SHARES = """count(*) AS commits, CAST(sum(added) AS bigint) AS added,
 
 
 def _select_survived(days: int) -> str:
-    """Columns: lines that are at least so old, and those of them that were gone by then."""
+    """Columns: lines added at least so many days ago, and those of them removed within the days."""
     old = f"latest - born >= {days * _DAY}"
     born, gone = f"event = 'born' AND {old}", f"event = 'gone' AND {old} AND age <= {days}"
     return f"""sum(CASE WHEN {born} THEN lines ELSE 0 END) AS born_{days},

@@ -1,4 +1,4 @@
-"""The rows that a commit makes in each table (core/facts/schema), without what all tables have."""
+"""Make the rows of a commit for each table (core/facts/schema), without the lead columns."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     Teams = Mapping[str, Sequence[str]]  # team -> patterns of addresses
 
 _DAY = 86400  # seconds
-_BEFORE, _ERA = 719468, 146097  # days: from March 1st of the year 0 to 1970, of 400 years
+_BEFORE, _ERA = 719468, 146097  # days: from March 1st of the year 0 to 1970; of 400 years
 _NOBODY = authors.build_nobody("")
 
 
 def derive_repository_name(url: str) -> str:
-    """Host and path of an address, or the path itself, without what does not tell repositories
-    apart."""
+    """A repository's name: host and path of its address, or its path, without user and `.git`."""
     _, mark, address = url.partition("://")
     host, slash, path = (address if mark else url).partition("/")
     name = f"{host.rpartition('@')[2]}{slash}{path}" if mark or "@" in host else url
@@ -48,7 +47,7 @@ def format_month(seconds: int) -> str:
 
 
 def parse_teams(table: object, place: str) -> Teams:
-    """The table `teams` of a file .gitcp.toml; raise Error, which names the place, for another."""
+    """The table `teams` of a .gitcp.toml; raise Error, which names the place, if it is invalid."""
     if not isinstance(table, dict):
         raise Error(f"'teams' in {place} must be a table")
     for name, patterns in table.items():
@@ -65,18 +64,18 @@ def find_team(teams: Teams, mail: str) -> str:
 
 
 def make_lead_columns(repository: str, commit: Commit) -> Row:
-    """The columns that each table begins with."""
+    """The lead columns of each table."""
     time = int(commit["author"].rpartition(" ")[2])
     return repository, format_month(time), commit["oid"], time
 
 
 def make_commit_rows(commit: Commit, teams: Teams, change: str, light: bool = False) -> Rows:
-    """Rows of commits, checkpoints, sessions, files and authored_lines, but for a price; light:
-    its patches are not known."""
+    """Rows of commits, checkpoints, sessions, files and authored_lines, without prices; light: the
+    commit's patches were not read."""
     name, _, stamp = commit["author"].rpartition("<")
     mail = stamp.partition(">")[0]
     files = [_make_file_row(commit, patch) for patch in sums.list_patches(commit)]
-    total = [sum(row[at] for row in files) for at in range(1, 7)]
+    total = [sum(row[index] for row in files) for index in range(1, 7)]
     removed = sums.count_removed(commit)
     lines = [*total, removed["agent"], removed["person"]]
     row = (
@@ -102,21 +101,21 @@ def _make_file_row(commit: Commit, patch: Any) -> Row:
     counts = dict.fromkeys(sums.WHO, 0)
     for who, count in sums.count_added(commit, patch).items():
         counts[who if isinstance(who, str) else "agent"] += count
-    gone = sum([hunk[1] for hunk in patch["hunks"]])
-    every = counts["agent"], counts["person"], counts["unknown"], counts["unrecorded"]
-    return patch["path"] or patch["old"], sum(every), gone, *every
+    removed = sum([hunk[1] for hunk in patch["hunks"]])
+    shares = counts["agent"], counts["person"], counts["unknown"], counts["unrecorded"]
+    return patch["path"] or patch["old"], sum(shares), removed, *shares
 
 
 def _make_authored_rows(commit: Commit, patch: Any) -> Iterable[Row]:
     known = commit["known"].get(patch["path"], {})
     for _, _, first, count in patch["hunks"]:
-        at = first
+        line = first
         for author, lines in authors.group_runs(known, first, count):
-            one: Author = author or {**_NOBODY, "who": sums.get_default_owner(commit)}
-            who = one["agent"], one["model"], one["session_id"], one["turn_id"]
-            ids = one["tool_use_id"] or "", one["checkpoint_id"]
-            yield patch["path"], at, lines, one["who"], *who, *ids
-            at += lines
+            owner: Author = author or {**_NOBODY, "who": sums.get_default_owner(commit)}
+            who = owner["agent"], owner["model"], owner["session_id"], owner["turn_id"]
+            ids = owner["tool_use_id"] or "", owner["checkpoint_id"]
+            yield patch["path"], line, lines, owner["who"], *who, *ids
+            line += lines
 
 
 def _make_checkpoint_row(key: str, records: Sequence[Record]) -> Row:
@@ -135,19 +134,19 @@ def _make_session_row(record: Record) -> Row:
 
 
 def _sum_usage(used: Any) -> tuple[int, ...]:
-    """The counts of a usage, its subagents' with them."""
+    """The counts of a usage, with its subagents'."""
     part = used.get("subagent_tokens")
     inner = _sum_usage(part) if isinstance(part, dict) else tokens.list_counts(None)
     return tuple(a + b for a, b in zip(tokens.list_counts(used), inner, strict=True))
 
 
 def _find_model(metadata: Mapping[str, Any], turns: Mapping[str, Any]) -> str:
-    """The model of the last turn; where no turn has one, of the last tool use or the session."""
+    """The model of the last turn; if no turn has one, of the last tool use or the session."""
     tools = metadata.get("tools")
-    used = [*tools.values()] if isinstance(tools, dict) else []
-    named = filter(_has_model, turns.values())
-    last = sorted(named, key=lambda turn: tokens.parse_count(turn.get("number")))
-    return str([metadata, *filter(_has_model, used), *last][-1].get("model") or "")
+    tool_uses = [*tools.values()] if isinstance(tools, dict) else []
+    turns_with_model = filter(_has_model, turns.values())
+    last = sorted(turns_with_model, key=lambda turn: tokens.parse_count(turn.get("number")))
+    return str([metadata, *filter(_has_model, tool_uses), *last][-1].get("model") or "")
 
 
 def _has_model(about: Any) -> bool:
@@ -155,8 +154,8 @@ def _has_model(about: Any) -> bool:
 
 
 def make_spoken_rows(record: Record, items: Iterable[Item], text: bool) -> Rows:
-    """Rows of turns and calls of a session's part in a checkpoint, by its transcript; text: with
-    the prompts."""
+    """Rows of turns and calls from the transcript of a session in a checkpoint; text: include the
+    prompts."""
     metadata = record["metadata"]
     start = tokens.parse_count(metadata.get("checkpoint_transcript_start"))
     turn_facts = metadata.get("turns")
@@ -192,7 +191,7 @@ def _parse_seconds(time: str) -> int | None:
 
 
 def make_survival_rows(events: Iterable[Event], time: int) -> list[Row]:
-    """Rows of survival: what Survival tells of a commit made then."""
+    """Rows of survival for the events of a commit made at time."""
     return [
         (
             *("gone" if by else "born", lines, agent, model),
@@ -203,24 +202,24 @@ def make_survival_rows(events: Iterable[Event], time: int) -> list[Row]:
 
 
 def round_to_day(time: int) -> str:
-    """The day of a time as Survival has it: its first second."""
+    """The first second of a time's day, as text."""
     return str(time // _DAY * _DAY)
 
 
 def find_changes(graph: Sequence[Sequence[str]], tip: str) -> dict[str, str]:
-    """commit -> the one by which it came to the line of first parents of tip, if it is another.
+    """commit -> the commit that brought it to the first-parent line of tip, if it is another one.
 
-    graph: each commit with its parents."""
+    graph: commits, each followed by its parents."""
     parents = {row[0]: row[1:] for row in graph}
     line = [tip] if tip in parents else []
     while line and (first := parents[line[-1]][:1]) and first[0] in parents:
         line.append(first[0])
-    came: dict[str, str] = {}
+    changes: dict[str, str] = {}
     for commit in reversed(line):
         stack = [commit]
         while stack:
-            one = stack.pop()
-            if one in parents and one not in came:
-                came[one] = commit
-                stack += parents[one]
-    return {one: commit for one, commit in came.items() if one != commit}
+            oid = stack.pop()
+            if oid in parents and oid not in changes:
+                changes[oid] = commit
+                stack += parents[oid]
+    return {oid: commit for oid, commit in changes.items() if oid != commit}

@@ -1,6 +1,6 @@
-"""The tables of a dataset of facts: their columns, types and units.  A change of it is a version.
+"""The tables of a dataset of facts: columns, types and units.  Any change needs a new VERSION.
 
-gitcp-facts(5) and share/gitcp/schema/facts.json say the same.
+gitcp-facts(5) and share/gitcp/schema/facts.json describe them as well.
 """
 
 from __future__ import annotations

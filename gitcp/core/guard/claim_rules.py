@@ -1,4 +1,4 @@
-"""Who holds a path: which claims stand in a tool call's way, and what a transcript ends."""
+"""Decide which claim blocks a tool call, and whether a transcript shows that a call has ended."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class Claim(TypedDict):
-        """A tool call's hold on paths of one working copy; without paths it only observes.
+        """A tool call's claim on paths of a working copy; a claim without paths blocks nothing.
 
-        agent_id: '' for the main agent.  process: the agent's (store.session.process.Process).
-        created: seconds since the epoch, for people.  started: what the call began on
-        (verdict.Look), None when it was not looked at.  key: its name.
+        key: its name.  agent_id: '' for the main agent.  process: the agent's
+        (store.session.process.Process).  created: seconds since 1970.  started: the base of the
+        call (verdict.Look), None if it was not read.
         """
 
         key: str
@@ -30,17 +30,14 @@ if TYPE_CHECKING:
 
 
 def is_same_agent(claim: Claim, other: Claim) -> bool:
-    """Whether two calls are of one agent, whose writes run one after the other
+    """Whether two calls are of the same agent, which writes one file after the other
     (doc/clients.md "Claude Code")."""
     return claim["session_id"] == other["session_id"] and claim["agent_id"] == other["agent_id"]
 
 
 def find_blocking_claim(mine: Claim, held: Iterable[Claim]) -> tuple[Claim, str] | None:
-    """The first claim of somebody else on one of my paths, with that path; None when free.
-
-    A session is in nobody's way on other paths, nor is an agent in its own; a subagent shares
-    its session's id and is somebody else (doc/guard.md "Claims").
-    """
+    """The first claim of another agent on one of the call's paths, and that path; None if all are
+    free.  A subagent is another agent than its session's main one (doc/guard.md "Claims")."""
     for claim in held:
         if claim["key"] == mine["key"] or is_same_agent(mine, claim):
             continue
@@ -51,14 +48,14 @@ def find_blocking_claim(mine: Claim, held: Iterable[Claim]) -> tuple[Claim, str]
 
 
 def has_ended(data: bytes, tool_use_id: str, since: str) -> bool:
-    """Whether a transcript (its last lines) shows the end of a tool call: its result, or an
-    interruption later than since, when the call began (RFC 3339, UTC).
+    """Whether the last lines of a transcript show the end of a tool call: its result, or an
+    interruption later than since (RFC 3339, UTC).
 
-    A line that is cut or not JSON says nothing; without an id no line is a result.
+    Lines that are cut or not JSON are skipped; without an id no line is a result.
     """
     for raw in reversed(data.split(b"\n")):
-        named = bool(tool_use_id) and tool_use_id.encode() in raw
-        if not named and b"nterrupt" not in raw and b"turn_aborted" not in raw:
+        has_id = bool(tool_use_id) and tool_use_id.encode() in raw
+        if not has_id and b"nterrupt" not in raw and b"turn_aborted" not in raw:
             continue
         try:
             line = json.loads(raw)
@@ -66,7 +63,7 @@ def has_ended(data: bytes, tool_use_id: str, since: str) -> bool:
             continue
         if not isinstance(line, dict):
             continue
-        if named and _is_result(line, tool_use_id):
+        if has_id and _is_result(line, tool_use_id):
             return True
         if _is_interruption(line) and str(line.get("timestamp", "")) > since:
             return True
@@ -98,5 +95,5 @@ def _is_interruption(line: dict[str, Any]) -> bool:
         return True
     texts = [b.get("text") for b in _list_blocks(line) if b.get("type") == "text"]
     return line.get("type") == "user" and any(
-        isinstance(one, str) and one.startswith("[Request interrupted by user") for one in texts
+        isinstance(text, str) and text.startswith("[Request interrupted by user") for text in texts
     )

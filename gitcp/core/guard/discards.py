@@ -1,7 +1,7 @@
-"""What a shell command does to the files it finds, told by its words, pure: what it throws away,
-and whether it only moves between commits and reads.
+"""Derive from the words of a shell command which files it discards, and whether it only reads and
+moves between commits.
 
-Plain calls are understood, also behind `cd`; what a script does or a variable names is not seen.
+Plain calls and `cd` are understood; scripts and variables are not.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Discard(TypedDict):
-        """reach: any, tracked or untracked files.  paths: where, from the root of the worktree;
-        none: everywhere.  how: these files alone (EXACT), also what is below them (BELOW), or as
-        git reads them (PATHSPEC), where a `*` stands for directories too."""
+        """reach: any, tracked or untracked files.  paths: relative to the root of the worktree;
+        empty: all.  how: only these paths (EXACT), also paths below them (BELOW), or pathspecs of
+        git, where `*` also matches a slash (PATHSPEC)."""
 
         reach: str
         paths: list[str]
@@ -31,7 +31,7 @@ _HINTS = ("git ", "rm ", "mv ", "cp ", "sed ", "truncate ", ">")
 _VCS = ("git", "jj")
 _READS = ("cd", "ls", "cat", "head", "tail", "grep", "wc", "pwd", "echo", "true")
 _QUIET = {(">&", "1"), (">&", "2"), (">", "/dev/null"), ("&>", "/dev/null"), ("<", "/dev/null")}
-_HIDDEN = ("`", "$", "<(", ">(")  # commands within words
+_HIDDEN = ("`", "$", "<(", ">(")  # signs of commands within words
 _SIGNS, _SPACES = "();<>|&", " \t\r\n"
 _BREAKS = frozenset((";", "&", "|", "&&", "||", "(", ")", ";;"))
 _STASHES = ("list", "show", "pop", "apply", "drop", "create", "branch", "clear", "store")
@@ -40,8 +40,8 @@ _STASHES = ("list", "show", "pop", "apply", "drop", "create", "branch", "clear",
 def find_discards(
     command: str, folder: str, root: str, fold: Callable[[str], str] = str
 ) -> list[Discard]:
-    """What a command run in folder may throw away of the worktree at root, both absolute.  fold:
-    what the names have in common by which the disk knows one file."""
+    """What a command run in folder may discard in the worktree at root, both absolute.  fold: maps
+    all names that the file system takes for one file to one name."""
     if not any(hint in command for hint in _HINTS):
         return []
     discards: list[Discard] = []
@@ -52,21 +52,25 @@ def find_discards(
                 words = words[1:]
             if words[:1] == ["cd"] and len(words) == 2:
                 folder = posixpath.join(folder, words[1])
-            here = folder
+            call_folder = folder
             while words[:1] == ["git"] and words[1:2] in (["-C"], ["-c"]):
-                here = posixpath.join(here, words[2]) if words[1] == "-C" else here
+                call_folder = (
+                    posixpath.join(call_folder, words[2]) if words[1] == "-C" else call_folder
+                )
                 words = ["git", *words[3:]]
             losses = [*([(ANY, EXACT, targets)] if targets else []), *_find_losses(words)]
-            discards += filter(None, (_resolve_loss(*loss, here, root, fold) for loss in losses))
+            discards += filter(
+                None, (_resolve_loss(*loss, call_folder, root, fold) for loss in losses)
+            )
     except (ValueError, IndexError):
-        pass  # a quotation that does not end, or a call that git refuses: what came before counts
+        pass  # an unterminated quotation, or a call that git refuses: the calls before it count
     return discards
 
 
 def has_only_moves(command: str) -> bool:
-    """Whether a shell command is made of calls of git and jj, of `cd`, and of what only reads.
+    """Whether a shell command has only calls of git, jj, `cd` and commands that read.
 
-    So the way back that a denial names is taken: it is never refused.
+    Such a command is never refused: a denial tells people to run one.
     """
     if any(sign in command for sign in _HIDDEN):
         return False
@@ -78,7 +82,7 @@ def has_only_moves(command: str) -> bool:
 
 
 def split_calls(command: str) -> Iterator[list[str]]:
-    """The words of each call.  Raises ValueError where a quotation does not end."""
+    """Yield the words of each call; raise ValueError for an unterminated quotation."""
     call: list[str] = []
     for word in [*_split_words(command), ";"]:
         if word in _BREAKS:
@@ -89,9 +93,9 @@ def split_calls(command: str) -> Iterator[list[str]]:
 
 
 def _split_words(command: str) -> Iterator[str]:
-    """The words of a command without their quotation marks; signs in a row are a word."""
+    """Yield the words of a command without quotation marks; a run of signs is a word."""
     word, signs, quote = "", "", ""
-    quoted = False  # a word may be empty
+    quoted = False  # whether the word had quotation marks: then it may be empty
     chars = iter(command)
     for char in chars:
         if signs and (quote or char not in _SIGNS):
@@ -102,7 +106,7 @@ def _split_words(command: str) -> Iterator[str]:
         elif char == "\\":
             after = next(chars, "")
             if not after:
-                raise ValueError("nothing is quoted")
+                raise ValueError("no character after a backslash")
             word += "" if after == "\n" else after if not quote or after in '\\"' else char + after
         elif char in "'\"":
             quote, quoted = "" if quote else char, True
@@ -124,38 +128,36 @@ def _split_words(command: str) -> Iterator[str]:
 
 
 def _drop_harmless(call: Sequence[str]) -> list[str]:
-    """The words of a call without redirections that write no file; `>` for a call with another."""
-    words, at = list[str](), 0
-    while at < len(call):
-        if tuple(call[at : at + 2]) in _QUIET:
+    """The words of a call without redirections that write no file; [">"] if it has another one."""
+    words, number = list[str](), 0
+    while number < len(call):
+        if tuple(call[number : number + 2]) in _QUIET:
             del words[len(words) - (words[-1:] in (["1"], ["2"])) :]
-            at += 1
+            number += 1
         else:
-            words.append(call[at])
-        at += 1
+            words.append(call[number])
+        number += 1
     return [">"] if any(set(word) <= set("<>&|") for word in words if word) else words
 
 
 def covers(discard: Discard, path: str, tracked: bool | None = None) -> bool:
-    """Whether a path, tracked in HEAD or not (None: maybe), is among what a command throws away."""
+    """Whether a command discards a path; tracked: whether it is in HEAD, None if not known."""
     if tracked is not None and discard["reach"] not in (ANY, TRACKED if tracked else UNTRACKED):
         return False
-    return not discard["paths"] or any(
-        _fits(place, path, discard["how"]) for place in discard["paths"]
-    )
+    return not discard["paths"] or any(_fits(p, path, discard["how"]) for p in discard["paths"])
 
 
-def _fits(place: str, path: str, how: str) -> bool:
-    pattern = any(c in place for c in "*?[")
-    if pattern and how == PATHSPEC:
-        return stdlib.fnmatch.fnmatchcase(path, place)
-    head = "/".join(path.split("/")[: place.count("/") + 1])
-    fits = stdlib.fnmatch.fnmatchcase(head, place) if pattern else head == place
+def _fits(pattern: str, path: str, how: str) -> bool:
+    is_pattern = any(c in pattern for c in "*?[")
+    if is_pattern and how == PATHSPEC:
+        return stdlib.fnmatch.fnmatchcase(path, pattern)
+    head = "/".join(path.split("/")[: pattern.count("/") + 1])
+    fits = stdlib.fnmatch.fnmatchcase(head, pattern) if is_pattern else head == pattern
     return fits and (how != EXACT or head == path)
 
 
 def _find_losses(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """(reach, how, paths as they are written) of what a call throws away."""
+    """Yield (reach, how, paths as written) of the files that a call discards."""
     name, plain = (words[0] if words else ""), [w for w in words[1:] if not w.startswith("-")]
     options = [w for w in words[1:] if w.startswith("-")]
     if name == "rm" and plain:
@@ -176,9 +178,12 @@ def _find_losses(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]
 def _find_losses_by_git(
     name: str, arguments: Sequence[str]
 ) -> Iterator[tuple[str, str, Sequence[str]]]:
-    at = arguments.index("--") if "--" in arguments else len(arguments)
-    options = [w for w in arguments[:at] if w.startswith("-")]
-    words, paths = [w for w in arguments[:at] if not w.startswith("-")], list(arguments[at + 1 :])
+    separator = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [w for w in arguments[:separator] if w.startswith("-")]
+    words, paths = (
+        [w for w in arguments[:separator] if not w.startswith("-")],
+        list(arguments[separator + 1 :]),
+    )
     short = "".join(o[1:] for o in options if not o.startswith("--"))
     force = "f" in short or "--force" in options or "--discard-changes" in options
     checked_out = name == "checkout" and (paths or (words and "b" not in short.lower()))
@@ -194,12 +199,14 @@ def _find_losses_by_git(
     elif name == "rm" and force and "--cached" not in options:
         yield TRACKED, PATHSPEC, paths or words
     elif name == "stash" and not (words and words[0] in _STASHES):
-        many = "u" in short or "a" in short or {"--include-untracked", "--all"} & set(options)
-        yield ANY if many else TRACKED, PATHSPEC, paths
+        untracked_too = (
+            "u" in short or "a" in short or {"--include-untracked", "--all"} & set(options)
+        )
+        yield ANY if untracked_too else TRACKED, PATHSPEC, paths
 
 
 def _split_targets(call: Sequence[str]) -> tuple[list[str], list[str]]:
-    """(the words of a call, the files into which it writes anew)."""
+    """(the words of a call without redirections, the files that its redirections overwrite)."""
     words, targets, redirects = list[str](), list[str](), ""
     for word in call:
         if redirects:
@@ -220,17 +227,17 @@ def _resolve_loss(
     root: str,
     fold: Callable[[str], str],
 ) -> Discard | None:
-    """A loss as the worktree at root has it; None where it lies outside."""
+    """The discard with paths relative to root; None if they are all outside of it."""
     located = [_locate(posixpath.join(folder, path), root, fold) for path in paths or ["."]]
-    places = [located_path for located_path in located if located_path is not None]
-    elsewhere = how == PATHSPEC and _relate(folder, root, fold).split("/")[0] == ".."
-    if elsewhere or not places:
+    inside = [path for path in located if path is not None]
+    is_outside = how == PATHSPEC and _relate(folder, root, fold).split("/")[0] == ".."
+    if is_outside or not inside:
         return None
-    return {"reach": reach, "paths": places if paths and "." not in places else [], "how": how}
+    return {"reach": reach, "paths": inside if paths and "." not in inside else [], "how": how}
 
 
 def _locate(path: str, root: str, fold: Callable[[str], str]) -> str | None:
-    """A path from root, '.' where it is root or has it below; None where it lies outside."""
+    """A path relative to root; '.' for root and directories above it; None for other paths."""
     inside = _relate(path, root, fold)
     parts = inside.split("/")
     if parts[0] != "..":
@@ -239,7 +246,7 @@ def _locate(path: str, root: str, fold: Callable[[str], str]) -> str | None:
 
 
 def _relate(path: str, root: str, fold: Callable[[str], str]) -> str:
-    """A path as seen from root, of which it may have another name."""
+    """A path relative to root, which it may spell otherwise."""
     parts, top = posixpath.normpath(path).split("/"), root.split("/")
     if list(map(fold, parts[: len(top)])) == list(map(fold, top)):
         path = posixpath.join(root, *parts[len(top) :])

@@ -1,4 +1,4 @@
-"""The texts of refusals, for git and for jj."""
+"""Format the messages of refusals, for git and for jj."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ if TYPE_CHECKING:
 
     from gitcp.core.guard.verdict import Look, Verdict
 
-_SESSION, _CHANGE = 8, 12  # characters of an id that are shown
-_FILES = 10  # that a message names
+_SESSION, _CHANGE = 8, 12  # shown characters of an id
+_FILES = 10  # files in a message
 
 
-def format_refusal(verdict: Verdict, session_id: str, path: str = "", age: str = "") -> str:
-    """The message of a verdict that is not allow.
+def format_refusal(verdict: Verdict, session_id: str, moved_path: str = "", age: str = "") -> str:
+    """The message of a verdict other than allow.
 
-    path: where the edit is kept, for `moved`; age: since when the other's claim is, for
-    `editing`.
+    path: the edited file, for `moved`.  age: of the other claim, for `editing`.
     """
     if verdict["verdict"] == "session":
         return _format_concurrent(verdict, session_id)
@@ -26,17 +25,17 @@ def format_refusal(verdict: Verdict, session_id: str, path: str = "", age: str =
         return _format_discarding(verdict, session_id)
     if verdict["verdict"] == "editing":
         return _format_editing(verdict, session_id, age)
-    return _format_moved(verdict, session_id, path)
+    return _format_moved(verdict, session_id, moved_path)
 
 
 def _format_concurrent(verdict: Verdict, session_id: str) -> str:
     seen = verdict["look"]
-    other = "Complete or cancel the other Claude session"
+    remedy = "Complete or cancel the other Claude session"
     return _lay_out(
         "Concurrent Claude session detected",
         f"{_name_subject(verdict)} is a Claude change from another session.\n"
         "Another Claude Code session is likely active in this repo.",
-        [other, _format_way_back(seen), "Retry this session"],
+        [remedy, _format_way_back(seen), "Retry this session"],
         [*_list_ids(seen, session_id), ("Other session:", verdict["other"][:_SESSION])],
     )
 
@@ -90,24 +89,24 @@ def _format_discarding(verdict: Verdict, session_id: str) -> str:
     )
 
 
-def _format_moved(verdict: Verdict, session_id: str, path: str) -> str:
-    was, now = verdict["was"], verdict["look"]
-    word = _name_kind(now)
-    look_at = "jj log -r @" if now["vcs"] == "jj" else "git log -1"
+def _format_moved(verdict: Verdict, session_id: str, moved_path: str) -> str:
+    started, current = verdict["was"], verdict["look"]
+    word = _name_kind(current)
+    look_at = "jj log -r @" if current["vcs"] == "jj" else "git log -1"
     return _lay_out(
         "The base moved during the edit",
         f"The working copy is not at the {word} that this edit began on.\n"
         "The edit is done, and nothing of it is lost.",
         [
             f"Look at what is there now: `{look_at}`",
-            f"Run `{_format_return(was)}` if the edit belongs there, or go on from here"
-            if was["name"] != now["name"]
+            f"Run `{_format_return(started)}` if the edit belongs there, or go on from here"
+            if started["name"] != current["name"]
             else "Go on from here",
         ],
         [
-            ("Was:", _format_place(was)),
-            ("Now:", _format_place(now)),
-            ("Edit kept:", path),
+            ("Was:", _format_place(started)),
+            ("Now:", _format_place(current)),
+            ("Edit kept:", moved_path),
             ("This session:", session_id[:_SESSION]),
         ],
     )
@@ -147,7 +146,7 @@ def _format_return(seen: Look) -> str:
 
 
 def _format_abandon(seen: Look) -> list[str]:
-    """How to be rid of a temporary workspace; a detached HEAD leaves nothing behind."""
+    """The optional step that removes a temporary workspace; none for a detached HEAD."""
     if seen["vcs"] == "jj":
         return [f"Optionally abandon the temp workspace: `jj abandon {_shorten_id(seen)}`"]
     if seen["name"] == "HEAD":

@@ -1,7 +1,7 @@
-"""May a session's tool call run on this working copy: doc/guard.md "Verdicts", pure.
+"""Decide whether a tool call may run on a working copy (doc/guard.md "Verdicts").
 
-A git worktree and a jj workspace are looked at alike (`Look`): by the commit at HEAD or the
-change at `@`.  The first check that says no decides; each verdict carries its reason.
+A Look describes the base of a git worktree or a jj workspace: the commit at HEAD, or the change
+at `@`.  The first check that fails decides.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
     class Look(TypedDict):
-        """What HEAD or `@` is.
+        """The commit at HEAD, or the change at `@`.
 
-        vcs: git or jj.  name: what stays the same while it is amended, jj the change id, git
-        the branch or HEAD.  id: what people are shown, jj the change id, git the commit.
-        sessions: the values of its session trailers.  workspace: None, or whose temporary
-        workspace it is, '' when it does not say.
+        vcs: git or jj.  name: git's branch or HEAD, jj's change id; amending does not change it.
+        id: git's commit, jj's change id.  sessions: the values of its session trailers.
+        workspace: the owner of the temporary workspace it is, '' if not named; else None.
         """
 
         vcs: str
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
         workspace: str | None
 
     class Verdict(TypedDict):
-        """verdict: allow, session, workspace, discard, editing or moved; look: what it speaks of.
+        """verdict: allow, session, workspace, discard, editing or moved.
 
-        stored: look is the stored original, not what is there now.
+        look: the base it is about; stored: the base at the call's start, not the present one.
         """
 
         verdict: str
@@ -44,85 +43,86 @@ if TYPE_CHECKING:
 
 KEYS = ("Claude-Session-Id",)
 MARKER = b"[Claude Workspace]"
-_OF = b"for session "  # what stands before the session's id
+_OWNER = b"for session "  # before the session's id
 
 
 def read_sessions(message: bytes, keys: Sequence[str] = KEYS) -> list[str]:
-    """The sessions that the last trailer block of a message names, under any of keys."""
-    from gitcp.core.message import trailers  # a known HEAD needs none of it
+    """The sessions that the last trailer block of a message names by any of keys."""
+    from gitcp.core.message import trailers  # not needed for a HEAD that was read before
 
     return [value for key in keys for value in trailers.read(message, key) if value]
 
 
 def find_workspace_owner(message: bytes) -> str | None:
-    """Whose temporary workspace a description speaks of, '' when it names nobody; else None."""
+    """The owner of the temporary workspace that a description marks, '' if it names none; None
+    without the mark."""
     if MARKER not in message:
         return None
-    words = message.partition(MARKER)[2].partition(_OF)[2].split()
+    words = message.partition(MARKER)[2].partition(_OWNER)[2].split()
     return words[0].decode(errors="replace") if words else ""
 
 
 def make_look(vcs: str, name: str, short_id: str, message: bytes, keys: Sequence[str]) -> Look:
-    """A commit or change as the checks see it."""
+    """The Look of a commit or change with this message."""
     sessions = read_sessions(message, keys)
     owner = find_workspace_owner(message)
     return {"vcs": vcs, "name": name, "id": short_id, "sessions": sessions, "workspace": owner}
 
 
-def judge_start(now: Look, session_id: str, live: Collection[str]) -> Verdict:
-    """Before a tool call: is what HEAD or `@` names safe to build on?
+def judge_start(look: Look, session_id: str, live: Collection[str]) -> Verdict:
+    """The verdict before a tool call: whether its base is safe to build on.
 
-    live: the sessions at work in this working copy; in git a finished session's commit is
-    history, in jj any other session's change is unsafe (doc/guard.md "Verdicts").
+    live: the sessions at work in this working copy.  In git a finished session's commit is
+    history; in jj the change of any other session is unsafe.
     """
-    allowed = _make_verdict("allow", "nothing is in the way", now)
-    return _find_unsafe(now, session_id, live, False) or allowed
+    allowed = _make_verdict("allow", "nothing is in the way", look)
+    return _find_unsafe(look, session_id, live, False) or allowed
 
 
 def judge_end(
-    started: Look | None, original: Look | None, now: Look, session_id: str, live: Collection[str]
+    started: Look | None, original: Look | None, look: Look, session_id: str, live: Collection[str]
 ) -> Verdict:
-    """After a tool call: has what it began on become somebody else's, or moved away?
+    """The verdict after a tool call: whether its base moved or became another session's.
 
-    started: the look at tool-start, None without one.  original: what started's name holds
-    now, None when it is gone.
+    started: the base at the call's start, None if unknown.  original: what started's name names
+    now, None if it is gone.
     """
     if started is None:
-        return _make_verdict("allow", "no tool-start was seen", now)
+        return _make_verdict("allow", "no tool-start was seen", look)
     if original and started["workspace"] != session_id:
         unsafe = _find_unsafe(original, session_id, live, True)
         if unsafe:
             return unsafe
     # jj: the name itself; git: the commit under it
-    if (started["name"], started["id"]) == (now["name"], now["id"]):
-        return _make_verdict("allow", "the base is where it was", now)
-    return {**_make_verdict("moved", "the base is not where it was", now), "was": started}
+    if (started["name"], started["id"]) == (look["name"], look["id"]):
+        return _make_verdict("allow", "the base is where it was", look)
+    return {**_make_verdict("moved", "the base is not where it was", look), "was": started}
 
 
-def judge_editing(now: Look, claim: dict[str, Any]) -> Verdict:
-    """Another tool call holds the path: what refuses when waiting did not help."""
-    return {**_make_verdict("editing", "another tool call holds the path", now), "claim": claim}
+def judge_editing(look: Look, claim: dict[str, Any]) -> Verdict:
+    """The verdict on a call for a path that another call still claims after the wait."""
+    return {**_make_verdict("editing", "another tool call holds the path", look), "claim": claim}
 
 
-def judge_discard(now: Look, other: str, paths: Sequence[str]) -> Verdict:
-    """A command would throw away what another live session has not committed."""
-    judged = _make_verdict("discard", "it discards another session's open edits", now)
+def judge_discard(look: Look, other: str, paths: Sequence[str]) -> Verdict:
+    """The verdict on a command that would discard open edits of another live session."""
+    judged = _make_verdict("discard", "it discards another session's open edits", look)
     return {**judged, "other": other, "paths": list(paths)}
 
 
 def _find_unsafe(
-    seen: Look, session_id: str, live: Collection[str], stored: bool
+    look: Look, session_id: str, live: Collection[str], stored: bool
 ) -> Verdict | None:
-    owners = [one for one in seen["sessions"] if one != session_id]
-    if owners and session_id not in seen["sessions"]:
-        other = next((one for one in owners if one in live), owners[0])
-        if seen["vcs"] == "jj" or other in live:
-            verdict = _make_verdict("session", "it carries another session's trailer", seen, stored)
+    owners = [owner for owner in look["sessions"] if owner != session_id]
+    if owners and session_id not in look["sessions"]:
+        other = next((owner for owner in owners if owner in live), owners[0])
+        if look["vcs"] == "jj" or other in live:
+            verdict = _make_verdict("session", "it carries another session's trailer", look, stored)
             return {**verdict, "other": other}
-    if seen["workspace"] is not None and (stored or seen["workspace"] != session_id):
-        return _make_verdict("workspace", "it is a temporary workspace", seen, stored)
+    if look["workspace"] is not None and (stored or look["workspace"] != session_id):
+        return _make_verdict("workspace", "it is a temporary workspace", look, stored)
     return None
 
 
-def _make_verdict(verdict: str, reason: str, seen: Look, stored: bool = False) -> Verdict:
-    return {"verdict": verdict, "reason": reason, "look": seen, "stored": stored}
+def _make_verdict(verdict: str, reason: str, look: Look, stored: bool = False) -> Verdict:
+    return {"verdict": verdict, "reason": reason, "look": look, "stored": stored}

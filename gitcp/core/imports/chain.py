@@ -1,9 +1,8 @@
-"""From what calls tell of a file to the contents that they found and left.
+"""Derive the contents of a file before and after each call from a transcript.
 
-What a call found is told, or follows: the client says it, an edit of a text fits the content known
-last or one that a commit has, or what it put there stands in a later one.  Where it is not known,
-the content that a call wrote as a whole is still its own work, but none of its lines is: a person's
-may be among them.
+The client may report the content before a call.  Else the call's edit is applied to the last known
+content or to one of a commit, or reverted from a later commit.  If none fits, a call that wrote the
+whole content still gets a step, but its lines are not proven: a person's may be among them.
 """
 
 from __future__ import annotations
@@ -15,28 +14,28 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Writer
 
-    Call = tuple[int, Writer, Mapping[str, Any]]  # ns since 1970; what it tells
-    # when; by whom; what was there before, and after; whether that before is known
+    Call = tuple[int, Writer, Mapping[str, Any]]  # ns since 1970, writer, its input and response
+    # ns since 1970, writer, content before, content after, whether the content before is known
     Step = tuple[int, Writer, bytes | None, bytes | None, bool]
-    Version = tuple[int, Callable[[], bytes | None]]  # a commit's time in s; what it has there
+    Version = tuple[int, Callable[[], bytes | None]]  # a commit's time in s, its content
 
 
 def list_steps(calls: Iterable[Call], versions: Sequence[Version]) -> Iterator[Step]:
-    """The contents before and after each call on one path, in order, without calls whose result is
-    not known.  versions: what commits have at the path, oldest first."""
+    """Yield a step for each call on a path whose result is known, in order.  versions: the path in
+    commits, oldest first."""
     running: bytes | None = None
-    for at, who, tells in calls:
-        ends = _find_ends(tells, running, at, versions)
+    for time, writer, tells in calls:
+        ends = _find_ends(tells, running, time, versions)
         whole = _encode(tells["content"]) if ends is None and "content" in tells else None
         if ends and ends[0] != ends[1]:
-            yield at, who, *ends, True
+            yield time, writer, *ends, True
         elif whole is not None and whole != running:
-            yield at, who, None, whole, False
+            yield time, writer, None, whole, False
         running = ends[1] if ends else whole
 
 
 def _find_ends(
-    tells: Mapping[str, Any], running: bytes | None, at: int, versions: Sequence[Version]
+    tells: Mapping[str, Any], running: bytes | None, time: int, versions: Sequence[Version]
 ) -> tuple[bytes | None, bytes | None] | None:
     edits = [
         (_encode(old), _encode(new), everywhere) for old, new, everywhere in tells.get("edits", ())
@@ -53,21 +52,21 @@ def _find_ends(
         left = (
             _encode(tells["content"]) if "content" in tells else apply(edits, before, trusted=True)
         )
-        # Some clients tell of no file as of an empty one.
+        # Some clients report an empty file for none.
         return None if left is None else (before or None, left)
-    return _fit_edits(edits, running, at, versions) if edits else None
+    return _fit_edits(edits, running, time, versions) if edits else None
 
 
 def _fit_edits(
     edits: Sequence[tuple[bytes, bytes, bool]],
     running: bytes | None,
-    at: int,
+    call_time: int,
     versions: Sequence[Version],
 ) -> tuple[bytes, bytes] | None:
-    """An edit of a text on what it fits: the content known last, what the newest commit before it
-    has; else a commit after it that has what it put there."""
-    older = [read for time, read in reversed(versions) if time * 10**9 <= at]
-    newer = [read for time, read in versions if time * 10**9 > at]
+    """The contents before and after edits of a text: applied to the last known content or to one of
+    the three last commits before, else reverted from one of the three next."""
+    older = [read for commit_time, read in reversed(versions) if commit_time * 10**9 <= call_time]
+    newer = [read for commit_time, read in versions if commit_time * 10**9 > call_time]
     for read in [lambda: running, *older[:3]]:
         before = read()
         left = None if before is None else apply(edits, before)
@@ -85,8 +84,8 @@ def _fit_edits(
 def apply(
     edits: Iterable[tuple[bytes, bytes, bool]], content: bytes, trusted: bool = False
 ) -> bytes | None:
-    """A content after edits; None where one does not fit, or fits several places and, unless
-    trusted, was to be made in one."""
+    """The content after edits; None if one does not apply, or, unless trusted, is for one place and
+    applies to several."""
     for old, new, everywhere in edits:
         count = content.count(old) if old else 0
         if not count or (count > 1 and not everywhere and not trusted):
@@ -96,7 +95,7 @@ def apply(
 
 
 def _insert(content: bytes, line: int, text: str) -> bytes:
-    """A content with a text put before a line, counted from 1."""
+    """The content with a text inserted before a 1-based line."""
     lines = content.split(b"\n")
     return b"\n".join([*lines[: line - 1], *_encode(text).split(b"\n"), *lines[line - 1 :]])
 

@@ -1,18 +1,17 @@
-"""How much of a commit did whom write: the lines of its paths, summed
-(doc/credit.md "Counting a commit").
+"""Count the lines of a commit by their authors (doc/credit.md "Counting a commit").
 
-Each line the commit adds or removes, against its own parent, has one author; so over all
-sessions, the person and unknown the lines add up to the commit's, exactly:
+Each line that the commit adds or removes against its first parent has one author: a session, the
+person or unknown.
 
-    lines_added, lines_removed   {agent, others, person, unknown}: all lines, every one once
-    agent_lines      lines this session wrote
-    agent_removed    lines it removed, beyond those it put others in place of
-    human_added      lines the person added ...
-    human_modified   ... in place of a line that went, and not in the one before
-    human_removed    other lines the person removed: of before, or written by this session and
-                     never committed; one that is still in the worktree is not removed
-    total_committed  lines the commit changes, a replaced line being one
-    agent_percentage this session's of total_committed; 0 if there is nothing
+    lines_added, lines_removed   {agent, others, person, unknown}: each line once
+    agent_lines      lines that the session added
+    agent_removed    lines that it removed and did not replace
+    human_added      lines that the person added, without human_modified
+    human_modified   lines with which the person replaced a line
+    human_removed    other lines that the person removed, of the parent or written by this session
+                     since; a line still in the worktree does not count
+    total_committed  lines that the commit changes; a replaced line counts once
+    agent_percentage the session's part of total_committed; 0 if that is 0
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Writer
 
     class PathCredit(TypedDict):
-        """One path of a commit.  added: (line from 1, author) of each line it adds, in order;
-        removed: who took each line it removes; lost: (who wrote it, who took it) of each line
-        that came and went since the parent; whole: no lines, one author for all of it."""
+        """A path of a commit.  added: (1-based line, author) of each added line, in order.
+        removed: who removed each removed line.  lost: (author, who removed it) of each line
+        written and removed since the parent.  whole: the content has one author, not lines."""
 
         oid: str
         added: list[tuple[int, Writer]]
@@ -47,35 +46,35 @@ _KEYS = "ranges", "others"
 
 
 def credit_path(lines: Replay, parents: Sequence[Version], committed: Version) -> PathCredit:
-    """Credit one path of a commit; what no step explains is the person's.
+    """Credit a path of a commit; a line that no step explains is the person's.
 
-    parents: the path's content in each parent, the first being what removals count against; a
-    line that any of them has is nobody's.
+    parents: the path's content in each parent.  A line that a parent has is not added; removed
+    lines are those of the first.
     """
     present = set(lines.numbers)
-    was = lines.find_numbers(parents[0], UNKNOWN) if parents else []
-    now = lines.find_numbers(committed, PERSON)
-    gone, come = line_diff.find_changed_lines(parents[0].lines if parents else (), committed.lines)
-    for other in parents[1:]:
-        new = set(line_diff.find_changed_lines(other.lines, committed.lines)[1])
-        come = [j for j in come if j in new]
-    kept, stay = {*now, *was, *present}, set(now)
-    mine = ((number, taker) for number, taker in lines.takers.items() if number not in kept)
+    parent_numbers = lines.find_numbers(parents[0], UNKNOWN) if parents else []
+    new_numbers = lines.find_numbers(committed, PERSON)
+    old_lines = parents[0].lines if parents else ()
+    removed, added = line_diff.find_changed_lines(old_lines, committed.lines)
+    for later_parent in parents[1:]:
+        new = set(line_diff.find_changed_lines(later_parent.lines, committed.lines)[1])
+        added = [j for j in added if j in new]
+    gone, standing = [parent_numbers[i] for i in removed], set(new_numbers)
+    known = {*new_numbers, *parent_numbers, *present}
+    lost = ((number, taker) for number, taker in lines.takers.items() if number not in known)
     return {
         "oid": committed.oid,
-        "added": [(j + 1, lines.get_author(now[j])) for j in come],
-        "removed": [lines.get_taker(was[i], UNKNOWN if was[i] in stay else PERSON) for i in gone],
-        "lost": [(lines.get_author(number), taker) for number, taker in mine],
+        "added": [(j + 1, lines.get_author(new_numbers[j])) for j in added],
+        "removed": [lines.get_taker(n, UNKNOWN if n in standing else PERSON) for n in gone],
+        "lost": [(lines.get_author(number), taker) for number, taker in lost],
         "whole": any(line.startswith(b"\0") for line in committed.lines[:1])
         or any(line.startswith(b"\0") for parent in parents for line in parent.lines[:1]),
     }
 
 
 def compute_attribution(session_id: str, paths: Iterable[PathCredit]) -> dict[str, Any]:
-    """initial_attribution of a session; `calculated_at` is the caller's to add.
-
-    Paths without lines (binary, too large) do not count.
-    """
+    """The initial_attribution of a session, without `calculated_at`.  Binary and too large contents
+    do not count."""
     added, removed = _make_counts(), _make_counts()
     net = {"agent_removed": 0, "modified": 0, "removed": 0, "total": 0}
     for path in paths:
@@ -106,23 +105,23 @@ def _count_path(
     removed: dict[str, int],
     net: dict[str, int],
 ) -> None:
-    here, gone = _make_counts(), _make_counts()
-    beyond: dict[str, int] = {}
+    added_here, removed_here = _make_counts(), _make_counts()
+    surplus: dict[str, int] = {}
     for _, author in path["added"]:
-        here[_get_column(author, session_id)] += 1
-        beyond[_get_author_key(author)] = beyond.get(_get_author_key(author), 0) - 1
+        added_here[_get_column(author, session_id)] += 1
+        surplus[_get_author_key(author)] = surplus.get(_get_author_key(author), 0) - 1
     for taker in path["removed"]:
-        gone[_get_column(taker, session_id)] += 1
-        beyond[_get_author_key(taker)] = beyond.get(_get_author_key(taker), 0) + 1
+        removed_here[_get_column(taker, session_id)] += 1
+        surplus[_get_author_key(taker)] = surplus.get(_get_author_key(taker), 0) + 1
     lost = [who for who, taker in path["lost"] if who[0] == session_id and taker == PERSON]
-    modified = min(here["person"], len(lost) + gone["person"])
-    net["agent_removed"] += max(0, beyond.get(session_id, 0))
+    modified = min(added_here["person"], len(lost) + removed_here["person"])
+    net["agent_removed"] += max(0, surplus.get(session_id, 0))
     net["modified"] += modified
-    net["removed"] += len(lost) + gone["person"] - modified
-    net["total"] += len(path["added"]) + sum(n for n in beyond.values() if n > 0)
+    net["removed"] += len(lost) + removed_here["person"] - modified
+    net["total"] += len(path["added"]) + sum(n for n in surplus.values() if n > 0)
     for key in added:
-        added[key] += here[key]
-        removed[key] += gone[key]
+        added[key] += added_here[key]
+        removed[key] += removed_here[key]
 
 
 def _get_author_key(author: Writer) -> str:
@@ -136,8 +135,8 @@ def _get_column(author: Writer, session_id: str) -> str:
 
 
 def list_ranges(session_id: str, path: PathCredit) -> list[list[Any]]:
-    """[first, last, turn id | 'person' | 'unknown', tool use | null] of the lines a commit adds
-    to a path, other sessions' left out; lines from 1."""
+    """[first, last, turn id | 'person' | 'unknown', tool use | null] of the 1-based lines that a
+    commit adds to a path, without those of other sessions."""
     own = ("", session_id)
     return _join_runs((line, [w[1], w[2] or None]) for line, w in path["added"] if w[0] in own)
 
@@ -145,8 +144,8 @@ def list_ranges(session_id: str, path: PathCredit) -> list[list[Any]]:
 def list_foreign_ranges(
     session_id: str, path: PathCredit, checkpoints: Mapping[Writer, str]
 ) -> list[list[Any]]:
-    """[first, last, turn id, tool use | null, session id, checkpoint id] of the lines a commit
-    adds to a path that other sessions wrote, as checkpoints of before tell; lines from 1."""
+    """[first, last, turn id, tool use | null, session id, checkpoint id] of the 1-based lines of
+    other sessions that a commit adds to a path; checkpoints: where each writer is recorded."""
     return _join_runs(
         (line, [who[1], who[2] or None, who[0], checkpoints[who]])
         for line, who in path["added"]
@@ -167,16 +166,14 @@ def _join_runs(lines: Iterable[tuple[int, list[Any]]]) -> list[list[Any]]:
 def build_entries(
     session_id: str, paths: Mapping[str, PathCredit], checkpoints: Mapping[Writer, str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """What lines.json says of a session: path -> [{oid, ranges, others where there are any}]."""
+    """The lines.json of a session: path -> [{oid, ranges, others unless empty}]."""
     lines = {}
     for path, credit in paths.items():
-        own, more = (
-            list_ranges(session_id, credit),
-            list_foreign_ranges(session_id, credit, checkpoints),
-        )
-        if credit["oid"] and (own or more):
+        own = list_ranges(session_id, credit)
+        foreign = list_foreign_ranges(session_id, credit, checkpoints)
+        if credit["oid"] and (own or foreign):
             entry = {"oid": credit["oid"], "ranges": own}
-            lines[path] = [{**entry, "others": more} if more else entry]
+            lines[path] = [{**entry, "others": foreign} if foreign else entry]
     return lines
 
 
@@ -194,38 +191,36 @@ def list_sessions(path: PathCredit) -> set[str]:
 def join_entries(
     old: Mapping[str, Any] | None, new: Mapping[str, Sequence[Entry]]
 ) -> dict[str, Any]:
-    """A path's contents side by side; of one that is told again what both tell: another commit
-    may have added fewer of its lines, or not know of whom they came."""
+    """Two lines.json joined by path and content.  A content in both gets the ranges of both:
+    another commit may add fewer of its lines, or not know their authors."""
     lines = dict(old or {})
-    for path, given in new.items():
+    for path, entries in new.items():
         stored = lines.get(path)
         known = [e for e in stored if isinstance(e, dict)] if isinstance(stored, list) else []
         before = {entry.get("oid"): entry for entry in known}
-        again = {entry["oid"] for entry in given}
-        rest = [entry for entry in known if entry.get("oid") not in again]
-        lines[path] = [
-            *rest,
-            *(_unite_entries(entry, before.get(entry["oid"], {})) for entry in given),
-        ]
+        oids = {entry["oid"] for entry in entries}
+        lines[path] = [entry for entry in known if entry.get("oid") not in oids]
+        lines[path] += [_unite_entries(entry, before.get(entry["oid"], {})) for entry in entries]
     return lines
 
 
 def _unite_entries(entry: Entry, before: Entry) -> dict[str, Any]:
-    """A line is a session's before it is the person's or unknown, then whose the newer says."""
-    every = [
+    """An entry with the ranges of both; for a line in both a session comes before the person and
+    unknown, then the newer entry before the older."""
+    stored_runs = [
         (k, run)
-        for tells in (entry, before)
+        for source in (entry, before)
         for k in _KEYS
-        for run in _list_stored_runs(tells.get(k))
+        for run in _list_stored_runs(source.get(k))
     ]
     runs: dict[str, list[Any]] = {key: [] for key in _KEYS}
     taken: list[tuple[int, int]] = []
-    for key, run in sorted(every, key=_is_nobodys):
+    for key, run in sorted(stored_runs, key=_is_nobodys):
         for part in [*_list_free_parts(run, taken)]:
             runs[key].append(part)
             insort(taken, (part[0], part[1]))
-    whole = {**before, **entry, **{key: sorted(runs[key], key=_get_first_line) for key in _KEYS}}
-    return {key: value for key, value in whole.items() if key != "others" or value}
+    united = {**before, **entry, **{key: sorted(runs[key], key=_get_first_line) for key in _KEYS}}
+    return {key: value for key, value in united.items() if key != "others" or value}
 
 
 def _is_nobodys(item: tuple[str, Sequence[Any]]) -> bool:
@@ -238,14 +233,14 @@ def _get_first_line(run: Sequence[Any]) -> int:
 
 
 def _list_stored_runs(stored: Any) -> Iterator[Sequence[Any]]:
-    """What has the shape of a range."""
+    """Yield the ranges in a stored value, which may have any shape."""
     for run in stored if isinstance(stored, list) else ():
         if isinstance(run, list) and len(run) > 2 and type(run[0]) is type(run[1]) is int:
             yield run
 
 
 def _list_free_parts(run: Sequence[Any], taken: Sequence[tuple[int, int]]) -> Iterator[list[Any]]:
-    """The parts of a range that none of these lines, in order, are in."""
+    """Yield the parts of a range that do not overlap the sorted ranges in taken."""
     first, last, *whose = run
     for start, end in taken[bisect_left(taken, first, key=lambda lines: lines[1]) :]:
         if start > last:

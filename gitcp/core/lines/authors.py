@@ -1,7 +1,7 @@
-"""Who wrote a line, by what checkpoints recorded of the commit that brought it.
+"""Read the authors of lines from the checkpoints of the commit that added them.
 
-The record is `lines.json` (gitcp-formats(5)): for each path the committed blobs with ranges of
-lines and their authors.  Only evidence counts: a line that no record knows is nobody's here.
+The record is `lines.json` (gitcp-formats(5)): for each path the committed blobs, with ranges of
+lines and their authors.  A line that is not recorded has no author.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class Record(TypedDict):
-        """What one session of one checkpoint recorded.  time: when, for the order of records."""
+        """The lines and the metadata of a session in a checkpoint; time: orders records."""
 
         checkpoint_id: str
         session_id: str
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         time: str
 
     class Author(TypedDict):
-        """who: "session", "person", "unknown" or "unrecorded"; the other keys are of a session's
-        line, but for the agent that a commit attests where nothing was recorded."""
+        """who: "session", "person", "unknown" or "unrecorded".  The other keys are set for a
+        session; `agent` also if a commit names one and nothing was recorded."""
 
         who: str
         session_id: str
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
     Ranges = Sequence[Sequence[Any]]
     Blob = Callable[[str], bytes | None]
-    Other = Callable[[str, str], Record | None]  # of a checkpoint and a session
-    Spread = Callable[[Record, Mapping[str, Any]], dict[int, Author]]  # of an entry
+    Other = Callable[[str, str], Record | None]  # by checkpoint id and session id
+    Spread = Callable[[Record, Mapping[str, Any]], dict[int, Author]]  # for an entry
 
-_MOST = 1 << 20  # lines of a range: a damaged one must not fill the memory
+_MOST = 1 << 20  # lines of a range, so that a damaged one does not fill the memory
 
 
 def build_nobody(who: str) -> Author:
-    """The author of a line that is no session's."""
+    """The author of a line that no session wrote."""
     return {
         "who": who,
         "session_id": "",
@@ -67,14 +67,14 @@ _UNKNOWN = build_nobody("unknown")
 def credit_blob(
     records: Sequence[Record], path: str, oid: str, blob: Blob, other: Other
 ) -> dict[int, Author]:
-    """The authors of the lines of path as a commit has it (blob oid), by 1-based line.
+    """The authors of the recorded lines of a path in a commit, by 1-based line; oid: its blob.
 
-    records: of all checkpoints of the commit.  blob reads a blob, other the record of a session
-    that wrote what came from elsewhere; None where it is gone.
+    records: of all checkpoints of the commit.  blob reads a blob; other reads the record of another
+    session that wrote lines, None if it is gone.
 
-    A line is missing where nothing is recorded.  Where the recorded blob is another one (a rebase,
-    a resolved conflict) only lines that both have, white space aside, keep their author.  A line
-    that two checkpoints give to different sessions is the later one's; at the same time, unknown.
+    If the recorded blob is another one (a rebase, a conflict), lines that both have, white space
+    aside, keep their authors.  If two checkpoints give a line to different sessions, the later one
+    counts; if they are of the same time, the author is unknown.
     """
     read = [(record["time"], _credit_lines(record, path, oid, blob, _spread)) for record in records]
     parts = [part for part in read if part[1]]
@@ -95,7 +95,7 @@ def credit_blob(
 def _credit_moved_lines(
     records: Sequence[Record], path: str, oid: str, blob: Blob, other: Other
 ) -> dict[int, Author]:
-    """The lines that came from elsewhere, of sessions without a part in the checkpoint."""
+    """The lines written by sessions that are not in the checkpoint."""
     lines: dict[int, Author] = {}
     for record in records:
         if any("others" in entry for entry in list_entries(record, path)):
@@ -112,13 +112,13 @@ def _is_stronger(time: str, author: Author, old: tuple[str, Author]) -> bool:
 
 
 def _is_tie(time: str, author: Author, old: tuple[str, Author]) -> bool:
-    one, other = author, old[1]
-    same = (one["session_id"], one["turn_id"]) == (other["session_id"], other["turn_id"])
-    return time == old[0] and one["who"] == other["who"] == "session" and not same
+    best = old[1]
+    same = (author["session_id"], author["turn_id"]) == (best["session_id"], best["turn_id"])
+    return time == old[0] and author["who"] == best["who"] == "session" and not same
 
 
 def list_entries(record: Record, path: str) -> list[dict[str, Any]]:
-    """What a record has of a path: its contents with their ranges, oldest first."""
+    """The entries of a path in a record, one for each content, oldest first."""
     stored = (record["lines"] or {}).get(path)
     return [e for e in stored if isinstance(e, dict)] if isinstance(stored, list) else []
 
@@ -161,11 +161,11 @@ def _spread_foreign(entry: Mapping[str, Any], other: Other) -> dict[int, Author]
 
 
 def _list_ranges(ranges: Ranges | None) -> Iterator[tuple[range, Sequence[Any]]]:
-    """(the lines, what follows them) of what has the shape of a range."""
+    """Yield (lines, author) of the ranges in a stored value, which may have any shape."""
     for item in ranges if isinstance(ranges, list) else ():
-        first, last, *rest = item if isinstance(item, list) and len(item) > 1 else (None, None)
+        first, last, *author = item if isinstance(item, list) and len(item) > 1 else (None, None)
         if isinstance(first, int) and isinstance(last, int):
-            yield range(first, min(last, first + _MOST) + 1), rest
+            yield range(first, min(last, first + _MOST) + 1), author
 
 
 def _get_name(tool: Any) -> str | None:
@@ -173,12 +173,12 @@ def _get_name(tool: Any) -> str | None:
 
 
 def build_author(record: Record, turn_id: str, tool_use_id: str | None) -> Author:
-    """The author that a turn (and a tool use) of a recorded session is.  A subagent, whose id the
-    tool use has as its agent, may run another model than its turn."""
+    """The author for a turn of a recorded session, and a tool use in it.  A subagent's tool use
+    names the subagent as its agent; its model may differ from the turn's."""
     metadata = record["metadata"]
     about = _get_mapping(_get_mapping(metadata.get("turns")).get(turn_id))
     tool = _get_mapping(_get_mapping(metadata.get("tools")).get(tool_use_id or ""))
-    known = (tool,) if tool.get("agent") else (tool, about, metadata)
+    sources = (tool,) if tool.get("agent") else (tool, about, metadata)
     number = about.get("number")
     return {
         "who": "session",
@@ -187,7 +187,7 @@ def build_author(record: Record, turn_id: str, tool_use_id: str | None) -> Autho
         "turn_id": turn_id,
         "number": number if isinstance(number, int) else None,
         "prompt": str(about.get("prompt") or ""),
-        "model": next((str(one["model"]) for one in known if one.get("model")), ""),
+        "model": next((str(source["model"]) for source in sources if source.get("model")), ""),
         "tool_use_id": tool_use_id,
         "checkpoint_id": record["checkpoint_id"],
     }
@@ -198,34 +198,38 @@ def _get_mapping(value: Any) -> Mapping[str, Any]:
 
 
 def fill_unknown(authors: dict[int, Author], attested: Mapping[int, Author]) -> dict[int, Author]:
-    """The authors of lines, those that are unknown by what another tool attests."""
+    """The authors of lines; one that is missing or unknown is taken from what another tool
+    attests."""
     if not attested:
         return authors
-    rest = {n: who for n, who in attested.items() if authors.get(n, _UNKNOWN)["who"] == "unknown"}
-    return {**authors, **rest}
+    filled = {n: who for n, who in attested.items() if authors.get(n, _UNKNOWN)["who"] == "unknown"}
+    return {**authors, **filled}
 
 
-def prefer_sessions(authors: Mapping[int, Author], more: Mapping[int, Author]) -> dict[int, Author]:
-    """The authors of lines, those that are no session's by what more knows of sessions."""
-    sessions = {n: who for n, who in more.items() if who["who"] == "session"}
+def prefer_sessions(
+    authors: Mapping[int, Author], recorded: Mapping[int, Author]
+) -> dict[int, Author]:
+    """The authors of lines; one that is no session is replaced by a recorded session."""
+    sessions = {n: who for n, who in recorded.items() if who["who"] == "session"}
     return {**authors, **{n: w for n, w in sessions.items() if authors[n]["who"] != "session"}}
 
 
 def group_runs(
     authors: Mapping[int, Author], first: int, count: int
 ) -> Iterator[tuple[Author | None, int]]:
-    """(author, how many lines) of the lines from first on; those of one edit have one in common."""
+    """Yield (author, number of lines) for the lines from first on; lines of the same edit share an
+    Author object."""
     for _, run in groupby(map(authors.get, range(first, first + count)), key=id):
         lines = list(run)
         yield lines[0], len(lines)
 
 
 def format_label(author: Author) -> str:
-    """A session as an author's name: agent, session and number of the prompt."""
+    """An author's name for a session: agent, session and number of the prompt."""
     number = f" #{author['number']}" if author["number"] is not None else ""
     return f"{author['agent'] or 'agent'} {author['session_id'][:8]}{number}"
 
 
 def format_mail(author: Author) -> str:
-    """What stands for a session where git shows an address."""
+    """An author's address for a session."""
     return f"<{author['session_id']}>"

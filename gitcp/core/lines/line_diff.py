@@ -1,10 +1,9 @@
-"""Which lines of two texts are the same ones, in time that is nearly linear.
+"""Pair the equal lines of two texts in nearly linear time; difflib is quadratic.
 
-difflib is quadratic and minutes slow where it matters.  Here lines that only one side has are
-set apart; small rests are matched exactly, larger ones from lines that occur once on each side,
-longest rising run first, and again between those (the patience way).  What is left, or would
-take more than `EFFORT` looks at each line, is matched by count, so that a line that only moved
-is paired there too: the difference may then be too small, never too large.
+Lines that one side lacks are dropped first.  A small remainder is matched exactly.  A large one is
+split at lines that occur once on each side, in the longest run with the same order (patience
+diff).  A remainder without such lines, or past `EFFORT` comparisons a line, is matched by count,
+where a moved line is paired too: the difference may then be too small, never too large.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def split_lines(data: bytes | None) -> list[bytes]:
-    """Return the lines of a text without their newlines; a last line may lack its own."""
+    """Return the lines of a text without their newlines; the last line may lack its newline."""
     return data.removesuffix(b"\n").split(b"\n") if data else []
 
 
 def count_equal_lines(items: Iterable[bytes]) -> dict[bytes, int]:
-    """Count equal lines."""
+    """Return how often each line occurs."""
     counts: dict[bytes, int] = {}
     for item in items:
         counts[item] = counts.get(item, 0) + 1
@@ -35,7 +34,7 @@ def count_equal_lines(items: Iterable[bytes]) -> dict[bytes, int]:
 
 
 def group_runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """(first, last) of numbers that follow each other, in order."""
+    """Return (first, last) of each run of consecutive numbers, in order."""
     spans: list[tuple[int, int]] = []
     for number in sorted(numbers):
         if spans and number == spans[-1][1] + 1:
@@ -46,7 +45,8 @@ def group_runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def count_same_ends(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[int, int]:
-    """How many lines two texts begin with alike, and of the rest how many they end with."""
+    """Return how many lines at the start of two texts are equal, and how many of the others at
+    their end."""
     shorter, start, end = min(len(a), len(b)), 0, 0
     while start < shorter and a[start] == b[start]:
         start += 1
@@ -56,7 +56,7 @@ def count_same_ends(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[int, int]:
 
 
 def pair_lines(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
-    """Return (i, j) for every line of a that stands in b as well, each index once."""
+    """Return the pairs (i, j) of equal lines a[i] and b[j], each index once."""
     start, end = count_same_ends(a, b)
     last, after = len(a) - end, len(b) - end
     paired = [*zip(range(start), range(start), strict=True)]
@@ -83,7 +83,7 @@ def pair_lines(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
 
 
 def find_changed_lines(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[list[int], list[int]]:
-    """Return the indices of the lines that b has lost, and of those that a has not."""
+    """Return the indices of the lines of a that b lacks, and of the lines of b that a lacks."""
     paired = pair_lines(a, b)
     kept, stayed = {i for i, _ in paired}, {j for _, j in paired}
     removed = [i for i in range(len(a)) if i not in kept]
@@ -93,7 +93,7 @@ def find_changed_lines(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[list[int
 def _pair_ends(
     a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]
 ) -> tuple[Pairs, list[int], list[int]]:
-    """Pair what both begin with and what both end with; return the rest beside."""
+    """Pair the equal lines at the start and at the end; return the pairs and the other lines."""
     shorter = min(len(old), len(new))
     start = 0
     while start < shorter and a[old[start]] == b[new[start]]:
@@ -107,11 +107,12 @@ def _pair_ends(
 
 
 def _pair_anchors(a: list[bytes], b: list[bytes]) -> Pairs:
-    """Pair the lines that both have once, as many as keep their order in both."""
-    at, in_a, in_b = {x: j for j, x in enumerate(b)}, count_equal_lines(a), count_equal_lines(b)
-    once = [(i, at[x]) for i, x in enumerate(a) if in_a[x] == 1 == in_b.get(x)]
-    tops: list[int] = []  # the lowest end of a rising run, by its length
-    ends: list[int] = []  # which pair that is
+    """Pair lines that occur once in both, in the longest run with the same order in both."""
+    in_a, in_b = count_equal_lines(a), count_equal_lines(b)
+    positions = {x: j for j, x in enumerate(b)}
+    once = [(i, positions[x]) for i, x in enumerate(a) if in_a[x] == 1 == in_b.get(x)]
+    tops: list[int] = []  # the lowest last line of a run, by the run's length - 1
+    ends: list[int] = []  # the number of its pair
     before: list[int] = []
     for n, (_, j) in enumerate(once):
         k = bisect_left(tops, j)
@@ -133,7 +134,7 @@ def _pair_exactly(a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: l
         for k, j in enumerate(reversed(new)):
             row.append(below[k] + 1 if a[i] == b[j] else max(below[k + 1], row[k]))
         rows.append(row)
-    i, j = len(old), len(new)  # how many are left of each
+    i, j = len(old), len(new)  # lines left of each
     paired = []
     while i and j:
         if a[old[-i]] == b[new[-j]]:

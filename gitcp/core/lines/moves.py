@@ -1,5 +1,4 @@
-"""Paths that appear as others go: the same content, or mostly the same, under another name; and
-paths that have taken the content of another one, which has a new content itself."""
+"""Find the paths whose content came from another path, which was deleted or has a new content."""
 
 from __future__ import annotations
 
@@ -17,25 +16,28 @@ _EMPTY = ("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
           "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813")  # fmt: skip
 
 
-def find_moves(gone: Mapping[str, str], come: Mapping[str, str], lines: Lines) -> dict[str, str]:
-    """new path -> the path it came from.  gone, come: path -> oid, before and now.
+def find_moves(
+    deleted: Mapping[str, str], created: Mapping[str, str], lines: Lines
+) -> dict[str, str]:
+    """new path -> the path it was moved from.  gone, come: the deleted and the created paths, path
+    -> oid.
 
-    Each path that went is taken once: by the same content first, then by the likest of those
-    that share more than half of their lines.
+    Each deleted path is used once: for the same content first, then for the most similar one that
+    shares more than half of its lines.
     """
     origins: dict[str, str] = {}
-    left = {path: oid for path, oid in gone.items() if oid not in _EMPTY}
-    for path, oid in come.items():
-        same = next((old for old, was in left.items() if was == oid), None)
+    left = {path: oid for path, oid in deleted.items() if oid not in _EMPTY}
+    for path, oid in created.items():
+        same = next((old for old, old_oid in left.items() if old_oid == oid), None)
         if same is not None:
             origins[path] = same
             del left[same]
-    rest = [path for path in come if path not in origins]
-    if len(rest) * len(left) > _MOST:
+    unpaired = [path for path in created if path not in origins]
+    if len(unpaired) * len(left) > _MOST:
         return origins
     scores = [
-        (_compute_likeness(lines(left[old]), lines(come[new])), new, old)
-        for new in rest
+        (_compute_likeness(lines(left[old]), lines(created[new])), new, old)
+        for new in unpaired
         for old in left
     ]
     for score, new, old in sorted(scores, reverse=True):
@@ -46,25 +48,25 @@ def find_moves(gone: Mapping[str, str], come: Mapping[str, str], lines: Lines) -
 
 
 def find_origins(changed: Mapping[str, tuple[str, str]], lines: Lines) -> dict[str, str]:
-    """new path -> the path it has its content from, of what changed in one look.
+    """new path -> the path its content came from, for the changes of one look.
 
-    changed: path -> oid before and now, '' for nothing.  Beside what find_moves() finds, two files
-    may have changed places, or one has moved and another stands where it was: the same content
-    shows that, and goes to one path.
+    changed: path -> oid before and after, '' for no file.  Besides the results of find_moves(), a
+    path that took the former content of another changed path comes from that one: two files were
+    swapped, or one was moved and another one created in its place.
     """
-    gone = {path: was for path, (was, now) in changed.items() if not now}
-    come = {path: now for path, (was, now) in changed.items() if not was}
-    sources = find_moves(gone, come, lines)
+    deleted = {path: old for path, (old, new) in changed.items() if not new}
+    created = {path: new for path, (old, new) in changed.items() if not old}
+    sources = find_moves(deleted, created, lines)
     taken = set(sources.values())
-    left = {was: path for path, (was, now) in changed.items() if was != now and path not in taken}
-    for path, (was, now) in changed.items():
-        if path not in sources and now not in ("", was, *_EMPTY) and now in left:
-            sources[path] = left.pop(now)
+    left = {old: path for path, (old, new) in changed.items() if old != new and path not in taken}
+    for path, (old, new) in changed.items():
+        if path not in sources and new not in ("", old, *_EMPTY) and new in left:
+            sources[path] = left.pop(new)
     return sources
 
 
 def _compute_likeness(a: Sequence[bytes], b: Sequence[bytes]) -> float:
-    """The part of the longer text's lines that both have, white space aside."""
-    one, two = (count_equal_lines(map(remove_space, text)) for text in (a, b))
-    same = sum(min(n, two.get(line, 0)) for line, n in one.items() if line)
-    return same / max(len(a), len(b), 1)
+    """The share of the longer text's lines that both have, white space aside."""
+    counts_a, counts_b = (count_equal_lines(map(remove_space, text)) for text in (a, b))
+    common = sum(min(n, counts_b.get(line, 0)) for line, n in counts_a.items() if line)
+    return common / max(len(a), len(b), 1)

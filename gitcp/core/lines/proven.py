@@ -1,9 +1,8 @@
-"""Lines of a checkpoint that recorded none, as far as its transcript proves who wrote them.
+"""Derive the authors of lines from a transcript, for a checkpoint that has no lines.json.
 
-Older checkpoints, and those of the original program, have no lines.json.  A line that says
-something by itself, that an edit in the transcript put into the path and no later one took out,
-and that the committed content has once, is that edit's.  What a tool wrote over a file that was
-there is no proof: it may repeat what a person typed.
+An edit in the transcript is the author of a significant line that it added to a path, that no
+later edit removed, and that the committed content has once.  The whole content that a tool wrote
+over an existing file proves nothing: it may repeat lines of a person.
 """
 
 from __future__ import annotations
@@ -24,26 +23,26 @@ if TYPE_CHECKING:
 _PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
 _OLD = ("old_string", "old_str", "oldString")
 _NEW = ("new_string", "new_str", "newString")
-_CREATED = "File created"  # how a tool's answer begins that made a file
+_CREATED = "File created"  # the start of a tool's answer when it created a file
 _FAILED = ("<tool_use_error>", "Error", "error")
 
 
 def add_proven_lines(
     record: Record, transcript: bytes, contents: Mapping[str, tuple[str, bytes]]
 ) -> Record:
-    """The record with `lines` as lines.json has them, and the turns they name.
+    """The record with `lines` in the form of lines.json, and the turns that they name.
 
-    contents: of the paths that the session touched, as the commit has them: path -> oid, bytes.
+    contents: path -> oid and bytes in the commit, for the paths that the session touched.
     """
     turns: dict[str, dict[str, Any]] = {}
     typed: dict[str, Typed] = {path: {} for path in contents}
     for path, old, new, turn, tool in _list_edits(transcript, turns):
         for name in contents:
             if path == name or path.endswith(f"/{name}"):
-                here = typed[name]
+                path_lines = typed[name]
                 for line in old - new:
-                    here.pop(line, None)
-                here.update(dict.fromkeys(new - old, (turn, tool)))
+                    path_lines.pop(line, None)
+                path_lines.update(dict.fromkeys(new - old, (turn, tool)))
     lines = {
         path: [{"oid": oid, "ranges": ranges}]
         for path, (oid, data) in contents.items()
@@ -54,7 +53,7 @@ def add_proven_lines(
 
 
 def drop_contested_lines(records: Sequence[Record]) -> list[Record]:
-    """Records of add_proven_lines() on one commit, without the lines that several of them prove."""
+    """Results of add_proven_lines() for one commit, without lines that several of them claim."""
     counts: dict[tuple[str, int], int] = {}
     for record in records:
         for path, (entry,) in (record["lines"] or {}).items():
@@ -87,7 +86,7 @@ def _build_ranges(data: bytes, typed: Typed) -> list[list[Any]]:
 def _list_edits(
     transcript: bytes, turns: dict[str, dict[str, Any]]
 ) -> Iterator[tuple[str, set[bytes], set[bytes], str, str]]:
-    """(path, lines before, lines after, turn, tool use) of each edit that went through."""
+    """Yield (path, lines before, lines after, turn, tool use) of each edit that succeeded."""
     open_calls: dict[str, tuple[Any, str]] = {}
     turn = ""
     for item in list_items(transcript):
@@ -97,10 +96,10 @@ def _list_edits(
         elif item["kind"] == "call" and item["id"]:
             open_calls[item["id"]] = item["given"], turn
         elif item["kind"] == "result" and item["id"] in open_calls:
-            given, when = open_calls.pop(item["id"])
-            if when and not item["failed"] and not item["text"].startswith(_FAILED):
-                for path, old, new in _changes(given, item["text"].startswith(_CREATED)):
-                    yield path, _select_telling(old), _select_telling(new), when, item["id"]
+            arguments, call_turn = open_calls.pop(item["id"])
+            if call_turn and not item["failed"] and not item["text"].startswith(_FAILED):
+                for path, old, new in _changes(arguments, item["text"].startswith(_CREATED)):
+                    yield path, _select_telling(old), _select_telling(new), call_turn, item["id"]
 
 
 def _changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:
@@ -109,8 +108,8 @@ def _changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:
     if not isinstance(arguments, dict):
         return
     path = _get_first(arguments, _PATHS)
-    several = arguments.get("edits")
-    for edit in several if isinstance(several, list) else [arguments]:
+    edits = arguments.get("edits")
+    for edit in edits if isinstance(edits, list) else [arguments]:
         if (
             path
             and isinstance(edit, dict)

@@ -1,8 +1,7 @@
-"""Lines carried through what happened to a path: who wrote each, who took each that is gone.
+"""Replay the edits of a path: who wrote each line, and who removed each line that is gone.
 
-A line keeps its author while a diff leaves it alone, or changes white space in it only; content
-that was there before brings its authors back.  Nothing here guesses: what no step explains gets
-the author the caller names.
+A line keeps its author while a diff does not change it except for white space.  A content that the
+path had before gets its authors back.  A line that no step explains gets the caller's default.
 """
 
 from __future__ import annotations
@@ -31,41 +30,41 @@ class Version:
         self.oid, self.lines = oid, lines
 
 
-LARGEST = 2 << 20  # bytes up to which a text has lines
-_SNIFFED = 8000  # where git looks for a NUL to call content binary
+LARGEST = 2 << 20  # bytes: a larger content is not split into lines
+_SNIFFED = 8000  # bytes in which git looks for a NUL to tell binary content
 
 
 def accepts_any_line(line: bytes) -> bool:
-    """Each line, whatever it says."""
+    """True: a line of any content regains its author."""
     return True
 
 
 def has_no_lines(data: bytes) -> bool:
-    """Whether a content has one author, not one a line: binary as git tells it, or too large."""
+    """Whether a content is binary or too large to be split into lines."""
     return len(data) > LARGEST or b"\0" in data[:_SNIFFED]
 
 
 def split(oid: str, data: bytes | None) -> list[bytes]:
-    """The lines of a content; of one that has_no_lines() a single line, which is its name."""
+    """The lines of a content; if it has_no_lines(), one line that is NUL and its oid."""
     if not data:
         return []
     return [b"\0" + oid.encode()] if has_no_lines(data) else line_diff.split_lines(data)
 
 
 class Replay:
-    """The lines of one path through its steps; every line has a number for good."""
+    """The lines of a path after each of its steps; a line keeps its number through all of them."""
 
     def __init__(
         self, first: Version, before: Callable[[], Mapping[int, Writer]] | None = None
     ) -> None:
-        """before: the authors, by index, of lines of the first content; asked when one matters."""
+        """before: the authors of lines of the first content, by index; called when one is asked."""
         self.authors: dict[int, Writer] = {}
-        self.takers: dict[int, Writer] = {}
-        self._took: dict[int, Writer] = {}  # of lines that may stand again
-        self._changers: dict[int, Writer] = {}  # of lines that stand, moved or indented
+        self.takers: dict[int, Writer] = {}  # who removed each line that is gone
+        self._took: dict[int, Writer] = {}  # who last removed a line, which may be back
+        self._changers: dict[int, Writer] = {}  # who moved or indented a line
         self._before = before
         self._count = len(first.lines)
-        self._kept: set[int] = set()
+        self._stored: set[int] = set()  # lines that a commit or a stash has
         self.lines: Sequence[bytes] = first.lines
         self._keys = _list_keys(first.lines)
         self.numbers = list(range(self._count))
@@ -74,69 +73,73 @@ class Replay:
         self.first = first
 
     def copy(self) -> Replay:
-        """The same as it stands, to be asked and stepped apart."""
+        """A copy that takes steps of its own."""
         other = Replay.__new__(Replay)
         for name, value in vars(self).items():
             setattr(other, name, value.copy() if isinstance(value, (dict, set)) else value)
         return other
 
     def knows(self, version: Version) -> bool:
-        """Whether a content is one of the steps."""
+        """Whether the path has had this content."""
         return version.oid in self._seen
 
     def add_step(
         self,
-        now: Version,
+        version: Version,
         who: Writer,
         regains: Regains | None = None,
         authors: Mapping[int, Writer] | None = None,
         is_kept: bool = False,
     ) -> None:
-        """The path has another content, by who; regains: which of the lines that are known from
-        before keep their authors though they moved or come back, all of them where it came from
-        elsewhere in the repository.  authors: by index, of those of its lines whose author is
-        known otherwise.  is_kept: a commit or `git stash` has the lines that go."""
-        start, end = self._count_same_ends(now)
-        was, old = self.numbers[start : len(self.numbers) - end], self.numbers
-        texts = dict(zip(was, self.lines[start : len(self.lines) - end], strict=True))
-        returns = who == UNKNOWN and self.knows(now)  # it lacks what it lacked, by the same hand
-        self.numbers, self._keys = self._number_lines(now, who, regains, authors or {})
-        self._kept |= {*old} if is_kept else set()
-        self.lines = now.lines
-        self._seen[now.oid] = self.numbers
-        stands = self.numbers[start : len(self.numbers) - end]
-        for number in set(was).difference(stands):
+        """Add a step: who gave the path this content.  regains: whether a line that the path has
+        had, and that was moved or is back, keeps its author; accepts_any_line for a content from
+        elsewhere in the repository.  authors: of lines with another known author, by index.
+        is_kept: a commit or `git stash` has the old lines."""
+        start, end = self._count_same_ends(version)
+        old_middle, old_numbers = self.numbers[start : len(self.numbers) - end], self.numbers
+        old_texts = dict(zip(old_middle, self.lines[start : len(self.lines) - end], strict=True))
+        returns = who == UNKNOWN and self.knows(version)  # the former removers count again
+        self.numbers, self._keys = self._number_lines(version, who, regains, authors or {})
+        self._stored |= {*old_numbers} if is_kept else set()
+        self.lines = version.lines
+        self._seen[version.oid] = self.numbers
+        new_middle = self.numbers[start : len(self.numbers) - end]
+        for number in set(old_middle).difference(new_middle):
             taker = self._took.get(number, who) if returns else who
             self.takers[number] = self._took[number] = taker
-        for number, line in zip(stands, now.lines[start : len(now.lines) - end], strict=True):
+        for number, line in zip(
+            new_middle, version.lines[start : len(version.lines) - end], strict=True
+        ):
             self.takers.pop(number, None)
-            if texts.get(number, line) != line:
+            if old_texts.get(number, line) != line:
                 self._changers[number] = who
 
-    def _count_same_ends(self, now: Version) -> tuple[int, int]:
-        """How many lines a content begins and ends with as the one before, each under its number;
-        none where it is known from before, with numbers of its own."""
-        return (0, 0) if self.knows(now) else line_diff.count_same_ends(self.lines, now.lines)
+    def _count_same_ends(self, version: Version) -> tuple[int, int]:
+        """How many lines at the start and the end keep their numbers; none if the path has had this
+        content, which has numbers already."""
+        return (
+            (0, 0) if self.knows(version) else line_diff.count_same_ends(self.lines, version.lines)
+        )
 
     def _number_lines(
-        self, now: Version, who: Writer, regains: Regains | None, authors: Mapping[int, Writer]
+        self, version: Version, who: Writer, regains: Regains | None, authors: Mapping[int, Writer]
     ) -> tuple[list[int], list[bytes]]:
         """The numbers of a content's lines, and its lines without white space."""
-        start, end = line_diff.count_same_ends(self.lines, now.lines)
+        start, end = line_diff.count_same_ends(self.lines, version.lines)
         tail = len(self.lines) - end
-        here = now.lines[start : len(now.lines) - end]
-        middle = _list_keys(here)
+        new_lines = version.lines[start : len(version.lines) - end]
+        middle = _list_keys(new_lines)
         keys = [*self._keys[:start], *middle, *self._keys[tail:]]
-        if now.oid in self._seen:
-            return self._seen[now.oid], keys
+        if version.oid in self._seen:
+            return self._seen[version.oid], keys
         paired = line_diff.pair_lines(self._keys[start:tail], middle)
-        known = {j: self.numbers[start + i] for i, j in paired}
-        if regains and len(known) < len(here):
-            used = {*self.numbers[:start], *known.values(), *self.numbers[tail:]}
-            self._regain(here, known, used, who, regains)
+        numbered = {j: self.numbers[start + i] for i, j in paired}
+        if regains and len(numbered) < len(new_lines):
+            used = {*self.numbers[:start], *numbered.values(), *self.numbers[tail:]}
+            self._regain(new_lines, numbered, used, who, regains)
         between = [
-            known[j] if j in known else self._add_line(authors.get(start + j, who))
-            for j in range(len(here))
+            numbered[j] if j in numbered else self._add_line(authors.get(start + j, who))
+            for j in range(len(new_lines))
         ]
         numbers = [*self.numbers[:start], *between, *self.numbers[tail:]]
         self._texts.update(zip(keys, numbers, strict=True))
@@ -144,23 +147,23 @@ class Replay:
 
     def _regain(
         self,
-        now: Sequence[bytes],
-        writers: dict[int, int],
+        lines: Sequence[bytes],
+        numbers: dict[int, int],
         used: set[int],
         who: Writer,
         regains: Regains,
     ) -> None:
-        """Give lines back their numbers, by index, as far as these are not used."""
-        for j, line in enumerate(now):
-            number = None if j in writers else self._texts.get(remove_space(line))
+        """Add to numbers, by index, the unused numbers of lines that the path has had."""
+        for j, line in enumerate(lines):
+            number = None if j in numbers else self._texts.get(remove_space(line))
             if number is not None and number not in used and regains(line):
                 used.add(number)
                 if number not in self.takers:
                     self._changers[number] = who  # it moved
-                elif regains is not accepts_any_line and number not in self._kept:
-                    # Nothing keeps it: a session typed it once more; of the person it is unknown.
+                elif regains is not accepts_any_line and number not in self._stored:
+                    # Nothing has the line: a session wrote it anew, a person perhaps by an undo.
                     number = self._add_line(UNKNOWN if who == PERSON else who)
-                writers[j] = number
+                numbers[j] = number
 
     def _add_line(self, who: Writer) -> int:
         self.authors[self._count] = who
@@ -168,27 +171,26 @@ class Replay:
         return self._count - 1
 
     def find_numbers(self, version: Version, default: Writer) -> list[int]:
-        """The numbers of the lines of a content, be it one of the steps or a part of them
-        (staged by hunks); default: the author of a line that is in none of them."""
+        """The numbers of the lines of a content, which may be a part of the steps (staged by
+        hunks); default: the author of lines that no step has."""
         if version.oid in self._seen:
             return self._seen[version.oid]
         return self._number_lines(version, default, accepts_any_line, {})[0]
 
     def get_author(self, number: int) -> Writer:
-        """Who wrote a line; UNKNOWN for one that was there before the first step and of which
-        nobody was told."""
+        """Who wrote a line; UNKNOWN for a line of the first content without a known author."""
         if self._before and number not in self.authors:
             self.authors = {**self._before(), **self.authors}
             self._before = None
         return self.authors.get(number, UNKNOWN)
 
     def get_taker(self, number: int, otherwise: Writer) -> Writer:
-        """Who took a line away, or moved or indented it; otherwise where no step has."""
+        """Who removed a line, or moved or indented it; `otherwise` if no step has."""
         return self.takers.get(number) or self._changers.get(number, otherwise)
 
 
 def pair_lines(old: Sequence[bytes], new: Sequence[bytes]) -> line_diff.Pairs:
-    """(i, j) for each line that both have, white space aside."""
+    """The pairs (i, j) of lines that are equal but for white space."""
     return line_diff.pair_lines(_list_keys(old), _list_keys(new))
 
 

@@ -1,9 +1,9 @@
-"""The checkpoints a commit is linked to, from its message and its note.
+"""Read and write the links of a commit to checkpoints, in its message and its note.
 
-A trailer links, a line of the note does, and a line `Entire-Checkpoint-Removed: <id> <reason>`
-of the note takes the link away again, until a later line of the note gives it back.  For reading
-only, a line in the middle of a message, as a forge leaves it when it squashes, counts where such
-a checkpoint exists (doc/behaviour.md "Commits without hooks").
+A trailer or a line of the note links.  A line `Entire-Checkpoint-Removed: <id> <reason>` of the
+note removes a link, until a later line links again.  For reading, a line in the middle of a message
+counts, too, if such a checkpoint exists: a forge leaves one when it squashes
+(doc/behaviour.md "Commits without hooks").
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BY_HAND = "Linked-By-Hand"
 
 
 def list_links(message: bytes, note: bytes = b"") -> dict[str, str]:
-    """id -> 'trailer', 'note' or 'text', in their order: list_carried(), then further ones."""
+    """id -> 'trailer', 'note' or 'text': list_carried(), then other lines of the message."""
     if not note and (only := trailers.read_simple(message)) is not None:
         return dict.fromkeys(only, "trailer")
     links = list_carried(message, note)
@@ -29,7 +29,7 @@ def list_links(message: bytes, note: bytes = b"") -> dict[str, str]:
 
 
 def list_carried(message: bytes, note: bytes = b"") -> dict[str, str]:
-    """id -> 'trailer' or 'note', in their order, without those that the note takes away."""
+    """id -> 'trailer' or 'note', in their order, without those that the note removes."""
     links = dict.fromkeys(trailers.read(message), "trailer")
     for key, checkpoint_id in _parse_lines(note):
         if key == KEY:
@@ -40,21 +40,20 @@ def list_carried(message: bytes, note: bytes = b"") -> dict[str, str]:
 
 
 def list_removed(note: bytes) -> dict[str, str]:
-    """id -> reason, of what a note takes away."""
-    gone: dict[str, str] = {}
+    """id -> reason, of the links that a note removes."""
+    removed: dict[str, str] = {}
     for line in note.decode(errors="replace").splitlines():
         key, _, value = line.partition(":")
         checkpoint_id, _, reason = value.strip().partition(" ")
         if key == REMOVED and is_checkpoint_id(checkpoint_id):
-            gone[checkpoint_id] = reason
+            removed[checkpoint_id] = reason
         elif key == KEY:
-            gone.pop(checkpoint_id, None)
-    return gone
+            removed.pop(checkpoint_id, None)
+    return removed
 
 
 def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
-    """The ids of list_carried(), and others in the message, on lines of their own or glued to
-    text; the caller asks whether those exist."""
+    """(the ids of list_carried(), other ids in the message, which may not exist)."""
     if not note and (only := trailers.read_simple(message)) is not None:
         return only, []
     carried = list_carried(message, note)
@@ -62,18 +61,18 @@ def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
 
 
 def _list_further(message: bytes, note: bytes, ids: Collection[str]) -> list[str]:
-    gone = list_removed(note)
-    return [oid for oid in trailers.find_anywhere(message) if oid not in ids and oid not in gone]
+    removed = list_removed(note)
+    return [oid for oid in trailers.find_anywhere(message) if oid not in ids and oid not in removed]
 
 
 def add_link(note: bytes, checkpoint_id: str) -> bytes:
-    """A note with a line that links."""
+    """The note with a line that links."""
     line = f"{KEY}: {checkpoint_id}"
     return note if checkpoint_id in list_carried(b"", note) else _append_line(note, line)
 
 
 def add_link_by_hand(note: bytes, checkpoint_id: str) -> bytes:
-    """A note with a line that links and one that says that a person wants it so."""
+    """The note with a line that links, and one that says that a person did it."""
     note = add_link(note, checkpoint_id)
     line = f"{BY_HAND}: {checkpoint_id}"
     return note if line.encode() in note.splitlines() else _append_line(note, line)
@@ -86,7 +85,7 @@ def list_by_hand(note: bytes) -> set[str]:
 
 
 def remove_link(note: bytes, checkpoint_id: str, reason: str) -> bytes:
-    """A note with a line that takes a link away, from the message or from the note itself."""
+    """The note with a line that removes a link of the message or of the note."""
     words = " ".join(reason.split())
     return _append_line(note, f"{REMOVED}: {checkpoint_id} {words}".rstrip())
 

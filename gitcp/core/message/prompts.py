@@ -1,4 +1,4 @@
-"""What of a prompt is the person's own words, and the texts that are made of it."""
+"""Clean prompts, and make subjects of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SEPARATOR = "\n\n---\n\n"
-# Blocks that clients put into a prompt; nobody typed them (doc/formats.md "The original program").
+# Blocks that clients insert into a prompt (doc/formats.md "The original program").
 _BLOCK = r"<(ide_\w+|system-reminder|local-command-[a-z]+|command-[a-z]+)(?:\s[^<>]*)?>"
 _POLITE = (
     "can you ",
@@ -22,7 +22,7 @@ _POLITE = (
     "i'd like you to ",
     "i need you to ",
 )
-# What clients say in the person's place, so that the model knows where it is.
+# The beginnings of prompts that clients write themselves.
 _CONTEXT = (
     "<environment_context>",
     "<user_instructions>",
@@ -35,43 +35,41 @@ _CONTEXT = (
 
 
 def clean(prompt: str) -> str:
-    """The prompt without the blocks its client added; "" when nothing else was in it.
-
-    Half of a surrogate pair, which JSON can carry, becomes "?": what is left is UTF-8.
-    """
+    """The prompt without the blocks that its client inserted.  A lone surrogate, which JSON allows,
+    becomes "?": the result is UTF-8."""
     prompt = replace_surrogates(prompt)
     if "<" not in prompt:
         return prompt.strip()
     opening = stdlib.re.compile(_BLOCK)
-    kept, at = [], 0
-    unclosed: set[str] = set()  # looked for once, so that a hostile prompt costs no more
+    kept, end_of_block = [], 0
+    unclosed: set[str] = set()  # searched for once, so that a hostile prompt takes linear time
     for tag in opening.finditer(prompt):
         name = tag[1]
-        if tag.start() < at or name in unclosed:
+        if tag.start() < end_of_block or name in unclosed:
             continue
-        end = prompt.find(f"</{name}>", tag.end())
-        if end < 0:
+        closing = prompt.find(f"</{name}>", tag.end())
+        if closing < 0:
             unclosed.add(name)
             continue
-        kept.append(prompt[at : tag.start()])
-        at = end + len(name) + 3
-    return ("".join(kept) + prompt[at:]).strip()
+        kept.append(prompt[end_of_block : tag.start()])
+        end_of_block = closing + len(name) + 3
+    return ("".join(kept) + prompt[end_of_block:]).strip()
 
 
 def extract_typed(prompt: str) -> str:
-    """The prompt, cleaned; "" for what the client says in the person's place."""
+    """The cleaned prompt; "" for one that the client wrote itself."""
     text = clean(prompt)
     return "" if is_notification(text) or text.startswith(_CONTEXT) else text
 
 
 def is_notification(prompt: str) -> bool:
-    """Whether the client wrote this prompt to tell of a background task
+    """Whether the client wrote this prompt to report a background task
     (doc/clients.md "Claude Code")."""
     return prompt.lstrip().startswith(("<task-notification>", "<system_notification>"))
 
 
 def parse_ended_tasks(notification: str) -> list[dict[str, str]]:
-    """{id, tool_use_id, status} of each task that a notification names, "" for what it lacks."""
+    """{id, tool_use_id, status} of each task in a notification; "" for a missing value."""
     keys = {"id": "task-id", "tool_use_id": "tool-use-id", "status": "status"}
     parts = notification.split("<task-notification>")[1:]
     if not parts:  # of Copilot CLI, in words
@@ -87,26 +85,26 @@ def _read_tag(text: str, tag: str) -> str:
 
 
 def make_subject(prompt: str | None, agent_type: str = "Claude Code") -> str:
-    """The subject of the checkpoint a prompt led to, at most 72 characters
+    """The subject of a prompt's checkpoint, at most 72 characters
     (doc/formats.md "Commits of a stream")."""
-    words = rest = _join_words(prompt or "")
-    while polite := next((p for p in _POLITE if rest[:20].lower().startswith(p)), ""):
-        rest = rest[len(polite) :]
-    rest = rest.removesuffix("?").rstrip()[:72].rstrip() or words[:72].rstrip()
-    if not rest:
+    words = subject = _join_words(prompt or "")
+    while polite := next((p for p in _POLITE if subject[:20].lower().startswith(p)), ""):
+        subject = subject[len(polite) :]
+    subject = subject.removesuffix("?").rstrip()[:72].rstrip() or words[:72].rstrip()
+    if not subject:
         return f"{agent_type} session updates"
-    return rest if _is_conventional(rest) else rest[:1].upper() + rest[1:]
+    return subject if _is_conventional(subject) else subject[:1].upper() + subject[1:]
 
 
 def _is_conventional(subject: str) -> bool:
-    """Whether a subject begins as Conventional Commits has it: `feat: `, `fix(scope)!: `."""
+    """Whether a subject begins as in Conventional Commits: `feat: `, `fix(scope)!: `."""
     prefix, colon, _ = subject.partition(": ")
     kind, _, scope = prefix.removesuffix("!").partition("(")
     return bool(colon) and kind.isalpha() and kind.islower() and (not scope or scope[-1] == ")")
 
 
 def shorten_prompt(prompt: str) -> str:
-    """The prompt on one line, cut after 100 characters, as states keep it."""
+    """The prompt on one line, cut after 100 characters, as states have it."""
     return _cut_line(prompt, 100)
 
 
@@ -116,8 +114,8 @@ def join_prompts(prompts: Iterable[str]) -> str:
 
 
 def list_turn_prompts(prompts: list[str], prompt: str) -> list[str]:
-    """The prompts of a session's last turn: the newest that begins with prompt and those after it;
-    without such a one prompt itself, else the last."""
+    """The prompts of a session's last turn: the newest that begins with prompt and those after it.
+    If none does, prompt itself; if that is empty, the last."""
     own = [n for n, text in enumerate(prompts) if prompt and text[: len(prompt)] == prompt]
     return prompts[own[-1] :] if own else [prompt] if prompt else prompts[-1:]
 
@@ -143,7 +141,7 @@ def make_todo_subject(todos: Iterable[Mapping[str, Any]], number: int, tool_use_
 
 
 def replace_surrogates(text: str) -> str:
-    """text with "?" for what UTF-8 cannot carry."""
+    """text with "?" for lone surrogates, which UTF-8 does not allow."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

@@ -1,12 +1,11 @@
-"""The line that links a commit to its checkpoint, in the last trailer block of the message.
+"""Read and write trailers in the last trailer block of a message.
 
-What is written is what this would write, without the process (`trailer_block.py` has its rules;
-trailer.* unset, final newline ensured):
+The result is that of the following command with trailer.* unset, and with a final newline:
 
     git interpret-trailers --no-divider --where end --if-exists addIfDifferent
 
-Everywhere `comment` is what a comment line begins with (`message_file.comment_char`); give b"" when
-no editor opens and git will not strip comments, so that '#12: fix' is text.
+`comment` is the prefix of comment lines; b"" if git does not strip comments, so that '#12: fix' is
+text.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ _SIGNED = b"Signed-off-by: "
 
 
 def read(message: bytes, key: str = KEY, *, comment: bytes = b"#") -> list[str]:
-    """Return the values of a key in a commit's last trailer block, in order, folds joined.
+    """Return the values of a key in a message's last trailer block, in order and unfolded.
 
-    Values of `Entire-Checkpoint` that are no checkpoint ids are left out.
+    Values of `Entire-Checkpoint` that are not checkpoint ids are left out.
     """
     lines = split(message)
     title = next((i for i, line in enumerate(lines) if not is_blank(line)), len(lines))
@@ -38,23 +37,23 @@ def read(message: bytes, key: str = KEY, *, comment: bytes = b"#") -> list[str]:
 
 
 def read_simple(message: bytes) -> list[str] | None:
-    """What read() gives where the message shows at a glance that find_anywhere() gives no more: it
-    never speaks of the key, or on its last line alone; None where one has to look."""
+    """Return the ids of a message with the key nowhere, or only in its last line; None for another
+    message, which read() has to parse."""
     if _KEY_LOWER not in message.lower():
         return []
     text, gap, last = message.rpartition(_LAST)
     value = last[:-1].decode("ascii", "replace")
     plain = gap and last[-1:] == b"\n" and is_checkpoint_id(value)
-    # scissors end a message before its end; what is above a title is no text
+    # a message may end at scissors, and lines above its title are not text
     if not plain or b">8" in text or is_blank(text[:1]) or _KEY_LOWER in text.lower():
         return None
     return [value]
 
 
 def find_anywhere(message: bytes) -> list[str]:
-    """Return each checkpoint id that has a line of its own, wherever it stands, once.
+    """Return each checkpoint id on a line of its own anywhere in the message, once.
 
-    For tolerant reading: squashed messages bury, indent or comment out the lines.
+    A squashed message may have them in its text, indented or commented out.
     """
     ids = (_find_id(line) for line in split(message))
     return list(dict.fromkeys(oid for oid in ids if oid))
@@ -68,12 +67,12 @@ def add(
     comments: Sequence[str] = (),
     more: Sequence[str] = (),
 ) -> bytes:
-    """Return the message with a line for each id in its last trailer block, then with more,
-    lines `key: value`.
+    """Return the message with a trailer for each id, and the lines `key: value` of more, in its
+    last trailer block.
 
-    What the block has already is not added again.  A message still to be written gets two
-    empty lines first, so that what is typed there is not glued to the trailer.  `comments` are
-    lines for the person; they appear only where git's own comments are.
+    A trailer that the block has is not added again.  An unwritten message gets two empty lines
+    before the block, so that a text typed there is not part of it.  comments: lines for the person,
+    added only to git's own comments.
     """
     lines, ids = split(message), list(ids)
     added = [*_format_lines(ids), *(f"{line}\n".encode() for line in dict.fromkeys(more))]
@@ -85,38 +84,38 @@ def add(
 
 
 def remove(message: bytes, *, comment: bytes = b"#") -> bytes:
-    """Return the message without our lines in the last trailer block; the rest is untouched.
+    """Return the message without the checkpoint ids of its last trailer block.
 
-    Where they are all there is, they go as well, though git would call them the subject.
+    They are also removed if they are its only text, which git would take for the subject.
     """
     if has_only_trailers(message, comment=comment):
         return collect(message, comment=comment)[1]
     lines = split(message)
     start, end = find_block(lines, comment, find_text_start(lines, comment))
-    gone = {i for i in range(start, end) if _is_own(lines[i])}
-    return b"".join(_drop_lines(lines, gone)) if gone else message
+    removed = {i for i in range(start, end) if _is_own(lines[i])}
+    return b"".join(_drop_lines(lines, removed)) if removed else message
 
 
 def collect(message: bytes, *, comment: bytes = b"#") -> tuple[list[str], bytes]:
-    """Return every id above the cut, and the message without their lines; `add` puts them back.
+    """Return the ids above the scissors, and the message without their lines, to be added again.
 
-    For squashed messages, where the lines of all but the last are buried in the text.  Commented
-    lines, as of a fixup, give their id and stay: git drops them.
+    In a squashed message most of them are in the text.  Commented lines, as of a fixup, count and
+    stay: git drops them.
     """
     lines = split(message)
     end = find_cut(lines, comment)
     ids = find_anywhere(b"".join(lines[:end]))
-    gone = {i for i in range(end) if _is_own(lines[i].lstrip(b" \t"))}
-    return ids, b"".join(_drop_lines(lines, gone)) if gone else message
+    removed = {i for i in range(end) if _is_own(lines[i].lstrip(b" \t"))}
+    return ids, b"".join(_drop_lines(lines, removed)) if removed else message
 
 
 def has_only_trailers(
     message: bytes, *, comment: bytes = b"#", template: bytes = b"", disclosing: str = ""
 ) -> bool:
-    """Tell whether our trailers are all that keeps git from calling the message empty.
+    """Tell whether the message would be empty for git without gitcp's trailers.
 
-    As for git, lines of sign-off are no text, and neither is a commit template left as it was.
-    disclosing: the key of another trailer that is ours.
+    As for git, sign-offs and an unchanged commit template are not text.  disclosing: the key of
+    gitcp's other trailer.
     """
     lines = _list_text(remove_key(message, disclosing), comment)
     if disclosing and not lines:
@@ -128,7 +127,7 @@ def has_only_trailers(
 
 
 def remove_key(message: bytes, key: str) -> bytes:
-    """Return the message without the lines of a trailer; as it is where key is empty."""
+    """Return the message without the lines of a trailer; unchanged if key is empty."""
     if not key:
         return message
     start = f"{key}:".lower().encode()
@@ -136,7 +135,7 @@ def remove_key(message: bytes, key: str) -> bytes:
 
 
 def is_unwritten(message: bytes, *, comment: bytes = b"#") -> bool:
-    """Tell whether a message has no text yet: only sign-offs, comments and lines of ours."""
+    """Tell whether a message has no text yet, only sign-offs, comments and checkpoint ids."""
     return all(_is_own(line) or line.startswith(_SIGNED) for line in _list_text(message, comment))
 
 
@@ -155,25 +154,25 @@ def _is_own(line: bytes) -> bool:
 
 
 def _find_id(line: bytes) -> str:
-    """Return the id of a line 'Entire-Checkpoint: <id>', maybe indented or commented out."""
+    """Return the id in a line 'Entire-Checkpoint: <id>', which may be indented or commented out."""
     key, _, value = line.lstrip(b"# \t;@!$%^&|:").partition(b":")
     text = value.strip(SPACE).decode("ascii", "replace")
     return text if key.rstrip().lower() == KEY.lower().encode() and is_checkpoint_id(text) else ""
 
 
-def _drop_lines(lines: list[bytes], gone: set[int]) -> list[bytes]:
-    """Drop lines, and an empty line where that leaves two in a row or one at the end."""
-    kept: list[bytes] = []
+def _drop_lines(lines: list[bytes], removed: set[int]) -> list[bytes]:
+    """Drop lines, and an empty line if that leaves two in a row or one at the end."""
+    lines_left: list[bytes] = []
     after = False
     for i, line in enumerate(lines):
-        if i in gone:
+        if i in removed:
             after = True
-        elif not (after and is_blank(line) and (not kept or is_blank(kept[-1]))):
-            kept.append(line)
+        elif not (after and is_blank(line) and (not lines_left or is_blank(lines_left[-1]))):
+            lines_left.append(line)
             after = after and is_blank(line)
-    while after and kept and is_blank(kept[-1]):
-        kept.pop()
-    return kept
+    while after and lines_left and is_blank(lines_left[-1]):
+        lines_left.pop()
+    return lines_left
 
 
 def _format_lines(ids: Iterable[str]) -> list[bytes]:
@@ -181,12 +180,12 @@ def _format_lines(ids: Iterable[str]) -> list[bytes]:
 
 
 def _begin_text(lines: list[bytes], added: list[bytes], comment: bytes) -> list[bytes]:
-    """Begin a message that has no text yet, only sign-offs or what we put there before."""
+    """Put the trailers into a message that is_unwritten()."""
     end = find_cut(lines, comment)
     texts = [i for i in range(end) if not is_blank(lines[i]) and not is_comment(lines[i], comment)]
     block = [lines[i] for i in texts if not _is_own(lines[i])]
-    there = _format_lines(find_anywhere(b"".join(lines[i] for i in texts)))
-    block += dict.fromkeys([*there, *added])
+    present = _format_lines(find_anywhere(b"".join(lines[i] for i in texts)))
+    block += dict.fromkeys([*present, *added])
     lines = [line for i, line in enumerate(lines) if i not in texts]
     own = find_own_block(lines, comment)
     below = find_cut(lines, comment) if own is None else own
@@ -194,7 +193,7 @@ def _begin_text(lines: list[bytes], added: list[bytes], comment: bytes) -> list[
     while head and is_blank(head[-1]):
         head.pop()
     if head and below == len(lines):
-        return [*head, b"\n", *block]  # comments of the person's own: they may be text after all
+        return [*head, b"\n", *block]  # the person's own comments may be text after all
     return [*head, b"\n", b"\n", *block, *([b"\n", *lines[below:]] if below < len(lines) else [])]
 
 
@@ -203,9 +202,9 @@ def _extend_block(lines: list[bytes], added: list[bytes], comment: bytes) -> lis
     if start > 1 and all(is_comment(line, comment) for line in (lines[0], lines[start - 2])):
         start = end  # the subject of a message that a rebase squashes, not trailers
     pairs = parse_block(lines[start:end], comment)
-    has = {(token.lower(), value) for token, value in pairs}
+    present = {(token.lower(), value) for token, value in pairs}
     parts = ((line, *line.strip().partition(b": ")) for line in added)
-    new = [line for line, token, _, value in parts if (token.lower(), value) not in has]
+    new = [line for line, token, _, value in parts if (token.lower(), value) not in present]
     gap = [] if start and is_blank(lines[start - 1]) else [b"\n"]
     block = [(b"%s: %s\n" % item if item[0] else item[1] + b"\n") for item in pairs]
     return [*lines[:start], *gap, *block, *new, *lines[end:]]
@@ -216,7 +215,7 @@ _TOKEN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 
 
 def find_separator(line: bytes) -> int:
-    """Return where the colon of a trailer stands; below 1 the line is no trailer."""
+    """Return the index of a trailer's colon; below 1 the line is not a trailer."""
     colon = line.find(b":")
     name = line[: max(colon, 0)].rstrip(b" \t")
     return colon if name and _TOKEN.issuperset(name) else -1
@@ -225,9 +224,9 @@ def find_separator(line: bytes) -> int:
 def find_block(lines: list[bytes], comment: bytes, first: int) -> tuple[int, int]:
     """Return the first line of the last trailer block and the line after it, as git finds them.
 
-    Equal numbers: there is no block, and that is where one goes.  The paragraph that begins at
-    `first` is the title and never a block (git takes the title for one if it is below empty
-    lines or comments, as it is before the message has been cleaned up).
+    If they are equal there is no block, and a new one goes there.  The paragraph at `first` is the
+    title and never a block (git takes it for one below empty lines or comments, as before the
+    message is cleaned up).
     """
     end = _find_end(lines, first, comment)
     title = first
@@ -237,9 +236,9 @@ def find_block(lines: list[bytes], comment: bytes, first: int) -> tuple[int, int
 
 
 def parse_block(block: list[bytes], comment: bytes) -> list[tuple[bytes, bytes]]:
-    """Parse a trailer block into (token, value), as git writes them: `token: value`.
+    """Return (token, value) of the lines of a trailer block.
 
-    A line that is no trailer has the token b""; comments are dropped; folded values stay folded.
+    A line that is not a trailer has the token b"".  Comments are dropped; values stay folded.
     """
     joined: list[bytes] = []
     folds = False
@@ -265,7 +264,8 @@ def unfold(value: bytes) -> bytes:
 
 
 def _find_end(lines: list[bytes], first: int, comment: bytes) -> int:
-    """Leave out comments, empty lines and an old list of conflicts below the title."""
+    """Return the end of the text, before trailing comments, empty lines and an old list of
+    conflicts."""
     end, since, conflicts = find_cut(lines, comment), -1, False
     for i in range(first + 1, end):
         line = lines[i]
@@ -279,7 +279,8 @@ def _find_end(lines: list[bytes], first: int, comment: bytes) -> int:
 
 
 def _find_start(lines: list[bytes], title: int, end: int, comment: bytes) -> int:
-    """Look from the end for a paragraph of trailers; a quarter is enough if git made one."""
+    """Return the start of the last paragraph if it is a trailer block, else end.  A quarter of
+    trailers is enough if git wrote one of them."""
     generated, trailers, other_lines, folded, seen = False, 0, 0, 0, False
     for i in range(end - 1, title - 1, -1):
         line = lines[i]
@@ -306,16 +307,16 @@ def _find_start(lines: list[bytes], title: int, end: int, comment: bytes) -> int
 
 SPACE = b" \t\n\r"  # git's idea of white space
 _CUT = b" ------------------------ >8 ------------------------\n"
-_AUTO = b"#;@!$%^&|:"  # what git chooses from for core.commentChar=auto
+_AUTO = b"#;@!$%^&|:"  # git's choices for core.commentChar=auto
 
 
 def split(message: bytes) -> list[bytes]:
-    """Return the lines of a message; the last one gets the newline it may lack."""
+    """Return the lines of a message, each with a newline."""
     return [line + b"\n" for line in message.removesuffix(b"\n").split(b"\n")] if message else []
 
 
 def is_blank(line: bytes) -> bool:
-    """Tell whether a line is nothing but white space."""
+    """Tell whether a line is white space."""
     return not line.strip(SPACE)
 
 
@@ -325,13 +326,13 @@ def is_comment(line: bytes, comment: bytes) -> bool:
 
 
 def find_cut(lines: list[bytes], comment: bytes) -> int:
-    """Return where the scissors line stands, below which git takes nothing; or the end."""
+    """Return the index of the scissors line, which ends a message for git; else the end."""
     mark = comment + _CUT
     return lines.index(mark) if comment and mark in lines else len(lines)
 
 
 def choose_comment_char(message: bytes, configured: str | None) -> bytes:
-    """Return what comments begin with, given core.commentChar (`auto`: git's own block tells)."""
+    """Return the prefix of comments by core.commentChar; for `auto` by git's own comments."""
     if configured != "auto":
         return (configured or "#").encode(errors="surrogateescape")
     lines = split(message)
@@ -342,9 +343,9 @@ def choose_comment_char(message: bytes, configured: str | None) -> bytes:
 
 
 def find_own_block(lines: list[bytes], comment: bytes) -> int | None:
-    """Return where git's own comments for the person begin; None if there are none.
+    """Return the index of git's own comments; None if there are none.
 
-    They are the last run of comment lines, after a blank line, up to the cut or the end.
+    They are the last run of comment lines after a blank line, up to the scissors or the end.
     """
     end = find_cut(lines, comment)
     start = end
@@ -354,7 +355,7 @@ def find_own_block(lines: list[bytes], comment: bytes) -> int | None:
 
 
 def find_text_start(lines: list[bytes], comment: bytes) -> int:
-    """Return where the first line of text stands, or the end: git drops all before it."""
+    """Return the index of the first line of text, or the end."""
     end = find_cut(lines, comment)
     for i in range(end):
         if not is_blank(lines[i]) and not is_comment(lines[i], comment):
@@ -363,17 +364,17 @@ def find_text_start(lines: list[bytes], comment: bytes) -> int:
 
 
 def add_comments(lines: list[bytes], comment: bytes, comments: Sequence[str]) -> list[bytes]:
-    """Put lines for the person below the cut, or at the head of git's own comments.
+    """Insert comments for the person below the scissors, or before git's own comments.
 
-    Where there is neither, nobody would see them, or git would keep them: nothing is put.
+    Without either, nothing is inserted: git could take the comments for text.
     """
-    at, words = find_own_block(lines, comment), [f" {c}".rstrip().encode() for c in comments]
-    here = [comment + s + b"\n" for s in words]
-    if not here:
+    own, words = find_own_block(lines, comment), [f" {c}".rstrip().encode() for c in comments]
+    added = [comment + s + b"\n" for s in words]
+    if not added:
         return lines
     below = find_cut(lines, comment) + 1
-    if below > len(lines):  # above a cut, what looks like comments may be text
-        return lines if at is None else [*lines[:at], *here, comment + b"\n", *lines[at:]]
-    for _ in range(2):  # what git says there about the cut
+    if below > len(lines):  # above the scissors, comments may be text
+        return lines if own is None else [*lines[:own], *added, comment + b"\n", *lines[own:]]
+    for _ in range(2):  # git's two lines about the scissors
         below += below < len(lines) and is_comment(lines[below], comment)
-    return [*lines[:below], comment + b"\n", *here, *lines[below:]]
+    return [*lines[:below], comment + b"\n", *added, *lines[below:]]

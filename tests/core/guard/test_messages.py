@@ -130,7 +130,7 @@ def test_another_session_is_editing() -> None:
 def test_the_base_moved() -> None:
     was, now = seen("git", "mine"), seen("git", "mine", "refs/heads/side")
     judged = verdict.judge_end(was, was, now, ME, set())
-    assert messages.format_refusal(judged, ME, path="src/app.py") == MOVED
+    assert messages.format_refusal(judged, ME, moved_path="src/app.py") == MOVED
 
 
 def test_the_way_back_is_named_as_where_it_leads() -> None:
