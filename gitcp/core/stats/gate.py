@@ -1,4 +1,4 @@
-"""The rules of a gate, as a team writes them, and the verdict on a range that they make."""
+"""Parse the rules of `gitcp check`, and judge a range by them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ RULES = (*_SHARES, *_NEEDS)
 
 
 def parse_rules(table: object, place: str) -> dict[str, Any]:
-    """The rules in the table `check` of a file .gitcp.toml: rule -> a percentage from 0 to 100, or
-    True; none for what it has not or switches off.  place: the file in words.  Raises Error for
-    what is no rule."""
+    """The rules in the table `check` of a .gitcp.toml: rule -> percentage, or True; without rules
+    that are switched off.  place: names the file.  Raise Error for an invalid rule."""
     if not isinstance(table, dict):
         raise Error(f"'check' in {place} must be a table")
     rules: dict[str, Any] = {}
@@ -52,14 +51,14 @@ def judge_shares(rules: Mapping[str, Any], added: Mapping[str, int]) -> Iterable
 
 
 def judge_attested(rules: Mapping[str, Any], oid: str, agent: str) -> Iterable[Reason]:
-    """A commit that names an agent as its author and has no checkpoint."""
+    """The complaint about a commit that names an agent as its author and has no checkpoint."""
     if "need-checkpoints" in rules:
         reason = f"the commit names {agent} and has no checkpoint"
         yield {"rule": "need-checkpoints", "commit": oid, "reason": reason}
 
 
 def judge_checkpoint(rules: Mapping[str, Any], verified: Record) -> Iterable[Reason]:
-    """What is wrong with a checkpoint, by its record `verified`."""
+    """The complaints about a checkpoint, by its record `verified`."""
     name, oid = verified["checkpoint_id"], verified["commit"]
     if "need-checkpoints" in rules:
         for failure in verified["failures"]:
@@ -72,6 +71,6 @@ def judge_checkpoint(rules: Mapping[str, Any], verified: Record) -> Iterable[Rea
 
 
 def judge_secret(path: str, kind: str, commit: str = "") -> Reason:
-    """A place where a secret was found: kind is its rule of redaction."""
+    """The complaint about a secret in a path; kind: the rule of redaction that found it."""
     reason = f"what looks like a secret ({kind}) is in '{path}'"
     return {"rule": "no-secrets", "commit": commit, "reason": reason}

@@ -1,4 +1,4 @@
-"""What tokens cost by a table of prices; what the table does not have costs nobody knows what."""
+"""Compute the cost of tokens by a table of prices; without a price the cost is not known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Usage
 
-    Price = dict[str, float]  # a kind of token -> what a million of them cost
+    Price = dict[str, float]  # kind of token -> the cost of a million
     Cost = Callable[[str, Usage], float | None]
 
 _KINDS = ("input", "cache-write", "cache-read", "output")
@@ -21,14 +21,14 @@ _MILLION = 1_000_000
 
 
 def read_table(values: Iterable[tuple[str, str]]) -> tuple[dict[str, Price], str, str]:
-    """(pattern of models -> prices, the currency, the date) of a file in git's form, which has keys
-    `model.<pattern>.<kind>`, `prices.currency` and `prices.date`.  Raises InputError naming a price
-    that is none."""
+    """(pattern of models -> price, currency, date) of a file in git's format with the keys
+    `model.<pattern>.<kind>`, `prices.currency` and `prices.date`.  Raise InputError for a price
+    that is not a number."""
     table: dict[str, Price] = {}
     about = {"prices.currency": "USD", "prices.date": ""}
     for key, text in values:
-        section, _, rest = key.partition(".")
-        pattern, _, kind = rest.rpartition(".")
+        section, _, name = key.partition(".")
+        pattern, _, kind = name.rpartition(".")
         if key in about:
             about[key] = text
         elif section == "model" and kind in _KINDS:
@@ -40,8 +40,8 @@ def read_table(values: Iterable[tuple[str, str]]) -> tuple[dict[str, Price], str
 
 
 def build_cost(table: Mapping[str, Price]) -> Cost:
-    """What tells the cost of a model's tokens: by the first pattern that is the model's, None where
-    there is none, or where it has no price for a kind of token that was used."""
+    """A function that computes the cost of a model's tokens, by the first matching pattern; None if
+    none matches, or if it has no price for a kind of token that was used."""
 
     def compute_cost(model: str, used: Usage) -> float | None:
         price = next((p for name, p in table.items() if fnmatchcase(model, name)), None)
@@ -54,7 +54,7 @@ def build_cost(table: Mapping[str, Price]) -> Cost:
 
 
 def sum_costs(spent: Iterable[tuple[str, Usage]], cost: Cost) -> tuple[float | None, int]:
-    """(what all of it cost, None where nothing of it has a price; the tokens that have none)."""
+    """(the total cost, None if nothing has a price; the number of tokens without a price)."""
     total, unpriced = None, 0
     for model, used in spent:
         amount = cost(model, used) if model else None

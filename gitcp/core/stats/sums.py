@@ -1,9 +1,8 @@
-"""Whose lines a range of commits added and removed, summed by model, session, file and day.
+"""Sum the authors of a range's added and removed lines by model, session, file and day.
 
-A commit without a checkpoint is a person's where work was recorded, else unrecorded.  In a linked
-one each added line is whose `lines.json` says; what it leaves out, or a checkpoint without it,
-makes lines unknown.  Removed
-lines are told apart by `initial_attribution` (gitcp-formats(5)), for a commit as a whole.
+A commit without a checkpoint is the person's if work was recorded then, else unrecorded.  The added
+lines of a linked commit have the authors in `lines.json`; lines that it lacks are unknown.  Removed
+lines are divided by `initial_attribution` (gitcp-formats(5)).
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Usage
 
     class Commit(Change):
-        """linked: it names a checkpoint.  known: path -> line -> author.  unsaid: whose the
-        other lines are."""
+        """linked: it names a checkpoint.  known: path -> line -> author.  unsaid: the author of the
+        other lines."""
 
         linked: bool
         unsaid: Author
@@ -39,7 +38,7 @@ WHO = ("agent", "person", "unknown", "unrecorded")
 
 
 class Sums:
-    """The sums of the commits taken so far; their number does not make them larger."""
+    """The sums of the commits taken so far."""
 
     def __init__(self) -> None:
         self.commits = self.linked = 0
@@ -53,7 +52,7 @@ class Sums:
         self.spent: dict[tuple[str, str], Usage] = {}  # (agent, model) -> tokens
 
     def take(self, commit: Commit) -> None:
-        """Count one commit in."""
+        """Add a commit to the sums."""
         self.commits += 1
         self.linked += commit["linked"]
         attested = self._attest(commit)
@@ -77,7 +76,7 @@ class Sums:
             self._count_checkpoint(record)
 
     def _attest(self, commit: Commit) -> Counts:
-        """The row of the agent that a commit attests; one for nothing where it attests none."""
+        """The row of the agent that a commit attests; a row that is dropped if it attests none."""
         empty = {"commits": 0, "added": 0}
         agent = commit["unsaid"]["agent"]
         row = self.attested.setdefault(agent, empty) if agent else empty
@@ -91,7 +90,7 @@ class Sums:
         return self.sessions[session_id]
 
     def _count_checkpoint(self, record: Record) -> None:
-        """A checkpoint that several commits carry is counted once."""
+        """Add a session of a checkpoint, whose tokens count once if several commits name it."""
         metadata, key = record["metadata"], (record["checkpoint_id"], record["session_id"])
         session = self._get_session(record["session_id"], str(metadata.get("agent") or ""))
         turns = metadata.get("turns")
@@ -107,7 +106,7 @@ class Sums:
             self.spent[key] = tokens.add(self.spent.get(key), tokens.flatten(used))  # type: ignore[arg-type]
 
     def build_record(self) -> dict[str, Any]:
-        """All of it as a record `stats` (gitcp-record(5)), largest first, days in order."""
+        """The record `stats` (gitcp-record(5)), with the largest rows first and days in order."""
         models = sorted(self.models.items(), key=lambda item: (-item[1], item[0]))
         sessions = sorted(self.sessions.items(), key=lambda item: (-item[1]["added"], item[0]))
         attested = sorted(self.attested.items(), key=lambda item: (-item[1]["added"], item[0]))
@@ -117,27 +116,27 @@ class Sums:
             "commits": self.commits,
             "linked": self.linked,
             "checkpoints": len({name for name, _ in self._checkpoints}),
-            "turns": sum(len(one["turns"]) for one in self.sessions.values()),
+            "turns": sum(len(session["turns"]) for session in self.sessions.values()),
             "added": self.added,
             "removed": self.removed,
-            "tokens": tokens.add(*(one["tokens"] for one in self.sessions.values())),
+            "tokens": tokens.add(*(session["tokens"] for session in self.sessions.values())),
             "models": [{"agent": a, "model": m, "added": n} for (a, m), n in models],
             "attested": [{"agent": agent, **counts} for agent, counts in attested],
-            "sessions": [_build_session_record(name, one) for name, one in sessions],
+            "sessions": [_build_session_record(name, session) for name, session in sessions],
             "files": [{"path": path, **counts} for path, counts in files],
             "days": [{"day": day, **counts} for day, counts in sorted(self.days.items())],
         }
 
 
 def find_model(turns: object) -> str:
-    """The model of every turn that names one; '' where there is none, or not only one."""
+    """The model of the turns; '' if they name none or several."""
     each = turns.values() if isinstance(turns, dict) else ()
     models = {str(turn["model"]) for turn in each if isinstance(turn, dict) and turn.get("model")}
     return models.pop() if len(models) == 1 else ""
 
 
 def _spend(total: Counts, used: Mapping[str, Any]) -> None:
-    """Add a usage to total, its subagents' part with it."""
+    """Add a usage with its subagents' part to total."""
     for key in total:
         total[key] += tokens.parse_count(used.get(key))
     part = used.get("subagent_tokens")
@@ -164,12 +163,12 @@ def _make_row() -> Counts:
 
 
 def list_patches(commit: Commit) -> Sequence[Patch]:
-    """What counts of a commit: of a merge nothing, what it brings was counted where it was made."""
+    """The patches that count: none of a merge, whose lines count in the merged commits."""
     return commit["patches"] if len(commit["parents"]) < 2 else ()
 
 
 def count_added(commit: Commit, patch: Patch) -> Shares:
-    """Whose the lines are that a patch adds: (agent, model, session), or a word of WHO."""
+    """The number of lines that a patch adds by each author: (agent, model, session), or of WHO."""
     known = commit["known"].get(patch["path"], {})
     shares: Shares = {}
     for _, _, first, count in patch["hunks"]:
@@ -180,7 +179,7 @@ def count_added(commit: Commit, patch: Patch) -> Shares:
 
 
 def get_default_owner(commit: Commit) -> str:
-    """Whose the lines are of which nothing is known."""
+    """The author, a word of WHO, of a commit's lines without a known one."""
     return commit["unsaid"]["who"]
 
 
@@ -191,7 +190,7 @@ def _get_owner(author: Author | None, commit: Commit) -> tuple[str, str, str] | 
 
 
 def count_removed(commit: Commit) -> Counts:
-    """Who removed the lines that the commit removes."""
+    """The number of lines that a commit removes, by who removed them."""
     total = sum([_count_removed_lines(patch) for patch in list_patches(commit)])
     return _divide_removed(total, commit)
 

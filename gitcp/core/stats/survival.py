@@ -1,8 +1,7 @@
-"""How many of the agents' lines lived on: a history's changes replayed, a character for each line.
+"""Count how many of the agents' lines survive, by replaying the changes of a history.
 
-A file is the characters of its lines: NUL for one that is no agent's, else which agent's and
-model's, and of which day where that is told.
-What is behind the last agent's line is left off, so that memory holds what agents wrote.
+A file is a string with a character for each line: NUL, or one for the author's agent, model and,
+if set, day.  Characters after the last agent's line are left off to save memory.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ if TYPE_CHECKING:
     from gitcp.core.lines.authors import Author
 
     Owners = str
-    Event = tuple[str, str, str, str, int]  # agent, model, born; by whom gone, "" for born; lines
+    Event = tuple[str, str, str, str, int]  # agent, model, born, who removed them or "", lines
     Files = dict[str, tuple[str, Owners]]  # path -> blob, owners
 
 
 _NONE = "\0"
-_MOST = 0x10FFFF  # agents with their models and days; further ones are counted as the last
+_MOST = 0x10FFFF  # authors with a character; further ones count as the last
 
 
 class Survival:
-    """The sums, and the names behind the characters.  born: the day of what is added from now on,
-    where days are to be told apart."""
+    """The sums, and the authors by character.  born: the day of the lines added from now on, if
+    days are counted separately."""
 
     def __init__(self) -> None:
         self.born = ""
@@ -65,52 +64,55 @@ class Survival:
     ) -> Owners:
         """The owners of a file after a commit.
 
-        writers: the authors of its new lines.  default: "person" or "unknown", for the other
-        lines.  taker tells who removed lines of the commit, for a hunk that puts nothing in
-        their place, or lines of several.
+        writers: the authors of its new lines.  default: "person" or "unknown", for the others.
+        taker: returns who removed the lines of a hunk that adds none, or lines of several authors.
         """
-        parts, at = [], 0
+        parts, position = [], 0
         for start, removed, first, added in hunks:
-            here = start - 1 if removed else start
-            parts.append(old[at:here].ljust(here - at, _NONE))
-            at = here + removed
+            stop = start - 1 if removed else start
+            parts.append(old[position:stop].ljust(stop - position, _NONE))
+            position = stop + removed
             runs = list(authors.group_runs(writers, first, added))
             parts += (self._add_lines(author, lines) for author, lines in runs)
-            if (gone := old[here:at]).strip(_NONE):
+            if (removed_owners := old[stop:position]).strip(_NONE):
                 takers = {_get_taker(author, default) for author, _ in runs}
-                self._take(gone, takers.pop() if len(takers) == 1 else taker())
-        return "".join([*parts, old[at:]]).rstrip(_NONE)
+                self._take(removed_owners, takers.pop() if len(takers) == 1 else taker())
+        return "".join([*parts, old[position:]]).rstrip(_NONE)
 
     def merge(
         self, parents: Sequence[Owners], hunks: Sequence[Resolved], codes: Mapping[int, Author]
     ) -> Owners:
-        """The owners of a file that a merge made of several.  codes: of lines no parent has."""
+        """The owners of a merged file; codes: the authors of lines that no parent has."""
         joined = ""
-        at = [0] * len(parents)
+        positions = [0] * len(parents)
         for hunk in hunks:
-            joined += parents[0][at[0] : hunk["starts"][0]].ljust(hunk["starts"][0] - at[0], _NONE)
-            at = list(hunk["starts"])
+            joined += parents[0][positions[0] : hunk["starts"][0]].ljust(
+                hunk["starts"][0] - positions[0], _NONE
+            )
+            positions = list(hunk["starts"])
             for has, stays in hunk["lines"]:
                 owners = [
-                    p[n : n + 1] for p, n, c in zip(parents, at, has, strict=True) if c == "y"
+                    p[n : n + 1]
+                    for p, n, c in zip(parents, positions, has, strict=True)
+                    if c == "y"
                 ]
-                at = [n + (c == "y") for n, c in zip(at, has, strict=True)]
+                positions = [n + (c == "y") for n, c in zip(positions, has, strict=True)]
                 if not stays:
                     continue
                 if owners:
                     joined += max(owners) or _NONE
                 else:
                     joined += self._add_lines(codes.get(len(joined) + 1), 1)
-        return (joined + parents[0][at[0] :]).rstrip(_NONE)
+        return (joined + parents[0][positions[0] :]).rstrip(_NONE)
 
     def finish(self, files: Files) -> None:
-        """What the last commit has is alive."""
+        """Count the lines of the last commit as alive."""
         for _, owners in files.values():
             for code in set(owners) - {_NONE}:
                 self._alive[code] = self._alive.get(code, 0) + owners.count(code)
 
     def take_events(self) -> list[Event]:
-        """What came and went since the last time; record() tells of it no more."""
+        """Return and reset the added and removed lines, which build_record() no longer counts."""
         names = self._order
         born = [(*names[ord(code) - 1], "", lines) for code, lines in self._added.items()]
         gone = [

@@ -1,5 +1,4 @@
-"""The patches of apply_patch: which paths one writes, and what it does to them
-(doc/clients.md "Codex")."""
+"""Parse patches of apply_patch (doc/clients.md "Codex")."""
 
 from __future__ import annotations
 
@@ -14,15 +13,15 @@ _HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Mov
 def list_paths(text: str) -> list[str]:
     """The paths that the patches in text add, change, delete or move to, each once, as written.
 
-    text is a patch, or a shell command that holds some in here-documents.
+    text is a patch, or a shell command with patches in here-documents.
     """
     headers = (line for line in _list_patch_lines(text) if line.startswith(_HEADERS))
     return list(dict.fromkeys(line.partition(": ")[2].strip() for line in headers))
 
 
 def parse_hunks(text: str) -> Iterator[tuple[str, str | None, str]]:
-    """(path, the lines it looks for, what it puts in their place) of each hunk of the patches in
-    text; of a file that is added None, and all of it."""
+    """Yield (path, replaced lines, new lines) of each hunk of the patches in text; for an added
+    file (path, None, content)."""
     path, added = "", False
     old: list[str] = []
     new: list[str] = []
@@ -41,10 +40,10 @@ def parse_hunks(text: str) -> Iterator[tuple[str, str | None, str]]:
 
 
 def _list_patch_lines(text: str) -> Iterator[str]:
-    """The lines of the patches in text, without those that begin and end one."""
+    """Yield the lines of the patches in text, without the first and the last line of each."""
     inside = False
     for line in text.split("\n"):
-        if "*** Begin Patch" in line:  # in a command the quote of an argument may stand before it
+        if "*** Begin Patch" in line:  # in a command a quotation mark may precede it
             inside = True
         elif line.startswith("*** End Patch"):
             inside = False
@@ -57,7 +56,7 @@ def _join_lines(lines: Sequence[str]) -> str:
 
 
 def parse_edits(diff: str) -> list[list[str | bool]]:
-    """[the lines a hunk looks for, what it puts there, False] of each hunk."""
+    """[replaced lines, new lines, False] of each hunk."""
     hunks: list[list[str | bool]] = []
     old: list[str] = []
     new: list[str] = []

@@ -1,9 +1,8 @@
-"""Cutting a transcript into chunks by a fixed schedule over its own bytes
-(doc/formats.md "Transcript").
+"""Split a transcript into chunks by a fixed schedule of sizes (doc/formats.md "Transcript").
 
-A longer transcript of the same session has the same first chunks, so git stores them once.
-A chunk is stored without its last newline, the last chunk as it is: joined with newlines
-they are the transcript again, byte for byte.
+A longer transcript of the same session has the same first chunks, so git stores them once.  Chunks
+are stored without their last newline, except the last one: joined with newlines they are the
+transcript again, byte for byte.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-# (how many chunks, of at least how many bytes); names stay below the last that sorts right
+# (number of chunks, least bytes of each), for 999 numbers, which sort as text
 SCHEDULE = ((320, 64 << 10), (300, 256 << 10), (200, 1 << 20), (179, 11 << 20))
 DOCUMENT = 50 << 20  # one JSON document is cut only above this size
 NAME = "full.jsonl"
@@ -24,7 +23,7 @@ LEGACY = "full.log"
 
 
 def get_least_size(number: int) -> int | None:
-    """How many bytes chunk number has at least; None: it takes all that is left."""
+    """The least size of a chunk in bytes; None: it takes all bytes that are left."""
     for count, least in SCHEDULE:
         if number < count:
             return least
@@ -33,9 +32,9 @@ def get_least_size(number: int) -> int | None:
 
 
 def find_ends(data: bytes, first: int = 0) -> list[int]:
-    """Where each complete chunk in data ends; data begins with chunk number first.
+    """The ends of the complete chunks in data, which begins with chunk number first.
 
-    A chunk ends with the first line that reaches its size, and is complete once a byte follows.
+    A chunk ends with the first line that reaches its least size.  It is complete if a byte follows.
     """
     ends: list[int] = []
     start = 0
@@ -54,10 +53,8 @@ def split(data: bytes, first: int = 0) -> list[bytes]:
 
 
 def split_document(data: bytes) -> list[bytes]:
-    """The chunks of one JSON document: at line ends, each of at most DOCUMENT bytes.
-
-    A line longer than that is not cut: nothing is lost, whatever its size.
-    """
+    """The chunks of a JSON document, split at line ends, each of at most DOCUMENT bytes unless a
+    line is longer."""
     ends: list[int] = []
     start = 0
     while len(data) - start > DOCUMENT:
@@ -81,7 +78,7 @@ def format_name(number: int) -> str:
 
 
 def parse_number(name: str) -> int | None:
-    """Which chunk a file name stands for, None for none; full.log is the legacy chunk 0."""
+    """The number of the chunk with this file name, None for another file; full.log is 0."""
     if name in (NAME, LEGACY):
         return 0
     digits = name.removeprefix(NAME + ".")
@@ -95,9 +92,9 @@ def is_document(first_line: bytes, path: str) -> bool:
 
 
 def merge_documents(old: bytes, new: bytes) -> bytes:
-    """The document new with those messages of old that it lacks in front of its own.
+    """The document new with the messages of old that it lacks before its own.
 
-    new itself, byte for byte, where it lacks none or one of the two is no such document.
+    new itself, byte for byte, if it lacks none or one of them is not such a document.
     """
     before, now = _parse_document(old), _parse_document(new)
     if before is None or now is None:

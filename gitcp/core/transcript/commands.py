@@ -1,6 +1,6 @@
-"""What a shell command writes into files, told by its words alone: `>` with words of its own.
+"""Derive from the words of a shell command which contents it writes itself, as by `echo x >file`.
 
-What a command computes, copies or fetches is not among its words, and nobody's.
+Output that a command computes, copies or fetches is not derived.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _MARK = "\0here%d\0"
 
 
 def find_written(command: str) -> Iterator[tuple[str, str]]:
-    """(path, content) of each file that a command writes anew with its own words: a document in it,
-    or `echo`.  None of a command that may go several ways."""
+    """Yield (path, content) of each file that a command writes by a here-document or `echo`; none
+    for a command with branches."""
     if ">" not in command or "||" in command:
         return
     text, documents = _take_documents(command)
@@ -49,7 +49,7 @@ def find_written(command: str) -> Iterator[tuple[str, str]]:
 
 
 def _take_documents(command: str) -> tuple[str, dict[str, str]]:
-    """A command with a mark in the place of each document in it, and the documents by these."""
+    """The command with a mark for each of its here-documents, and the documents by mark."""
     documents: dict[str, str] = {}
     lines, calls = iter(command.split("\n")), list[str]()
     for line in lines:
@@ -65,7 +65,7 @@ def _take_documents(command: str) -> tuple[str, dict[str, str]]:
 
 
 def _parse_write(call: list[str], documents: dict[str, str]) -> tuple[str, str] | None:
-    """(path, content) of a call that writes one file anew with words of the command."""
+    """(path, content) of a call that writes a file by a here-document or `echo`; else None."""
     words, ends = list[str](), dict[str, str]()
     words_left = iter(call)
     for word in words_left:
@@ -75,22 +75,21 @@ def _parse_write(call: list[str], documents: dict[str, str]) -> tuple[str, str] 
             return None
         else:
             words.append(word)
-    path, here = ends.get(">", ""), documents.get(ends.get("<", ""))
+    path, document = ends.get(">", ""), documents.get(ends.get("<", ""))
     if words[:1] == ["tee"] and len(words) == 2 and not path:
-        return (words[1], here) if here is not None else None
+        return (words[1], document) if document is not None else None
     if not path or path.startswith("/dev/"):
         return None
-    if words == ["cat"] and here is not None:
-        return path, here
+    if words == ["cat"] and document is not None:
+        return path, document
     if words[:1] == ["echo"] and "<" not in ends and not any("$" in word for word in words):
         return path, " ".join(words[1:]) + "\n"
     return None
 
 
 def keep_own(changes: Iterable[Change], command: str) -> Iterator[Change]:
-    """Of what a client says that a command changed: where it added words of its own, and the
-    content of other files it made, whose lines may be anybody's.  What git brings is its commits'.
-    """
+    """Yield a command's changes, as its client reports them, whose added lines are all words of the
+    command; of other changes only a whole content.  Nothing if git may have brought lines in."""
     for path, tells in () if may_bring_lines(command) else changes:
         edits = tells.get("edits", ())
         before = {line for old, *_ in edits for line in old.split("\n")}
@@ -103,7 +102,7 @@ def keep_own(changes: Iterable[Change], command: str) -> Iterator[Change]:
 
 
 def may_bring_lines(command: str) -> bool:
-    """Whether a command may bring in what commits, stashes or other clones have."""
+    """Whether a command may bring in lines of commits, stashes or other clones."""
     try:
         calls = [call for call in discards.split_calls(command) if call[:1] in (["git"], ["jj"])]
     except ValueError:
@@ -112,7 +111,7 @@ def may_bring_lines(command: str) -> bool:
 
 
 def find_shown(command: str) -> str:
-    """The path of a file that a command shows whole, and nothing else; ''."""
+    """The path of the file whose whole content is a command's only output; '' if there is none."""
     try:
         *first, last = discards.split_calls(command)
     except ValueError:

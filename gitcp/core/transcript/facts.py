@@ -1,17 +1,17 @@
-"""Reading a transcript through what each of its entries says, in one set of words.
+"""Scan a transcript by the facts of its entries, which are the same for all clients.
 
-A client's module gives a function `list_facts(entry) -> Iterator[Fact]`; a fact is one of
+A client's module has a function `list_facts(entry) -> Iterator[Fact]`.  A fact is one of
 
     ("prompt", text)                    the person's
     ("reply", text)                     the agent's
     ("call", id, name, input)           of a tool
-    ("result", id, failed, text)        what came of a call
-    ("usage", key, Usage)               of one answer of the model; the same key again replaces it
-    ("agent", id)                       a subagent that was started
-    ("at", id)                          the entry's, where it is not its `id` or `uuid`
-    ("time", text)                      the entry's, where it is not its `timestamp`; comes first
-    ("began", text)                     when the session did: what was asked before is of the one
-                                        that it is a fork of
+    ("result", id, failed, text)        of a call
+    ("usage", key, Usage)               of an answer of the model; the same key again replaces it
+    ("agent", id)                       a started subagent
+    ("at", id)                          the entry's id, if it is not under `id` or `uuid`
+    ("time", text)                      the entry's, if it is not its `timestamp`; comes first
+    ("began", text)                     the session's start: earlier prompts are of the session
+                                        from which it was forked
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 _TEXTS = "text output content functionResponse response result error message".split()
 _NAMES = ("model", "modelID", "modelId")  # of the model, in an entry or a part of it
 _PARTS = {**dict.fromkeys(("message", "payload", "data", "info"), _NAMES), "modelInfo": ("id",)}
-_RECENT = 8  # answers of the model whose usage may still be given again
+_RECENT = 8  # the last answers of the model, whose usage may be repeated
 
 
 def scan(data: bytes, facts: Facts, written: Written, previous: Scan | None = None) -> Scan:
-    """Read lines of JSON (what follows previous["bytes"] when previous is given); see Scan."""
+    """Scan lines of JSON; with previous, those after previous["bytes"]."""
     reader = _Reader(transcript_scan.begin(previous), facts, written)
     return transcript_scan.read(reader, data)
 
 
 def scan_document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written) -> Scan:
-    """Read the entries of a transcript that is one document, always the whole of it."""
+    """Scan all entries of a transcript that is a single document."""
     reader = _Reader(transcript_scan.begin(), facts, written)
     for entry in entries:
         reader.read_entry(entry)
@@ -86,7 +86,7 @@ class _Reader:
             self.scan["prompts"].append(text)
 
     def _take_reply(self, text: str) -> None:
-        """Nothing that is counted."""
+        """Replies are not counted."""
 
     def _take_call(self, key: str, name: str, arguments: dict[str, Any]) -> None:
         if paths := self.written(name, arguments):
@@ -117,7 +117,7 @@ class _Reader:
         self.begun = text
 
     def finish(self, _: Iterable[bytes] = ()) -> Scan:
-        """A write without an answer yet counts: the client may be dead, the file written."""
+        """Complete the scan.  A write without a result counts: the client may have died since."""
         waiting = [path for paths in self.pending.values() for path in paths]
         self.scan["written"] = transcript_scan.join_unique(self.done, waiting)
         recent = dict(list(self.spent.items())[-_RECENT:])
@@ -126,8 +126,8 @@ class _Reader:
 
 
 def find_model(entry: dict[str, Any]) -> str:
-    """The model that an entry names for its answer, by the keys that clients use; '' where none,
-    or where the client made the answer up."""
+    """The model that an entry names by one of the clients' keys; '' if it names none, or if the
+    client made the answer itself."""
     parts = [(entry, _NAMES), *((entry.get(part), names) for part, names in _PARTS.items())]
     for part, names in parts:
         for name in map(part.get, names) if isinstance(part, dict) else ():
@@ -142,7 +142,7 @@ def _is_before(time: str, other: str) -> bool:
 
 
 def make_path_reader(*keys: str) -> Callable[[dict[str, Any]], list[str]]:
-    """A function from a tool's input to the first path that stands under one of keys in it."""
+    """A function that returns the first path under one of keys in a tool's input, as a list."""
 
     def read_path(arguments: dict[str, Any]) -> list[str]:
         values = (arguments.get(key) for key in keys)
@@ -152,7 +152,7 @@ def make_path_reader(*keys: str) -> Callable[[dict[str, Any]], list[str]]:
 
 
 def join_texts(parts: object) -> str:
-    """The texts of a message's parts, joined; of a bare text, itself."""
+    """The texts of a message's parts, joined; a plain text unchanged."""
     if isinstance(parts, str):
         return parts
     texts = [part.get("text") for part in list_objects(parts)]
@@ -160,12 +160,12 @@ def join_texts(parts: object) -> str:
 
 
 def extract_prompt(content: object) -> str:
-    """What the person typed in the content of a message; '' for what the client says itself."""
+    """The person's prompt in the content of a message; '' if the client wrote it."""
     return prompts.extract_typed(join_texts(content))
 
 
 def extract_text(content: object) -> str:
-    """What a call gave back, as text: of blocks, those that have one."""
+    """The text of a call's result; of blocks, those with a text."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -178,10 +178,10 @@ def extract_text(content: object) -> str:
 
 
 def list_objects(value: object) -> list[dict[str, Any]]:
-    """The objects in a list; none when it is no list."""
+    """The objects in a list; [] for any other value."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def ensure_object(value: object) -> dict[str, Any]:
-    """An object, or an empty one in place of anything else."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""What a command made of a file, as far as its words tell it."""
+"""Derive which changes of a file a command made by its own words."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _WORDS = r"\w+|\s+|[^\w\s]"
 
 
 def take_own(before: str, after: str, command: str) -> str:
-    """A content with those changes towards a later one that a command made in words of its own:
-    whole lines, or the words in which a line differs from one that it replaced."""
+    """before, with the changes towards after that consist of the command's own words: whole lines,
+    or the words in which a line differs from one that it replaces."""
     speech = command + "\n" + command.replace("\\n", "\n")
     old, new = before.split("\n"), after.split("\n")
     head = len(posixpath.commonprefix([old, new]))
@@ -26,23 +26,23 @@ def take_own(before: str, after: str, command: str) -> str:
     if max(len(old), len(new)) > _MOST:
         return before
     matcher = stdlib.difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for kind, i, at, j, now in matcher.get_opcodes():
-        gone, came = old[i:at], new[j:now]
-        own = all(_has_words(speech, line) or _has_change(speech, gone, line) for line in came)
-        result += came if kind in ("insert", "replace") and own else gone
+    for kind, i, old_end, j, new_end in matcher.get_opcodes():
+        removed, added = old[i:old_end], new[j:new_end]
+        own = all(_has_words(speech, line) or _has_change(speech, removed, line) for line in added)
+        result += added if kind in ("insert", "replace") and own else removed
     return "\n".join([*result, *ends])
 
 
-def _has_change(speech: str, gone: Iterable[str], line: str) -> bool:
-    """Whether a line differs from one that went in words of a command alone, on both sides."""
+def _has_change(speech: str, removed_lines: Iterable[str], line: str) -> bool:
+    """Whether a line and a removed one differ only in words of the command."""
     words = stdlib.re.findall(_WORDS, line)
-    for other in gone:
+    for other in removed_lines:
         before = stdlib.re.findall(_WORDS, other)
         head = len(posixpath.commonprefix([before, words]))
         tail = len(posixpath.commonprefix([before[head:][::-1], words[head:][::-1]]))
-        went = "".join(before[head : len(before) - tail]).strip()
-        came = "".join(words[head : len(words) - tail]).strip()
-        if head + tail and came and _has_words(speech, came) and _has_words(speech, went):
+        removed = "".join(before[head : len(before) - tail]).strip()
+        added = "".join(words[head : len(words) - tail]).strip()
+        if head + tail and added and _has_words(speech, added) and _has_words(speech, removed):
             return True
     return False
 

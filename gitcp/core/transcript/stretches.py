@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     Read = Callable[[int, int], bytes]  # the bytes from start to end
-    Stretch = tuple[bytes, int]  # lines, and where behind them is
+    Stretch = tuple[bytes, int]  # lines, and the offset after them
 
 STRETCH = 1 << 20  # bytes read at once
-LINE = 16 << 20  # the longest line that is kept as it is
-HEAD, TAIL = 256 << 10, 64 << 10  # what is kept of a longer one
-DOCUMENT = 32 << 20  # the largest document of one piece that is read
-ROOM = 1 << 20  # bytes that are taken of what is new, however much there is already
+LINE = 16 << 20  # the longest line that is not shortened
+HEAD, TAIL = 256 << 10, 64 << 10  # bytes that remain of a longer line
+DOCUMENT = 32 << 20  # the largest document that is read whole
+ROOM = 1 << 20  # new bytes that are always read, whatever the limit of the whole
 
 
 def read_stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stretch]:
-    """The complete lines from start to end; of more than room bytes the first and the last ones.
+    """Yield the complete lines from start to end in stretches, each with the offset after it.
 
-    Each stretch comes with the offset behind it.  A line of its own stands for what is left
-    out, and for what is too long.  Nothing of a last line that has no newline yet.
+    Of more than room bytes only the first and the last lines are read; a line in JSON replaces the
+    others, and each line that is too long.  A last line without a newline is not read.
     """
     if end - start <= room:
         yield from read_lines(read, start, end)
@@ -38,15 +38,15 @@ def read_stretches(read: Read, start: int, end: int, room: int) -> Iterator[Stre
 
 
 def read_bounded(read: Read, start: int, end: int) -> bytes:
-    """The bytes from start to end in one piece; of more than DOCUMENT bytes the first and the last
-    lines, as read_stretches() has them."""
+    """The bytes from start to end; if they are more than DOCUMENT, only the first and the last
+    lines, as in read_stretches()."""
     if end - start <= DOCUMENT:
         return read(start, end)
     return b"".join(part for part, _ in read_stretches(read, start, end, DOCUMENT))
 
 
 def read_lines(read: Read, start: int, end: int) -> Iterator[Stretch]:
-    """The complete lines from start to end, those that are too long shortened."""
+    """Yield the complete lines from start to end, with too long ones shortened."""
     while start < end:
         data = read(start, min(end, start + STRETCH))
         cut = data.rfind(b"\n") + 1
@@ -62,7 +62,7 @@ def read_lines(read: Read, start: int, end: int) -> Iterator[Stretch]:
 
 
 def read_line(read: Read, start: int, end: int, newline: bytes = b"") -> bytes:
-    """One line as it is; in place of one longer than LINE its head, tail and length, as JSON."""
+    """A line; if it is longer than LINE, its head, tail and length as JSON."""
     if end - start <= LINE:
         return read(start, end) + newline
     head, tail = (
@@ -74,7 +74,7 @@ def read_line(read: Read, start: int, end: int, newline: bytes = b"") -> bytes:
 
 
 def _find_next_line(read: Read, start: int, end: int) -> int | None:
-    """The offset behind the first newline from start on; None where there is none before end."""
+    """The offset after the first newline from start on; None if there is none before end."""
     while start < end:
         data = read(start, min(end, start + STRETCH))
         if not data:

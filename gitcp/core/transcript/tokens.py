@@ -1,7 +1,7 @@
-"""Token usage: the counts an agent reports for its calls, added up and compared.
+"""Add and subtract token usages.
 
-The keys are those of the session state and of committed metadata.  A usage is cumulative
-over a transcript; what one checkpoint cost is the difference of two of them.
+The keys are those of the session state and of committed metadata.  A usage is cumulative over a
+transcript; the cost of a checkpoint is the difference of two usages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KEYS = tuple(make_usage())
 
 
 def parse_count(value: object) -> int:
-    """A count as clients write it; what is absent, negative or not a number is 0."""
+    """A count of a client; 0 if it is absent, negative or not a number."""
     return value if isinstance(value, int) and value > 0 else 0
 
 
@@ -44,7 +44,7 @@ def list_counts(tokens: Usage | None) -> tuple[int, int, int, int, int]:
 
 
 def add(*tokens: Usage | None) -> Usage:
-    """The sum; subagents' parts are summed apart.  None counts as nothing."""
+    """The sum of usages, and separately of their subagents' parts; None counts as 0."""
     columns = zip(list_counts(None), *map(list_counts, tokens), strict=True)
     total = make_usage(*map(sum, columns))
     parts = [part for u in tokens if (part := _get_subagents(u))]
@@ -54,7 +54,7 @@ def add(*tokens: Usage | None) -> Usage:
 
 
 def subtract(now: Usage | None, before: Usage | None) -> Usage:
-    """What was used since before, never below 0 (a transcript may have been cut)."""
+    """The difference of two usages; no count is below 0, as a transcript may have been cut."""
     pairs = zip(list_counts(now), list_counts(before), strict=True)
     delta = make_usage(*(max(0, new - old) for new, old in pairs))
     if part := _get_subagents(now):
@@ -63,7 +63,7 @@ def subtract(now: Usage | None, before: Usage | None) -> Usage:
 
 
 def add_subagents(own: Usage | None, subagents: Iterable[Usage | None]) -> Usage | None:
-    """own, with what its subagents used beside it; None when nobody used anything."""
+    """own with the sum of its subagents' usages; None if there is no usage."""
     parts = [u for u in subagents if u]
     if own is None and not parts:
         return None
@@ -74,12 +74,12 @@ def add_subagents(own: Usage | None, subagents: Iterable[Usage | None]) -> Usage
 
 
 def flatten(tokens: Usage) -> Usage:
-    """One level: the subagents' part added to the rest, as in the root's token_usage."""
+    """The usage with its subagents' part added to its own counts."""
     part, total = _get_subagents(tokens), make_usage(*list_counts(tokens))
     return add(total, flatten(part)) if part else total
 
 
 def _get_subagents(tokens: Usage | None) -> Usage | None:
-    """What the subagents used; stored data may have anything in its place."""
+    """The subagents' part; None if there is none, or stored data has no object there."""
     part = tokens.get("subagent_tokens") if tokens else None
     return part if isinstance(part, dict) else None

@@ -1,4 +1,4 @@
-"""When a tool call ended, by the transcript, where no event of its client told it."""
+"""Find in a transcript when a tool call ended, for a call without an end event."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ _RUNS_ON = "Process running with session ID"  # what Codex answers before a comm
 _DAYS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 
 
-def find_end(tail: bytes, tool_id: str, since: int, goes_on: bool = False) -> int | None:
-    """The time in ns of a call's result, or of the interruption after `since`; None without.
+def find_end(tail: bytes, tool_id: str, since: int, runs_on: bool = False) -> int | None:
+    """The time in ns of a call's result, or of an interruption after `since`; None without either.
 
-    tail: the last lines of a transcript of Claude Code or Codex.  goes_on: the call has answered
-    and its command runs on, past interruptions, until the transcript says that it has ended.
+    tail: the last lines of a transcript of Claude Code or Codex.  runs_on: the call has returned
+    and its command runs in the background; interruptions do not end it.
     """
     mark = tool_id.encode()
     for line in tail.split(b"\n"):
-        is_end = bool(mark) and mark in line and _is_end(load(line) or {}, tool_id, goes_on)
-        if is_end or (not goes_on and any(sign in line for sign in _INTERRUPTED)):
-            at = parse_time(str((load(line) or {}).get("timestamp") or ""))
-            if at is not None and at >= since // 1_000_000 * 1_000_000:
-                return at
+        is_end = bool(mark) and mark in line and _is_end(load(line) or {}, tool_id, runs_on)
+        if is_end or (not runs_on and any(sign in line for sign in _INTERRUPTED)):
+            time = parse_time(str((load(line) or {}).get("timestamp") or ""))
+            if time is not None and time >= since // 1_000_000 * 1_000_000:
+                return time
     return None
 
 
 def find_last_time(tail: bytes) -> int | None:
-    """The newest time that a transcript tells, in ns."""
+    """The newest time in the last lines of a transcript, in ns."""
     for line in reversed(tail.split(b"\n")):
         if b'"timestamp"' in line:
-            at = parse_time(str((load(line) or {}).get("timestamp") or ""))
-            if at is not None:
-                return at
+            time = parse_time(str((load(line) or {}).get("timestamp") or ""))
+            if time is not None:
+                return time
     return None
 
 
-def _is_end(line: dict[str, Any], tool_id: str, goes_on: bool) -> bool:
-    """Whether a line is the end of a command; while nothing goes on, also its call's result."""
+def _is_end(line: dict[str, Any], tool_id: str, runs_on: bool) -> bool:
+    """Whether a line is the end of a command, or, unless it runs_on, the result of its call."""
     payload = line.get("payload")
     if isinstance(payload, dict):
         item = payload.get("item")
@@ -48,8 +48,8 @@ def _is_end(line: dict[str, Any], tool_id: str, goes_on: bool) -> bool:
             return item.get("id") == tool_id and payload.get("type") == "item_completed"
         output = str(payload.get("type", "")).endswith("_output")
         if output and payload.get("call_id") == tool_id:
-            return not goes_on and _RUNS_ON not in str(payload.get("output"))
-    return not goes_on and _is_result(line, tool_id)
+            return not runs_on and _RUNS_ON not in str(payload.get("output"))
+    return not runs_on and _is_result(line, tool_id)
 
 
 def _is_result(line: dict[str, Any], tool_id: str) -> bool:

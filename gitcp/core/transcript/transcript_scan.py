@@ -1,7 +1,7 @@
-"""What reading a transcript gives, whichever agent wrote it, and its cutting into lines.
+"""Scan the lines of a transcript, for all clients.
 
-A scan goes over the bytes once and can be continued: scan(a + b) is scan(b, previous=scan(a)), so
-that a long session pays for its new lines only.  Lines that cannot matter are never parsed.
+A scan can be continued: scan(a + b) is scan(b, previous=scan(a)), so that only new lines of a long
+session are read.  Irrelevant lines are not parsed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def begin(previous: Scan | None = None) -> Scan:
-    """The scan of nothing, or a copy of previous that may be added to."""
+    """An empty scan, or a copy of previous to be continued."""
     if previous is None:
         return {
             "items": 0,
@@ -43,14 +43,14 @@ def begin(previous: Scan | None = None) -> Scan:
 
 
 def make_cursor(scan: Scan) -> Scan:
-    """A scan without its lists: as previous it makes the next scan list only what is new."""
+    """A scan without its lists: continued, it lists only new items."""
     return {**scan, "prompts": [], "written": [], "subagents": []}
 
 
 def split(data: bytes) -> tuple[list[bytes], int]:
-    """The complete lines of data and the number of bytes they take.
+    """(the complete lines of data, their number of bytes).
 
-    A last line without its newline counts when it is JSON: stored transcripts often end so.
+    A last line without a newline is complete if it is JSON: stored transcripts often end so.
     """
     lines = data.split(b"\n")
     last_line = lines.pop()
@@ -62,7 +62,7 @@ def split(data: bytes) -> tuple[list[bytes], int]:
 
 
 def load(line: bytes) -> dict[str, Any] | None:
-    """The object a line is, or None."""
+    """The JSON object in a line, or None."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -71,8 +71,8 @@ def load(line: bytes) -> dict[str, Any] | None:
 
 
 def read(reader: Reader, data: bytes) -> Scan:
-    """The scan of the complete lines of data: a reader gets each that is not empty, which is one
-    item, and at the end all of them, for the newest identifier and time."""
+    """Scan the complete lines of data.  The reader gets each line that is not empty, which counts
+    as an item, and at the end all lines."""
     lines, used = split(data)
     for line in lines:
         if line and not line.isspace():
@@ -84,14 +84,13 @@ def read(reader: Reader, data: bytes) -> Scan:
 
 
 def note_newest(scan: Scan, lines: list[bytes], identifier: str | None) -> None:
-    """Take the identifier of the newest message among lines into a scan, and their newest time;
-    what none of them tells stays as it was."""
+    """Set the scan's last identifier, and its last time to the newest in lines, unless empty."""
     scan["last_identifier"] = identifier or scan["last_identifier"]
     scan["last_timestamp"] = find_newest(lines, "timestamp") or scan["last_timestamp"]
 
 
 def find_newest(lines: list[bytes], key: str) -> str | None:
-    """The newest non-empty text that stands under key at the top of a line."""
+    """The last non-empty text under key in the objects of lines."""
     mark = b'"%s"' % key.encode()
     for line in reversed(lines):
         value = (load(line) or {}).get(key) if mark in line else None

@@ -1,4 +1,4 @@
-"""A summary of a session by a model: what it is asked, and what of its answer is kept
+"""A session's summary by a model: build the request, and parse the answer
 (doc/formats.md "Committed checkpoint")."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LISTS = ("friction", "open_items")
 
 
 def build_request(files: Iterable[str], entries: Iterable[tuple[str, str]]) -> str:
-    """What the model is asked, redacted like its parts.  entries: (role, text) of what was said."""
+    """The request to the model; entries: (role, text) of the conversation, redacted."""
     dialogue = "\n".join(f"[{role}] {text}" for role, text in entries)
     if len(dialogue) > _MOST:
         dialogue = f"{dialogue[: _MOST // 2]}\n[...]\n{dialogue[-_MOST // 2 :]}"
@@ -37,35 +37,35 @@ def build_request(files: Iterable[str], entries: Iterable[tuple[str, str]]) -> s
 
 
 def parse_summary(printed: str) -> dict[str, Any]:
-    """The summary in what a client printed: its JSON, or the answer in it under `result`.
+    """The summary in a client's output: its JSON object, or the one under `result` in it.
 
-    Raises InputError where there is none.
+    Raise InputError if it has none.
     """
-    given = _parse_object(printed)
-    if isinstance(given, dict) and isinstance(given.get("result"), str):
-        if given.get("is_error"):
-            raise InputError(f"the model did not answer: {given['result'][:200]}")
-        given = _parse_object(given["result"])
-    if not isinstance(given, dict) or not isinstance(given.get("intent"), str):
+    answer = _parse_object(printed)
+    if isinstance(answer, dict) and isinstance(answer.get("result"), str):
+        if answer.get("is_error"):
+            raise InputError(f"the model did not answer: {answer['result'][:200]}")
+        answer = _parse_object(answer["result"])
+    if not isinstance(answer, dict) or not isinstance(answer.get("intent"), str):
         raise InputError(f"no summary in the model's answer: {printed.strip()[:200]!r}")
-    learned = given.get("learnings")
-    of = learned if isinstance(learned, dict) else {}
-    learnings: dict[str, Any] = {key: _list_texts(of.get(key)) for key in ("repo", "workflow")}
-    code = of.get("code")
+    learned = answer.get("learnings")
+    lessons = learned if isinstance(learned, dict) else {}
+    learnings: dict[str, Any] = {key: _list_texts(lessons.get(key)) for key in ("repo", "workflow")}
+    code = lessons.get("code")
     learnings["code"] = [x for x in code if isinstance(x, dict)] if isinstance(code, list) else []
-    outcome = given.get("outcome")
+    outcome = answer.get("outcome")
     return {
-        "intent": given["intent"],
+        "intent": answer["intent"],
         "outcome": outcome if isinstance(outcome, str) else "",
         "learnings": {key: learnings[key] for key in ("repo", "code", "workflow")},
-        **{key: _list_texts(given.get(key)) for key in _LISTS},
+        **{key: _list_texts(answer.get(key)) for key in _LISTS},
     }
 
 
 def parse_prose(printed: str) -> str:
-    """The text that a client printed, or the answer under `result` of its JSON.
+    """The text of a client's output, or of `result` in its JSON.
 
-    Raises InputError where the model did not answer.
+    Raise InputError if the model did not answer.
     """
     given = _parse_object(printed) if printed.lstrip()[:1] in ("{", "[") else None
     if not isinstance(given, dict) or not isinstance(given.get("result"), str):

@@ -1,8 +1,8 @@
-"""The union of two directories of one checkpoint.  Pure: any order of merges gives the same.
+"""Merge two directories of the same checkpoint; any order of merges has the same result.
 
-Each part of a session has a join that is commutative, associative and repeatable: what is on
-one side is kept, of two versions the greater in a fixed order wins.  Sessions are the same where
-their ids are, and are numbered by when they were first written.
+The join of each part is commutative, associative and idempotent: a part of one side stays, and of
+two versions the greater one in a fixed order wins.  Sessions are equal if their ids are; they are
+numbered by the time of their first write.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     Entry = tuple[str, str]  # mode, oid
     Files = dict[str, Entry]  # by name; a directory is one entry
-    Size = Callable[[str], int]  # the bytes of a blob, asked only where two differ
-    Pick = Callable[[Entry, Entry], Entry]  # what stands for two that differ, in whatever order
+    Size = Callable[[str], int]  # the bytes of a blob, called only if two differ
+    Pick = Callable[[Entry, Entry], Entry]  # chooses between two that differ, in either order
 
     class Session(TypedDict):
-        """A session directory: its metadata taken apart, all else by name."""
+        """A session's directory: its parsed metadata, and its other files by name."""
 
         metadata: dict[str, Any] | None
         files: Files
 
     class Directory(TypedDict):
-        """A checkpoint: summary, sessions in their order, all else by name."""
+        """A checkpoint: its parsed summary, its sessions in order, and its other files by name."""
 
         root: dict[str, Any] | None
         sessions: list[Session]
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 _KINDS = {type(None): 0, bool: 1, int: 2, float: 2, str: 3, list: 4, dict: 5}
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
-KEY = "forgotten"  # in a session's metadata: when
-TRAILER = "Gitcp-Forgets"  # of a commit: the root of a history that is to go
+KEY = "forgotten"  # in a session's metadata: the time
+TRAILER = "Gitcp-Forgets"  # of a commit: the root of a history that it replaces
 _KEPT = ("cli_version", "checkpoint_id", "session_id", "strategy", "created_at", "branch", "agent")
 
 
 def merge_directories(a: Directory, b: Directory, size: Size, pick: Pick) -> Directory:
-    """Everything that a or b has.  The caller renews the root by summarize()."""
+    """The union of a and b; the caller renews the root by summarize()."""
     mine, theirs = _index_sessions(a["sessions"]), _index_sessions(b["sessions"])
     sessions = [
         _merge_sessions(mine[key], theirs[key], size, pick)
@@ -61,7 +61,7 @@ def merge_directories(a: Directory, b: Directory, size: Size, pick: Pick) -> Dir
 
 
 def _index_sessions(sessions: list[Session]) -> dict[tuple[str, int, str], Session]:
-    """Sessions by (id, its how-manieth directory); one without an id by what it holds."""
+    """Sessions by (id, number of the directory with that id, ""); without an id by content."""
     keyed: dict[tuple[str, int, str], Session] = {}
     counts: dict[str, int] = {}
     for session in sessions:
@@ -79,19 +79,21 @@ def _index_sessions(sessions: list[Session]) -> dict[tuple[str, int, str], Sessi
 def _compute_order(session: Session) -> tuple[tuple[int, str], str, str]:
     metadata = session["metadata"] or {}
     created = metadata.get("created_at")
-    rest = _format_canonical([metadata, sorted(session["files"].items())])
+    content = _format_canonical([metadata, sorted(session["files"].items())])
     return (
         parse_time(created if isinstance(created, str) else ""),
         str(metadata.get("session_id")),
-        rest,
+        content,
     )
 
 
 def _merge_sessions(a: Session, b: Session, size: Size, pick: Pick) -> Session:
-    gone = [one for one in (a, b) if is_forgotten(one["metadata"])]
-    if gone:
+    forgotten = [session for session in (a, b) if is_forgotten(session["metadata"])]
+    if forgotten:
         metadata = (
-            gone[0]["metadata"] if len(gone) == 1 else _join_optional(a["metadata"], b["metadata"])
+            forgotten[0]["metadata"]
+            if len(forgotten) == 1
+            else _join_optional(a["metadata"], b["metadata"])
         )
         return {"metadata": metadata, "files": {}}
     metadata = _join_optional(a["metadata"], b["metadata"])
@@ -103,7 +105,7 @@ def _merge_sessions(a: Session, b: Session, size: Size, pick: Pick) -> Session:
 
 
 def _split_transcript(files: Files) -> tuple[Files, Files]:
-    """(the chunks and the hash over them, which belong together; all other files)."""
+    """(the chunks and their hash, the other files)."""
     own = {n for n in files if chunks.parse_number(n) is not None or n == summary.HASH}
     return {n: files[n] for n in own}, {n: e for n, e in files.items() if n not in own}
 
@@ -115,7 +117,7 @@ def _count_bytes(files: Files, size: Size) -> int:
 
 
 def unite_files(a: Files, b: Files, pick: Pick) -> Files:
-    """What both sides have; of two under one name the one that pick makes of them."""
+    """The union of two sides; pick chooses between two versions of a name."""
     united = {**a, **b}
     for name in a.keys() & b.keys():
         if a[name] != b[name]:
@@ -130,7 +132,7 @@ def _join_optional(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[s
 
 
 def join_objects(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
-    """Two JSON objects key by key; created_at is the earlier, as first written."""
+    """Two JSON objects joined key by key, with the earlier created_at."""
     joined = {**a, **b}
     for key in a.keys() & b.keys():
         mine, theirs = a[key], b[key]
@@ -148,7 +150,7 @@ def join_objects(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rank_value(value: Any) -> tuple[int, float, str, str]:
-    """A fixed order of all values: by kind, then by number or length, then by text."""
+    """The key of a fixed order of all values: by kind, number or length, then text."""
     kind = _KINDS[type(value)]
     weight = 0 if value is None else value if isinstance(value, (int, float)) else len(value)
     return kind, weight, _format_canonical(value), json.dumps(value)
@@ -159,7 +161,7 @@ def _format_canonical(value: Any) -> str:
 
 
 def parse_time(created: str) -> tuple[int, str]:
-    """A time with an offset or Z: seconds in UTC since some day, digits after them
+    """A sortable key of a time with an offset or Z: seconds in UTC, and the fraction's digits
     (doc/formats.md "Accepted variations")."""
     match = _TIME.fullmatch(created)
     if not match:
@@ -174,25 +176,25 @@ def parse_time(created: str) -> tuple[int, str]:
 
 
 def build_forgotten(metadata: Mapping[str, Any], at: str) -> dict[str, Any]:
-    """The metadata that stays: whose it was, and when it was forgotten.  tasks: the ids of what is
-    to go beside it."""
+    """The metadata of a forgotten session; at: the time.  `tasks` stays: the ids of subagents whose
+    files have to go as well."""
     kept = {key: metadata[key] for key in _KEPT if key in metadata}
     tasks = {"tasks": metadata["tasks"]} if metadata.get("tasks") else {}
     return {**kept, "checkpoints_count": 0, "files_touched": [], **tasks, KEY: at}
 
 
 def is_forgotten(metadata: Mapping[str, Any] | None) -> bool:
-    """Whether a session's metadata say that its content was forgotten."""
+    """Whether a session's metadata says that its content was forgotten."""
     return bool(metadata and metadata.get(KEY))
 
 
 def format_message(count: int, roots: Iterable[str]) -> str:
-    """The message of the commit that a store without the content begins with."""
+    """The message of the first commit of a store without the forgotten content."""
     lines = [f"Forget {count} part{'s' if count != 1 else ''} of checkpoints", ""]
     return "\n".join([*lines, *(f"{TRAILER}: {root}" for root in sorted(set(roots)))])
 
 
 def parse_roots(message: str) -> set[str]:
-    """The roots of the histories that a commit says are to go."""
+    """The roots of the histories that a commit replaces."""
     start = f"{TRAILER}: "
     return {line[len(start) :] for line in message.split("\n") if line.startswith(start)}

@@ -1,5 +1,5 @@
-"""What the JSON of a committed checkpoint must be
-(doc/formats.md "Committed checkpoint"), and what it may be as well ("Accepted variations")."""
+"""Check the JSON of a committed checkpoint
+(doc/formats.md "Committed checkpoint", "Accepted variations")."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    Complaints = list[tuple[str, bool]]  # what is wrong, whether it is a known variation
+    Complaints = list[tuple[str, bool]]  # (text, whether it is an accepted variation)
 
 _WORDS: dict[type, str] = {
     str: "a text",
@@ -44,7 +44,7 @@ _NEEDED = {
     "root": ("checkpoint_id", "strategy", "checkpoints_count", "sessions"),
     "session": ("checkpoint_id", "session_id", "strategy", "created_at", "checkpoints_count"),
 }
-# Former names: key -> what it is called now.
+# former key -> present key
 LEGACY = {
     "agents": "agent",
     "steps_count": "checkpoints_count",
@@ -54,7 +54,7 @@ _FORMER = {now: before for before, now in LEGACY.items()}
 
 
 def check_root(summary: Mapping[str, Any], checkpoint_id: str) -> Complaints:
-    """What is wrong with the summary of a checkpoint."""
+    """The complaints about the summary of a checkpoint."""
     complaints = _check_types(summary, ROOT, "root") + _check_id(summary, checkpoint_id)
     entries = summary.get("sessions")
     for n, entry in enumerate(entries if isinstance(entries, list) else ()):
@@ -64,7 +64,7 @@ def check_root(summary: Mapping[str, Any], checkpoint_id: str) -> Complaints:
 
 
 def check_session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints:
-    """What is wrong with the metadata of a session."""
+    """The complaints about the metadata of a session."""
     complaints = _check_types(metadata, SESSION, "session") + _check_id(metadata, checkpoint_id)
     if metadata.get("session_id") == "":
         complaints.append(("'session_id' is empty", False))
@@ -81,7 +81,7 @@ def check_session(metadata: Mapping[str, Any], checkpoint_id: str) -> Complaints
 
 def _check_types(fields: Mapping[str, Any], table: Mapping[str, type], kind: str) -> Complaints:
     needed, complaints = _NEEDED[kind], list[tuple[str, bool]]()
-    # JSON has no subclasses, and a boolean is no number there
+    # exact types: in JSON a boolean is not a number
     odd = [
         key
         for key, expected in table.items()

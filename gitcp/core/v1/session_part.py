@@ -1,4 +1,4 @@
-"""What one session did for one commit, told from its metadata and prompts in a checkpoint."""
+"""A session's part in a commit, by its metadata and prompts in a checkpoint."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ _INTERRUPTED = "[Request interrupted"
 
 
 def build_part(metadata: Record, prompts: Sequence[str] = ()) -> Record:
-    """A session's part: session_id, agent, asked, files and what its metadata tells besides.
+    """A session's part: session_id, agent, asked, files and facts of its metadata.
 
-    prompts: its own up to then (prompt.txt).  asked: those that made the commit's files; where
-    nothing tells (data of the original program), the last one.  Where that is one prompt without
-    any given, prompt.txt has no more to say.  files: path -> {turn_id, prompt}.
+    prompts: the session's up to the commit (prompt.txt).  asked: the prompts that led to the
+    commit's files, by choose_prompts().  files: path -> {turn_id, prompt}.
     """
-    given = {path: ensure_object(f) for path, f in ensure_object(metadata.get("files")).items()}
+    causes = {path: ensure_object(f) for path, f in ensure_object(metadata.get("files")).items()}
     touched = summary.list_strings(metadata.get("files_touched"))
-    files = {path: _build_cause(given.get(path, {})) for path in sorted({*touched, *given})}
+    files = {path: _build_cause(causes.get(path, {})) for path in sorted({*touched, *causes})}
     return {
         "session_id": metadata.get("session_id", ""),
         "agent": metadata.get("agent", ""),
@@ -44,7 +43,8 @@ def _build_cause(fact: Record) -> dict[str, str]:
 
 
 def choose_prompts(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
-    """The prompts that made something, each once, in the order in which they were said."""
+    """The causing prompts, each once, in the order of prompts; the last prompt if none is known,
+    as in data of the original program."""
     causing = dict.fromkeys(p for p in causes if p)
     if len(causing) == 1:
         return [*causing]

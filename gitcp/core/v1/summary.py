@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any
 
-    Metadata = dict[str, Any]  # one JSON object; keys not known here are kept
+    Metadata = dict[str, Any]  # a JSON object; unknown keys are preserved
     Session = tuple[Metadata | None, Collection[str]]  # metadata, names in its directory
 
 
 METADATA, PROMPT, CONTEXT, HASH = "metadata.json", "prompt.txt", "context.md", "content_hash.txt"
 LINES = "lines.json"
 SEPARATOR = "\n\n---\n\n"
-# The original's order; what it does not know stands behind.
+# The original program's order; other keys follow.
 ROOT_KEYS = """cli_version checkpoint_id strategy branch checkpoints_count files_touched sessions
 token_usage""".split()
 SESSION_KEYS = """cli_version checkpoint_id session_id strategy created_at branch checkpoints_count
@@ -38,20 +38,20 @@ _ROLES = ("user", "assistant")
 
 
 def dump_json(value: Mapping[str, Any]) -> bytes:
-    """JSON as the original writes it: indented by two, <, > and & escaped, a newline at the end."""
+    """JSON as the original program writes it: indented by two, <, > and & escaped, with a final
+    newline."""
     document = json.dumps(value, indent=2, ensure_ascii=False).translate(_GO) + "\n"
     try:
         return document.encode()
-    except UnicodeEncodeError:  # a path that is not UTF-8: its surrogates as escapes
+    except UnicodeEncodeError:  # a path that is not UTF-8: write its surrogates as escapes
         safe = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in document)
         return safe.encode()
 
 
 def parse_json(data: bytes | None, parse: Callable[[bytes], Any] = json.loads) -> Metadata | None:
-    """The object in data, None where there is none; never an error.  parse: as json.loads() does.
+    """The JSON object in data; None if there is none, it is too large or nested too deep.
 
-    What is larger or nested deeper than any program writes it is none: whoever may push to a
-    remote can put there what would keep every reader busy.
+    The limits protect readers from data that others may push.  parse: like json.loads().
     """
     if data and (len(data) > _LARGEST or _is_too_deep(data)):
         return None
@@ -75,7 +75,7 @@ def _is_too_deep(data: bytes) -> bool:
 
 
 def upgrade_metadata(record: Metadata) -> Metadata:
-    """A session's metadata under its present keys, of the types a reader may rely on."""
+    """A session's metadata with present keys for former ones, without texts of a wrong type."""
     metadata = dict(record)
     if "checkpoints_count" not in metadata and isinstance(metadata.get("steps_count"), int):
         metadata["checkpoints_count"] = metadata["steps_count"]
@@ -95,10 +95,10 @@ def upgrade_metadata(record: Metadata) -> Metadata:
 
 
 def merge_metadata(old: Metadata | None, new: Metadata) -> Metadata:
-    """A session's metadata written again: new wins, what only old says stays.
+    """A session's metadata when it is written again: old updated by new.
 
-    created_at and strategy are those it was first written with; files_touched and files are
-    united, for a commit that was amended holds both; null in new removes a key.
+    created_at and strategy stay.  files_touched and files are united, because an amended commit
+    holds both.  null in new removes a key.
     """
     metadata = {**(old or {}), **new}
     for key in ("created_at", "strategy"):
@@ -124,8 +124,8 @@ def merge_metadata(old: Metadata | None, new: Metadata) -> Metadata:
 
 
 def _add_deltas(old: Metadata, new: Metadata) -> Metadata | None:
-    """What a checkpoint that is written again has cost: both parts, the same part once."""
-    parts = [given.get("token_usage_delta") for given in (old, new)]
+    """The usage of a checkpoint that is written again: the sum, or one part if both are equal."""
+    parts = [metadata.get("token_usage_delta") for metadata in (old, new)]
     if not all(isinstance(part, dict) for part in parts):
         return None
     if old.get("token_usage") == new.get("token_usage"):
@@ -134,60 +134,60 @@ def _add_deltas(old: Metadata, new: Metadata) -> Metadata | None:
 
 
 def summarize(checkpoint_id: str, old: Metadata | None, sessions: Sequence[Session]) -> Metadata:
-    """The summary over sessions, directory number = index; keys only old has are kept."""
-    known = [upgrade_metadata(m) if m else {} for m, _ in sessions]
+    """The summary of sessions, in the order of their directories; keys that only old has stay."""
+    upgraded = [upgrade_metadata(m) if m else {} for m, _ in sessions]
     metadata = dict(old or {})
     metadata["checkpoint_id"] = checkpoint_id
     for key in ("cli_version", "strategy", "branch"):
-        if old is None and (value := next((m[key] for m in known if m.get(key)), None)):
+        if old is None and (value := next((m[key] for m in upgraded if m.get(key)), None)):
             metadata[key] = value
-    counts = [c for m in known if isinstance(c := m.get("checkpoints_count"), int)]
+    counts = [c for m in upgraded if isinstance(c := m.get("checkpoints_count"), int)]
     if counts or "checkpoints_count" not in metadata:
         metadata["checkpoints_count"] = sum(counts)
-    touched = [path for m in known for path in m.get("files_touched", ())]
+    touched = [path for m in upgraded for path in m.get("files_touched", ())]
     metadata["files_touched"] = sorted({*touched, *list_strings((old or {}).get("files_touched"))})
     metadata["sessions"] = [
         build_paths(checkpoint_id, n, names) for n, (_, names) in enumerate(sessions)
     ]
-    if usage := add_usages(m.get("token_usage") for m in known):
+    if usage := add_usages(m.get("token_usage") for m in upgraded):
         metadata["token_usage"] = usage
     return order_keys(metadata, ROOT_KEYS)
 
 
 def build_paths(checkpoint_id: str, number: int, files: Collection[str]) -> dict[str, str]:
-    """An entry of sessions[]: where the files of session number are, "" for what is absent."""
-    at = f"/{checkpoint_id[:2]}/{checkpoint_id[2:]}/{number}/"
+    """An entry of sessions[]: the paths of a session's files, "" for a missing one."""
+    prefix = f"/{checkpoint_id[:2]}/{checkpoint_id[2:]}/{number}/"
     legacy = "full.log" in files and "full.jsonl" not in files
     transcript = "full.log" if legacy else "full.jsonl"
-    named = {
+    files_by_key = {
         "metadata": METADATA,
         "transcript": transcript,
         "context": CONTEXT,
         "content_hash": HASH,
         "prompt": PROMPT,
     }
-    return {key: at + name if name in files else "" for key, name in named.items()}
+    return {key: prefix + name if name in files else "" for key, name in files_by_key.items()}
 
 
 def add_usages(usages: Iterable[Any]) -> dict[str, int] | None:
-    """The sum of token usages, subagents' parts left out; None when there is none."""
-    given = [u for u in usages if isinstance(u, dict)]
-    if not given:
+    """The sum of token usages without subagents' parts; None if there is none."""
+    usage_dicts = [u for u in usages if isinstance(u, dict)]
+    if not usage_dicts:
         return None
-    column = [[u.get(k) for u in given] for k in _COUNTS]
+    column = [[u.get(k) for u in usage_dicts] for k in _COUNTS]
     return {
         k: sum(n for n in ns if isinstance(n, int)) for k, ns in zip(_COUNTS, column, strict=True)
     }
 
 
 def get_text(metadata: Metadata, key: str) -> str:
-    """The text under a key of metadata as it was read; '' for all else."""
+    """The text under a key; '' if it is missing or not a text."""
     value = metadata.get(key)
     return value if isinstance(value, str) else ""
 
 
 def list_strings(value: Any) -> list[str]:
-    """The strings of a list; [] for null and all else."""
+    """The strings in a list; [] for any other value."""
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
 
 
@@ -209,19 +209,19 @@ def build_context(prompts: Sequence[str]) -> str:
 
 
 def expand_lines(data: bytes) -> bytes:
-    """The lines as Claude Code writes them: what was said, and by whom; what is no such line is
-    left out (doc/formats.md "Checkpoints as refs")."""
+    """Compact transcript lines in the form of Claude Code's; other lines are left out
+    (doc/formats.md "Checkpoints as refs")."""
     return b"".join(map(_expand_line, data.split(b"\n")))
 
 
 def _expand_line(line: bytes) -> bytes:
     try:
-        given = json.loads(line) if line.strip() else None
+        entry = json.loads(line) if line.strip() else None
     except (ValueError, RecursionError):
         return b""
-    if not isinstance(given, dict) or given.get("type") not in _ROLES:
+    if not isinstance(entry, dict) or entry.get("type") not in _ROLES:
         return b""
-    role = given["type"]
-    message = {"role": role, "content": given.get("content")}
-    expanded = {"type": role, "timestamp": given.get("ts"), "message": message}
+    role = entry["type"]
+    message = {"role": role, "content": entry.get("content")}
+    expanded = {"type": role, "timestamp": entry.get("ts"), "message": message}
     return json.dumps(expanded).encode() + b"\n"
