@@ -122,8 +122,9 @@ def cleaned(message: bytes) -> bytes:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.sampled_from(MORE), max_size=9), st.booleans())
+@given(st.lists(st.sampled_from([m for m in MORE if m != b"\r"]), max_size=9), st.booleans())
 def test_the_commit_has_what_was_added(lines: list[bytes], editor: bool) -> None:
+    """But for a line of CR alone: git adds below it, and its clean-up then parts the block."""
     message = b"\n".join(lines) + b"\n" + (EDITOR if editor else b"")
     added = trailers.add(message, [A, C])
     text = [s for s in cleaned(message).split(b"\n") if not s.startswith((b"Signed", b"Entire"))]
