@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def main() -> int:
     """Run the command named by argv[0] (gitcp-<name>) or by the first argument.
 
-    Ctrl-C while it is imported ends it without a word, as it ends git.
+    Ctrl-C during its import ends the process without a message, as it ends git.
     """
     if signals.getsignal(signals.SIGINT) is signals.default_int_handler:
         signals.signal(signals.SIGINT, signals.SIG_DFL)
@@ -60,7 +60,7 @@ def _run_command(name: str) -> int:
 
 
 def _find_command(name: str) -> Callable[[Sequence[str]], int]:
-    """What runs a command for people, or a stage as a program; UsageError for an unknown name."""
+    """The function that runs a command or a stage; raise UsageError for an unknown name."""
     if name not in commands.NAMES:
         _refuse_unknown(name)
     if module := commands.get_module(name):
@@ -70,7 +70,7 @@ def _find_command(name: str) -> Callable[[Sequence[str]], int]:
 
 
 def _refuse_unknown(name: str) -> NoReturn:
-    """Raise UsageError that says what may have been meant."""
+    """Raise UsageError with suggestions."""
     meant = late.cli.suggest(name, commands.NAMES) or "; see 'gitcp help -a'"
     raise UsageError(f"'{name}' is not a gitcp command{meant}")
 

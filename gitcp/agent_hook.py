@@ -1,4 +1,4 @@
-"""The hooks of agents: the events in what a client or a program hands over, and the answers."""
+"""Read events from the payloads of agents' hooks or from records, and answer them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _TAIL = 1 << 20  # bytes of a transcript in which the last prompt is looked for
 
 
 def read_call(argv: Sequence[str]) -> Events:
-    """The events of a client's call of its hook, each with its repository: none for what gitcp
-    does not record."""
+    """The events in a client's hook call, each with its repository; none if gitcp does not record
+    it."""
     if len(argv) < 2:
         raise UsageError(f"no such hook: '{argv[0]}'")
     data = sys.stdin.buffer.read()
@@ -59,7 +59,7 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
 
 
 def read_records(warn: Callable[[str], None]) -> Events:
-    """The events among the records on standard input; warn hears of each that is none."""
+    """The events among the records on standard input; warn is called for any other record."""
     start = os.getcwd()
     # Whether the process was begun for the event that comes.
     waiting = bool(stdlib.select.select([sys.stdin], [], [], 0)[0])
@@ -78,10 +78,10 @@ def read_records(warn: Callable[[str], None]) -> Events:
 
 
 def _locate_event(client: Client | None, event: Record) -> Events:
-    """The event with the repository of its session, in whose worktree this process is then.
+    """The event with the repository of its session; changes into its worktree.
 
-    A session that is not known began before gitcp was installed, or its prompt did not arrive:
-    its first tool call begins its turn.
+    An unknown session began before gitcp was installed, or its prompt did not arrive: its first
+    tool call begins the turn.
     """
     project = os.environ.get(client.PROJECT_ENV if client else "", "")
     try:
@@ -107,8 +107,7 @@ def _locate_event(client: Client | None, event: Record) -> Events:
 
 
 def _read_last_prompt(client: Client | None, event: Record) -> str:
-    """What the person asked last, by the end of the session's transcript; "" where it is not
-    there yet."""
+    """The last prompt in the end of the session's transcript; "" if it has none yet."""
     path = event.get("transcript_path")
     try:
         data = files.read_file(path, tail=_TAIL) if client and path else None
@@ -132,17 +131,17 @@ def parse_payload(data: bytes) -> Record:
 
 
 def tell(event: Record, message: str, context: str = "") -> None:
-    """Tell the person, through the agent's client where it shows messages; and the agent."""
+    """Give messages to the agent, and to the person through the client if it shows messages."""
     print(replies.format_message(_find_way(event), message, context), end="")
 
 
 def refuse(event: Record, message: str) -> tuple[str, int]:
-    """Refuse in the way of the agent's client: (what standard error is to say, the status)."""
+    """Refuse the event for the agent's client: (text for standard error, status)."""
     out, err, status = replies.format_refusal(_find_way(event), event["event"], message)
     print(out, end="")
     return err, status
 
 
 def _find_way(event: Record) -> str:
-    """The way in which the agent of an event hears an answer (gitcp.agents.exchange.replies)."""
+    """The form of answers for the agent of an event (gitcp.agents.exchange.replies)."""
     return str(event.get("answers") or find_client(event["agent"]).ANSWERS)

@@ -1,9 +1,9 @@
-"""The two questions that every hook has for git, where it is and what is set; and the answers, kept
-while git would say the same: two processes a hook less.
+"""Ask git for the place of the repository and for its configuration, and cache the answers, which
+saves each hook two processes.
 
-<git-dir>/gitcp/asked holds the answers with the stamp of every file that they come from.  git is
-asked where it alone can know: under variables that lead elsewhere, with included files, in a
-linked worktree, in directories that are not our own (safe.directory is its decision).
+<git-dir>/gitcp/asked has the answers with the stamps of the files that they depend on.  They are
+not cached if only git can answer: under variables that change the place, with included files, in a
+linked worktree, and in another user's directory (safe.directory).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gitcp.git import Git
     from gitcp.process.running import Running
 
-    Values = dict[str, list[str]]  # key -> its values, the strongest last
+    Values = dict[str, list[str]]  # key -> its values, the effective one last
 
 
 _SHAPE = {
@@ -36,7 +36,7 @@ _SHAPE = {
     "files": {None: lambda value: value is None or isinstance(value, list)},
 }
 _LARGEST = 1 << 20  # bytes
-_SLACK = 2_000_000_000  # ns: a file as young may have changed since git read it
+_SLACK = 2_000_000_000  # ns: a younger file may have changed since git read it
 # git's own variables that say where configuration is, and those that change no answer.
 _SOURCES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _HARMLESS = (
@@ -50,7 +50,7 @@ _HARMLESS = (
 
 
 def recall_answers(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
-    """{where, config} as git answered in this directory and would answer now, else None."""
+    """The cached {where, config} of this directory if it is still valid, else None."""
     top = _find_top(cwd)
     if top is None or not _is_plain(env):
         return None
@@ -75,9 +75,9 @@ def keep_answers(
     origins: Iterable[str],
     began: int,
 ) -> None:
-    """Keep what git has answered, asked since began (ns), unless it may answer otherwise next.
+    """Cache answers of git, asked since began (ns), unless they may change unseen.
 
-    where: as Answers.where() has it; origins: the files that the configuration came from.
+    where: as of Answers.read_place(); origins: the files of the configuration.
     """
     git_dir, top = where[0], where[-1]
     included = any(key == "include.path" or key.startswith("includeif.") for key in config)
@@ -110,7 +110,7 @@ def _build_path(top: str) -> str:
 
 
 def _find_top(cwd: str) -> str | None:
-    """The directory whose .git is nearest above cwd, where git could not see it otherwise."""
+    """The nearest directory above cwd with a .git, if git is sure to find the same."""
     folder, device = cwd, None
     while True:
         try:
@@ -130,13 +130,13 @@ def _find_top(cwd: str) -> str | None:
 
 
 def _is_plain(env: Mapping[str, str]) -> bool:
-    """Whether no variable makes git look elsewhere, or adds to its configuration."""
+    """Whether no variable changes the place or adds to the configuration."""
     ours = (name for name in env if name.startswith("GIT_"))
     return all(name in _SOURCES or name.startswith(_HARMLESS) for name in ours)
 
 
 def _compute_key(env: Mapping[str, str]) -> dict[str, str]:
-    """What tells git where to look, and which git it is."""
+    """The key of the cache: the environment that git's answers depend on, and the git program."""
     names = ("HOME", "XDG_CONFIG_HOME", *_SOURCES)
     stamp = (
         _read_stamp(_find_git(env)) or []
@@ -151,7 +151,7 @@ def _find_git(env: Mapping[str, str]) -> str:
 
 
 def _list_sources(env: Mapping[str, str], git_dir: str) -> list[str]:
-    """Every file of configuration that git reads once it is there."""
+    """All files of configuration that git reads if they exist."""
     home = env.get("HOME", "")
     base = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     person = [os.path.join(base, "git", "config"), os.path.join(home, ".gitconfig")]
@@ -193,7 +193,7 @@ _WHERE = (
 
 
 class Answers:
-    """git's answers in one directory; it is asked when this is made, unless they are known."""
+    """git's answers in a directory; git is started at once unless they are cached."""
 
     def __init__(self, git: Git, cwd: str) -> None:
         self._git, self._began = git, time.time_ns()
@@ -208,7 +208,7 @@ class Answers:
         return self._where
 
     def read_config(self) -> Values:
-        """The configuration; where() comes first."""
+        """The configuration; call read_place() first."""
         if self._asked is None:
             return dict(self._kept["config"]) if self._kept else {}
         values, origins = read_config(self._asked[1])
@@ -219,13 +219,13 @@ class Answers:
 
 
 def ask_place(git: Git) -> list[str]:
-    """As Answers.where(), asked of git now."""
+    """Like Answers.read_place(), without the cache."""
     return read_place(git.start(*_WHERE))
 
 
 def read_place(running: Running) -> list[str]:
-    """What git has to say of where it is; raise Error where it cannot run, Late where it does not
-    answer in time."""
+    """git's answer about the place; raise Error if it cannot run, Late if it does not answer in
+    time."""
     try:
         status, out = running.finish(ok=(0, 128))
     except Late:
@@ -237,7 +237,7 @@ def read_place(running: Running) -> list[str]:
 
 
 def ask_config(git: Git) -> Values:
-    """The configuration, asked of git now."""
+    """The configuration, without the cache."""
     return read_config(git.start(*_CONFIG))[0]
 
 

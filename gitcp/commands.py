@@ -108,18 +108,18 @@ NAMES = (*TOOLS, *STAGES)
 
 
 def get_summary(name: str) -> str:
-    """What a command is for, in a line without a capital and a full stop."""
+    """The summary of a command: a line without a capital and a full stop."""
     return STAGES[name][1] if name in STAGES else TOOLS[name]
 
 
 def stage_module(name: str) -> str:
-    """The module whose STAGES has a stage."""
+    """The module that has a stage in its STAGES."""
     return "gitcp.stages." + STAGES[name][0] if name in STAGES else get_module(name)
 
 
 def get_module(name: str) -> str:
-    """The module of a command for people, with OPTIONS and run(argv); "" for a stage that is its
-    own command."""
+    """The module of a command for people, with OPTIONS and run(argv); "" if the command is a
+    stage."""
     name = _TYPED.get(name, name)
     if name in STAGES:
         return ""

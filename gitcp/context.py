@@ -1,25 +1,24 @@
-"""One context a hook: what the stages of a process ask about a repository, asked once.
+"""The context of a hook: data about a repository that is read once for all stages of a process.
 
     with context.open_context(repo) as ctx:
         state = ctx.read_state(session_id)   # locked, read once, the same dict for every stage
         ...                             # objects first, then refs
         ctx.keep(state)                 # what is to be on disk, as it is now
 
-The hook opens the context around a whole pipeline, each stage opens it again inside: only the
-outermost end writes.  There every state that was kept is written, once, and every lock let go;
-write order so stays objects, refs, states.  What a stage changed and did not keep, because it
-failed, is dropped, what stages before it kept is written.  Killed before the end, the next
-event takes the copy of the state that the checkpoint carries, or finds on v1 what was stored.
+The hook opens the context around its pipeline, and each stage opens it again.  The end of the
+outermost `with` writes each kept state once and releases all locks, so that the order of writes is
+objects, refs, states.  Changes that a failed stage did not keep are dropped; states kept by earlier
+stages are written.  After a kill before the end, the next event reads the copy of the state in the
+checkpoint, or the data stored on v1.
 
-Run alone, a stage makes its own context and writes at its own end.  Before a foreign stage
-leave() writes and lets go in the middle; after it everything is read anew.  Outside of `with` a
-state that was asked for stays locked until leave().
+A stage that runs alone opens its own context and writes at its end.  Before a foreign stage,
+leave() writes and releases the locks; after it, everything is read anew.  Outside of `with` a state
+that was read stays locked until leave().
 
-repo and objects are for everybody; head is HEAD when it was first asked for, which a stage
-that is about to move a ref has to look at again under the stream's lock.  Whoever wants to act
-on every event of a kind (a tool call, a turn's start or end, a commit) does it in the stage that
-takes the event, inside its `with`, where the state is at hand and its lock held; a lock of one's
-own comes after the sessions' and before the streams' (lock.ORDER).
+head is HEAD when it was first read; a stage that moves a ref reads it again under the stream's
+lock.  Work for every event of a kind (a tool call, a turn's start or end, a commit) belongs in the
+stage that takes the event, inside its `with`, where the state is locked.  Other locks are taken
+after the sessions' and before the streams' (lock.ORDER).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """What is known of one repository in this process; of() finds it."""
+    """The data about a repository that this process has read; see open_context()."""
 
     def __init__(self, repo: Repo) -> None:
         self.repo, self.objects = repo, Objects.get_shared(repo)
@@ -68,17 +67,17 @@ class Context:
 
     @property
     def head(self) -> str:
-        """The oid of HEAD, zeros when unborn, as it was when first asked for."""
+        """The oid of HEAD when it was first read, zeros if unborn."""
         if self._head is None:
             self._head = refs.read_head(self.repo) or "0" * len(self.repo.empty_tree)
         return self._head
 
     def read_state(self, session_id: str, rebuild: bool = True) -> State | None:
-        """The state of a session, locked until leave(); None for one that is not known.
+        """The state of a session, locked until leave(); None if there is none.
 
-        rebuild: take the copy on its stream where the file is behind it, lost or damaged; what
-        is in a hurry (a tool call) leaves that to the next prompt.  Raises InputError for an
-        id that is none, Busy where another process keeps the lock.
+        rebuild: read the copy on its stream if the file is older, lost or damaged; a tool call
+        leaves that to the next prompt.  Raise InputError for an invalid id, Busy if another process
+        keeps the lock.
         """
         self.hold([session_id])
         if session_id not in self._states:
@@ -91,16 +90,15 @@ class Context:
         return self._states[session_id]
 
     def read_states(self, session_ids: Iterable[str]) -> dict[str, State]:
-        """state() of several sessions: those that are known, by id."""
+        """read_state() of several sessions: the existing states by id."""
         wanted = sorted(set(session_ids))
         self.hold(wanted)
         return {one: state for one in wanted if (state := self.read_state(one)) is not None}
 
     def hold(self, session_ids: Iterable[str]) -> None:
-        """Have the locks of these sessions, taken in the order of their ids.
+        """Lock these sessions, in the order of their ids.
 
-        One that comes before a lock we hold makes us leave() first: states that were handed
-        out before are then void.
+        If one comes before a lock that is held, leave() first: earlier states are then void.
         """
         wanted = sorted({ids.check_session_id(one) for one in session_ids} - self._locks.keys())
         if wanted and self._locks and wanted[0] < max(self._locks):
@@ -111,8 +109,8 @@ class Context:
             self._locks[one] = lock
 
     def keep(self, state: State) -> None:
-        """This is what the session's file is to hold, with its marker, at the latest at the
-        context's end; changes that come later count only when they are kept in their turn."""
+        """Have the state written, with its marker, at the context's end at the latest.  Later
+        changes of it are written only if it is kept again."""
         session_id = state["session_id"]
         if session_id not in self._kept:
             state["revision"] = state.get("revision", 0) + 1
@@ -123,7 +121,7 @@ class Context:
         self._kept[session_id] = states.encode(state), markers.encode(state)
 
     def leave(self) -> None:
-        """Write what was kept, let go of every lock, forget what was asked."""
+        """Write the kept states, release all locks, and forget all data."""
         try:
             git.settle_pending()
             while self._kept:
@@ -155,17 +153,17 @@ def open_here() -> Context:
 
 
 def leave_all() -> None:
-    """leave() in every worktree: before a program of somebody else's runs."""
+    """leave() the contexts of all worktrees, before a foreign program runs."""
     for one in _OPEN.values():
         one.leave()
 
 
 def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
-    """(a directory, the repository around it) that an agent's event is about: its session's home.
+    """(directory, repository around it) of an agent's event: the worktree of its session.
 
-    project: the directory in which the agent was started, as far as its client tells.
-    A prompt speaks of the directory it comes from.  Tools and subagents may run elsewhere
-    (`cd`, another worktree): then the worktree the session's state names counts.
+    project: the directory in which the agent was started, if its client tells.  A prompt is about
+    its own directory.  Tools and subagents may run elsewhere (`cd`, another worktree): for them the
+    worktree in the session's state counts.
     """
     fresh = event["event"] in ("session-start", "turn-start")
     for place in dict.fromkeys((event.get("cwd"), project)):
@@ -193,7 +191,7 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
 
 
 def is_off(repo: Repo) -> bool:
-    """Whether nothing is to be done here: no worktree, or disabled."""
+    """Whether gitcp does nothing here: there is no worktree, or it is disabled."""
     return repo.top is None or os.path.exists(repo.join_shared("off"))
 
 
@@ -201,10 +199,8 @@ _CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
 
 
 def locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
-    """As locate(), of a tool call whose session no state names; None elsewhere.
-
-    It is the client's project, not where a `cd` led, and one in which gitcp is enabled.
-    """
+    """Like locate(), for a tool call of a session without a state: the client's project, not the
+    target of a `cd`; None if gitcp is not enabled there."""
     place = project or event.get("cwd")
     if event["event"] not in _CALLS or "tool" not in event or event.get("agent_id"):
         return None

@@ -1,7 +1,7 @@
-"""What installed hooks run: `python -I -S entry.py <event> …`, no site, no console script.
+"""The program of installed hooks, `python -I -S entry.py <event> …`: without site and scripts.
 
-The package's own parent goes onto sys.path; installed, it holds the third-party packages too.
-Python compiles this file at each start, for half a millisecond: what can be is in start/process.py.
+The package's parent directory is added to sys.path; if installed, it has the other packages, too.
+Python compiles this file at each start, so it is short; the rest is in start/process.py.
 """
 
 import os

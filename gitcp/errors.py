@@ -1,8 +1,7 @@
-"""Every way a gitcp command can fail, and the status it exits with.
+"""The errors of gitcp's commands, with their exit statuses.
 
-The statuses are git's own: 0 yes, 1 no, 128 fatal, 129 usage.  Two are borrowed
-from sysexits(3): 70 is a bug in gitcp, which must not look like "no", and 75 is
-"busy, try again", which a caller may retry.
+The statuses are git's: 0 yes, 1 no, 128 fatal, 129 usage.  Two are of sysexits(3): 70 is a bug in
+gitcp, and 75 is "busy, try again".
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ OK, NO, BUG, BUSY, FATAL, USAGE = 0, 1, 70, 75, 128, 129
 
 
 class Error(Exception):
-    """A failure the user should read as one line, never as a traceback."""
+    """A failure that is printed as one line, without a traceback."""
 
     status = FATAL
 
@@ -33,15 +32,15 @@ class Busy(Error):
 
 
 class Changed(Busy):
-    """What a plan was made for is not any more what it was."""
+    """The files or refs of a plan have changed since it was made."""
 
 
 class NoJj(Error):
-    """A jj workspace in which gitcp is enabled, and no jj to ask."""
+    """gitcp is enabled in a jj workspace, and jj cannot be found."""
 
 
 class NoRepository(Error):
-    """git sees no repository at a directory: none is around it, or git refuses that."""
+    """git finds no repository around a directory, or refuses to use it."""
 
     def __init__(self, at: str) -> None:
         super().__init__(f"not a git repository: '{at}'")
@@ -49,7 +48,7 @@ class NoRepository(Error):
 
 
 class GitError(Error):
-    """git exited with a status its caller did not declare acceptable; complaint: its own words."""
+    """git exited with a status that its caller does not accept; complaint: its standard error."""
 
     def __init__(self, argv: tuple[str, ...], status: int, stderr: bytes) -> None:
         self.argv, self.git_status = argv, status
@@ -59,20 +58,20 @@ class GitError(Error):
         super().__init__(f"'{' '.join(_strip_options(argv))}': {why.removeprefix('fatal: ')}")
 
     def shorten(self) -> Error:
-        """The first line of git's own words, without the command: for a person who named what
-        git does not know, to whom the command says nothing."""
+        """The first line of git's message, without the command: for a person who named something
+        that git does not know."""
         return Error(self.complaint.partition("\n")[0].removeprefix("fatal: "))
 
 
 class Late(GitError):
-    """git did not end in time, and was ended; over: which time, deadline.describe_overrun()."""
+    """git did not end in time and was killed; over: the limit, deadline.describe_overrun()."""
 
     def __init__(self, argv: tuple[str, ...], over: str) -> None:
         super().__init__(argv, -15, f"did not end {over}".encode())
 
 
 def _strip_options(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """git's arguments without the options by which we seal it: those are for a trace."""
+    """git's arguments without the options that gitcp adds to every call."""
     at = 1
     while argv[at : at + 1] in (("-C",), ("-c",)):
         at += 2
@@ -80,11 +79,11 @@ def _strip_options(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Foreign(Error):
-    """A branch that is named like a stream and is the person's."""
+    """A branch of the person with the name of a stream."""
 
 
 class Moved(Error):
-    """A ref is not at the value the caller decided on: somebody else moved it."""
+    """A ref does not have the value that the caller read: another process moved it."""
 
     status = BUSY
 

@@ -1,4 +1,4 @@
-"""The one door to git: run a command, declare which statuses are fine.  Bytes in, bytes out."""
+"""Run git, with the exit statuses that the caller accepts.  Input and output are bytes."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ _ALLOWED: dict[str, bool] = memory.get_table("allowed")
 
 
 def allow_fetch() -> None:
-    """A person waits for this process: objects that a partial clone left out may be fetched."""
+    """Allow git to fetch missing objects of a partial clone: a person waits for this process."""
     _ALLOWED["fetch"] = True
 
 
 def forbid_fetch() -> None:
-    """Fetch nothing in this process, though a person waits for it."""
+    """Forbid fetching in this process, although a person waits for it."""
     _ALLOWED.clear()
 
 
 def build_person_env(env: Mapping[str, str]) -> dict[str, str]:
-    """env as the person's own programs are to find it (filters, hooks, pagers): without what
-    keeps our git quiet, and with what they have set of that themselves."""
+    """env for the person's programs (filters, hooks, pagers): with the person's own values of the
+    variables that gitcp sets for its git."""
     ours = {**QUIET, **_build_fetch_env()}
     kept = {name: value for name, value in env.items() if name not in ours}
     return kept | {name: os.environ[name] for name in ours if name in os.environ}
 
 
 def build_reading_env() -> dict[str, str]:
-    """What keeps a git that runs the person's programs from writing, or fetching, merely to read:
-    it changes no answer of theirs."""
+    """The variables that keep git from writing and fetching when it only reads, for a git that runs
+    the person's programs."""
     return {"GIT_OPTIONAL_LOCKS": QUIET["GIT_OPTIONAL_LOCKS"], **_build_fetch_env()}
 
 
 def add_pending(call: Callable[[], object], abandon: Callable[[], object]) -> None:
-    """Let call() be done before git starts next, once: it finds what was written for it; or
-    abandon_pending(), where that has failed until the process ends."""
+    """Call call() once before git starts next, so that git finds written data; if that fails until
+    the process ends, abandon_pending() drops it."""
     _UNSETTLED[call] = abandon
 
 
 def settle_pending() -> bool:
-    """Do what was to be done before git starts next; whether there was anything."""
+    """Make the pending calls; return whether there were any."""
     calls = list(_UNSETTLED)
     for call in calls:
         call()
@@ -69,12 +69,12 @@ def settle_pending() -> bool:
 
 
 def is_settled() -> bool:
-    """Whether there is nothing to be done before git starts next."""
+    """Whether no calls are pending."""
     return not _UNSETTLED
 
 
 def abandon_pending() -> None:
-    """The process ends: take away what could not be settled."""
+    """Drop the pending calls that failed, at the end of the process."""
     while _UNSETTLED:
         _UNSETTLED.popitem()[1]()
 
@@ -115,10 +115,10 @@ class Git:
         apart: bool = False,
         filters: bool = False,
     ) -> Running:
-        """Start git and return at once, to do other work meanwhile; feed: it reads stdin.
+        """Start git and return at once; feed: it reads stdin.
 
-        apart: in a session of its own, where no terminal asks anything and all of it can end.
-        filters: it runs the person's, in their environment.
+        apart: in a process session of its own, without a terminal.  filters: it runs the person's
+        filters, in the person's environment.
         """
         if args[0] != "config":  # which reads no object
             settle_pending()
@@ -150,7 +150,7 @@ class Git:
     def stream_records(
         self, *args: str | bytes, sep: bytes = b"\0", stdin: bytes = b""
     ) -> Iterator[bytes]:
-        """As lines(), one record at a time while git still runs (Running.records)."""
+        """Like read_records(), one record at a time while git still runs."""
         return self.start(*args, feed=bool(stdin)).stream_records(sep, stdin)
 
     def says_yes(self, *args: str | bytes) -> bool:

@@ -97,8 +97,8 @@ def _run_agent_hook(argv: Sequence[str]) -> int:
 
 
 def run(repo: Repo, first: Record) -> int:
-    """Run every pipeline of an event in order; obey what comes out of a gate, and say all that the
-    others have to say as one answer."""
+    """Run the pipelines of an event in order; obey the verdict of a gate, and give the messages of
+    the others as one answer."""
     event: str = first["event"]
     deadline.begin(
         repo.config.get_option("gitcp.hook-timeout"), repo.config.get_option("gitcp.git-timeout")
@@ -135,7 +135,7 @@ def run(repo: Repo, first: Record) -> int:
 
 
 def _settle_warnings(repo: Repo, event: str, wrong: Sequence[str]) -> None:
-    """Warn of what went wrong; of a hook that ran well, what it failed at before is over."""
+    """Store the warnings of a hook; if it ran well, its earlier ones are removed."""
     for message in wrong:
         _warn_person(f"{event}: {message}")
     if not wrong and os.path.exists(repo.join_shared("warnings")):
@@ -143,7 +143,7 @@ def _settle_warnings(repo: Repo, event: str, wrong: Sequence[str]) -> None:
 
 
 def _tell(first: Record, message: str, more: str = "") -> None:
-    """Tell the person; more: what the agent is told besides."""
+    """Give the person a message; more: for the agent alone."""
     if "agent" in first:
         late.agent_hook.tell(first, message, more)
     else:
@@ -151,7 +151,7 @@ def _tell(first: Record, message: str, more: str = "") -> None:
 
 
 def _refuse(first: Record, message: str) -> int:
-    """Say no in the way of git, or of the agent's client; the status that does."""
+    """Refuse for git or for the agent's client; return the status that does."""
     err, status = f"{message}\n", pipelines.VERDICT
     if "agent" in first:
         err, status = late.agent_hook.refuse(first, message)
@@ -160,7 +160,7 @@ def _refuse(first: Record, message: str) -> int:
 
 
 def _print_message(message: str) -> None:
-    """Say something on standard error, in what a terminal can show."""
+    """Print a message on standard error, without control characters."""
     print(notice.escape_unprintable(message), file=sys.stderr, end="")
 
 

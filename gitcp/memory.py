@@ -1,4 +1,4 @@
-"""What this process remembers between two calls: the one place for it."""
+"""The global tables of this process, all in one place."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _TABLES: dict[str, dict[Any, Any]] = {}
 
 
 def get_table(name: str) -> dict[Any, Any]:
-    """The table of that name, which is empty at first and lasts as long as the process."""
+    """The table of that name, which lasts as long as the process."""
     return _TABLES.setdefault(name, {})
 
 
 def forget() -> None:
-    """Empty each table: what follows asks again, as a new process does."""
+    """Empty all tables, as in a new process."""
     for entries in _TABLES.values():
         entries.clear()

@@ -1,4 +1,4 @@
-"""What a hook does, as pipelines of stages: the built-in ones, and how a configured one is read.
+"""The built-in pipelines of hooks, and the parser of configured ones.
 
 Literal argv lists, so that a hook parses nothing.  `git config gitcp.<event>.pipeline`
 replaces an entry; the value `default` stands for the one here (gitcp-hook(1)).
@@ -48,9 +48,9 @@ COMMITTING = frozenset({"pre-commit", "prepare-commit-msg", "commit-msg"})
 
 
 def parse_pipeline(text: str) -> list[list[str]]:
-    """The stages of a pipeline, each an argv: quotes are honoured, no shell is.
+    """The stages of a pipeline, each an argv; quotes are read as in a shell, without expansion.
 
-    Raises Error naming what cannot be read, or is no stage.
+    Raise Error, which names it, for an invalid word or an unknown stage.
     """
     lexer = stdlib.shlex.shlex(text, posix=True, punctuation_chars="|")
     lexer.whitespace_split = True

@@ -1,4 +1,4 @@
-"""Where a repository keeps its things, asked of git once, and its configuration."""
+"""The paths of a repository, asked of git once, and its configuration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_P
 
 
 class Config:
-    """git's configuration, read on the first question in one process."""
+    """git's configuration, read by one process when it is first needed."""
 
     __slots__ = ("_answers", "_git", "_values")
 
@@ -57,7 +57,7 @@ class Config:
         return values[-1] if values else default
 
     def get_flag(self, key: str, default: bool = False) -> bool:
-        """A boolean as git reads it; raise Error naming the key when it is none."""
+        """A boolean as git reads it; raise Error, which names the key, for another value."""
         value = self.get(key, str(default)).lower()
         if value in ("true", "yes", "on", "1"):
             return True
@@ -66,8 +66,8 @@ class Config:
         raise Error(f"bad boolean config value '{value}' for '{key}'")
 
     def get_option(self, key: str) -> Any:
-        """The value of one of our keys, as the table of them has it: of its kind, its default
-        where it is not set or holds what it cannot."""
+        """The value of a key in the table of gitcp's keys; its default if it is not set or not
+        valid."""
         return config_table.read_value(key, self.get_all(key))
 
 
@@ -206,11 +206,11 @@ class Repo:
         return hash_worktree(self.worktree_id)
 
     def join_own(self, *parts: str) -> str:
-        """A path of ours in this worktree's git directory."""
+        """A path in gitcp's directory of this worktree."""
         return os.path.join(self.git_dir, "gitcp", *parts)
 
     def join_shared(self, *parts: str) -> str:
-        """A path of ours that all worktrees share."""
+        """A path in gitcp's directory that all worktrees share."""
         return os.path.join(self.common, "gitcp", *parts)
 
     def share_file(self, path: str) -> None:
@@ -222,7 +222,7 @@ class Repo:
                 os.chmod(path, wanted)
 
     def make_folder(self, path: str) -> None:
-        """Let there be a directory in the git directory, shared as git's are.  Raises OSError."""
+        """Create a directory in the git directory, shared as git's are.  Raise OSError."""
         if not os.path.isdir(path):
             self.make_folder(os.path.dirname(path))
             try:
@@ -244,9 +244,9 @@ _EARLY: dict[str, Answers] = memory.get_table("answers")
 
 
 def look_early() -> None:
-    """Ask git about the current directory now, for the Repo that will be wanted there.
+    """Ask git about the current directory in advance.
 
-    A hook calls this first and imports what it needs while git answers.
+    A hook calls this first, and imports modules while git answers.
     """
     try:
         here = _read_cwd()

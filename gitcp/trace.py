@@ -20,7 +20,7 @@ _OPENED: dict[int, str] = memory.get_table("opened")  # files and directories, i
 def append_note(subject: str, detail: str) -> None:
     """Append `<ms since start> <pid> <subject>: <detail>` to the trace file, if there is one.
 
-    Tracing never fails what it watches: a file that cannot be written is ignored.
+    A trace file that cannot be written is ignored.
     """
     if not _FILE:
         return

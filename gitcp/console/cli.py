@@ -85,7 +85,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def describe_unknown(value: str, choices: Sequence[str]) -> str:
-    """What is said of a value that is none of those known."""
+    """The message about an unknown value."""
     meant = suggest(value, choices) or f"; it is one of {', '.join(choices)}"
     return f"unknown value '{value}'{meant}"
 
@@ -146,7 +146,7 @@ def say(text: str) -> None:
 
 
 def ask_consent(question: str) -> bool:
-    """Whether the person at the terminal says yes; where there is none, it was said already."""
+    """Whether the person at the terminal says yes; True without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
     print(printable(question).replace("\n", " "), "[Y/n] ", end="", file=sys.stderr, flush=True)
@@ -154,7 +154,7 @@ def ask_consent(question: str) -> bool:
 
 
 def ask_line(question: str, *, lower: bool = True) -> str:
-    """What the person types at the terminal, in small letters; '' where there is nothing more."""
+    """The line that the person types at the terminal, in lower case; '' at the end of input."""
     try:
         line = input(question).strip()
         return line.lower() if lower else line
@@ -164,8 +164,8 @@ def ask_line(question: str, *, lower: bool = True) -> str:
 
 
 def ask_choice(question: str, words: Sequence[str]) -> str:
-    """Which of words the person at the terminal takes, by its beginning: the first for a mere
-    Enter, and where there is no terminal; the last for whatever is none of them."""
+    """The one of words that the person types a prefix of; the first for Enter alone and without a
+    terminal, the last for any other input."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return words[0]
     listed = "/".join(f"[{word[0]}]{word[1:]}" for word in words)

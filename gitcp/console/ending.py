@@ -1,4 +1,4 @@
-"""How every command ends: its mistakes told in one line, its status in git's manner."""
+"""Run a command: print its errors in a line, and return its status as git does."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _run_body(body: Callable[[], int]) -> int:
 
 
 def _explain_refusal(e: NoRepository) -> str:
-    """What is to be said where git sees no repository: git's own words where it refuses one."""
+    """The message if git finds no repository; git's own if it refuses to use one."""
     try:
         Git(e.at).run("rev-parse", "--git-dir")
     except GitError as error:
@@ -104,13 +104,13 @@ def _open_streams() -> None:
 
 
 def _flush_output(status: int) -> int:
-    """The status, once everything said has arrived: at exit it would be too late to tell."""
+    """The status after standard output is flushed, as a failure at exit could not be reported."""
     sys.stdout.flush()
     return status
 
 
 def _drop_output() -> None:
-    """Drop what stdout could not take, which Python would try again at its exit."""
+    """Drop the unwritten output, which Python would write again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

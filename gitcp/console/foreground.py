@@ -1,4 +1,4 @@
-"""A program in the foreground: the terminal is its own, we wait."""
+"""Run a program in the foreground, with the terminal, and wait for it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 def run(words: Sequence[str], env: Mapping[str, str]) -> int:
     """Run a program with our streams, to its end; its status, 128 and the signal that ended it.
 
-    What the keyboard sends is the program's to answer, what others send us is passed on to it.
-    Raises Error when there is no such program.
+    Signals of the keyboard reach the program itself; others are passed on to it.  Raise Error if
+    there is no such program.
     """
     # A signal that comes before there is a program waits for it.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)

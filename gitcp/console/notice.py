@@ -1,4 +1,4 @@
-"""What a person is told while a command or hook runs: a line on standard error, each once."""
+"""Print messages for the person on standard error, each once."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Collected:
 
 
 def warn_lacking(what: str) -> None:
-    """Say that something could not be read, and what that is; a second time it is silent."""
+    """Print once that something could not be read."""
     warn(what)
     if not _COLLECTED:
         _PRINTED[what] = True
 
 
 def warn(what: str) -> None:
-    """Say what a person should know, though nothing is left out; a second time it is silent."""
+    """Print a warning once; the output is complete."""
     if _COLLECTED:
         _COLLECTED[len(_COLLECTED) - 1].append(what)
     elif what not in _PRINTED:
@@ -38,13 +38,13 @@ def warn(what: str) -> None:
 
 
 def tell(what: str) -> None:
-    """Say what is being done, unless what is said is collected."""
+    """Print what the command does, unless messages are collected."""
     if not _COLLECTED:
         print(escape_unprintable(what), file=sys.stderr)
 
 
 def mute(what: str) -> None:
-    """A person hears of this in another way: warn_lacking() is silent about it."""
+    """Keep warn_lacking() from printing this message, which the person gets in another way."""
     _PRINTED[what] = True
 
 

@@ -1,4 +1,4 @@
-"""What a command takes on its line, as data: its parser, help and completion are made of it."""
+"""Define the options and arguments of commands as data for parser, help and completion."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make_value(spellings: str, metavar: str, text: str, **more: Any) -> Row:
 
 
 def make_nul(key: str, text: str) -> Row:
-    """The option -z: of each record the value of key alone, ended by NUL."""
+    """The option -z: print the value of key of each record, ended by NUL."""
     return ("-z",), {"action": "store_const", "const": key, "help": text}
 
 

@@ -41,7 +41,7 @@ q            leave
 
 
 def choose_entry(question: str, count: int, entry: Entry, views: Sequence[View]) -> int | None:
-    """The number of the chosen of count entries, from 0; None when the person wants none.
+    """The index of the entry that the person chooses of count entries; None if they choose none.
 
     views: what is shown below the list of the marked entry, the first of them at first.
     """
@@ -106,7 +106,7 @@ class Choice:
         self._help = False
 
     def type_key(self, key: str) -> bool:
-        """Take in a key that was typed; whether the person wants to leave."""
+        """Handle a typed key; return whether the person leaves."""
         if not self._typing and key == "q":
             return True
         if not self._typing and key in "/?":

@@ -1,4 +1,4 @@
-"""How far something long has come: one line on standard error, where that is a terminal."""
+"""Show the progress of a long task in a line on standard error, if that is a terminal."""
 
 from __future__ import annotations
 

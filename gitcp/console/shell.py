@@ -1,4 +1,4 @@
-"""Foreign programs: a stage of somebody else's in a pipeline, and the pager."""
+"""Run foreign programs: stages of configured pipelines, and the pager."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def run_filter(
 
 
 def find_program(name: str, top: str | None) -> str:
-    """Where the program of a stage is: on PATH, or, with a slash, from the directory top.
-    Raises Error when it is not there, or is none."""
+    """The path of a stage's program: on PATH, or, with a slash, relative to top.  Raise Error if
+    there is no such program."""
     path = which(os.path.join(top, name) if top and "/" in name else name)
     if path is None:
         raise Error(f"no such program: '{name}'")

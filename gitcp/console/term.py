@@ -1,4 +1,4 @@
-"""Text for eyes: colours, ages, one line of it."""
+"""Format text for a terminal: colours, ages, single lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def format_age(seconds: float) -> str:
 
 
 def clean(text: str) -> str:
-    """text on one line, without what a terminal would obey instead of show."""
+    """text on one line, without control characters."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in join_lines(text))
 
 

@@ -1,4 +1,4 @@
-"""Where a forge shows a commit or a file, from the address of a remote."""
+"""Derive a forge's addresses of commits and files from the address of a remote."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _HOSTS = {"codeberg.org": "gitea"}
 
 
 def find_links(remote: str, kind: str = "auto") -> Links:
-    """The addresses that the forge behind a remote's URL has; {} where it is none.
+    """The addresses of the forge at a remote's URL; {} if it is not a known one.
 
-    kind: `auto` tells the forge by its host's name, anything else of KINDS says which it is.
+    kind: of KINDS; `auto` derives the forge from the host's name.
     """
-    there = _URL.fullmatch(remote) or _SSH.fullmatch(remote)
-    if not there or kind == "none":
+    match = _URL.fullmatch(remote) or _SSH.fullmatch(remote)
+    if not match or kind == "none":
         return {}
-    host, path = there[1].lower(), there[2].strip("/").removesuffix(".git")
+    host, path = match[1].lower(), match[2].strip("/").removesuffix(".git")
     if kind == "auto":
         kind = _HOSTS.get(host, "") or next((name for name in _WAYS if name in host), "")
     if kind not in _WAYS or not path or ".." in path.split("/"):

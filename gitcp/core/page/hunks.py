@@ -1,4 +1,4 @@
-"""A file's edits as hunks for eyes: a few lines around each, further ones folded above it."""
+"""Cut a file's edits into hunks, with lines of context, more of which can be unfolded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 AROUND = 3  # lines of context on each side
 FOLDED = 20  # further ones that one click shows
-MOST = 5000  # rows of a file: what has more is no reading
+MOST = 5000  # shown rows of a file
 
 
 def cut_hunks(
@@ -86,5 +86,5 @@ def count_shown(edits: Sequence[Hunk]) -> tuple[int, int]:
 
 
 def list_added(edits: Sequence[Hunk]) -> list[tuple[int, int]]:
-    """(first, last) of the runs of lines that edits put in."""
+    """(first, last) of the runs of lines that edits add."""
     return [(first, first + added - 1) for _, _, first, added in edits if added]

@@ -1,4 +1,4 @@
-"""What authors are called on a page: a session by what was asked first, a person by initials."""
+"""Name the authors on a page: a session by its first prompt, a person by initials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOBODY = {"unknown": "?", "unrecorded": "-"}
 
 
 def take_line(prompt: str) -> str:
-    """The first line of a prompt that says something, without the marks of Markdown around it."""
+    """The first line of a prompt with text, without the marks of Markdown around it."""
     lines = (line.strip("#*->` \t") for line in prompt.splitlines())
     return next((line for line in lines if line), "")
 

@@ -1,4 +1,4 @@
-"""Hostile text made visible, and JSON that can stand in a page."""
+"""Make hidden characters of a text visible, and embed JSON in a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where everything stands on the timeline: time goes across, every session has a lane."""
+"""Lay out the timeline: time runs from left to right, and each session has a lane."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAST = 4.0  # the width of a turn that took no time
 
 
 class Scale:
-    """Places for times (seconds since 1970): pauses are drawn shorter than they were."""
+    """Positions of times (seconds since 1970); long pauses are shortened."""
 
     def __init__(self, times: Iterable[float]) -> None:
         self._times = sorted(set(times)) or [0.0]

@@ -1,4 +1,4 @@
-"""What is secret in a text: formats, values given to secret names, random runs."""
+"""Find secrets in a text: by formats, by the names of assigned values, and by randomness."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _ESCAPES = (
     *((b"\\f", b"  "), (b"\\b", b"  ")),
 )
 _BLANK = bytes(0 if byte == 0x5C else byte for byte in range(256))
-# Before what is random and meant for everybody: digests and pictures, addresses of documents.
+# Before random data that is public: digests, pictures, addresses of documents.
 _PUBLIC = load_pattern(rb"(?:h1:|SHA256:|data:image/[a-z0-9.+-]{1,40};base64,)$")
 _DOCUMENT = load_pattern(
     rb"(?:(?:docs|drive|sheets|slides|forms)[.]google|figma|miro|canva)[.]com/(?:[a-z0-9]{1,20}/){1,4}"
 )
-# What stands in armour and is no private key: certificates, public keys, signatures.
+# Armour of public data: certificates, public keys, signatures.
 _ARMOUR = load_pattern(
     rb"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE)[A-Z0-9 ]{3,40}-----"
     rb"(?:[^0-9A-Za-z+/=-]{1,24}[0-9A-Za-z+/=]{1,80}){1,2000}"
@@ -34,10 +34,10 @@ _CACHE = 1 << 23  # bytes of runs
 
 
 def flatten(text: bytes) -> bytes:
-    """The view detectors work on, of the same length as text.
+    """The text that detectors search, of the same length.
 
-    Escapes of JSON become what they mean or a separator, so that a token after `\\n` does not
-    begin with an n, at any depth of nesting; colours and REDACTED become separators too.
+    Escapes of JSON become their characters or separators at any depth, so that a token after `\\n`
+    does not begin with an n.  Colours and REDACTED become separators, too.
     """
     unicode = b"\\u" in text
     if unicode or b"\x1b[" in text:
@@ -52,7 +52,7 @@ def flatten(text: bytes) -> bytes:
 
 
 def merge_secrets(secrets: Iterable[Secret]) -> list[Secret]:
-    """Sorted and disjoint: what overlaps or touches is one, under the name of the first."""
+    """The secrets sorted, with overlapping and adjacent ones merged under the first one's name."""
     out: list[Secret] = []
     for rule, start, end in sorted(secrets, key=lambda item: item[1:]):
         if out and start <= out[-1][2]:
@@ -68,8 +68,8 @@ def replace_secrets(
     replacement: Callable[[str, bytes], bytes],
     persons: bool,
 ) -> bytes:
-    """Replace what find finds until it finds nothing: then doing it again changes nothing.
-    persons: what find is given, whether it looks for them too."""
+    """Replace secrets until find() finds none, so that a repetition changes nothing.  persons:
+    passed to find(), whether it searches for personal data, too."""
     for _ in range(_PASSES):
         pieces: list[bytes] = []
         at = 0
@@ -83,7 +83,7 @@ def replace_secrets(
 
 
 def _is_public(flat: bytes, run: int, at: int, armour: list[tuple[int, int]]) -> bool:
-    """Whether a random stretch at `at`, in the run that begins at run, is meant to be seen."""
+    """Whether a random part at `at` of the run that begins at `run` is public."""
     if any(start <= at < end for start, end in armour):
         return True
     if _PUBLIC.search(flat, max(0, run - 64), run):
@@ -93,7 +93,7 @@ def _is_public(flat: bytes, run: int, at: int, armour: list[tuple[int, int]]) ->
 
 
 class Detector:
-    """The built-in rules, with a memory of the runs already judged."""
+    """The built-in rules, with a cache of judged words."""
 
     def __init__(self) -> None:
         self._formats = rules.Formats()
@@ -103,8 +103,8 @@ class Detector:
     def find(self, flat: bytes) -> Iterator[Secret]:
         """Yield (rule, start, end) in a flattened text, in no order, in linear time.
 
-        Besides the rules of secrets.json: `assignment`, `entropy`, and `encoded` for what is
-        base64 or hex of a text with one of the others.
+        Rules are those of secrets.json, `assignment`, `entropy`, and `encoded` for base64 or hex
+        of a text with a secret.
         """
         spans = rules.find_runs(flat)
         secrets = self._judge_words({flat[start:end] for start, end in spans})
@@ -119,7 +119,7 @@ class Detector:
         yield from encodings.find_escaped(flat, self.find_formats)
 
     def is_encoded_secret(self, run: bytes) -> bool:
-        """Whether a run is the base64 or the hex of a text with a secret in it."""
+        """Whether a run is base64 or hex of a text with a secret."""
         text = encodings.decode_text(run)
         return bool(text) and any(True for _ in self._find_formats_and_values(flatten(text)))
 
@@ -129,7 +129,7 @@ class Detector:
             yield "assignment", start, end
 
     def find_formats(self, flat: bytes) -> Iterator[Secret]:
-        """Yield (rule, start, end) of what the rules of secrets.json find, and nothing else."""
+        """Yield (rule, start, end) of the matches of secrets.json alone."""
         spans = rules.find_runs(flat)
         of_word: dict[bytes, list[Secret]] = {}
         for word, item in self._formats.find_in_words({flat[start:end] for start, end in spans}):
@@ -140,7 +140,7 @@ class Detector:
         yield from self._formats.find_in_text(flat, spans)
 
     def _judge_words(self, words: set[bytes]) -> dict[bytes, list[Secret]]:
-        """The words with a secret in them, and where it is; each word is looked at once."""
+        """The words that have secrets, with those; each word is judged once."""
         if self._size > _CACHE:
             self._known, self._size = {}, 0
         new = words - self._known.keys()
@@ -150,7 +150,7 @@ class Detector:
         for word, item in self._formats.find_in_words(new):
             self._known[word].append(item)
         for word in new:
-            # A format says more exactly what the secret is; the rest of the run is seen next time.
+            # A format is more exact; the rest of the run is judged in the next pass.
             if self._known[word]:
                 continue
             if part := entropy.find_random_part(word):

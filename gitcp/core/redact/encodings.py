@@ -1,4 +1,4 @@
-"""Secrets in what is encoded: base64 and hex of a text, and what a URL escapes."""
+"""Find secrets in encoded text: base64, hex, and the escapes of URLs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 _HEX = load_pattern(rb"(?:[0-9a-fA-F]{2})+$")
 _NO_TEXT = load_pattern(rb"[^\t\n\r\x1b -~\x80-\xff]")
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
-_HEAD = 96  # bytes that tell whether a long run is of a text
-# What a word with a URL's escapes ends at.
+_HEAD = 96  # bytes: a long run is decoded only if its head is text
+# Blanks at the ends of words with a URL's escapes.
 _WORD = bytes(32 if byte in b" \t\n\r\"'`<>()\0\1" else byte for byte in range(256))
 _ESCAPE = load_pattern(rb"%([0-9A-Fa-f]{2})")
 _BETWEEN = b"\n\n-\n\n"
 
 
 def decode_text(run: bytes) -> bytes:
-    """The text that a run of letters is in base64 or hex; b'' where it is none."""
+    """The text that a run encodes in base64 or hex; b'' if it encodes none."""
     if len(run) < 24 or not _decode(run[:_HEAD]):
         return b""
     return _decode(run)
@@ -51,8 +51,8 @@ def _decode(run: bytes) -> bytes:
 
 
 def find_escaped(flat: bytes, find: Callable[[bytes], Iterable[Secret]]) -> Iterator[Secret]:
-    """Yield (rule, start, end) in a flattened text of what find() finds once a URL's escapes are
-    what they mean."""
+    """Yield (rule, start, end) in a flattened text of the results of find() for its words with the
+    escapes of URLs decoded."""
     places = _find_escaped_words(flat)
     decoded = [_ESCAPE.sub(lambda m: unhexlify(m[1]), flat[slice(*place)]) for place in places]
     ends, size = list[int](), 0
@@ -62,9 +62,9 @@ def find_escaped(flat: bytes, find: Callable[[bytes], Iterable[Secret]]) -> Iter
     for rule, start, end in find(_BETWEEN.join(decoded)) if places else ():
         number = bisect_right(ends, start)
         first = ends[number] - len(decoded[number]) - len(_BETWEEN)
-        at, word = places[number][0], flat[slice(*places[number])]
+        word_start, word = places[number][0], flat[slice(*places[number])]
         begin, stop = (_find_raw_offset(word, offset - first) for offset in (start, end))
-        yield rule, at + begin, at + stop
+        yield rule, word_start + begin, word_start + stop
 
 
 def _find_escaped_words(flat: bytes) -> list[tuple[int, int]]:
@@ -80,7 +80,7 @@ def _find_escaped_words(flat: bytes) -> list[tuple[int, int]]:
 
 
 def _find_raw_offset(word: bytes, at: int) -> int:
-    """Where in a word stands what is at `at` of it without its escapes."""
+    """The offset in a word for an offset in its decoded text."""
     for escape in _ESCAPE.finditer(word):
         if escape.start() >= at:
             break

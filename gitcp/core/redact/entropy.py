@@ -1,4 +1,4 @@
-"""Which runs of a text are random: keys and tokens of no known format."""
+"""Find random runs in a text: keys and tokens without a known format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 from gitcp.core.redact.patterns import load_pattern
 
 RANDOM, MIXED = 4.5, 4.0  # bits a byte
-_SAMPLE = 128  # bytes that tell what a long run is
+_SAMPLE = 128  # bytes of a long run that are judged
 # Public by design: ids of messages and calls, digests of packages, keys that ssh publishes.
 _PUBLIC = load_pattern(
     rb"[+/=_-]{0,4}(?:"
@@ -33,10 +33,9 @@ _KINDS = (load_pattern(rb"[0-9].*[0-9]"), load_pattern(rb"[a-z]"), load_pattern(
 def find_random_part(run: bytes) -> tuple[int, int] | None:
     """The [start, end) within a run that looks random, or None.
 
-    Shannon's entropy over 4.5 bits a byte (doc/formats.md "Redaction"), or over 4
-    where digits, capitals and small
-    letters are thoroughly mixed.  Paths, identifiers, object names, UUIDs, alphabets,
-    digests of packages and ids of messages are not random.
+    Its entropy is over 4.5 bits a byte, or over 4 if digits, capitals and small letters are well
+    mixed (doc/formats.md "Redaction").  Paths, identifiers, object names, UUIDs, alphabets, digests
+    of packages and ids of messages are not random.
     """
     if len(set(run)) <= 16:
         return None
@@ -50,7 +49,7 @@ def find_random_part(run: bytes) -> tuple[int, int] | None:
     for part in _PART.finditer(run):
         if part.group() == run or _PUBLIC.match(part.group()) or not _is_random(part.group()):
             continue
-        # In base64 a slash means nothing; in a path it parts a token from words.
+        # A slash is a letter of base64; in a path it separates a token from words.
         if not whole or compute_natural_share(run[start : part.start()] + run[part.end() :]) > 0.6:
             return part.span()
     return (start, len(run)) if whole else None
@@ -79,10 +78,10 @@ def _is_random(run: bytes) -> bool:
 
 
 def compute_natural_share(run: bytes) -> float:
-    """The share of what reads like words of a language or like names; 0 of nothing."""
+    """The share of bytes in words of a language or in names; 0 for an empty run."""
     return sum(map(len, _NATURAL.findall(run))) / max(1, len(run))
 
 
 def _compute_step_share(run: bytes) -> float:
-    """The share of neighbours that are the same or the next in the alphabet."""
+    """The share of bytes whose successor is the same or a neighbour in the alphabet."""
     return sum(-1 <= b - a <= 1 for a, b in pairwise(run)) / len(run)

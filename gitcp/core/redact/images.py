@@ -1,4 +1,4 @@
-"""Pictures in lines of transcripts: found, and replaced by a small one or by a mark."""
+"""Replace pictures in lines of transcripts by a small one or by a mark."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable
 
-    # (type after `image/`, base64) -> the same of what stands in its place
+    # (type after `image/`, base64) -> the same of the replacement
     Replace = Callable[[bytes, bytes], tuple[bytes, bytes]]
 
-MARK = b"gitcp/sha256"  # and 64 hex digits: as base64 would look, so that a line stays of its shape
-# One transparent dot, which every model's API takes for a picture.
+MARK = b"gitcp/sha256"  # before 64 hex digits; all are letters of base64, as in a picture
+# A transparent dot, a picture that every model's API accepts.
 DOT = (
     b"png",
     b"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
@@ -31,7 +31,7 @@ _SHAPES = (
 
 
 def replace(data: bytes, put: Replace) -> bytes:
-    """Lines of JSON with put() in the place of every picture that they carry, of any client."""
+    """Lines of JSON of any client, with each picture replaced by put()."""
     if b"image/" not in data:
         return data
     for shape, (kind, body) in _SHAPES:
@@ -46,5 +46,5 @@ def replace(data: bytes, put: Replace) -> bytes:
 
 
 def drop(kind: bytes, body: bytes) -> tuple[bytes, bytes]:
-    """A dot in the place of any picture."""
+    """A dot as the replacement of any picture."""
     return DOT

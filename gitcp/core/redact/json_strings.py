@@ -1,4 +1,4 @@
-"""Where the string values of a JSON text stand, and what they say."""
+"""Find the string values in a JSON text, and decode them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IMAGE = load_pattern(rb'"(?:image|base64"$)')
 
 
 def is_well_formed(data: bytes) -> bool:
-    """Whether data is one JSON text; a byte that is not UTF-8 does not matter."""
+    """Whether data is a JSON text; bytes that are not UTF-8 are accepted."""
     try:
         json.loads(data.decode("latin-1"))
     except (ValueError, RecursionError):
@@ -33,14 +33,12 @@ def is_well_formed(data: bytes) -> bool:
 
 
 def list_values(data: bytes) -> tuple[list[Value], list[Value], list[Value]]:
-    """The (start, end, key) of every string value that may be redacted, quotes excluded; of names
-    and ids, which may look random but are no secret unless they have a secret's format; and of
-    documents, which are a secret where they are the base64 of a text with one.
+    """(values, names, documents): each (start, end, key) of strings without quotes; key has its.
 
-    data is well-formed.  Left out: values of keys that end in signature and of
-    `encrypted_content` (ciphertext an agent needs back) that are as long as one, arrays of them,
-    and everything in an object whose `type` begins with image
-    (doc/formats.md "Redaction").  key is raw, in its quotes.
+    data is well-formed.  values may be redacted.  names and ids may look random and are secret only
+    by a format.  documents, in an object whose `type` begins with image, are secret only if they
+    are base64 of a text with a secret.  Long values of keys that end in signature or are
+    `encrypted_content`, which an agent needs back, are left out (doc/formats.md "Redaction").
     """
     spans: list[Value] = []
     names: list[Value] = []
@@ -75,7 +73,7 @@ def list_values(data: bytes) -> tuple[list[Value], list[Value], list[Value]]:
 
 
 class Decoded:
-    """A string value without its escapes, and the way back to where each byte came from."""
+    """A string value without its escapes, with the raw offset of each byte."""
 
     def __init__(self, data: bytes, start: int, end: int) -> None:
         self._end = end
@@ -96,7 +94,7 @@ class Decoded:
         self.text = b"".join(pieces)
 
     def find_raw_span(self, start: int, end: int) -> tuple[int, int]:
-        """The [start, end) in the raw data of a stretch of text; an escape is not cut in two."""
+        """The [start, end) in the raw data of a part of text; escapes are not split."""
         return self._find_raw_offset(start, False), self._find_raw_offset(end, True)
 
     def _find_raw_offset(self, at: int, up: bool) -> int:
@@ -118,10 +116,9 @@ def _decode_escape(match: re.Match[bytes]) -> bytes:
 def join_values(
     data: bytes, places: list[Value]
 ) -> tuple[bytes, Iterator[tuple[int, int, Decoded]]]:
-    """Return (text, parts): the values of data at places in one text, and where each stands in it.
+    """(text, parts): the values at places joined in a text, and (start, end, value) of each in it.
 
-    A value stands on lines of its own, as `"key": "value"`, so that a name tells of its value.
-    A part is (start, end, value), start and end in the text.
+    A value has lines of its own, as `"key": "value"`, so that its key is searched with it.
     """
     pieces: list[bytes] = []
     parts: list[tuple[int, int, Decoded]] = []

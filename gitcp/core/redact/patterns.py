@@ -1,6 +1,5 @@
-"""Regular expressions, built-in ones from compiled code: to import `re` and compile costs 15 ms.
-
-READY is filled by whoever keeps the code between processes; what is not there is compiled.
+"""Load regular expressions.  Built-in ones come from stored code, as importing `re` and compiling
+them costs 15 ms; one that READY does not have is compiled.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def load_pattern(source: bytes) -> stdlib.re.Pattern[bytes]:
 
 
 def compile_option(option: str, source: str) -> stdlib.re.Pattern[bytes]:
-    """The pattern that a person gave an option; InputError names both where it does not compile."""
+    """The compiled pattern of an option; raise InputError, which names both, if it is not valid."""
     try:
         return stdlib.re.compile(source.encode("utf-8", "surrogateescape"), stdlib.re.MULTILINE)
     except (stdlib.re.error, RecursionError, OverflowError) as error:

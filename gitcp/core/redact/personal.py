@@ -1,5 +1,5 @@
-"""Personal data in a text: addresses of mail and of streets, phone numbers, names that a file
-lists, and whatever the repository's own labels match."""
+"""Find and replace personal data in a text: mail and street addresses, phone numbers, names listed
+in a file, and matches of the repository's own labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.redact.rules import Secret
 
-PREFIX = "personal:"  # of the names of what is found, before the label
+PREFIX = "personal:"  # of the rules' names, before the label
 _TOKEN = load_pattern(rb"\[REDACTED_[A-Z0-9_-]{1,40}_[0-9a-f]{2}\]")
 # An address of mail, from its @ on: in a known domain at the top, or that of a country.
 _DOMAIN = load_pattern(
@@ -57,13 +57,13 @@ _ADDRESSES = (
 
 
 class Personal:
-    """What of personal data is looked for, and how it is told apart in one session."""
+    """The rules for personal data, and the key of the tokens that replace it."""
 
     def __init__(
         self, kinds: Sequence[str], people: Sequence[str], labels: Mapping[str, str], session: str
     ) -> None:
-        """kinds: email, phone, address.  people: their names as they are written.  labels: label ->
-        regular expression.  session: what suffixes are keyed by.  InputError names a bad one."""
+        """kinds: email, phone, address.  people: names.  labels: label -> regular expression.
+        session: the key of suffixes.  Raise InputError, which names it, for an invalid label."""
         streets = [("ADDRESS", _make_finder(load_pattern(source))) for source in _ADDRESSES]
         every = [("EMAIL", _find_emails), ("PHONE", _find_phones), *streets]
         self._find = [(label, finder) for label, finder in every if label.lower() in kinds]
@@ -73,17 +73,17 @@ class Personal:
             pattern = compile_option(f"gitcp.redact-label.{label}", source)
             self._find.append((label.upper(), _make_finder(pattern)))
         self._key = session.encode("utf-8", "surrogateescape")
-        # In JSON a letter beyond ASCII may be an escape, which shows only in the value.
+        # In JSON a letter that is not ASCII may be escaped: only the decoded value shows it.
         self.hides = any(not name.isascii() for name in (*people, *labels.values()))
 
     def bind_session(self, session: str) -> Personal:
-        """The same, with suffixes keyed by a session."""
+        """The same rules, with suffixes keyed by a session."""
         other = Personal((), (), {}, session)
         other._find, other.hides = self._find, self.hides
         return other
 
     def find(self, flat: bytes) -> Iterator[Secret]:
-        """Yield (PREFIX + label, start, end) of what is found in a flattened text, in no order."""
+        """Yield (PREFIX + label, start, end) in a flattened text, in no order."""
         done = [match.span() for match in _TOKEN.finditer(flat.replace(b"\1" * 8, b"REDACTED"))]
         for label, finder in self._find:
             for start, end in finder(flat):
@@ -91,7 +91,7 @@ class Personal:
                     yield PREFIX + label, start, end
 
     def make_token(self, rule: str, data: bytes) -> bytes:
-        """What stands for data: the same for the same person, throughout a session."""
+        """The token that replaces data; equal data has the same token throughout a session."""
         label = rule.removeprefix(PREFIX)
         if b"\\" in data:  # as a JSON text has it
             try:
@@ -123,8 +123,8 @@ def _find_phones(flat: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _is_phone(text: str) -> bool:
-    """Whether a number is one of a phone: by the library of the extra `personal`, without it by
-    its length and its shape alone."""
+    """Whether a number is a phone number: by the library of the extra `personal`, else by length
+    and shape."""
     digits = sum(c.isdigit() for c in text)
     if not 8 <= digits <= 15 or text.count("(") != text.count(")"):
         return False

@@ -1,7 +1,7 @@
-"""Take secrets out of transcripts, prompts and subjects before git sees them.
+"""Redact secrets in transcripts, prompts and subjects before they are stored.
 
-A line of a transcript is searched as it stands, which is fast.  Its JSON is parsed only where that
-finds something or an escape may hide something: to find the value it lies in, and what is exempt.
+The raw line of a transcript is searched first, which is fast.  Its JSON is parsed only if that
+finds a secret or an escape may hide one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DONE = load_pattern(REDACTED)
 
 
 class Redactor:
-    """The rules in force: the built-in ones, the user's own, and what is allowed to stay."""
+    """The built-in rules, the person's own, and the patterns of allowed findings."""
 
     def __init__(
         self,
@@ -36,8 +36,8 @@ class Redactor:
         """rules and allow are regular expressions (git config gitcp.redact, gitcp.redact-allow).
 
         The first group of a rule, if it has one, is the secret.  A finding in which an allow
-        pattern matches stays.  Raises InputError naming a pattern that does not compile.
-        personal: what of persons is replaced besides; pictures: what becomes of lines with some.
+        pattern matches is not redacted.  Raise InputError, which names it, for an invalid pattern.
+        personal: the rules for personal data; pictures: replaces pictures in lines.
         """
         self._own = [compile_option("gitcp.redact", rule) for rule in rules]
         self._allow = [compile_option("gitcp.redact-allow", rule) for rule in allow]
@@ -46,7 +46,7 @@ class Redactor:
         self._clean: set[bytes] = set()  # digests of blocks in which nothing was found
 
     def bind_session(self, session: str) -> Redactor:
-        """The same, telling persons apart within a session."""
+        """The same rules, with tokens of personal data keyed by a session."""
         if not self._personal:
             return self
         other = Redactor.__new__(Redactor)
@@ -55,14 +55,14 @@ class Redactor:
         return other
 
     def redact_text(self, data: bytes) -> bytes:
-        """Plain text, redacted: a prompt, a subject."""
+        """A plain text, such as a prompt, redacted."""
         return replace_secrets(
             data, self._find_in_text, self._choose_replacement, bool(self._personal)
         )
 
     def redact_jsonl(self, data: bytes) -> bytes:
-        """A transcript, redacted line by line, and only in the strings of each: where a transcript
-        grows, what stood before stays the same."""
+        """A transcript with the strings of each line redacted; appending lines does not change the
+        result for the earlier ones."""
         data = self._pictures(data) if self._pictures else data
         pieces: list[bytes] = []
         at = 0
@@ -72,7 +72,7 @@ class Redactor:
         return b"".join((*pieces, data[at:]))
 
     def redact_document(self, data: bytes) -> bytes:
-        """One JSON text of any number of lines, redacted; what is no JSON is plain text."""
+        """A JSON text of any number of lines, redacted; other data is redacted as plain text."""
         return self._redact_json(self._pictures(data) if self._pictures else data)
 
     def _redact_json(self, data: bytes) -> bytes:
@@ -83,12 +83,8 @@ class Redactor:
         return self._personal.make_token(rule, data) if self._personal and ":" in rule else REDACTED
 
     def find(self, data: bytes, kind: str = "text") -> list[Secret]:
-        """The (rule, start, end) of secrets that would be redacted, sorted; kind: text, jsonl,
-        document.
-
-        Rules are named as in secrets.json, or `assignment`, `entropy`, and `custom` for the
-        user's own.
-        """
+        """The sorted (rule, start, end) of secrets that would be redacted; kind: text, jsonl or
+        document.  Rules are those of Detector.find(), and `custom` for the person's own."""
         if kind == "jsonl":
             return [
                 (rule, start + a, start + b)
@@ -100,8 +96,8 @@ class Redactor:
         return self._find_in_text(data)
 
     def find_suspects(self, texts: Sequence[bytes]) -> list[int]:
-        """The numbers of the texts in which find() may find something; in the others it finds
-        nothing.  Many small texts are searched at once."""
+        """The numbers of the texts in which find() may find secrets; in the others it finds none.
+        Many small texts are searched at once."""
         if self._own:
             return list(range(len(texts)))
         return line_search.find_suspects(texts, self._detector)
@@ -152,10 +148,9 @@ class Redactor:
     def _find_suspect_lines(
         self, data: bytes, clean: set[bytes] | None = None, persons: bool = False
     ) -> Iterator[tuple[int, int]]:
-        """Yield the [start, end) of each line, its newline excluded, that is to be taken apart.
+        """Yield the [start, end) of each line, without its newline, that may have a secret.
 
-        clean: what begins like a transcript searched before, as all of a session do, is
-        passed over so far.
+        clean: digests of blocks without secrets, which are skipped and added.
         """
         for start, end in line_search.split_blocks(data):
             block = data[start:end]
@@ -180,7 +175,7 @@ class Redactor:
 
 
 def _map_to_values(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:
-    """What was found in a joined text, as stretches of the values it was made of."""
+    """The secrets in a joined text, with their offsets in the raw data of its values."""
     out: list[Secret] = []
     first = 0
     for start, end, value in parts if secrets else ():

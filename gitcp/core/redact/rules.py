@@ -1,10 +1,9 @@
-"""The table of secret formats, secrets.json, and what of it occurs in a text.
+"""Find secrets in a text by the table of their formats, secrets.json.
 
-Every rule there has a name, the pattern, the keywords one of which every match
-contains, its source, and where to look: "run" when the secret lies in a run (see RUN)
-of SHORTEST bytes or more, "near" when the keyword lies in one or, with a dot or colon, at most
-24 bytes before one, "text" when it may stand anywhere.  A pattern begins with its
-literal where it can, because `re` then skips ahead.  Its first group, if any, is the secret.
+A rule has a name, a pattern, keywords of which each match contains one, its source, and where to
+search.  "run": the secret is in a run (see RUN) of SHORTEST bytes or more.  "near": the keyword is
+in a run or, with a dot or colon, at most 24 bytes before one.  "text": anywhere.  The first group
+of a pattern, if any, is the secret.  A pattern begins with a literal if it can, for speed.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ SHORTEST = 20
 _MARK = bytes(97 if byte in RUN else 32 for byte in range(256))
 # A literal, not `a{20,}`: `re` looks for literals many times faster.
 _LONG = load_pattern(b"a" * SHORTEST + b"a*+")
-# What the keywords of many rules have and few long runs do: base64 has neither.
+# Letters in the keywords of many rules and in few long runs: base64 has neither.
 _MARKS = (b"_", b"-", b"")
 
 
@@ -56,7 +55,7 @@ def read_rules() -> list[Rule]:
 
 
 class Formats:
-    """The rules, compiled one by one when their keyword is first seen."""
+    """The rules; each is compiled when its keyword first occurs."""
 
     def __init__(self) -> None:
         table = [
@@ -68,7 +67,7 @@ class Formats:
         self._compiled: dict[str, re.Pattern[bytes]] = {}
 
     def find_in_words(self, words: Iterable[bytes]) -> Iterator[tuple[bytes, Secret]]:
-        """Yield (word, (rule, start, end)): what the rules find that look at runs alone."""
+        """Yield (word, (rule, start, end)) of the matches of the rules for runs."""
         marked = {mark: [word for word in words if mark in word] for mark in _MARKS}
         blobs = {mark: b"\n".join(marked[mark]) for mark in _MARKS}
         for mark, name, source, keys in self._of_words:
@@ -78,7 +77,7 @@ class Formats:
                     yield from ((word, secret) for secret in _find_matches(name, pattern, word))
 
     def find_in_text(self, flat: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[Secret]:
-        """Yield (rule, start, end): what the other rules find; spans are the runs of flat."""
+        """Yield (rule, start, end) of the matches of the other rules; spans: the runs of flat."""
         blob = b"\n".join(
             {flat[start:end] for start, end in spans}
             | {flat[max(0, a - 24) : b] for a, b in spans if a and flat[a - 1] in b".:"}

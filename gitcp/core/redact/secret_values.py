@@ -1,4 +1,4 @@
-"""Which values given to names such as `password` or `api_key` are secrets."""
+"""Find secrets among the values assigned to names such as `password` or `api_key`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SIGN = load_pattern(rb"[!#%^*?~@]")
 
 
 def find_assigned(flat: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the [start, end) of values that are given to names such as `password` in flat."""
+    """Yield the [start, end) of the secret values assigned to such names in flat."""
     low = flat.lower()
     for ending in _ENDINGS:
         for match in ending.finditer(low):
@@ -62,8 +62,8 @@ def find_assigned(flat: bytes) -> Iterator[tuple[int, int]]:
 
 
 def find_separated(raw: bytes) -> Iterator[int]:
-    """Yield where in raw JSON such a name stands before a list, or at the end of its line:
-    find_assigned() sees it beside its values only once they are taken out."""
+    """Yield the offsets in raw JSON of such names before a list or a line end: find_assigned()
+    finds their values only in the joined text."""
     for match in _APART.finditer(raw):
         if _NAME.search(raw, max(0, match.start() - 24), match.start()):
             yield match.start()
@@ -82,16 +82,16 @@ def _is_assigned(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
         return False
     value = flat[slice(*match.span(3 if quoted else 4))]
     option = bool(_OPTION.search(head)) and (gap == b"=" or not _PROSE.match(low, match.end()))
-    # NAME=value without spaces is a shell's or a .env file's.
+    # NAME=value without spaces, as in a shell or an .env file
     bare = gap == b"=" and _VARIABLE.search(flat[at - len(head) : at])
     return may_be_secret(value, bool(_PASS.search(head)), quoted, bool(bare) or option)
 
 
 def may_be_secret(value: bytes, password: bool, quoted: bool, bare: bool) -> bool:
-    """Whether value may be a secret, not a placeholder, a type, a path or a piece of code.
+    """Whether value may be a secret, not a placeholder, a type, a path or code.
 
-    password: the name asks for a password, which may be a word; quoted: it stood in quotes;
-    bare: it stood as in a .env file, NAME=value.
+    password: the name is that of a password, which may be a word.  quoted: it is in quotes.  bare:
+    it is assigned as in an .env file, NAME=value.
     """
     if _PLACEHOLDER.match(value) or _INSIDE.search(value):
         return False

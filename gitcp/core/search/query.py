@@ -1,4 +1,4 @@
-"""The words of a search: what must be there, what must not, and filters among them."""
+"""Parse a search into required words, excluded words and filters."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Query(TypedDict):
-        """words: texts that a turn must have, a phrase each; without: texts that it must not
-        have; filters: key of FILTERS -> its values, one of which must fit."""
+        """words: phrases that a turn must have.  without: phrases that it must not have.  filters:
+        key of FILTERS -> values, one of which must match."""
 
         words: list[str]
         without: list[str]
@@ -24,7 +24,7 @@ _TOKEN = re.compile(r"\w+")
 
 
 def parse_query(text: str) -> Query:
-    """The query that a text writes.
+    """The query in a text.
 
     A word, or a phrase in double quotes, must be there; with `-` before it, it must not.
     `agent:`, `author:`, `branch:`, `path:` and `session:` before a word make it a filter.

@@ -1,4 +1,4 @@
-"""A transcript cut into turns, each as the texts that a search looks at."""
+"""Split a transcript into turns, with the texts of each that a search indexes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def cut_turns(transcript: bytes, start: int = 0) -> Iterator[Turn]:
 
 
 class _Draft:
-    """A turn while its items come."""
+    """A turn to which items are added."""
 
     def __init__(self, number: int, prompt: str) -> None:
         self.begun = False
@@ -62,7 +62,7 @@ class _Draft:
         self._words: set[str] = set()
 
     def add_item(self, item: Item) -> None:
-        """Add what one item says."""
+        """Add the texts of an item."""
         self.begun = True
         if not self._time and item["time"]:
             self._time = (tool_ends.parse_time(item["time"]) or 0) // 1_000_000_000
@@ -76,7 +76,7 @@ class _Draft:
             self._words.update(query.split_tokens(item["text"][:_OUTPUT]))
 
     def build_turn(self) -> Turn:
-        """The turn, as far as it has come."""
+        """The turn with the items added so far."""
         return {
             "number": self._number,
             "time": self._time,
@@ -89,7 +89,7 @@ class _Draft:
 
 
 def describe_call(name: str, arguments: object) -> tuple[str, list[str]]:
-    """One line that tells a call of a tool, and the paths that its input names."""
+    """(a line that describes a tool call, the paths in its input)."""
     if isinstance(arguments, str):
         patched = apply_patch.list_paths(arguments)
         return f"{name} {' '.join(patched) if patched else arguments}"[:_CALL], patched

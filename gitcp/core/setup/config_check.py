@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: values that a key cannot have, names that no key has."""
+"""Check a configuration for invalid values and unknown keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Bad = tuple[str, str, str]  # key, value, what is wrong with it
 
-_GITS = {"push"}  # sections of git's own whose keys are like ours
+_GITS = {"push"}  # git's sections with keys like gitcp's
 _QUOTE = '"'
 _CLOSE = 0.7  # how alike two names are of which one may be meant by the other
 
@@ -101,7 +101,7 @@ def _check_pipeline(about: config_table.Key, text: str) -> str:
 
 
 def _normalise(key: str) -> str:
-    """A key without what people write in other ways."""
+    """A key in lower case, without separators."""
     return key.lower().replace("-", "").replace("_", "").replace(".", "")
 
 

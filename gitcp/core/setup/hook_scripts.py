@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Chain(TypedDict):
-        """What a hook calls besides us: a file beside it, run by git's rules or sourced."""
+        """The file beside a hook that the hook calls, run by git's rules or sourced."""
 
         suffix: str  # its name is the hook's and this
         shell: str  # '' to run it; a shell's name to have $0 stay the hook's own name
@@ -64,8 +64,8 @@ def build_script(hook: str, py: str, entry: str, chain: Chain | None = None) -> 
 
 
 def build_line(hook: str) -> str:
-    """The line that does our part in a hook script which is not ours to write: a verdict of
-    ours ends that, our own failure does not."""
+    """The line that calls gitcp in another's hook script: a refusal ends that script, a failure of
+    gitcp does not."""
     stdin = "" if hook in ("post-rewrite", "pre-push") else " </dev/null"
     ours = f'gitcp-hook {hook} "$@"{stdin}'
     return f"! command -v gitcp-hook >/dev/null || {ours} || [ $? -ne 3 ] || exit 1"

@@ -1,4 +1,4 @@
-"""Read a git hook that is there already: whose it is, what it calls, what of it is ours."""
+"""Read an existing git hook: who wrote it, what it calls, and gitcp's part of it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,8 @@ _SHELL = re.compile(r"#! ?/(?:usr/)?bin/(?:env )?(\w*sh)\b")
 
 
 def choose_chain(hook: str) -> Chain:
-    """How to call a hook that is moved aside, by its text.
-
-    A shell script that looks at its own name (husky) is sourced, so that it still finds it.
-    """
+    """How to call a hook that is renamed.  A shell script that reads its own name (husky) is
+    sourced, so that its name stays the same."""
     shell = _SHELL.match(hook)
     by_name = "$0" in hook and any(sign in hook for sign in ("basename", "##*/", "husky", ")/h"))
     by = shell[1] if shell and by_name else ""
@@ -36,12 +34,12 @@ def choose_chain(hook: str) -> Chain:
 
 
 def is_ours(text: str) -> bool:
-    """Whether a hook file has our part in it."""
+    """Whether a hook file has gitcp's part, or the beginning of it."""
     return any(line == MARKER for line in text.splitlines())
 
 
 def is_whole(text: str) -> bool:
-    """Whether a hook file has all of our part in it."""
+    """Whether a hook file has gitcp's whole part."""
     return is_ours(text) and END in text.splitlines()
 
 
@@ -73,7 +71,7 @@ def is_upgraded(py: str, entry: str) -> bool:
 
 
 def is_same_tool(text: str, other: str) -> bool:
-    """Whether two hook files were written by the same tool, which keeps nobody's own work."""
+    """Whether two hook files are equal or written by the same tool."""
     return text == other or find_tool(text) == find_tool(other) != ""
 
 
@@ -119,9 +117,9 @@ def is_untouched(hook: str, text: str) -> bool:
 
 
 def remove_ours(hook: str, text: str, chained: bool) -> str | None:
-    """A hook that somebody wrote into, without our lines; None when nothing else is in it.
+    """A hook that others changed, without gitcp's lines; None if it has no other line.
 
-    chained: what stood there before is still beside it, and goes on being called.
+    chained: the former hook is still beside it, and is called.
     """
     before, start, rest = text.partition(MARKER + "\n")
     _, end, after = rest.partition(END + "\n")

@@ -1,4 +1,4 @@
-"""What `enable` is going to write, as data; and the lines of ours in an exclude file."""
+"""The files that `enable` writes, as data, and gitcp's lines in an exclude file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def exclude_paths(text: str, paths: Iterable[str]) -> tuple[str, list[str]]:
 
 
 def remove_lines(text: str, lines: Iterable[str]) -> str:
-    """The text without those lines, each wherever it stands."""
+    """The text without these lines."""
     gone = set(lines)
     return "".join(line for line in text.splitlines(True) if line.rstrip("\n") not in gone)
 

@@ -1,4 +1,4 @@
-"""The shapes of what gitcp stores as JSON: what each key holds; and what is wrong with a value."""
+"""The shapes of the JSON that gitcp stores, and a check of values against them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def is_seconds(value: object) -> bool:
 
 
 def is_owner(value: object) -> bool:
-    """Whose workspace a commit speaks of; null where it speaks of none."""
+    """The owner of a workspace that a commit names; null for none."""
     return value is None or isinstance(value, str)
 
 
@@ -166,12 +166,12 @@ COMMIT_VERDICT = {
 
 
 def is_agent(value: object) -> bool:
-    """A process; null where it could not be told."""
+    """A process; null if it is not known."""
     return value is None or not find_fault(value, _PROCESS)
 
 
 def is_look(value: object) -> bool:
-    """What a call began on; null where nobody looked."""
+    """The base of a call; null if it was not read."""
     return value is None or not find_fault(value, _STARTED)
 
 
@@ -185,7 +185,7 @@ CLAIM = {
     "started": is_look,
 }
 LOOK = {"head": is_object_name, "at": is_count, "dirty": is_entries, "cost?": is_count}
-# A line of the journal: an edit, a call's two ends, or what else is noted.
+# A line of the journal (core.credit.entries).
 JOURNAL_LINE = {
     "path?": is_path,
     **dict.fromkeys(("before?", "after?"), is_entry),
@@ -249,7 +249,7 @@ _FIELDS: dict[int, tuple[Shape, dict[str, Shape], frozenset[str]]] = memory.get_
 
 
 def find_fault(value: object, shape: Shape, at: str = "") -> str:
-    """What is wrong with a value, '' for nothing: `'streams[0].files' is no object`."""
+    """What is wrong with a value, such as `'streams[0].files' is no object`; '' if nothing is."""
     if isinstance(shape, dict):
         return _find_object_fault(value, shape, at)
     if isinstance(shape, list):

@@ -1,4 +1,4 @@
-"""What takes how much space: sums by kind, session and age, shown in units people read."""
+"""Sum the space of stored data by kind, session and age, and format sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Item(TypedDict):
-        """One object or file.  time: when it came to be, in seconds since 1970, 0 unknown."""
+        """An object or file.  time: of its creation, seconds since 1970; 0 if not known."""
 
         kind: str
         session_id: str
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Sum = tuple[str, int, int]  # name, bytes, how many
 
 
-# kind -> what it is, in the order in which they are shown
+# kind -> meaning, in the order of output
 KINDS = {
     "transcripts": "transcripts of committed checkpoints",
     "checkpoints": "all else of committed checkpoints",
@@ -37,9 +37,9 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
 def sum_items(items: Iterable[Item], by: str, now: float) -> list[Sum]:
-    """Sums by 'kind' or 'age' in their order, by 'session' the largest first.
+    """Sums by 'kind' or 'age' in their order, or by 'session' with the largest first.
 
-    What is of no session, or of no known time, has the name ''; where nothing is, no sum.
+    The name of items without a session, or a known time, is ''.  Empty sums are left out.
     """
     sum_of: dict[str, tuple[int, int]] = {}
     for item in items:
@@ -56,7 +56,7 @@ def sum_items(items: Iterable[Item], by: str, now: float) -> list[Sum]:
 
 
 def classify_age(seconds: float) -> str:
-    """The class of an age: made within a day, a week, a month, a year, or before."""
+    """The class of an age: within a day, a week, a month or a year, or older."""
     return next((name for name, limit in _AGES if seconds < limit), "older")
 
 
