@@ -349,7 +349,7 @@ def _move_streams(match: Record) -> list[Edit]:
         commit = need_commit(ctx.objects, match["commit"])
         changes = commit_changes.read_changes(ctx.objects, commit)[1]
         waiting = match.get("left_out", ())
-        open_edits.settle_commit(ctx.repo, ctx.objects, commit, changes, but=waiting)
+        open_edits.settle_commit(ctx.repo, ctx.objects, commit, changes, excluded=waiting)
         settled = set(match["sessions"]) if match["linked"] else None
         edits = carry_forward.carry_streams(ctx.repo, ctx.objects, match["old"], commit, settled)
         if not match.get("left_out"):

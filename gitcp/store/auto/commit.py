@@ -22,7 +22,7 @@ from gitcp.store.git import refs
 from gitcp.store.git.commit import need_commit
 from gitcp.store.git.tree import Lookup, compare_trees
 from gitcp.store.journal.journal import Journal, read_clock
-from gitcp.store.journal.known import Known
+from gitcp.store.journal.last_seen import LastSeen
 from gitcp.store.session import intent
 from gitcp.store.snapshot import blobs
 
@@ -165,7 +165,7 @@ def note_changes(repo: Repo, objects: Objects, before: Entries) -> None:
     if all(now.get(path) == entry for path, entry in before.items()):
         return
     with Journal(repo) as journal:
-        known, at = Known(repo, objects, journal.lines), read_clock(repo)
+        known, at = LastSeen(repo, objects, journal.lines), read_clock(repo)
         journal.append(
             [
                 entries.build_edit(path, entry, now[path], UNKNOWN, evidence.HOOK, at)

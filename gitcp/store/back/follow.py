@@ -17,7 +17,7 @@ from gitcp.store.git.commit import write_commit
 from gitcp.store.git.tree import Lookup, edit_tree, find_tree
 from gitcp.store.journal import work as open_work
 from gitcp.store.journal.journal import Journal, pack_edits, read, read_clock
-from gitcp.store.journal.known import Known
+from gitcp.store.journal.last_seen import LastSeen
 from gitcp.store.session import markers, tidings, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
@@ -67,7 +67,7 @@ def note_step(
 
     Merged paths are left out: their content is new, and the next look records it."""
     with Journal(repo) as journal:
-        time, known = read_clock(repo), Known(repo, objects, journal.lines)
+        time, known = read_clock(repo), LastSeen(repo, objects, journal.lines)
         edits = [
             {**entries.build_edit(a["path"], a["was"], a["now"], *_NOBODY, time), "step": step_id}
             for a in actions

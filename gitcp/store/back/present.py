@@ -52,7 +52,7 @@ class Present:
         head = self.head or shadow_refs.get_zeros(self.repo)
         if self._seen:
             return self._seen.take(self.objects, head, self.entries)
-        aside = journal.Aside(self.repo)
+        aside = journal.JournalCopy(self.repo)
         look.take_all(self.objects, aside, head, self.entries, time.time_ns())
         return aside.lines
 

@@ -1,5 +1,5 @@
-"""A path that several calls of file tools have in hand at once: each call's own words tell its
-part, and what stands there besides is the others'."""
+"""A path that several calls of file tools write at once: the words of each call tell its part,
+and the rest of the change is the others'."""
 
 from __future__ import annotations
 
@@ -11,61 +11,61 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import JournalLine, Version, Writer
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
-    from gitcp.store.journal.known import Known
+    from gitcp.store.journal.last_seen import LastSeen
 
 
 def build_edits(
     objects: Objects,
     journal: Journal,
-    records: Known,
+    seen: LastSeen,
     call: JournalLine,
-    who: Writer,
+    writer: Writer,
     path: str,
-    now: Version,
+    after: Version,
     at: int,
 ) -> list[JournalLine]:
-    """The edits that led a path from what is known to now, one of them a call's that ends."""
-    was = records.get_entry(path)
-    steps = _split_steps(objects, journal, call, who, path, was, now)
+    """The edits of a path from its last seen entry to after, one of them by the ending call."""
+    before = seen.get_entry(path)
+    steps = _split_steps(objects, journal, call, writer, path, before, after)
     if not steps:
-        return [entries.build_edit(path, was, now, who, "tool", at)]
-    able = [window for window in windows.list_windows(journal) if window["who"] != who]
-    lines = []
-    for before, after, own in steps:
-        change = look.describe_change(journal.repo, records, path, before, after, False)
-        verdict = evidence.attribute_change(change, [] if own else able)
-        if own or (verdict["by"] is None and before != was):
-            lines.append(entries.build_edit(path, before, after, who, "tool", at))
+        return [entries.build_edit(path, before, after, writer, "tool", at)]
+    others = [window for window in windows.list_windows(journal) if window["who"] != writer]
+    edits = []
+    for old, new, is_own in steps:
+        change = look.describe_change(journal.repo, seen, path, old, new, False)
+        verdict = evidence.attribute_change(change, [] if is_own else others)
+        if is_own or (verdict["by"] is None and old != before):
+            who, how = writer, "tool"
         else:
-            lines.append(
-                entries.build_edit(path, before, after, verdict["who"], verdict["how"], at)
-            )
-    return lines
+            who, how = verdict["who"], verdict["how"]
+        edits.append(entries.build_edit(path, old, new, who, how, at))
+    return edits
 
 
 def _split_steps(
     objects: Objects,
     journal: Journal,
     call: JournalLine,
-    who: Writer,
+    writer: Writer,
     path: str,
-    was: Version,
-    now: Version,
+    before: Version,
+    after: Version,
 ) -> list[tuple[Version, Version, bool]]:
-    """(before, after, whether the call itself did it) from was to now; [] where nothing tells."""
-    if now is None:
+    """(entry, next entry, whether the call made the step) for each step from before to after; []
+    if the call's words do not tell."""
+    if after is None:
         return []
-    contents = [_read_content(objects, entry) for entry in (was, now)]
+    contents = [_read_content(objects, entry) for entry in (before, after)]
     ends = file_edits.derive_contents(call, *contents)
     if ends is None:
         return []
-    start, left = ((now[0], objects.write("blob", data)) for data in ends)
-    since = entries.list_edits_since_opening(journal.lines, who[0], who[2])
-    if left in [entries.parse_entry(line["after"]) for line in since if line["path"] == path]:
-        start = left = was or left  # its part is known: somebody has looked
-    if was and was[1] == start[1]:
-        start = was
-    steps = [(was, start, False), (start, left, True), (left, now, False)]
+    start, end = ((after[0], objects.write("blob", data)) for data in ends)
+    edits = entries.list_edits_since_opening(journal.lines, writer[0], writer[2])
+    if end in [entries.parse_entry(line["after"]) for line in edits if line["path"] == path]:
+        start = end = before or end  # an earlier look has recorded the call's part
+    if before and before[1] == start[1]:
+        start = before
+    steps = [(before, start, False), (start, end, True), (end, after, False)]
     return [step for step in steps if step[0] != step[1]]
 
 

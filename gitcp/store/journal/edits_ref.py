@@ -1,7 +1,8 @@
-"""refs/gitcp/edits/<session>: the contents that the journal's entries name, kept from pruning.
+"""refs/gitcp/edits/<session>: the contents that the journal's lines name, kept from pruning.
 
-One commit a turn: its tree has `entries`, the lines that were recorded, and `contents/<oid>`, the
-blobs before and after, whoever wrote them.  A journal that is gone is built anew from it.
+It has one commit for each turn.  The commit's tree has `entries`, the recorded lines, and
+`contents/<oid>`, their blobs before and after, whoever wrote them.  A lost journal is rebuilt
+from it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 PREFIX = "refs/gitcp/edits/"
 _BLOBS = ("100644", "100755", "120000")
-_MOST = 100_000  # commits of all sessions that are read to build a journal anew
+_MOST = 100_000  # commits of all sessions that are read to rebuild a journal
 
 
 def hold_edits(
@@ -35,10 +36,9 @@ def hold_edits(
     ref: str = "",
     change: str = "",
 ) -> None:
-    """Let the session's ref hold what the journal has gained since a ref last held it; ref and
-    change: as write_edits() has them.
+    """Commit the journal's new lines to the session's ref as write_edits() does.
 
-    The caller holds the session's lock, and the journal's through journal.
+    The caller holds the locks of the session and of the journal.
     """
     edit = write_edits(repo, objects, journal, session_id, subject, ref, change)
     if edit:
@@ -55,11 +55,11 @@ def write_edits(
     ref: str = "",
     change: str = "",
 ) -> refs.Edit | None:
-    """Write the commit that holds what the journal has gained since a ref last held it; the edit
-    of the session's ref, None where there is nothing.
+    """Write a commit of the lines that the journal has gained since a ref last held it.
 
-    ref: a part of it (store.guard.session_change), whose `change` becomes this tree; else the
-    one that is there stays.
+    Returns the edit of the session's ref; None if there is nothing to hold.
+    ref: the ref of a part instead of the session's (store.guard.session_change).  change: the
+    tree of its `change`; without one it keeps the previous `change`.
     """
     start = max((n + 1 for n, line in enumerate(journal.lines) if "held" in line), default=0)
     lines = entries.list_lasting(journal.lines[start:])
@@ -67,19 +67,20 @@ def write_edits(
         return None
     ref = ref or PREFIX + session_id
     tip = read_commit(objects, ref)
-    kept = find_entry(objects, tip["tree"], "change") if tip and not change else None
+    previous_change = find_entry(objects, tip["tree"], "change") if tip and not change else None
     files = _build_files(objects, lines)
-    if change or kept:
-        files["change"] = kept or (TREE, change)
+    if change or previous_change:
+        files["change"] = previous_change or (TREE, change)
     tree = edit_tree(objects, None, files)
-    home = f"Gitcp-Worktree: {repo.worktree_hash}"
-    message = f"{subject}\n\n{home}\nClaude-Session-Id: {session_id}"
+    trailer = f"Gitcp-Worktree: {repo.worktree_hash}"
+    message = f"{subject}\n\n{trailer}\nClaude-Session-Id: {session_id}"
     oid = write_commit(objects, repo, tree, [tip["oid"]] if tip else [], message)
     return ref, oid, tip["oid"] if tip else None
 
 
 def parse_part_number(ref: str, first: str) -> int:
-    """Which part of a session's edits a ref is, given the ref of the first; 0: none of them."""
+    """The number of the part of a session's edits that a ref holds; 0 for any other ref.  first:
+    the ref of part 1."""
     end = ref.removeprefix(first)
     if not end:
         return 1
@@ -87,13 +88,13 @@ def parse_part_number(ref: str, first: str) -> int:
 
 
 def find_session(ref: str, sessions: Iterable[str]) -> str:
-    """The session whose edits a ref holds, "" where it holds none; sessions: ids, which may have
-    dots, as the number of a part has."""
+    """The session whose edits a ref holds; '' for any other ref.  sessions: the ids that exist:
+    they may end like the number of a part."""
     if not ref.startswith(PREFIX):
         return ""
     name = ref.removeprefix(PREFIX)
-    first, _, number = name.rpartition(".")
-    return first if first and number.isdecimal() and name not in sessions else name
+    session_id, _, number = name.rpartition(".")
+    return session_id if session_id and number.isdecimal() and name not in sessions else name
 
 
 def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[str, str] | None]:
@@ -108,39 +109,39 @@ def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[
 
 
 def rebuild_lines(repo: Repo) -> list[JournalLine]:
-    """The edits of this worktree that the sessions' refs hold and what settled them, in the order
-    of their times; what a state calls settled is."""
-    lines, taken = _unite_lines(repo, []), dict[str, list[object]]()
+    """This worktree's journal from the sessions' refs: its edits and what settled them, by time.
+    An edit at a path that its session's state does not name counts as settled."""
+    lines, settled = _unite_lines(repo, []), dict[str, list[object]]()
     for edit in entries.list_open_edits(lines):
         session_id = entries.get_author(edit)[0]
         state = states.peek(repo, session_id) if session_id else None
         if state and edit["path"] not in state.get("files_touched", ()):
-            taken.setdefault(edit["path"], []).append(entries.get_edit_name(edit))
-    return [*lines, {"taken": taken, "at": int(lines[-1]["at"])}] if taken else lines
+            settled.setdefault(edit["path"], []).append(entries.get_edit_name(edit))
+    return [*lines, {"taken": settled, "at": int(lines[-1]["at"])}] if settled else lines
 
 
-def unite_edits(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
-    """The edits here and those that only the sessions' refs hold, each once, by their times."""
-    return entries.list_edits(_unite_lines(repo, here))
+def unite_edits(repo: Repo, journal_lines: list[JournalLine]) -> list[JournalLine]:
+    """The edits of the journal and those that only the sessions' refs hold, by time."""
+    return entries.list_edits(_unite_lines(repo, journal_lines))
 
 
 def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
-    """What the refs of one session, by default of all, hold of a worktree's edits and of what
-    settled them, in the order of their times."""
+    """The edits of a worktree and what settled them, by time, from the refs of one session; by
+    default from those of all sessions."""
     objects = Objects.get_shared(repo)
     lines: dict[bytes, JournalLine] = {}
-    home = f"\nGitcp-Worktree: {worktree_hash}\n"
+    trailer = f"\nGitcp-Worktree: {worktree_hash}\n"
     glob = f"--glob={PREFIX}{session_id}*"
     for oid in list_commits(repo, "--first-parent", f"--max-count={_MOST}", glob):
         commit = read_commit(objects, oid)
-        ours = commit is not None and home in commit["message"]
-        entry = find_entry(objects, commit["tree"], "entries") if commit and ours else None
+        is_wanted = commit is not None and trailer in commit["message"]
+        entry = find_entry(objects, commit["tree"], "entries") if commit and is_wanted else None
         for line in entries.parse_lines(objects.need(entry[1], "blob")) if entry else ():
             lines.setdefault(entries.dump_line(line), line)
     return sorted(entries.list_lasting(lines.values()), key=lambda line: int(line["at"]))
 
 
-def _unite_lines(repo: Repo, here: list[JournalLine]) -> list[JournalLine]:
-    lines = {entries.dump_line(line): line for line in here}
+def _unite_lines(repo: Repo, journal_lines: list[JournalLine]) -> list[JournalLine]:
+    lines = {entries.dump_line(line): line for line in journal_lines}
     lines |= {entries.dump_line(x): x for x in read_lines(repo, repo.worktree_hash)}
     return sorted(entries.list_lasting(lines.values()), key=lambda line: int(line["at"]))

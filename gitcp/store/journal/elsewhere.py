@@ -1,5 +1,5 @@
-"""Open edits that lie in another worktree and are away there, as what was stashed there and is
-taken up here: a commit here may have them, by evidence."""
+"""Open edits that are away in another worktree: work that was stashed there and popped here.  A
+commit in this worktree may have them, by evidence."""
 
 from __future__ import annotations
 
@@ -27,48 +27,58 @@ if TYPE_CHECKING:
 
 
 def list_worktrees(repo: Repo, session: Mapping[str, Any]) -> list[str]:
-    """The other worktrees, by git's names, in which a session may have open edits, by its state
-    or marker."""
-    named = [session.get("worktree_id") or "", *session.get("visits", ())]
-    return [name for name in dict.fromkeys(named) if name != repo.worktree_id]
+    """The ids of the other worktrees in which a session, by its state or marker, may have open
+    edits."""
+    worktree_ids = [session.get("worktree_id") or "", *session.get("visits", ())]
+    return [
+        worktree_id
+        for worktree_id in dict.fromkeys(worktree_ids)
+        if worktree_id != repo.worktree_id
+    ]
 
 
 def list_records(repo: Repo, session: Mapping[str, Any], paths: Collection[str]) -> list[Recorded]:
-    """What a session, by its marker, has away in other worktrees at these paths, as match() takes
-    it."""
+    """The records, as match() takes them, of a session's edits at these paths that are away in
+    other worktrees."""
     away = [
         pair
-        for name in list_worktrees(repo, session)
-        for pair in _list_away(repo, name, session, paths)
+        for worktree_id in list_worktrees(repo, session)
+        for pair in _list_away(repo, worktree_id, session, paths)
     ]
-    here = journal.read(repo) if away else []
+    lines = journal.read(repo) if away else []
     return [
-        {**one.build_record(path), "live": False}
-        for path, one in away
-        if not _is_brought(here, session["session_id"], path, one)
+        {**stretch.build_record(path), "live": False}
+        for path, stretch in away
+        if not _is_brought(lines, session["session_id"], path, stretch)
     ]
 
 
 def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
-    """Move what a session has away in other worktrees at these paths to this one's journal."""
-    for name in list_worktrees(repo, state):
-        moving = list(_list_away(repo, name, state, paths))
-        if not moving:
+    """Move a session's edits at these paths that are away in other worktrees to this journal."""
+    for worktree_id in list_worktrees(repo, state):
+        stretches = list(_list_away(repo, worktree_id, state, paths))
+        if not stretches:
             continue
         with Journal(repo) as held:
             at = read_clock(repo)
-            about = held.lines, state["session_id"]
-            fresh = [one for path, one in moving if not _is_brought(*about, path, one)]
-            held.append([_build_stated_edit(edit, at) for one in fresh for edit in one.edits])
-        other = find_worktree(repo, name)
+            held.append(
+                [
+                    _build_stated_edit(edit, at)
+                    for path, stretch in stretches
+                    if not _is_brought(held.lines, state["session_id"], path, stretch)
+                    for edit in stretch.edits
+                ]
+            )
+        other = find_worktree(repo, worktree_id)
         if other:
-            _take_edits(other, moving)
+            _settle_edits(other, stretches)
         if state.get("worktree_id", "") != repo.worktree_id:
             state["visits"] = sorted({*state.get("visits", ()), repo.worktree_id})
 
 
 def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: Stretch) -> bool:
-    """Whether a journal has these edits already: nothing is taken from a worktree that is gone."""
+    """Whether a journal has these edits already.  They cannot be settled in the journal of a
+    worktree that is gone, so they are found again."""
     return any(
         line.get("path") == path
         and line["how"] == entries.STATED
@@ -83,46 +93,52 @@ def _build_stated_edit(edit: JournalLine, at: int) -> JournalLine:
     return {**line, "how": entries.STATED, "at": at}
 
 
-def _take_edits(other: Repo, moving: Iterable[tuple[str, Stretch]]) -> None:
-    taken: dict[str, list[Any]] = {}
-    for path, one in moving:
-        taken.setdefault(path, []).extend(map(entries.get_edit_name, one.edits))
+def _settle_edits(other: Repo, stretches: Iterable[tuple[str, Stretch]]) -> None:
+    settled: dict[str, list[Any]] = {}
+    for path, stretch in stretches:
+        settled.setdefault(path, []).extend(map(entries.get_edit_name, stretch.edits))
     with Journal(other) as held:
-        held.append([{"taken": taken, "at": read_clock(other)}])
+        held.append([{"taken": settled, "at": read_clock(other)}])
 
 
 def _list_away(
-    repo: Repo, name: str, session: Mapping[str, Any], paths: Collection[str]
+    repo: Repo, worktree_id: str, session: Mapping[str, Any], paths: Collection[str]
 ) -> Iterator[tuple[str, Stretch]]:
-    """The stretches of a session in a worktree that are no part of what stands there; all, where
-    the worktree is gone."""
-    session_id, is_there = session["session_id"], os.path.isdir(journal.get_git_dir(repo, name))
-    if not is_there and list_open_paths_in(repo, name, session_id).isdisjoint(paths):
+    """The stretches of a session that its worktree does not hold; all if that worktree is gone."""
+    session_id, exists = (
+        session["session_id"],
+        os.path.isdir(journal.get_git_dir(repo, worktree_id)),
+    )
+    if not exists and list_open_paths_in(repo, worktree_id, session_id).isdisjoint(paths):
         return
-    open_there = read_work(repo, name, session_id)
-    named = sorted({*open_there.list_paths()} & {*paths})
-    other = find_worktree(repo, name) if named and is_there else None
+    work = read_work(repo, worktree_id, session_id)
+    open_paths = sorted({*work.list_paths()} & {*paths})
+    other = find_worktree(repo, worktree_id) if open_paths and exists else None
     if other:
         with Journal(other) as held:
-            look.look_at_paths(Objects.get_shared(other), held, named, read_clock(other))
-            open_there = Work(held.lines, session_id)
-    for path in named:
-        yield from ((path, x) for x in open_there.list_stretches(path) if not (is_there and x.live))
+            look.look_at_paths(Objects.get_shared(other), held, open_paths, read_clock(other))
+            work = Work(held.lines, session_id)
+    for path in open_paths:
+        for stretch in work.list_stretches(path):
+            if not (exists and stretch.live):
+                yield path, stretch
 
 
-def read_work(repo: Repo, name: str, session_id: str) -> Work:
-    """The open edits of a session in a worktree; of one that is gone, those that its ref has."""
-    git_dir = journal.get_git_dir(repo, name)
+def read_work(repo: Repo, worktree_id: str, session_id: str) -> Work:
+    """The open edits of a session in a worktree; those in its ref if the worktree is gone."""
+    git_dir = journal.get_git_dir(repo, worktree_id)
     if os.path.isdir(git_dir):
         return Work(journal.read(repo, git_dir), session_id)
-    return Work(late.edits_ref.read_lines(repo, ids.hash_worktree(name), session_id), session_id)
+    return Work(
+        late.edits_ref.read_lines(repo, ids.hash_worktree(worktree_id), session_id), session_id
+    )
 
 
-def find_worktree(repo: Repo, name: str) -> Repo | None:
-    """Another worktree of the repository, by git's name of it; None where it is gone."""
-    git_dir = journal.get_git_dir(repo, name)
+def find_worktree(repo: Repo, worktree_id: str) -> Repo | None:
+    """Another worktree of the repository by git's name of it; None if it is gone."""
+    git_dir = journal.get_git_dir(repo, worktree_id)
     link = os.fsdecode(files.peek(os.path.join(git_dir, "gitdir"))).strip()
-    top, file = os.path.split(link if name else repo.common)
+    top, file = os.path.split(link if worktree_id else repo.common)
     if file != ".git" or not os.path.lexists(os.path.join(top, file)):
         return None
     return Repo(top, git_dir, repo.common, repo.algo, repo.git)

@@ -1,6 +1,6 @@
-"""A file tool names its path: what stands there at its start, and what it makes of it.
+"""The calls of file tools: what stands at their paths when they begin and when they end.
 
-Nothing is scanned; what is not needed is not imported, for each end of a call is waited for.
+Nothing is scanned, and what is not needed is not imported: the agent waits for each call.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import stat
 from gitcp.core.credit import entries
 from gitcp.core.git.porcelain import EXECUTABLE, FILE
 from gitcp.start import late
-from gitcp.store.journal.known import Known
+from gitcp.store.journal.last_seen import LastSeen
 from gitcp.store.snapshot.filters import Filters
 from gitcp.store.snapshot.worktree import Worktree
 
@@ -25,54 +25,54 @@ if TYPE_CHECKING:
     from gitcp.store.journal.journal import Journal
 
 _PLAIN = 1 << 20  # bytes up to which a file is read here
-_REFUSED = (0, 1, 128)  # a tool may name what git does not look at
+_REFUSED = (0, 1, 128)  # a tool may name paths that git refuses
 
 
 def begin_call(
     objects: Objects, journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
 ) -> None:
-    """What stands at the paths now is somebody else's work, or was known."""
-    glance, known = Glance(journal.repo, objects), Known(journal.repo, objects, journal.lines)
-    looked: dict[str, Any] = {}
+    """Record the start of a call; a change at its paths until now is another's."""
+    reader, seen = PathReader(journal.repo, objects), LastSeen(journal.repo, objects, journal.lines)
+    unchanged: dict[str, Any] = {}
     for path in paths:
-        st = glance.stat(path)
-        if st and known.is_unchanged(path, st.st_ctime_ns):
-            looked[path] = glance.read_entry(path, write=False)
-    rest = [path for path in paths if path not in looked]
-    ignored = glance.list_ignored(paths)
-    seen = _read_entries(glance, rest, ignored)
-    if any(known.get_entry(path) != entry for path, entry in seen.items()):
-        late.look.take_entries(objects, journal, known, seen, at, ignored)
+        st = reader.stat(path)
+        if st and seen.is_unchanged(path, st.st_ctime_ns):
+            unchanged[path] = reader.read_entry(path, write=False)
+    ignored = reader.list_ignored(paths)
+    present = _read_entries(reader, [path for path in paths if path not in unchanged], ignored)
+    if any(seen.get_entry(path) != entry for path, entry in present.items()):
+        late.look.take_entries(objects, journal, seen, present, at, ignored)
     line = entries.build_opening(state, call, "write", at)
-    journal.append([{**line, "looked": {**looked, **seen}, "ignored": sorted(ignored)}])
+    journal.append([{**line, "looked": {**unchanged, **present}, "ignored": sorted(ignored)}])
 
 
-def _read_entries(glance: Glance, paths: list[str], ignored: set[str]) -> dict[str, Any]:
-    """What stands at the paths; of an ignored one nothing is stored."""
-    return {path: glance.read_entry(path, write=path not in ignored) for path in paths}
+def _read_entries(reader: PathReader, paths: list[str], ignored: set[str]) -> dict[str, Any]:
+    """The entries of the paths; blobs of ignored ones are not stored."""
+    return {path: reader.read_entry(path, write=path not in ignored) for path in paths}
 
 
 def end_call(
     objects: Objects, journal: Journal, state: State, call: JournalLine, paths: list[str], at: int
 ) -> None:
-    """What the paths have become is the session's."""
-    glance, known = Glance(journal.repo, objects), Known(journal.repo, objects, journal.lines)
-    begun = _find_opening(journal, state, call)
-    ignored = set(begun["ignored"]) if begun else glance.list_ignored(paths)
-    who: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
+    """Record the end of a call; a change at its paths since its start is the session's."""
+    reader, seen = PathReader(journal.repo, objects), LastSeen(journal.repo, objects, journal.lines)
+    opening = _find_opening(journal, state, call)
+    ignored = set(opening["ignored"]) if opening else reader.list_ignored(paths)
+    writer: Writer = (state["session_id"], state.get("turn_id", ""), str(call.get("id", "")))
     lines = []
-    for path, now in _read_entries(glance, paths, ignored).items():
-        was = known.get_entry(path)
-        if was == now:
+    for path, after in _read_entries(reader, paths, ignored).items():
+        before = seen.get_entry(path)
+        if before == after:
             continue
-        edits = [entries.build_edit(path, was, now, who, "tool", at)]
+        edits = [entries.build_edit(path, before, after, writer, "tool", at)]
         if path in ignored:
             edits[0]["kept"] = False
-        elif len(paths) == 1 and entries.is_contested(journal.lines, path, who):
-            edits = late.contested.build_edits(objects, journal, known, call, who, path, now, at)
+        elif len(paths) == 1 and entries.is_contested(journal.lines, path, writer):
+            about = call, writer, path, after, at
+            edits = late.contested.build_edits(objects, journal, seen, *about)
         lines += edits
-    closing = {"close": who[2], "session": who[0], "at": at}
-    journal.append([*lines, closing] if begun else lines)
+    closing = {"close": writer[2], "session": writer[0], "at": at}
+    journal.append([*lines, closing] if opening else lines)
 
 
 def _find_opening(journal: Journal, state: State, call: JournalLine) -> JournalLine | None:
@@ -81,10 +81,9 @@ def _find_opening(journal: Journal, state: State, call: JournalLine) -> JournalL
     return next((call for call in openings if "ignored" in call), None)
 
 
-class Glance:
-    """What stands at single paths of one worktree, as git would store it, at the least cost there
-    is: a plain file is hashed here, without a question to git; all else is the snapshot's.
-    """
+class PathReader:
+    """Reads single paths of a worktree as git would store them.  A plain file is hashed here
+    without asking git; anything else is left to the snapshot."""
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
@@ -93,14 +92,14 @@ class Glance:
         self._sparse = repo.config.get_flag("core.sparsecheckout")
 
     def stat(self, path: str) -> os.stat_result | None:
-        """lstat of a path; None where nothing stands, or behind a symbolic link."""
+        """lstat() of a path; None without a file, or behind a symbolic link."""
         try:
             return self.work.look_at(path)
         except OSError:
             return None
 
     def read_entry(self, path: str, write: bool) -> Version:
-        """The entry of a path; None for nothing.  write: its blob is stored."""
+        """The entry of a path; None without one.  write: whether to store its blob."""
         st = self.stat(path)
         if st is None:
             return None
@@ -112,7 +111,7 @@ class Glance:
             or self._filters.name_conversion(path)
             or self.work.list_repositories(path)
         ):
-            return self._ask_entry(path, write)
+            return late.blobs.read_paths(self._repo, self._objects, [path], write=write).get(path)
         try:
             with open(self.work.join_full(path), "rb") as f:
                 data = f.read()
@@ -121,14 +120,10 @@ class Glance:
         store = self._objects.write if write else self._objects.hash_object
         return str(mode), store("blob", data)
 
-    def _ask_entry(self, path: str, write: bool) -> Version:
-        return late.blobs.read_paths(self._repo, self._objects, [path], write=write).get(path)
-
     def list_ignored(self, paths: list[str]) -> set[str]:
-        """Those of the paths that git ignores: what is tracked is not.
+        """The paths that git ignores; a tracked one is not ignored.
 
-        git reads the index, which is as long as the repository is large, for those alone that a
-        pattern names.
+        git reads the index only for paths that a pattern matches: it can be long.
         """
-        named = self.work.list_ignored(paths, "--no-index", ok=_REFUSED)
-        return self.work.list_ignored(sorted(named), ok=_REFUSED)
+        matched = self.work.list_ignored(paths, "--no-index", ok=_REFUSED)
+        return self.work.list_ignored(sorted(matched), ok=_REFUSED)

@@ -1,4 +1,4 @@
-"""What a command may throw away, looked at where looking at everything costs too much."""
+"""A look at the files that a command may discard, where a full look costs too much."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gitcp.errors import Late
 from gitcp.record import decode_name
 from gitcp.start import late
 from gitcp.store.journal import look
-from gitcp.store.journal.known import Known
+from gitcp.store.journal.last_seen import LastSeen
 from gitcp.store.session import turn_log
 
 TYPE_CHECKING = False
@@ -23,42 +23,43 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.journal.journal import Journal
 
-_MANY = 20  # paths
+_MANY = 20  # paths that are reported one by one
 
 
 def look_at_losses(
     objects: Objects, journal: Journal, command: str, cwd: str, at: int
 ) -> list[str]:
-    """Take in the files that a command run in cwd throws away: those that it names and HEAD has,
-    and of what else it reaches those that git calls changed.
+    """Look at the files that a command, run in cwd, may discard: those that it names and HEAD
+    has, and those in its reach that git reports as changed.
 
-    Returns what was not seen within gitcp.loss-budget, as paths from the root of the worktree; of
-    very many, and where git did not tell, those that the command names; '.' for anything.
+    Returns the paths, from the root of the worktree, that were not looked at within
+    gitcp.loss-budget.  If they are many or unknown, returns the paths that the command names
+    instead; '.' for the whole worktree.
     """
     root = journal.repo.worktree
     losses = find_losses(journal.repo, command, cwd)
     if not losses:
         return []
     until = time.monotonic() + int(journal.repo.config.get_option("gitcp.loss-budget")) / 1000
-    places = {path for loss in losses for path in loss["paths"] or ["."]}
-    known = Known(journal.repo, objects, journal.lines)
+    reached = {path for loss in losses for path in loss["paths"] or ["."]}
+    seen = LastSeen(journal.repo, objects, journal.lines)
     ignored = {line["path"] for line in journal.lines if line.get("kept") is False}
-    listed = known.paths - ignored
-    plain = {path for path in places if path in listed or known.get_committed(path)}
-    wide = {path for path in places - plain if _may_stand(os.path.join(root, path))}
-    asked = _ask_git(journal.repo, losses) if wide else []
-    plain |= {path for path in listed if any(discards.covers(x, path) for x in losses)}
-    unseen = _look_until(until, objects, journal, plain, at)
+    known = seen.paths - ignored
+    named = {path for path in reached if path in known or seen.get_committed(path)}
+    unsure = {path for path in reached - named if _may_exist(os.path.join(root, path))}
+    queries = _ask_git(journal.repo, losses) if unsure else []
+    named |= {path for path in known if any(discards.covers(x, path) for x in losses)}
+    unseen = _look_until(until, objects, journal, named, at)
     try:
-        changed = _read_answers(asked, losses, until) - plain
+        changed = _read_answers(queries, losses, until) - named
         unseen |= _look_until(until, objects, journal, changed, at)
     except Late:
-        unseen |= wide
-    return sorted(unseen if len(unseen) <= _MANY else places)
+        unseen |= unsure
+    return sorted(unseen if len(unseen) <= _MANY else reached)
 
 
 def find_losses(repo: Repo, command: str, cwd: str) -> list[Discard]:
-    """What a command run in cwd may throw away, its paths as git spells them."""
+    """What a command, run in cwd, may discard; its paths are spelled as git does."""
     root, folder = repo.worktree, os.path.realpath(cwd or repo.worktree)
     if not turn_log.has_many_names(repo):
         return discards.find_discards(command, folder, root)
@@ -71,42 +72,42 @@ def find_losses(repo: Repo, command: str, cwd: str) -> list[Discard]:
 def _look_until(
     until: float, objects: Objects, journal: Journal, paths: Collection[str], at: int
 ) -> set[str]:
-    """Look at paths, one after the other, until a time; those that were not looked at."""
-    todo = sorted(paths, reverse=True)
-    while todo and time.monotonic() < until:
-        look.look_at_paths(objects, journal, [todo.pop()], at)
-    return set(todo)
+    """Look at each path until a monotonic time; return the paths that are left."""
+    remaining = sorted(paths, reverse=True)
+    while remaining and time.monotonic() < until:
+        look.look_at_paths(objects, journal, [remaining.pop()], at)
+    return set(remaining)
 
 
-def _may_stand(path: str) -> bool:
+def _may_exist(path: str) -> bool:
     return os.path.lexists(path) or any(c in path for c in "*?[")
 
 
 def _ask_git(repo: Repo, losses: Collection[Discard]) -> list[tuple[bool, Running]]:
-    """(whether it tells of tracked files, git begun on what differs from HEAD) of what losses of
-    their reach may concern."""
+    """Start git on the changed files in reach of the losses: (whether it lists tracked files, the
+    running git)."""
     reaches = {loss["reach"] for loss in losses}
-    asked = []
+    queries = []
     if reaches - {discards.UNTRACKED}:
-        ways = "-c core.fsmonitor=false diff-index --name-only -z HEAD"
-        asked.append((True, repo.git.start(*ways.split())))
+        command = "-c core.fsmonitor=false diff-index --name-only -z HEAD"
+        queries.append((True, repo.git.start(*command.split())))
     if reaches - {discards.TRACKED}:
-        ways = "-c core.fsmonitor=false ls-files --others --exclude-standard -z"
-        asked.append((False, repo.git.start(*ways.split())))
-    return asked
+        command = "-c core.fsmonitor=false ls-files --others --exclude-standard -z"
+        queries.append((False, repo.git.start(*command.split())))
+    return queries
 
 
 def _read_answers(
-    asked: Iterable[tuple[bool, Running]], losses: Collection[Discard], until: float
+    queries: Iterable[tuple[bool, Running]], losses: Collection[Discard], until: float
 ) -> set[str]:
-    """The paths that git tells and losses cover; raise Late where it has not told all by then."""
+    """The paths that git lists and losses cover; raises Late if git is not done in time."""
     lost, exceeded = set[str](), []
-    for tracked, running in asked:
+    for tracked, running in queries:
         try:
             limit = max(0.001, until - time.monotonic())
             out = running.finish(ok=range(-64, 256), limit=limit)[1]
         except Late as e:
-            exceeded.append(e)  # the other one is ended, too
+            exceeded.append(e)  # finish the other query, too
             continue
         paths = map(decode_name, out.split(b"\0")[:-1])
         lost |= {path for path in paths if any(discards.covers(x, path, tracked) for x in losses)}

@@ -1,7 +1,7 @@
 """The journal of a worktree: one append-only file, <git-dir>/gitcp/journal, under its lock.
 
-All sessions and the person in one order; what stands in a line is gitcp-formats(5).  Objects
-are written before the line that names them, and a line is one write.
+It records all sessions and the person in one order; gitcp-formats(5) describes its lines.
+Objects are written before the line that names them, and each line is written at once.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 NAME = "journal"
 _MADE_ON_A_BASE = ("before", "trees", "look")
-MANY = 2000  # edits at once that are still written one by one
+MANY = 2000  # edits of one look that are still written as a line each
 # path -> its inode, how many of its bytes were read, the lines in them
 _READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journals")
 
 
 def read(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
-    """The lines of this worktree's journal, or another's, in their order; [] without one."""
+    """Return the lines of this worktree's journal, or of git_dir's; [] without a journal."""
     return expand_trees(repo, _read_raw(repo, git_dir)[0])
 
 
 def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int]:
-    """(the lines as they stand in the file, its size in bytes); -1 bytes where there is none.
+    """Return (the lines as they stand in the file, its size in bytes); size -1 without a file.
 
-    What this process has read before it reads on from: a journal only grows, or is another file.
+    A journal only grows or is replaced, so this process reads only what was added since.
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", NAME)
     file, size, lines = _READ.get(path, (0, 0, []))
@@ -63,13 +63,13 @@ def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine]
     except Damaged as e:
         private.set_aside(repo, e)
         return [], -1
-    end = data.rfind(b"\n") + 1  # a line that is still being written is read anew
+    end = data.rfind(b"\n") + 1  # a line that is still being written is read again
     _READ[path] = st.st_ino, size + end, [*lines, *entries.parse_lines(data[:end])]
     return [*_READ[path][2], *entries.parse_lines(data[end:])], size + len(data)
 
 
 def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
-    """The lines with each edit that stands in a `trees` line as a line of its own."""
+    """Replace each `trees` line by a line for each of its edits."""
     if not any("trees" in line for line in lines):
         return lines
     objects = Objects.get_shared(repo)
@@ -78,16 +78,16 @@ def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
         if "trees" not in line:
             edits.append(line)
             continue
-        rest = {key: value for key, value in line.items() if key != "trees"}
+        common = {key: value for key, value in line.items() if key != "trees"}
         if all(objects.read(tree) for tree in line["trees"]):
             for path, before, after in compare_trees(objects, *line["trees"]):
-                edits.append({"path": path, "before": before, "after": after, **rest})
+                edits.append({"path": path, "before": before, "after": after, **common})
     return edits
 
 
 def pack_edits(objects: Objects, edits: list[JournalLine]) -> list[JournalLine]:
-    """The edits of one look, where they are very many: one line an author, its paths as two
-    trees."""
+    """Pack more than MANY edits of one look: a line for each author, with its paths in two
+    trees.  Fewer edits are returned as they are."""
     if len(edits) <= MANY:
         return edits
     groups: dict[str, list[JournalLine]] = {}
@@ -111,19 +111,19 @@ def _get_shared(edit: JournalLine) -> JournalLine:
 
 
 def get_home(repo: Repo, session: Mapping[str, Any]) -> str:
-    """The git directory of the worktree that is a session's home, by its state or marker."""
+    """The git directory of a session's home worktree.  session: its state or marker."""
     return get_git_dir(repo, session.get("worktree_id") or "")
 
 
 def get_git_dir(repo: Repo, worktree_id: str) -> str:
-    """The git directory of a worktree of this repository, by git's name of it."""
+    """The git directory of a worktree of this repository; worktree_id: git's name of it."""
     if worktree_id == repo.worktree_id:
         return repo.git_dir
     return os.path.join(repo.common, "worktrees", worktree_id) if worktree_id else repo.common
 
 
 def read_end(repo: Repo) -> tuple[int, int]:
-    """Where this worktree's journal ends now: its file and its size; Journal.since() takes it."""
+    """(inode, size) of this worktree's journal now, for Journal.list_edits_since()."""
     try:
         st = os.stat(repo.join_own(NAME))
     except OSError:
@@ -132,14 +132,23 @@ def read_end(repo: Repo) -> tuple[int, int]:
 
 
 def read_clock(repo: Repo) -> int:
-    """Now in ns, by the clock that stamps the files of the worktree."""
+    """The time in ns, by the clock that stamps the worktree's files."""
     path = repo.join_own("clock")
     private.touch_private(repo, path)
     return os.stat(path).st_mtime_ns
 
 
 class Journal:
-    """The journal, held: others wait.  Taken after the session's lock, before any ref's."""
+    """The journal under its lock, which is taken after the session's and before any ref's.
+
+    base: the commit on which edits are made; None for HEAD.
+    telling: the session whose client reports a tool or its end.
+    naming: the paths that this tool names.
+    closing: the call that has just ended, before the worktree is looked at.
+    acting: the session whose turn goes on, whatever its marker says.
+    visitors: sessions of other worktrees that work in this one.
+    guests: sessions of other worktrees whose transcripts name what they write.
+    """
 
     __slots__ = (
         "_lock",
@@ -157,22 +166,19 @@ class Journal:
     def __init__(self, repo: Repo) -> None:
         self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
         self.lines: list[JournalLine] = []
-        self.base: str | None = None  # the commit on which edits are made; else HEAD is asked
-        self.telling = ""  # the session that tells of its tools, or their end, just now
-        self.closing = ""  # the call that has just ended, before anything else is looked at
-        self.naming: frozenset[str] = frozenset()  # the paths that its tool names
-        self.acting: Marker | None = None  # the session whose turn goes on; no marker may say so
-        self.visitors: Sequence[Marker] = ()  # sessions of other worktrees at work in this one
-        self.guests: Sequence[
-            Marker
-        ] = ()  # of others, those whose transcripts name what they write
+        self.base: str | None = None
+        self.telling = self.closing = ""
+        self.naming: frozenset[str] = frozenset()
+        self.acting: Marker | None = None
+        self.visitors: Sequence[Marker] = ()
+        self.guests: Sequence[Marker] = ()
 
     def __enter__(self) -> Self:
         self._lock.__enter__()
         try:
             self._read()
         except BaseException:
-            self._lock.__exit__()  # else this process would wait for itself
+            self._lock.__exit__()  # otherwise this process would wait for itself
             raise
         return self
 
@@ -184,14 +190,14 @@ class Journal:
             self.lines = expand_trees(self.repo, lines)
 
     def _was_lost(self) -> bool:
-        """Whether there was a journal: looks and turns are kept beside it."""
+        """Whether there was a journal: its neighbours `look` or `turn` are still there."""
         return any(os.path.exists(self.repo.join_own(name)) for name in ("look", "turn"))
 
     def __exit__(self, *_: object) -> None:
         self._lock.__exit__()
 
     def append(self, lines: list[JournalLine]) -> None:
-        """Add lines at the end; what a kill cut short there stays a line of its own."""
+        """Add lines at the end; a line that a kill cut short stays apart from them."""
         if not lines:
             return
         self._name_base(lines)
@@ -208,49 +214,49 @@ class Journal:
         self.lines += expand_trees(self.repo, lines)
 
     def _name_base(self, lines: list[JournalLine]) -> None:
-        """Let edits and looks name the commit on which they are made, where they do not."""
-        lacking = [line for line in lines if not line.keys().isdisjoint(_MADE_ON_A_BASE)]
-        for line in lacking:
+        """Set `base` of edits and looks that lack it: the commit on which they are made."""
+        for line in lines:
+            if line.keys().isdisjoint(_MADE_ON_A_BASE):
+                continue
             if self.base is None:
                 self.base = refs.read_head(self.repo) or "0" * len(self.repo.empty_tree)
             line.setdefault("base", self.base)
 
-    def list_edits_since(self, begun: tuple[int, int], at: int) -> list[JournalLine]:
-        """The edits since read_end() gave begun, at being the time of it: of a journal that was
-        cut meanwhile, those of later times."""
+    def list_edits_since(self, mark: tuple[int, int], since: int) -> list[JournalLine]:
+        """The edits that were added since read_end() returned mark, at the time since in ns."""
         file, size = read_end(self.repo)
-        if (file, size) == begun:
+        if (file, size) == mark:
             return []
-        if file != begun[0]:
-            return [line for line in entries.list_edits(self.lines) if line["at"] >= at]
+        if file != mark[0]:  # it was cut back meanwhile
+            return [line for line in entries.list_edits(self.lines) if line["at"] >= since]
         with os.fdopen(open_file(self.repo.join_own(NAME)), "rb") as f:
-            f.seek(begun[1])
+            f.seek(mark[1])
             return entries.list_edits(expand_trees(self.repo, entries.parse_lines(f.read())))
 
     def cut_back(self) -> None:
-        """Cut the journal back to what is unsettled, where it has become long."""
+        """Cut a journal that has become long back to what is unsettled."""
         if read_end(self.repo)[1] <= late.cutting.LARGEST:
             return
         lines, _ = _read_raw(self.repo)
-        left = late.cutting.cut_back(lines, self.lines)
-        data = b"".join(map(entries.dump_line, left))
+        remaining = late.cutting.cut_back(lines, self.lines)
+        data = b"".join(map(entries.dump_line, remaining))
         private.write_private(self.repo, self.repo.join_own(NAME), data)
-        self.lines = expand_trees(self.repo, left)
+        self.lines = expand_trees(self.repo, remaining)
 
 
-def leave_out(repo: Repo, git_dir: str, gone: Callable[[JournalLine], bool]) -> None:
-    """Write the journal of a worktree, by its git directory, anew without these lines."""
-    home = os.path.basename(git_dir) if git_dir != repo.common else ""
-    with exclusive(repo, f"journal-{hash_worktree(home)}"):
+def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) -> None:
+    """Rewrite the journal of a worktree, by its git directory, without the lines that are gone."""
+    worktree_id = os.path.basename(git_dir) if git_dir != repo.common else ""
+    with exclusive(repo, f"journal-{hash_worktree(worktree_id)}"):
         lines, size = _read_raw(repo, git_dir)
-        left = [line for line in lines if not gone(line)]
-        if size >= 0 and len(left) < len(lines):
+        remaining = [line for line in lines if not is_gone(line)]
+        if size >= 0 and len(remaining) < len(lines):
             path = os.path.join(git_dir, "gitcp", NAME)
-            private.write_private(repo, path, b"".join(map(entries.dump_line, left)))
+            private.write_private(repo, path, b"".join(map(entries.dump_line, remaining)))
 
 
-class Aside(Journal):
-    """A journal that is only read and not held: what is added to it is forgotten with it."""
+class JournalCopy(Journal):
+    """A copy in memory without the lock: nothing that is added to it is written."""
 
     __slots__ = ()
 
@@ -259,5 +265,5 @@ class Aside(Journal):
         self.lines = read(repo)
 
     def append(self, lines: list[JournalLine]) -> None:
-        """Add lines to those that are at hand."""
+        """Add lines to the copy."""
         self.lines = [*self.lines, *lines]

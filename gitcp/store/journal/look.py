@@ -1,8 +1,7 @@
-"""A look at the worktree: what differs from what was last known becomes edits of the journal.
+"""A look at the worktree: each difference from what was last seen becomes an edit of the journal.
 
-take_scan() takes a scan that was made, scan_if_cheap() makes one; look_at_paths() reads the named
-paths only.  Each edit gets its author here, by the evidence there is now; what that needs is
-imported where there is any.
+take_scan() takes a scan, scan_if_cheap() makes one, look_at_paths() reads only the named paths.
+Each edit gets its author here, by the evidence of that time.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from gitcp.core.credit import entries
 from gitcp.record import encode_name
 from gitcp.start import late
 from gitcp.store.git.tree import Lookup, compare_trees, find_file, find_tree
-from gitcp.store.journal import known as knowns
+from gitcp.store.journal import last_seen
 from gitcp.store.journal.journal import pack_edits
-from gitcp.store.journal.known import Known
+from gitcp.store.journal.last_seen import LastSeen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     Changed = dict[str, tuple[Version, Version]]
 
-# What git keeps besides the worktree, of whose contents some may come back.
+# Refs of git whose contents may come back into the worktree.
 _NAMED = ("ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
@@ -42,30 +41,37 @@ def take_scan(
     at: int,
     cost: int = 0,
 ) -> None:
-    """Take in a look at everything, and keep what it saw: dirty is what differs from the commit
-    head, at when the look began, by the journal's clock."""
+    """Record a look at the whole worktree, and store it as the newest.
+
+    dirty: the entries that differ from the commit head.  at: when the look began, by
+    read_clock().  cost: in us.
+    """
     take_all(objects, journal, head, dirty, at)
-    knowns.save_look(journal.repo, head, at, dirty, cost)
+    last_seen.save_look(journal.repo, head, at, dirty, cost)
     journal.append([{"look": at}])
 
 
 def take_all(
     objects: Objects, journal: Journal, head: str, dirty: Mapping[str, Version], at: int
 ) -> None:
-    """Take in a look at everything, as whole() does, and keep nothing of it beside the journal."""
-    repo, before = journal.repo, Known(journal.repo, objects, journal.lines)
-    journal.base, now = head, Lookup(objects, find_tree(objects, head))
+    """Record a look at the whole worktree as take_scan() does, but store nothing beside the
+    journal."""
+    repo, seen = journal.repo, LastSeen(journal.repo, objects, journal.lines)
+    journal.base, tree = head, Lookup(objects, find_tree(objects, head))
     changed: Changed = {}
-    for path in {*before.paths, *dirty, *_list_committed_paths(repo, objects, before.head, head)}:
-        was, entry = before.get_entry(path), dirty[path] if path in dirty else find_file(now, path)
-        if was != entry:
-            changed[path] = (was, entry)
+    for path in {*seen.paths, *dirty, *_list_committed_paths(repo, objects, seen.head, head)}:
+        before, after = (
+            seen.get_entry(path),
+            dirty[path] if path in dirty else find_file(tree, path),
+        )
+        if before != after:
+            changed[path] = (before, after)
     changed = _store_contents(repo, objects, changed)
-    _record_changes(objects, journal, before, changed, at)
+    _record_changes(objects, journal, seen, changed, at)
 
 
 def _list_committed_paths(repo: Repo, objects: Objects, old: str, head: str) -> set[str]:
-    """The paths that commits made here since the last look have changed."""
+    """The paths that were changed by commits made in this worktree since the last look."""
     if old == head:
         return set()
     new = late.reflog.find_committed_head(repo, old) if old != "HEAD" else None
@@ -74,130 +80,131 @@ def _list_committed_paths(repo: Repo, objects: Objects, old: str, head: str) -> 
 
 
 def look_at_paths(
-    objects: Objects, journal: Journal, wanted: Iterable[str], at: int, write: bool = True
+    objects: Objects, journal: Journal, paths: Iterable[str], at: int, write: bool = True
 ) -> None:
-    """Take in what stands at these paths now.  write: its blobs are stored."""
-    before = Known(journal.repo, objects, journal.lines)
-    fresh = [path for path in dict.fromkeys(wanted) if _may_differ(journal.repo, before, path)]
-    if not fresh:
+    """Record what stands at these paths now.  write: whether to store its blobs."""
+    seen = LastSeen(journal.repo, objects, journal.lines)
+    changed = [path for path in dict.fromkeys(paths) if _may_differ(journal.repo, seen, path)]
+    if not changed:
         return
-    there = late.blobs.read_paths(journal.repo, objects, fresh, write=write)
-    take_entries(objects, journal, before, there, at)
+    present = late.blobs.read_paths(journal.repo, objects, changed, write=write)
+    take_entries(objects, journal, seen, present, at)
 
 
 def take_entries(
     objects: Objects,
     journal: Journal,
-    before: Known,
-    there: Mapping[str, Version],
+    seen: LastSeen,
+    present: Mapping[str, Version],
     at: int,
     ignored: Collection[str] = (),
 ) -> None:
-    """Take in what stands at some paths; of the ignored ones no content is kept."""
-    changed = {p: (was, now) for p, now in there.items() if (was := before.get_entry(p)) != now}
-    _record_changes(objects, journal, before, changed, at, ignored)
+    """Record the entries present at some paths, without the content of ignored ones."""
+    changed = {
+        p: (before, after) for p, after in present.items() if (before := seen.get_entry(p)) != after
+    }
+    _record_changes(objects, journal, seen, changed, at, ignored)
 
 
-def _may_differ(repo: Repo, before: Known, path: str) -> bool:
-    own = _read_ctime(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
-    return own is None or not before.is_unchanged(path, own)
+def _may_differ(repo: Repo, seen: LastSeen, path: str) -> bool:
+    ctime = _read_ctime(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
+    return ctime is None or not seen.is_unchanged(path, ctime)
 
 
 def _store_contents(repo: Repo, objects: Objects, changed: Changed) -> Changed:
-    """The changes with what stands there now in the object database."""
-    wanted = [p for p, (_, now) in changed.items() if now and not objects.packs.has(now[1])]
-    if not wanted:
+    """Store the blobs of changed paths; the changes by what was stored."""
+    missing = [p for p, (_, after) in changed.items() if after and not objects.packs.has(after[1])]
+    if not missing:
         return changed
-    there = late.blobs.read_paths(repo, objects, wanted, write=True)
-    changes = {**changed, **{p: (changed[p][0], now) for p, now in there.items()}}
+    present = late.blobs.read_paths(repo, objects, missing, write=True)
+    changes = {**changed, **{p: (changed[p][0], after) for p, after in present.items()}}
     return {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
 
 
 def _record_changes(
     objects: Objects,
     journal: Journal,
-    before: Known,
+    seen: LastSeen,
     changed: Changed,
     at: int,
     ignored: Collection[str] = (),
 ) -> None:
-    """Write down each change, with whose it is."""
+    """Add an edit with its author for each change."""
     if not changed:
         return
-    repo, able = journal.repo, late.windows.list_windows(journal)
-    elsewhere = Elsewhere(repo, objects, before.head, before.commits)
-    moved, judged = _find_moves(objects, changed), late.windows.read_judged_files(repo)
-    lines, origin = [], None
-    for path, (was, now) in sorted(changed.items()):
-        back = entries.had_content(journal.lines, path, now) or elsewhere.has(path, now)
-        change = describe_change(repo, before, path, was, now, back)
-        verdict = late.evidence.attribute_change(change, able)
+    repo, windows = journal.repo, late.windows.list_windows(journal)
+    git_trees = GitTrees(repo, objects, seen.head, seen.commits)
+    origins, judged = _find_moves(objects, changed), late.windows.read_judged_files(repo)
+    sources: Sources | None = None
+    lines = []
+    for path, (before, after) in sorted(changed.items()):
+        restored = entries.had_content(journal.lines, path, after) or git_trees.has(path, after)
+        change = describe_change(repo, seen, path, before, after, restored)
+        verdict = late.evidence.attribute_change(change, windows)
         who, how = verdict["who"], verdict["how"]
         if who == late.replay.PERSON and late.windows.is_made_by_hook(
-            judged, journal.lines, path, was
+            judged, journal.lines, path, before
         ):
             who, how = late.replay.UNKNOWN, late.evidence.HOOK
-        line = entries.build_edit(path, was, now, who, how, at)
-        line |= _build_details(verdict, moved.get(path), change, at)
+        line = entries.build_edit(path, before, after, who, how, at)
+        line |= _build_details(verdict, origins.get(path), change, at)
         if verdict["by"] and late.evidence.can_bring_in(verdict["by"]):
-            origin = origin or _make_sources(objects, journal, before)
-            line |= origin.describe_sources(verdict["by"], path, was, now)
-        line |= {"away": True} if "by" in line and elsewhere.is_stashed(path, was) else {}
-        line |= {"stashed": True} if was and elsewhere.stash_keeps(path) else {}
+            if sources is None:
+                sources = late.sources.Sources(repo, objects, journal.lines, seen.head)
+            line |= sources.describe_sources(verdict["by"], path, before, after)
+        line |= {"away": True} if "by" in line and git_trees.is_stashed(path, before) else {}
+        line |= {"stashed": True} if before and git_trees.stash_keeps(path) else {}
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
     journal.append(pack_edits(objects, lines))
 
 
-def _make_sources(objects: Objects, journal: Journal, before: Known) -> Sources:
-    return late.sources.Sources(journal.repo, objects, journal.lines, before.head)
-
-
 def _build_details(verdict: Verdict, follows: str | None, change: Change, at: int) -> JournalLine:
-    more: JournalLine = {"shared": True} if verdict["shared"] else {}
+    details: JournalLine = {"shared": True} if verdict["shared"] else {}
     if change["at"] and change["at"] < at:
-        more["made"] = change["at"]
+        details["made"] = change["at"]
     if follows:
-        more["follows"] = follows
-    by: Window | None = verdict["by"]
-    if by and verdict["how"] == late.evidence.RESTORED:
-        more["by"] = list(by["who"])
-        if late.evidence.can_put_away(by):
-            more["away"] = True
-    return more
+        details["follows"] = follows
+    window: Window | None = verdict["by"]
+    if window and verdict["how"] == late.evidence.RESTORED:
+        details["by"] = list(window["who"])
+        if late.evidence.can_put_away(window):
+            details["away"] = True
+    return details
 
 
 def describe_change(
-    repo: Repo, before: Known, path: str, was: Version, now: Version, back: bool
+    repo: Repo, seen: LastSeen, path: str, before: Version, after: Version, restored: bool
 ) -> Change:
-    """A change of a path for evidence.attribute_change().  back: the content only came back."""
-    seen, commit = (
-        before.get_seen_time(path),
-        "160000" in {(was or now or "")[0], (now or was or "")[0]},
+    """A change of a path for evidence.attribute_change().  restored: the content was there
+    before."""
+    seen_at, commit = (
+        seen.get_seen_time(path),
+        "160000" in {(before or after or "")[0], (after or before or "")[0]},
     )
     return {
         "path": path,
-        "at": None if commit else _find_change_time(repo, path, seen),
-        "seen": seen,
-        "new": was is None,
-        "gone": now is None or commit,  # a submodule that moves leaves no time here either
-        "restored": back,
+        "at": None if commit else _find_change_time(repo, path, seen_at),
+        "seen": seen_at,
+        "new": before is None,
+        "gone": after is None or commit,  # a submodule's HEAD moves without a time here
+        "restored": restored,
     }
 
 
-def _find_change_time(repo: Repo, path: str, seen: int) -> int | None:
-    """When a path changed: its own stamp, or that of a directory above it which was moved."""
+def _find_change_time(repo: Repo, path: str, seen_at: int) -> int | None:
+    """When a path changed, in ns: its own ctime, or that of a moved directory above it."""
     root = os.fsencode(repo.worktree)
-    own = _read_ctime(os.path.join(root, encode_name(path)))
-    if own is not None and entries.get_latest_time(own) > seen:
-        return own
-    newest, folder = own, os.path.dirname(encode_name(path))
+    ctime = _read_ctime(os.path.join(root, encode_name(path)))
+    if ctime is not None and entries.get_latest_time(ctime) > seen_at:
+        return ctime
+    newest, folder = ctime, os.path.dirname(encode_name(path))
     while True:
         stamp = _read_ctime(os.path.join(root, folder))
         if stamp is not None and (newest is None or stamp > newest):
             newest = stamp
-            if own is None:
-                return newest  # gone: the nearest directory that is still there
+            if ctime is None:
+                return newest  # the path is gone: the nearest directory that is still there
         if not folder:
             return newest
         folder = os.path.dirname(folder)
@@ -211,41 +218,44 @@ def _read_ctime(path: bytes) -> int | None:
 
 
 def _find_moves(objects: Objects, changed: Changed) -> dict[str, str]:
-    oids = {p: (was[1] if was else "", now[1] if now else "") for p, (was, now) in changed.items()}
-    before, after = {was for was, _ in oids.values()}, {now for _, now in oids.values()}
-    # Something went and something came, or stands where another thing stood: else none has moved.
-    if not ("" in before and "" in after) and before.isdisjoint(after - {""}):
+    oids = {
+        p: (before[1] if before else "", after[1] if after else "")
+        for p, (before, after) in changed.items()
+    }
+    removed, added = {before for before, _ in oids.values()}, {after for _, after in oids.values()}
+    # A move needs a path that went and one that came, or a content that stood elsewhere.
+    if not ("" in removed and "" in added) and removed.isdisjoint(added - {""}):
         return {}
     return late.moves.find_origins(oids, lambda oid: read_blob_lines(objects, oid))
 
 
 def read_blob_lines(objects: Objects, oid: str) -> list[bytes]:
-    """The lines of a blob; [] for one that is not there."""
-    named = objects.read(oid) if oid else None
-    return late.replay.split(oid, named[2] if named and named[1] == "blob" else None)
+    """The lines of a blob; [] without one."""
+    blob = objects.read(oid) if oid else None
+    return late.replay.split(oid, blob[2] if blob and blob[1] == "blob" else None)
 
 
 def scan_if_cheap(objects: Objects, journal: Journal, at: int) -> bool:
-    """Look at everything if the last time was cheap enough; whether it was done."""
+    """Look at the whole worktree if the last look was cheap enough; return whether it did."""
     repo = journal.repo
-    last = knowns.read_look(repo)
+    last = last_seen.read_look(repo)
     if not last or int(last.get("cost", 0)) > read_budget(repo) * 1000:
         return False
-    before = measure_children()
+    started = measure_children()
     scan = late.snapshot.scan_worktree(repo)
-    cost = measure_children() - before
+    cost = measure_children() - started
     dirty = late.blobs.resolve_changes(objects, scan, write=False)
     take_scan(objects, journal, scan.head or "0" * len(repo.empty_tree), dirty, at, cost)
     return True
 
 
 def read_budget(repo: Repo) -> int:
-    """gitcp.look-budget in ms."""
+    """The value of gitcp.look-budget in ms."""
     return int(repo.config.get_option("gitcp.look-budget"))
 
 
 def measure_children() -> int:
-    """The processor time of the processes we have waited for, in us."""
+    """The processor time of finished child processes, in us; 0 where it is unknown."""
     try:
         import resource
     except ImportError:
@@ -254,28 +264,28 @@ def measure_children() -> int:
     return int((used.ru_utime + used.ru_stime) * 1_000_000)
 
 
-class Elsewhere:
-    """The trees that git keeps besides the worktree, each read when it is first asked."""
+class GitTrees:
+    """The trees that git keeps besides the worktree, each read at its first use."""
 
     def __init__(
         self, repo: Repo, objects: Objects, head: str, commits: Sequence[str] = ()
     ) -> None:
-        """head: where HEAD was at the last look; what was committed since is no restoring, but
-        for the commits at which the journal had a look at their paths."""
+        """head: HEAD at the last look.  Content of a commit made since is not restored, except
+        that of `commits`, whose paths the journal has seen."""
         self._repo, self._objects, self._before = repo, objects, head
         self._seen = commits
         self._commits: list[Lookup] | None = None
         self._looks: list[Lookup] | None = None
         self._stash = late.reflog.Stash(repo, objects)
 
-    def has(self, path: str, after: Version) -> bool:
-        """Whether one of them has this very entry at the path; for None: HEAD has nothing, and
-        had nothing at the last look where commits alone have moved it since."""
-        if after is None:
+    def has(self, path: str, entry: Version) -> bool:
+        """Whether some tree has this entry at the path.  For None: whether HEAD has nothing
+        there, and had nothing at the last look if only commits have moved it since."""
+        if entry is None:
             return all(look(path) is None for look in self._read_heads())
         if self._looks is None:
             self._looks = self._make_lookups(self._list_commits())
-        return any(look(path) == after for look in self._looks) or self._stash.holds(path, after)
+        return any(look(path) == entry for look in self._looks) or self._stash.holds(path, entry)
 
     def _read_heads(self) -> list[Lookup]:
         if self._commits is None:
@@ -283,16 +293,16 @@ class Elsewhere:
             self._commits = self._make_lookups(["HEAD", *([self._before] if made_here else [])])
         return self._commits
 
-    def is_stashed(self, path: str, before: Version) -> bool:
-        """Whether an entry of `git stash` holds what stood at the path; never for None."""
-        return before is not None and self._stash.holds(path, before)
+    def is_stashed(self, path: str, entry: Version) -> bool:
+        """Whether a stash has this entry at the path; False for None."""
+        return entry is not None and self._stash.holds(path, entry)
 
     def stash_keeps(self, path: str) -> bool:
-        """Whether an entry of `git stash` has work on the path: lines that go may come back."""
+        """Whether a stash changes the path: lines that go may come back."""
         return self._stash.changes(path)
 
-    def _make_lookups(self, wanted: list[str]) -> list[Lookup]:
-        trees = dict.fromkeys(find_tree(self._objects, name) for name in wanted)
+    def _make_lookups(self, commits: list[str]) -> list[Lookup]:
+        trees = dict.fromkeys(find_tree(self._objects, name) for name in commits)
         return [Lookup(self._objects, tree) for tree in trees if tree]
 
     def _list_commits(self) -> list[str]:

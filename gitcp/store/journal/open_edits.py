@@ -1,4 +1,4 @@
-"""The open edits of a worktree, which no commit has taken: read for one, settled by one, stated."""
+"""The open edits of a worktree: read for a commit, settled by a commit, and stated ones added."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gitcp.store.git import reflog, refs
 from gitcp.store.git.tree import TREE, Lookup, find_tree
 from gitcp.store.journal import journal, look
 from gitcp.store.journal.journal import Journal, read_clock
-from gitcp.store.journal.known import Known
+from gitcp.store.journal.last_seen import LastSeen
 from gitcp.store.journal.work import Work
 from gitcp.store.session import markers, turn_log
 
@@ -34,11 +34,9 @@ def look_for_commit(
     visitors: Sequence[Marker] = (),
     guests: Sequence[Marker] = (),
 ) -> list[JournalLine]:
-    """The journal's lines; with changes after a look at a commit's paths and at those of open
-    edits: a commit scans nothing.
+    """The journal's lines; with changes, after a look at a commit's paths and the open edits'.
 
-    visitors: sessions of other worktrees that make the commit; guests: those whose transcripts
-    alone say what they write, as they may in this one.
+    A commit does not scan the worktree.  visitors, guests: as Journal has them.
     """
     if changes is None:
         return journal.read(repo)
@@ -49,17 +47,17 @@ def look_for_commit(
 
 
 def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
-    """To ask whether an edit made on a commit stayed in the worktree when HEAD was at head: that is
-    the commit, or HEAD came there from it without leaving the edit behind."""
-    answers, now = {"": True, head: True}, refs.read_head(repo) or head
+    """Return a test whether an edit made on a commit was in the worktree when HEAD was at head:
+    HEAD was that commit, or came from it without leaving the edit behind."""
+    answers, head_now = {"": True, head: True}, refs.read_head(repo) or head
 
     def has_stayed(base: str) -> bool:
         if base not in answers:
             answers[base] = reflog.leads_to(repo, base, head) or (
-                # It was made after head, and before HEAD got where it is.
-                head != now
+                # The commit lies between head and HEAD of now.
+                head != head_now
                 and reflog.leads_to(repo, head, base)
-                and reflog.leads_to(repo, base, now)
+                and reflog.leads_to(repo, base, head_now)
             )
         return answers[base]
 
@@ -67,9 +65,9 @@ def build_stay_check(repo: Repo, head: str) -> Callable[[str], bool]:
 
 
 def _look_at_open(objects: Objects, held: Journal, paths: Iterable[str]) -> None:
-    """See what stands at the paths, and at those of open edits."""
-    named = {line["path"] for line in entries.list_open_edits(held.lines)}
-    look.look_at_paths(objects, held, sorted({*paths, *named}), read_clock(held.repo))
+    """Look at the paths, and at those of open edits."""
+    open_paths = {line["path"] for line in entries.list_open_edits(held.lines)}
+    look.look_at_paths(objects, held, sorted({*paths, *open_paths}), read_clock(held.repo))
 
 
 def settle_commit(
@@ -78,113 +76,111 @@ def settle_commit(
     commit: Commit,
     changes: Changes,
     sessions: Collection[str] | None = None,
-    but: Collection[str] = (),
+    excluded: Collection[str] = (),
 ) -> None:
-    """Write down what a commit with these changes settles.
+    """Record what a commit with these changes settles.
 
-    sessions: those whose part in the commit is decided, by default all but those named by but; the
-    edits of others stay open.
+    sessions: those whose part in the commit is decided, by default all but the excluded ones.  The
+    edits of other sessions stay open.
     """
     if not os.path.exists(repo.join_own(journal.NAME)):
         return
     with Journal(repo) as held:
-        again = any(line.get("commit") == commit["oid"] for line in held.lines)
-        if not held.lines or (again and not entries.list_open_edits(held.lines)):
+        recorded = any(line.get("commit") == commit["oid"] for line in held.lines)
+        if not held.lines or (recorded and not entries.list_open_edits(held.lines)):
             return
         _look_at_open(objects, held, ())  # a commit may have taken its time
-        known, look = Known(repo, objects, held.lines), _build_file_lookup(objects, commit["tree"])
-        line = _build_commit_line(held.lines, commit, changes, known.get_entry, look)
-        line["at"], done = (
-            read_clock(repo),
-            _build_done_check(objects, changes, known.get_entry, look),
-        )
-        for session_id in {
-            entries.get_author(edit)[0] for edit in entries.list_open_edits(held.lines)
-        } - {""}:
-            decided = session_id not in but if sessions is None else session_id in sessions
-            _divide_edits(line, Work(held.lines, session_id), done if decided else lambda *_: False)
-        if not again and (ends := _read_transcript_ends(repo)):
+        find_present = LastSeen(repo, objects, held.lines).get_entry
+        find_committed = _build_file_lookup(objects, commit["tree"])
+        line = _build_commit_line(held.lines, commit, changes, find_present, find_committed)
+        line["at"] = read_clock(repo)
+        is_settled = _build_settled_check(objects, changes, find_present, find_committed)
+        open_edits = entries.list_open_edits(held.lines)
+        for session_id in {entries.get_author(edit)[0] for edit in open_edits} - {""}:
+            decided = session_id not in excluded if sessions is None else session_id in sessions
+            work = Work(held.lines, session_id)
+            _divide_edits(line, work, is_settled if decided else lambda *_: False)
+        if not recorded and (ends := _read_transcript_ends(repo)):
             line["transcripts"] = ends
-        if not again or entries.list_open_edits([*held.lines, line]) != entries.list_open_edits(
-            held.lines
-        ):
+        if not recorded or entries.list_open_edits([*held.lines, line]) != open_edits:
             held.append([line])
             held.cut_back()
 
 
 def _build_file_lookup(objects: Objects, tree: str) -> Callable[[str], Version]:
-    """To ask a tree for a file; None for a directory where one was."""
+    """Return a function that finds a file in a tree; it returns None for a directory."""
     lookup = Lookup(objects, tree)
 
-    def look(path: str) -> Version:
+    def find_file(path: str) -> Version:
         entry = lookup(path)
         return None if entry and entry[0] == TREE else entry
 
-    return look
+    return find_file
 
 
 def _build_commit_line(
     lines: Iterable[JournalLine],
     commit: Commit,
     changes: Changes,
-    worktree: Callable[[str], Version],
-    head: Callable[[str], Version],
+    find_present: Callable[[str], Version],
+    find_committed: Callable[[str], Version],
 ) -> JournalLine:
-    """The paths that stand in the worktree as the commit has them, whoever wrote."""
-    settled = [path for path in changes if worktree(path) == head(path)]
-    moved = {x["follows"] for x in lines if "follows" in x and x["path"] in settled}
-    settled += [path for path in sorted(moved) if not (worktree(path) or head(path))]
+    """The commit's line with the paths that are in the worktree as the commit has them."""
+    settled = [path for path in changes if find_present(path) == find_committed(path)]
+    sources = {line["follows"] for line in lines if "follows" in line and line["path"] in settled}
+    settled += [
+        path for path in sorted(sources) if not (find_present(path) or find_committed(path))
+    ]
     return {"commit": commit["oid"], "settled": settled}
 
 
-def _build_done_check(
+def _build_settled_check(
     objects: Objects,
     changes: Changes,
-    worktree: Callable[[str], Version],
-    head: Callable[[str], Version],
+    find_present: Callable[[str], Version],
+    find_committed: Callable[[str], Version],
 ) -> Callable[[str, Stretch], bool]:
-    """To ask whether the commit has all of a stretch of edits at a path."""
+    """Return a test whether the commit has all of a stretch at a path."""
 
     def read_blob(oid: str) -> bytes | None:
-        content = objects.read(oid)
-        return content[2] if content and content[1] == "blob" else None
+        blob = objects.read(oid)
+        return blob[2] if blob and blob[1] == "blob" else None
 
-    def is_done(path: str, stretch: Stretch) -> bool:
-        now = head(path)
-        # What a commit has all lines of is done, whatever else is left of the file.
-        record = stretch.build_record(path)
-        for there in (
-            (worktree(path), now) if stretch.live and path in changes else (worktree(path),)
-        ):
-            if remaining.explain_settled(record, changes, there, now, read_blob):
-                return True
-        return False
+    def is_settled(path: str, stretch: Stretch) -> bool:
+        committed, record = find_committed(path), stretch.build_record(path)
+        present = [find_present(path)]
+        if stretch.live and path in changes:  # a commit of all its lines settles a stretch
+            present.append(committed)
+        return any(
+            remaining.explain_settled(record, changes, entry, committed, read_blob)
+            for entry in present
+        )
 
-    return is_done
+    return is_settled
 
 
-def _divide_edits(line: JournalLine, work: Work, is_done: Callable[[str, Stretch], bool]) -> None:
-    """Name in a commit's line what it left of a session at the paths it settles, and what it took
-    at others."""
+def _divide_edits(
+    line: JournalLine, work: Work, is_settled: Callable[[str, Stretch], bool]
+) -> None:
+    """Add to a commit's line the session's edits that it left at the paths it settles, and those
+    that it took at others."""
     for path in work.list_paths():
-        for one in work.list_stretches(path):
-            done = is_done(path, one)
-            if done != (path in line["settled"]):
-                names = line.setdefault("taken" if done else "left", {}).setdefault(path, [])
-                names += map(entries.get_edit_name, one.edits)
+        for stretch in work.list_stretches(path):
+            settled = is_settled(path, stretch)
+            if settled != (path in line["settled"]):
+                edits = line.setdefault("taken" if settled else "left", {}).setdefault(path, [])
+                edits += map(entries.get_edit_name, stretch.edits)
 
 
 def let_edits_go(repo: Repo, session_id: str, paths: Iterable[str]) -> None:
-    """Settle what a session has open at these paths: no commit takes it any more."""
+    """Settle a session's open edits at these paths: no commit takes them any more."""
     with Journal(repo) as held:
         work = Work(held.lines, session_id)
-        every = {path: work.list_stretches(path) for path in paths}
-        taken = {
-            path: [entries.get_edit_name(edit) for one in stretches for edit in one.edits]
-            for path, stretches in every.items()
-            if stretches
+        edits = {path: work.list_edits(path) for path in paths}
+        settled = {
+            path: [*map(entries.get_edit_name, edits[path])] for path in edits if edits[path]
         }
-        held.append([{"taken": taken, "at": read_clock(repo)}] if taken else [])
+        held.append([{"taken": settled, "at": read_clock(repo)}] if settled else [])
 
 
 def record_edits(
@@ -194,25 +190,27 @@ def record_edits(
     base: str,
     files: Mapping[str, tuple[Version, str]],
 ) -> None:
-    """Take in edits that nobody saw, told of by a script or recorded by another program: upon the
-    commit base, path -> (what a session made of it, the turn).  They count as the session's work,
-    never as what stands in the worktree; what its open edits have is left as it is."""
-    before = Lookup(objects, find_tree(objects, base))
+    """Record edits that a script or another program states, made on the commit base.
+
+    files: path -> (the entry that the session made, the turn).  They count as the session's work
+    and say nothing of the worktree.  Entries that its open edits have already are left out.
+    """
+    base_tree = Lookup(objects, find_tree(objects, base))
     with Journal(repo) as held:
         work, at, held.base = Work(held.lines, session_id), read_clock(repo), base
         held.append(
             [
                 entries.build_edit(
-                    path, before(path), now, (session_id, turn, ""), entries.STATED, at
+                    path, base_tree(path), entry, (session_id, turn, ""), entries.STATED, at
                 )
-                for path, (now, turn) in sorted(files.items())
-                if not any(one.own == now for one in work.list_stretches(path))
+                for path, (entry, turn) in sorted(files.items())
+                if not any(stretch.own == entry for stretch in work.list_stretches(path))
             ]
         )
 
 
 def _read_transcript_ends(repo: Repo) -> JournalLine:
-    """How far the transcripts go of sessions in a turn whose client tells nothing of its tools."""
+    """The sizes of transcripts of active sessions whose client does not report its tools."""
     ends: JournalLine = {}
     for marker in markers.read_recent(repo):
         if marker["phase"] == "active" and not marker["tool_events"]:

@@ -1,4 +1,4 @@
-"""The looks that a turn's start and its end make anyway, taken into the journal."""
+"""Records the looks at the worktree that the start and the end of a turn make."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Look:
-    """A look at the whole worktree: it begins where it is made."""
+    """A look at the whole worktree, which begins with this object."""
 
     def __init__(self, repo: Repo) -> None:
         self._repo, self._begun, self.at = repo, read_end(repo), read_clock(repo)
         self._cost = -look.measure_children()
 
     def end_scan(self) -> None:
-        """The worktree has been read: what follows is not the look's cost."""
+        """Stop counting the cost: the worktree has been read."""
         self._cost += look.measure_children()
 
     def take(
@@ -36,25 +36,24 @@ class Look:
         acting: State | None = None,
         telling: str = "",
     ) -> list[JournalLine]:
-        """Take in what differed from the commit head; return the journal's lines.
+        """Record what differed from the commit head; return the journal's lines.
 
-        Nobody waits while a worktree is read: of a path that the journal was told of meanwhile,
-        that is what is known.
-        acting: the session whose turn it is, though its marker may say that it is over.
-        telling: the one whose client tells just now that something of it has ended.
+        The worktree is read without the lock, so an edit that was recorded meanwhile wins.
+        acting: the session whose turn it is, even if its marker says that it is over.
+        telling: the session whose client reports the end of a call or turn.
         """
         with Journal(self._repo) as journal:
             journal.telling = telling
             if acting:
                 journal.acting = {**markers.build_marker(acting), "phase": "active"}
-            newer = journal.list_edits_since(self._begun, self.at)
-            meanwhile = {line["path"]: entries.parse_entry(line["after"]) for line in newer}
-            look.take_scan(objects, journal, head, {**dirty, **meanwhile}, self.at, self._cost)
+            edits = journal.list_edits_since(self._begun, self.at)
+            newest = {line["path"]: entries.parse_entry(line["after"]) for line in edits}
+            look.take_scan(objects, journal, head, {**dirty, **newest}, self.at, self._cost)
             return journal.lines
 
 
 def begin_turn(repo: Repo, state: State, at: int) -> None:
-    """A turn begins: calls of the last one that no event closed are over."""
+    """Close the calls of the last turn that no event closed."""
     with Journal(repo) as journal:
         calls.close_calls(journal, state, at)
         _note_late(journal, state)
@@ -68,8 +67,8 @@ def end_turn(
     tasks: Collection[str],
     subject: str,
 ) -> None:
-    """A turn is over: its calls are closed, but for the tasks that its client says go on; the
-    session's ref holds the contents of the turn."""
+    """Close a turn's calls, except the tasks that its client reports as running, and let the
+    session's ref hold the turn's contents."""
     with Journal(repo) as journal:
         calls.close_calls(journal, state, at, set(tasks))
         _note_late(journal, state)
@@ -77,9 +76,8 @@ def end_turn(
 
 
 def _note_late(journal: Journal, state: State) -> None:
-    """Remember in the state whether a call goes on past its turn: a commit has to ask."""
+    """Note in the state whether a call runs on past its turn: commits look for its edits."""
+    state.pop("late_calls", None)
     session_id = state["session_id"]
-    every = entries.list_calls(journal.lines)
-    state["late_calls"] = any(c["late"] and c["session"] == session_id for c in every)
-    if not state["late_calls"]:
-        del state["late_calls"]
+    if any(c["late"] and c["session"] == session_id for c in entries.list_calls(journal.lines)):
+        state["late_calls"] = True

@@ -1,7 +1,8 @@
-"""What a session writes by path into worktrees that are not its home: an edit lies where the path
-lies.
+"""Edits by a session in worktrees that are not its home: each is in the journal of the worktree
+that holds the path.
 
-The session's state names them in `visits` while an edit is open there, so that a commit asks.
+The session's state lists these worktrees in `visits` while edits are open there; commits look at
+them.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 
 
 def group_by_worktree(repo: Repo, paths: Iterable[str]) -> dict[str, list[str]]:
-    """root of another worktree of the repository -> those of the absolute paths that lie in it."""
-    inside: dict[str, list[str]] = {}
+    """root of another worktree of the repository -> the absolute paths in it."""
+    groups: dict[str, list[str]] = {}
     for path in paths:
         root = find_root_above(path)
-        if root and _find_git_dir(root) != repo.git_dir and _find_common_dir(root) == repo.common:
-            inside.setdefault(root, []).append(path)
-    return inside
+        git_dir = _find_git_dir(root) if root else repo.git_dir
+        if git_dir != repo.git_dir and _find_common_dir(git_dir) == repo.common:
+            groups.setdefault(root, []).append(path)
+    return groups
 
 
 def find_root_above(path: str) -> str:
@@ -49,24 +51,23 @@ def _find_git_dir(root: str) -> str:
     return os.path.realpath(os.path.join(root, name)) if name else git
 
 
-def _find_common_dir(root: str) -> str:
-    folder = _find_git_dir(root)
-    above, name = os.path.split(os.path.dirname(folder))
-    return above if name == "worktrees" else folder
+def _find_common_dir(git_dir: str) -> str:
+    above, name = os.path.split(os.path.dirname(git_dir))
+    return above if name == "worktrees" else git_dir
 
 
 def take_call(
-    repo: Repo, state: State, call: JournalLine, starts: bool, inside: dict[str, list[str]]
+    repo: Repo, state: State, call: JournalLine, starts: bool, groups: dict[str, list[str]]
 ) -> bool:
-    """Take a file tool's start or end into the journals of the worktrees in which its paths lie;
-    whether the state names one more now."""
+    """Record a file tool's start or end in the journals of other worktrees; return whether the
+    state's `visits` changed.  groups: as group_by_worktree() returns them."""
     before = list(state.get("visits", ()))
-    for root, paths in inside.items():
+    for root, paths in groups.items():
         other = Repo.find(root)
-        places = turn_log.resolve_paths(other, paths)
+        relative = turn_log.resolve_paths(other, paths)
         with Journal(other) as held:
-            act = file_tools.begin_call if starts else file_tools.end_call
-            act(Objects.get_shared(other), held, state, call, places, read_clock(other))
+            record = file_tools.begin_call if starts else file_tools.end_call
+            record(Objects.get_shared(other), held, state, call, relative, read_clock(other))
         _note_visit(state, other)
     return before != state.get("visits", [])
 
@@ -78,19 +79,21 @@ def _note_visit(state: State, other: Repo) -> None:
 
 
 def end_turn(repo: Repo, state: State, subject: str) -> None:
-    """A turn is over: what its transcript says was written elsewhere is seen there, and the
-    session's ref holds the contents."""
-    inside = (
+    """End a turn in other worktrees: look at the paths that its transcript names there, and let
+    the session's ref hold the contents."""
+    groups = (
         {}
         if state.get("tool_events")
         else group_by_worktree(repo, _list_written_paths(repo, state))
     )
-    visited = (elsewhere.find_worktree(repo, name) for name in state.get("visits", ()))
-    for root in dict.fromkeys([*inside, *(other.worktree for other in visited if other)]):
+    visited = (
+        elsewhere.find_worktree(repo, worktree_id) for worktree_id in state.get("visits", ())
+    )
+    for root in dict.fromkeys([*groups, *(other.worktree for other in visited if other)]):
         try:
-            _end_turn_in(Repo.find(root), state, subject, inside.get(root, []))
+            _end_turn_in(Repo.find(root), state, subject, groups.get(root, []))
         except (Error, OSError):
-            continue  # it is gone, or going
+            continue  # the worktree is gone
     forget_visits(repo, state)
 
 
@@ -110,12 +113,12 @@ def _list_written_paths(repo: Repo, state: State) -> Iterable[str]:
 
 
 def forget_visits(repo: Repo, state: State) -> None:
-    """Let a state name no worktree any more in which nothing of its session is open."""
-    left = [
-        name
-        for name in state.get("visits", ())
-        if elsewhere.read_work(repo, name, state["session_id"]).list_paths()
+    """Remove from a state's `visits` the worktrees without open edits of its session."""
+    remaining = [
+        worktree_id
+        for worktree_id in state.get("visits", ())
+        if elsewhere.read_work(repo, worktree_id, state["session_id"]).list_paths()
     ]
-    state["visits"] = left
-    if not left:
+    state["visits"] = remaining
+    if not remaining:
         del state["visits"]

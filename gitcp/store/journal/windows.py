@@ -1,7 +1,7 @@
-"""The windows of a look: the calls that could have written, and when each of them ended.
+"""The windows of a look: the calls that could have written, and the time when each ended.
 
-A call ends with its event; else with what the transcript tells; else at its session's next
-prompt or Stop, which close it; else with the agent's process (doc/credit.md "Evidence").
+A call ends with its event, else by its transcript, else at its session's next prompt or Stop,
+else with the agent's process (doc/credit.md "Evidence").
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
 
-_TAIL = 1 << 18  # bytes of a transcript in which the end of a call is looked for
+_TAIL = 1 << 18  # bytes of a transcript that are searched for the end of a call
 
 
 def list_windows(journal: Journal) -> list[Window]:
-    """Every window that can explain what a look finds now."""
+    """The windows that can explain the changes that a look finds now."""
     repo, lines = journal.repo, journal.lines
     calling = {call["session"] for call in entries.list_calls(lines) if call["end"] is None}
-    near = markers.read_concerned(repo, calling)
-    sessions = {m["session_id"]: m for m in near if markers.is_home(repo, m)}
+    concerned = markers.read_concerned(repo, calling)
+    sessions = {m["session_id"]: m for m in concerned if markers.is_home(repo, m)}
     if journal.acting:
         sessions[journal.acting["session_id"]] = journal.acting
     windows = _list_call_windows(repo, lines, sessions, journal.telling)
@@ -45,10 +45,10 @@ def list_windows(journal: Journal) -> list[Window]:
             telling = marker["session_id"] == journal.telling
             windows += _list_turn_windows(repo, marker, lines, journal.naming if telling else None)
     for marker in journal.visitors:
-        there = get_home(repo, marker)
-        theirs = read(repo, there)
-        windows += _list_call_windows(repo, theirs, {marker["session_id"]: marker})
-        windows += _list_turn_windows(repo, marker, theirs, None, there)
+        git_dir = get_home(repo, marker)
+        home_lines = read(repo, git_dir)
+        windows += _list_call_windows(repo, home_lines, {marker["session_id"]: marker})
+        windows += _list_turn_windows(repo, marker, home_lines, None, git_dir)
     for marker in journal.guests:
         turn = _list_turn_windows(repo, marker, [], None, get_home(repo, marker))
         windows += [window for window in turn if window["kind"] == evidence.TRANSCRIPT]
@@ -58,7 +58,7 @@ def list_windows(journal: Journal) -> list[Window]:
 def _list_call_windows(
     repo: Repo, lines: list[JournalLine], sessions: dict[str, Marker], telling: str = ""
 ) -> list[Window]:
-    """The calls that are no file tool's.  telling: the session whose client speaks just now."""
+    """The windows of calls that are not file tools'.  telling: as Journal has it."""
     calls = [c for c in entries.list_calls(lines) if c.get("kind") != "write"]
     windows = []
     for call in calls:
@@ -87,15 +87,15 @@ def _build_window(call: JournalLine, ended: int | None) -> Window:
 
 
 def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int | None, bool]:
-    """When a call ended, as far as anything tells now, None where it still runs; and whether it
-    was cut short with its agent: then it may have gone on for longer."""
+    """(when a call ended, in ns, None if it still runs; whether it was cut short with its agent:
+    then it may have run on)."""
     if call["end"] is not None:
         return int(call["end"]), False
     tail = _read_tail(call.get("transcript"))
-    about = str(call["open"]), int(call["at"]), bool(call["goes_on"])
-    ended = tool_ends.find_end(tail, *about)
+    call_key = str(call["open"]), int(call["at"]), bool(call["goes_on"])
+    ended = tool_ends.find_end(tail, *call_key)
     if ended is not None:
-        return ended + 1_000_000, False  # a transcript tells milliseconds
+        return ended + 1_000_000, False  # a transcript has milliseconds
     if call["goes_on"]:
         return None, False
     agent = marker.get("agent_process") if marker else None
@@ -105,10 +105,10 @@ def _find_end(repo: Repo, call: JournalLine, marker: Marker | None) -> tuple[int
 
 
 def _is_over(repo: Repo, call: JournalLine, marker: Marker | None) -> bool:
-    """Whether nothing is left of what went on after its turn; no where that cannot be seen."""
+    """Whether no process is left of a call that ran on past its turn; False if unknown."""
     agent = marker.get("agent_process") if marker else None
-    about = repo.worktree, call["session"], agent, int(call["at"])
-    return process.can_see_processes() and not process.has_working_process(*about)
+    arguments = repo.worktree, call["session"], agent, int(call["at"])
+    return process.can_see_processes() and not process.has_working_process(*arguments)
 
 
 def _read_tail(path: str | None) -> bytes:
@@ -122,23 +122,23 @@ def _list_turn_windows(
     naming: frozenset[str] | None,
     git_dir: str | None = None,
 ) -> list[Window]:
-    """The running turn: what its transcript says was written; all of it, where the agent
-    tells nothing of its tools.
+    """The windows of a running turn: the paths that its transcript says were written, its open
+    file tools, and the whole turn if its client does not report tools.
 
-    naming: the paths that a tool of the session names just now; None where none speaks.
+    naming: the paths named by the tool that is being reported; None without one.
     """
-    base = turn_log.read_baseline(repo, marker["session_id"], git_dir)
-    if base is None:
+    baseline = turn_log.read_baseline(repo, marker["session_id"], git_dir)
+    if baseline is None:
         return []
-    who: Writer = (marker["session_id"], str(base.get("turn", "")), "")
-    begun, agent = int(base.get("at") or base["time_ns"]), marker.get("agent_process")
+    writer: Writer = (marker["session_id"], str(baseline.get("turn", "")), "")
+    begun, agent = int(baseline.get("at") or baseline["time_ns"]), marker.get("agent_process")
     ended = None
     if process.is_gone(agent):
-        ended = max(begun, tool_ends.find_last_time(_read_tail(base.get("transcript"))) or 0)
-    common: dict[str, Any] = {"who": who, "opened": begun, "begin": begun, "end": ended}
-    written = _list_uncommitted_paths(repo, marker, base, lines)
+        ended = max(begun, tool_ends.find_last_time(_read_tail(baseline.get("transcript"))) or 0)
+    common: dict[str, Any] = {"who": writer, "opened": begun, "begin": begun, "end": ended}
+    written = _list_uncommitted_paths(repo, marker, baseline, lines)
     written -= _list_tool_paths(lines, marker["session_id"], begun) | (naming or set())
-    windows = _list_tool_windows(repo, marker, lines, base) if git_dir is None else []
+    windows = _list_tool_windows(repo, marker, lines, baseline) if git_dir is None else []
     if written:
         windows.append({**common, "names": written, "late": False, "kind": "transcript"})  # type: ignore[typeddict-item]
     if not marker["tool_events"] and naming is None:
@@ -147,15 +147,15 @@ def _list_turn_windows(
 
 
 def _list_tool_windows(
-    repo: Repo, marker: Marker, lines: list[JournalLine], base: turn_log.Baseline
+    repo: Repo, marker: Marker, lines: list[JournalLine], baseline: turn_log.Baseline
 ) -> list[Window]:
-    """The running turn's file tools whose end is to come: each has written its own paths."""
-    session_id, begun = marker["session_id"], int(base.get("at") or base["time_ns"])
+    """The running turn's file tools that have not ended: each may have written its paths."""
+    session_id, begun = marker["session_id"], int(baseline.get("at") or baseline["time_ns"])
     windows: list[Window] = []
     for call in entries.list_calls(lines):
         own = call["session"] == session_id and "looked" in call and call["at"] >= begun
         if own and call["end"] is None:
-            call |= {"names": call["looked"], "transcript": base.get("transcript")}
+            call |= {"names": call["looked"], "transcript": baseline.get("transcript")}
             windows.append(
                 {**_build_window(call, _find_end(repo, call, marker)[0]), "kind": "tool"}
             )
@@ -163,41 +163,41 @@ def _list_tool_windows(
 
 
 def _list_tool_paths(lines: list[JournalLine], session_id: str, begun: int) -> set[str]:
-    """The paths that the session's own tool events have named in the turn."""
+    """The paths that the session's tool events have named since the turn began."""
     calls = (line for line in lines if line.get("session") == session_id and "looked" in line)
     return {path for call in calls if int(call["at"]) >= begun for path in call["looked"]}
 
 
 def _list_uncommitted_paths(
-    repo: Repo, marker: Marker, base: turn_log.Baseline, lines: list[JournalLine]
+    repo: Repo, marker: Marker, baseline: turn_log.Baseline, lines: list[JournalLine]
 ) -> set[str]:
-    """The paths that the transcript says were written since the turn began; of one that a commit
-    took, since that commit."""
-    paths = _list_written_paths(repo, marker, base, int(base.get("offset", 0)))
+    """The paths that the transcript says were written since the turn began, or since the commit
+    that took them."""
+    paths = _list_written_paths(repo, marker, baseline, int(baseline.get("offset", 0)))
     for line in lines if paths else ():
         end = line.get("transcripts", {}).get(marker["session_id"])
-        if end and end["turn"] == base.get("turn"):
-            taken = paths.intersection(line.get("settled", ()))
-            paths -= taken - (
-                _list_written_paths(repo, marker, base, end["size"]) if taken else taken
+        if end and end["turn"] == baseline.get("turn"):
+            committed = paths.intersection(line.get("settled", ()))
+            paths -= committed - (
+                _list_written_paths(repo, marker, baseline, end["size"]) if committed else committed
             )
     return paths
 
 
 def _list_written_paths(
-    repo: Repo, marker: Marker, base: turn_log.Baseline, offset: int
+    repo: Repo, marker: Marker, baseline: turn_log.Baseline, offset: int
 ) -> set[str]:
-    """The paths of this worktree that the transcript says were written, from that byte on."""
+    """The paths of this worktree that the transcript, from a byte on, says were written."""
     return set(
-        turn_log.resolve_paths(repo, list_transcript_paths(marker["agent_type"], base, offset))
+        turn_log.resolve_paths(repo, list_transcript_paths(marker["agent_type"], baseline, offset))
     )
 
 
-def list_transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int) -> list[str]:
-    """The paths, as the agent named them, that a turn's transcript says were written, from that
-    byte on."""
+def list_transcript_paths(agent_type: str, baseline: turn_log.Baseline, offset: int) -> list[str]:
+    """The paths, as the agent named them, that a turn's transcript, from a byte on, says were
+    written."""
     try:
-        data = transcript_copy.read_live(base.get("transcript") or "", offset)
+        data = transcript_copy.read_live(baseline.get("transcript") or "", offset)
         scan = find_client(agent_type).scan(data) if data else None
     except (OSError, ValueError):
         return []
@@ -205,21 +205,21 @@ def list_transcript_paths(agent_type: str, base: turn_log.Baseline, offset: int)
 
 
 def read_judged_files(repo: Repo) -> Mapping[str, Version]:
-    """The files that a commit of ours is made of, while the repository's hooks look at them."""
+    """path -> entry of an auto-commit while the repository's hooks run on it; {} otherwise."""
     if not os.path.exists(repo.join_own("auto")):
         return {}
-    about = intent.read(repo)
-    return about["entries"] if about else {}
+    commit_intent = intent.read(repo)
+    return commit_intent["entries"] if commit_intent else {}
 
 
 def is_made_by_hook(
-    judged: Mapping[str, Version], lines: list[JournalLine], path: str, was: Version
+    judged: Mapping[str, Version], lines: list[JournalLine], path: str, before: Version
 ) -> bool:
-    """Whether a path that stood so is in the hands of the hooks that look at a commit of ours:
-    as that has it, or as hooks have made it, who are called again when HEAD moves."""
+    """Whether a change of a path, from this entry, is by the hooks that run on an auto-commit: the
+    entry is the commit's, or a hook's."""
     if path not in judged:
         return False
-    if judged[path] == was:
+    if judged[path] == before:
         return True
     edits = entries.trace_content(entries.list_edits(lines), path)
     return bool(edits and edits[-1]["how"] == evidence.HOOK)

@@ -1,5 +1,5 @@
-"""The open edits of one session in a worktree: what it wrote that no commit has taken, and which
-of its streams has it."""
+"""The open edits of a session in a worktree, which no commit has taken, and the streams that
+hold them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.journal.journal import Journal
 
-    # path -> when its oldest open edit was seen; what entries.map_recorded_files() says
+    # path -> when its oldest open edit was seen; the result of entries.map_recorded_files()
     _Part = tuple[dict[str, int], dict[str, dict[str, JournalLine] | None]]
     _Open = tuple[tuple[int, int], list[JournalLine], list[JournalLine], dict[str, _Part]]
 
@@ -34,10 +34,10 @@ _NEVER = 1 << 63  # ns
 class Stretch:
     """Edits of a session at a path, each made upon the one before.
 
-    before: what stood there then.  own: what the session itself last made of it; content: that
-    with what others did to it since.  live: it is part of what stands there now; else it was put
-    away, or a commit left it out.  base: the commit on which it was last seen, '' where no line
-    tells.
+    before: the content that the first edit changed.  own: the content that the session made last.
+    content: own with later changes by others.  live: whether the worktree has it; otherwise it
+    was put away, or a commit left it out.  base: the commit on which it was last seen, '' if
+    unknown.
     """
 
     __slots__ = ("_lost", "_seen", "base", "before", "content", "edits", "live", "own")
@@ -49,35 +49,35 @@ class Stretch:
         self.base, self._seen, self._lost = "", 0, False
 
     def add(self, edit: JournalLine) -> None:
-        """Take in the session's next edit."""
+        """Add the session's next edit."""
         self.edits.append(edit)
         self.own = self.content = entries.parse_entry(edit["after"])
         self._note_seen(edit)
 
-    def go_on(self, line: JournalLine, *, elsewhere: bool) -> None:
-        """Take in what somebody else made of it; elsewhere: HEAD has left the base, so that it may
-        be made of other content."""
+    def add_foreign(self, line: JournalLine, *, elsewhere: bool) -> None:
+        """Add an edit by another author.  elsewhere: HEAD has left the base, so the edit may
+        change other content."""
         self._lost = self._lost or (elsewhere and line.get("base", self.base) != self.base)
         if not self._lost:
             self.content, self._seen = entries.parse_entry(line["after"]), int(line["at"])
 
-    def look(self, looks: Sequence[tuple[int, str]], until: int) -> None:
-        """Take in the newest look (time, base) at the worktree before until: it found the content
-        as it was known."""
+    def note_look(self, looks: Sequence[tuple[int, str]], end: int) -> None:
+        """Update the base from the newest look (time, base) before end, which found the content
+        unchanged."""
         if self.live and not self._lost:
-            earlier = (look for look in reversed(looks) if look[0] < until)
+            earlier = (look for look in reversed(looks) if look[0] < end)
             at, base = next(earlier, (0, ""))
             self.base = base if at >= self._seen else self.base
 
     def _note_seen(self, line: JournalLine) -> None:
         self.base, self._seen, self._lost = line.get("base", ""), int(line["at"]), False
 
-    def had(self, version: Version) -> bool:
-        """Whether it is this content that some edit made."""
+    def has_made(self, version: Version) -> bool:
+        """Whether the content now, or after some edit of the session, was this version."""
         return version == self.content or self._has_written(version)
 
     def note_return(self, line: JournalLine) -> None:
-        """Take in that a content it had stands there again."""
+        """Note that a content which it once made stands there again."""
         version = entries.parse_entry(line["after"])
         self.live, self.content = True, version
         self._note_seen(line)
@@ -87,28 +87,27 @@ class Stretch:
     def read_contents(
         self, blob: Callable[[str], bytes | None]
     ) -> tuple[bytes | None, bytes | None]:
-        """What stood there before, and what the session itself made of it."""
+        """The bytes before, and after the session's own last edit; b"" where nothing stood."""
         before, after = (
             blob(version[1]) if version else b"" for version in (self.before, self.own)
         )
         return before, after
 
     def build_record(self, path: str) -> Recorded:
-        """The form in which match() takes it."""
-        mode, oid = (self.own if self.live else self.content) or ("000000", "")
-        record: Recorded = {"path": path, "mode": mode, "oid": oid or None, "live": self.live}
-        record["before"] = self.before
-        return record
+        """The record that match() takes."""
+        mode, oid = (self.own if self.live else self.content) or ("000000", None)
+        live, before = self.live, self.before
+        return {"path": path, "mode": mode, "oid": oid, "live": live, "before": before}
 
     def _has_written(self, version: Version) -> bool:
         return any(version == entries.parse_entry(edit["after"]) for edit in self.edits)
 
 
 class Work:
-    """The part of one session in a worktree's open edits.
+    """The open edits of one session in a worktree.
 
-    is_here: whether HEAD is a commit, or was made on it in this worktree; what was last seen on
-    another one is away.  By default nobody asks.
+    is_here: whether HEAD is a commit, or was made on it in this worktree.  Edits that were last
+    seen on any other commit are away; by default none is.
     """
 
     def __init__(
@@ -124,33 +123,33 @@ class Work:
         self._looks = [(x["look"], x["base"]) for x in lines if "look" in x and "base" in x]
 
     def list_stretches(self, path: str) -> list[Stretch]:
-        """What the session did at a path, the newest last; what it put back is nothing."""
-        every: list[Stretch] = []
-        now: Stretch | None = None
+        """The session's stretches at a path, the newest last, less those that changed nothing."""
+        stretches: list[Stretch] = []
+        current: Stretch | None = None
         for line in self._paths.get(path, ()):
             after, is_left = entries.parse_entry(line["after"]), "left" in line
-            if now:
-                now.look(self._looks, line["at"])
+            if current:
+                current.note_look(self._looks, line["at"])
             if self._is_own(line):
-                if now is None or now.live is is_left:
-                    now = Stretch(entries.parse_entry(line["before"]))
-                    every.append(now)
-                now.add(line)
-                now.live = not is_left
+                if current is None or current.live is is_left:
+                    current = Stretch(entries.parse_entry(line["before"]))
+                    stretches.append(current)
+                current.add(line)
+                current.live = not is_left
             elif line["how"] == "restored" and not is_left:
-                if now and self._is_undoing(line) and not now.had(after):
-                    every.remove(now)
-                for one in every:
-                    one.live = False
-                now = next((one for one in reversed(every) if one.had(after)), None)
-                if now:
-                    now.note_return(line)
-            elif now and now.live:
-                now.go_on(line, elsewhere=not self._is_here(now.base))
-        for one in every:
-            one.look(self._looks, _NEVER)
-            one.live = one.live and self._is_here(one.base)
-        return [one for one in every if one.own != one.before]
+                if current and self._is_undoing(line) and not current.has_made(after):
+                    stretches.remove(current)
+                for stretch in stretches:
+                    stretch.live = False
+                current = next((s for s in reversed(stretches) if s.has_made(after)), None)
+                if current:
+                    current.note_return(line)
+            elif current and current.live:
+                current.add_foreign(line, elsewhere=not self._is_here(current.base))
+        for stretch in stretches:
+            stretch.note_look(self._looks, _NEVER)
+            stretch.live = stretch.live and self._is_here(stretch.base)
+        return [stretch for stretch in stretches if stretch.own != stretch.before]
 
     def list_paths(self) -> list[str]:
         """The paths at which the session has open edits."""
@@ -158,22 +157,22 @@ class Work:
 
     def list_edits(self, path: str) -> list[JournalLine]:
         """The session's open edits at a path."""
-        return [edit for one in self.list_stretches(path) for edit in one.edits]
+        return [edit for stretch in self.list_stretches(path) for edit in stretch.edits]
 
     def build_records(self) -> list[Recorded]:
-        """What the session wrote and no commit took, in the form in which match() takes it."""
+        """The records of the session's open edits that match() takes."""
         return [
-            one.build_record(path)
+            stretch.build_record(path)
             for path in self._paths
-            for one in reversed(self.list_stretches(path))
+            for stretch in reversed(self.list_stretches(path))
         ]
 
     def is_present(self, path: str) -> bool:
-        """Whether the session's work at a path is part of what stands there."""
-        return any(one.live for one in self.list_stretches(path))
+        """Whether the worktree has some of the session's work at a path."""
+        return any(stretch.live for stretch in self.list_stretches(path))
 
     def list_written(self, since: int) -> set[str]:
-        """The paths the session has written since, ns."""
+        """The paths that the session has written since a time in ns."""
         return {
             path
             for path, lines in self._paths.items()
@@ -181,7 +180,7 @@ class Work:
         }
 
     def list_foreign(self, since: int) -> set[str]:
-        """The paths that have changed since by other sessions' work alone."""
+        """The paths that only other sessions have changed since a time in ns."""
         paths = set()
         for path, lines in self._paths.items():
             authors = [entries.get_author(line)[0] for line in lines if line["at"] >= since]
@@ -190,17 +189,20 @@ class Work:
         return paths
 
     def is_undone(self, path: str, since: int = 0) -> bool:
-        """Whether the session itself took its work on a path back since, for good."""
+        """Whether the last change of a path since a time in ns is the session's: a later edit, or
+        the undoing of its work."""
         lines = self._paths.get(path)
         if not lines or lines[-1]["at"] < since:
             return False
         return self._is_own(lines[-1]) or self._is_undoing(lines[-1])
 
     def map_away(self, dirty: Container[str]) -> dict[str, Version]:
-        """path -> the session's content of paths that are as HEAD has them again, by a stash or
-        in another way that is not its own undoing."""
-        gone = (path for path in self._paths if path not in dirty and not self.is_undone(path))
-        return {path: every[-1].content for path in gone if (every := self.list_stretches(path))}
+        """path -> the session's content of each path that is not dirty any more, though the
+        session did not undo its work there: it may have been stashed."""
+        away = (path for path in self._paths if path not in dirty and not self.is_undone(path))
+        return {
+            path: stretches[-1].content for path in away if (stretches := self.list_stretches(path))
+        }
 
     def _is_own(self, line: JournalLine) -> bool:
         return entries.get_author(line)[0] == self._session
@@ -209,19 +211,19 @@ class Work:
         return (line.get("by") or [""])[0] == self._session and not line.get("away")
 
 
-# git directory -> the journal's file and size, its lines, its open edits, session -> its own part
+# git directory -> (inode, size) of the journal, its lines, its open edits, session -> its part
 _OPEN: dict[str, _Open] = memory.get_table("open")
 
 
 def list_open_paths(repo: Repo, session: Mapping[str, Any]) -> set[str]:
-    """The paths at which a session, by its state or marker, has open edits in its home and where
-    it has been."""
-    return {path for begun, _ in _read_parts(repo, session) for path in begun}
+    """The paths at which a session, by its state or marker, has open edits in its home and in the
+    worktrees that it visited."""
+    return {path for oldest, _ in _read_parts(repo, session) for path in oldest}
 
 
-def list_open_paths_in(repo: Repo, name: str, session_id: str) -> set[str]:
-    """The paths at which a session has open edits in a worktree, by git's name of it."""
-    return {*_read_open(repo, name, session_id)[0]}
+def list_open_paths_in(repo: Repo, worktree_id: str, session_id: str) -> set[str]:
+    """The paths at which a session has open edits in a worktree."""
+    return {*_read_open(repo, worktree_id, session_id)[0]}
 
 
 def _read_parts(repo: Repo, session: Mapping[str, Any]) -> list[_Part]:
@@ -229,62 +231,61 @@ def _read_parts(repo: Repo, session: Mapping[str, Any]) -> list[_Part]:
     return [_read_open(repo, name, session["session_id"]) for name in names]
 
 
-def _read_open(repo: Repo, name: str, session_id: str) -> _Part:
-    """What a session has open in a worktree, by git's name of it; of one that is gone, or whose
-    journal is, what the sessions' refs have and its state still names."""
-    git_dir = journal.get_git_dir(repo, name)
+def _read_open(repo: Repo, worktree_id: str, session_id: str) -> _Part:
+    """The part of a session in a worktree's open edits.  Without the worktree or its journal, the
+    open edits in the sessions' refs at paths that the session's state still names."""
+    git_dir = journal.get_git_dir(repo, worktree_id)
     try:
         st = os.stat(os.path.join(git_dir, "gitcp", journal.NAME))
-        sign = st.st_ino, st.st_size
+        stamp = st.st_ino, st.st_size
     except OSError:
-        sign = 0, 0
-    if git_dir not in _OPEN or _OPEN[git_dir][0] != sign:
-        lines = journal.read(repo, git_dir) if sign[0] else _read_refs(repo, name)
-        _OPEN[git_dir] = sign, lines, entries.list_open_edits(lines), {}
+        stamp = 0, 0
+    if git_dir not in _OPEN or _OPEN[git_dir][0] != stamp:
+        if stamp[0]:
+            lines = journal.read(repo, git_dir)
+        else:
+            lines = late.edits_ref.read_lines(repo, ids.hash_worktree(worktree_id))
+        _OPEN[git_dir] = stamp, lines, entries.list_open_edits(lines), {}
     _, lines, unsettled, sessions = _OPEN[git_dir]
     if session_id not in sessions:
         work = Work(unsettled, session_id)
-        begun = {
+        oldest = {
             path: min(line["at"] for line in work.list_edits(path)) for path in work.list_paths()
         }
-        if begun and not sign[0]:
+        if oldest and not stamp[0]:
             touched = (states.peek(repo, session_id) or {}).get("files_touched", ())
-            begun = {path: at for path, at in begun.items() if path in touched}
-        sessions[session_id] = begun, entries.map_recorded_files(lines, session_id)
+            oldest = {path: at for path, at in oldest.items() if path in touched}
+        sessions[session_id] = oldest, entries.map_recorded_files(lines, session_id)
     return sessions[session_id]
 
 
-def _read_refs(repo: Repo, name: str) -> list[JournalLine]:
-    return late.edits_ref.read_lines(repo, ids.hash_worktree(name))
-
-
 def list_open_streams(repo: Repo, session: State | Marker) -> list[Stream]:
-    """The streams of a state or marker, each with its open files: what the session's checkpoints
-    put there; without those of which commits took all."""
+    """The streams of a state or marker, each with the open files that the session's checkpoints
+    put there.  A stream whose files were all committed is left out."""
     if not session["streams"]:
         return []
     parts = _read_parts(repo, session)
     streams: list[Stream] = []
     for stream in session["streams"]:
-        each = [files[stream["id"]] for _, files in parts if stream["id"] in files] or [{}]
-        lines = {path: line for files in each for path, line in (files or {}).items()}
+        recorded = [files[stream["id"]] for _, files in parts if stream["id"] in files] or [{}]
+        lines = {path: line for files in recorded for path, line in (files or {}).items()}
         files: dict[str, File] = {}
         for path, line in lines.items():
-            if any(begun.get(path, _NEVER) <= line["at"] for begun, _ in parts):
+            if any(oldest.get(path, _NEVER) <= line["at"] for oldest, _ in parts):
                 mode, oid = line["files"][path] or ("000000", "")
                 files[path] = {"oid": oid, "mode": mode, "turn_id": line["turn"]}
-        if files or {} in each:
+        if files or {} in recorded:
             streams.append({**stream, "files": files})  # type: ignore[typeddict-item]
     return streams
 
 
 def read_streams(repo: Repo, state: State) -> None:
-    """Let the streams of a state have the files that are open there, as the journal says."""
+    """Set the streams of a state, with their open files, from the journal."""
     state["streams"] = list_open_streams(repo, state)
 
 
 def save(repo: Repo, state: State) -> None:
-    """Save a state, one revision on, with its marker."""
+    """Save a state as its next revision, and its marker."""
     state["revision"] = state.get("revision", 0) + 1
     read_streams(repo, state)
     markers.put(repo, state["session_id"], states.encode(state), markers.encode(state))
@@ -296,11 +297,11 @@ def record_checkpoint(
     stream: str,
     files: Mapping[str, Version],
     turn: str,
-    out: Mapping[str, Collection[str]],
+    left_streams: Mapping[str, Collection[str]],
 ) -> None:
-    """Write down that a checkpoint on a stream of the session's has these files, made in a turn,
-    and that streams have others no more (stream -> paths)."""
+    """Record a checkpoint on a stream of the session: the files that it took in a turn, and the
+    paths that left other streams (left_streams: stream -> paths)."""
     line = {"stream": stream, "session": state["session_id"], "turn": turn, "files": {**files}}
-    gone = {other: sorted(paths) for other, paths in out.items() if paths}
-    line |= {"out": gone} if gone else {}
+    left = {other: sorted(paths) for other, paths in left_streams.items() if paths}
+    line |= {"out": left} if left else {}
     held.append([{**line, "at": journal.read_clock(held.repo)}])

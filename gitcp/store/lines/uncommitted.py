@@ -107,7 +107,7 @@ def list_brought_ids(repo: Repo, objects: Prefetched, path: str, oid: str) -> li
 
 def _look_at_path(repo: Repo, objects: Prefetched, path: str) -> list[JournalLine]:
     """The journal with what a look at path, and at the open paths, would add to it."""
-    scratch = journal.Aside(repo)
+    scratch = journal.JournalCopy(repo)
     unsettled = {line["path"] for line in entries.list_open_edits(scratch.lines)}
     paths = [path, *sorted(unsettled)[: journal.MANY]]
     try:

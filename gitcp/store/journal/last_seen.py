@@ -1,5 +1,6 @@
-"""What was last known of each path of a worktree: the newest look at all of it, and the edits
-since.  The look is kept in <git-dir>/gitcp/look: head, at (ns), dirty {path: entry}, cost (us).
+"""The last seen content of each path: the newest look at the whole worktree, and the edits since.
+
+The look is stored in <git-dir>/gitcp/look: head, at (ns), dirty {path: entry}, cost (us).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-_SLACK = 20_000_000  # ns by which the stamps of files may lag behind
+_SLACK = 20_000_000  # ns by which the stamps of files may lag behind the clock
 
 
 def read_look(repo: Repo) -> dict[str, Any]:
@@ -28,13 +29,16 @@ def read_look(repo: Repo) -> dict[str, Any]:
 
 
 def save_look(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:
-    """Keep what a look saw: HEAD, when, every path that differs from it, what it cost in us."""
+    """Store the newest look: HEAD, its time in ns, the paths that differ, its cost in us."""
     last = {"head": head, "at": at, "dirty": dirty, "cost": cost}
     private.write_private(repo, repo.join_own("look"), json.dumps(last).encode())
 
 
-class Known:
-    """The last known content of paths, from the look and the journal's lines."""
+class LastSeen:
+    """The last seen entries of paths, from the look and the journal's lines.
+
+    head: the commit at the look.  commits: those made since.  at: the time of the look in ns.
+    """
 
     def __init__(self, repo: Repo, objects: Objects, lines: list[JournalLine]) -> None:
         self._objects, self._look = objects, read_look(repo)
@@ -42,7 +46,7 @@ class Known:
         self._calls = lines
         start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
         self._looked: dict[str, Version] = {}
-        self.commits: list[str] = []  # made since
+        self.commits: list[str] = []
         for line in lines[start + 1 :]:
             if "commit" in line:
                 self.commits.append(line["commit"])
@@ -57,11 +61,11 @@ class Known:
 
     @property
     def paths(self) -> set[str]:
-        """Every path that was not as in HEAD, or has had an edit since."""
+        """The paths that differed from HEAD at the look, or have an edit since."""
         return {*self._look.get("dirty", ()), *self._since}
 
     def get_entry(self, path: str) -> Version:
-        """The last known entry of a path; None where nothing stood."""
+        """The last seen entry of a path; None without one."""
         if path in self._since:
             return entries.parse_entry(self._since[path]["after"])
         if path in self._looked:
@@ -70,17 +74,17 @@ class Known:
         return entries.parse_entry(dirty[path]) if path in dirty else self.get_committed(path)
 
     def get_committed(self, path: str) -> Version:
-        """What HEAD had at the look."""
+        """The entry of a path in HEAD at the look."""
         if self._head is None:
             self._head = Lookup(self._objects, find_tree(self._objects, self.head))
         return find_file(self._head, path)
 
     def get_seen_time(self, path: str) -> int:
-        """When a path was last looked at, ns."""
+        """When a path was last looked at, in ns."""
         edit = int(self._since[path]["at"]) if path in self._since else 0
         opened = (c["at"] for c in self._calls if path in c.get("looked", ()))
         return max([self.at, edit, *(int(at) for at in opened)])
 
     def is_unchanged(self, path: str, ctime: int) -> bool:
-        """Whether a stamp is too old for a change since the path was last looked at."""
+        """Whether a path with this ctime, in ns, cannot have changed since it was last seen."""
         return not self.first and ctime < self.get_seen_time(path) - _SLACK
