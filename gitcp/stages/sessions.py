@@ -60,7 +60,7 @@ def _update_state(event: Record) -> Iterator[Record]:
 
 
 def _handle_turn_start(ctx: Context, event: Record) -> list[Record]:
-    from gitcp.store.session import tidings
+    from gitcp.store.session import agent_messages
     from gitcp.store.turn import events, greeting
 
     repo, began = ctx.repo, time.time_ns()
@@ -77,7 +77,7 @@ def _handle_turn_start(ctx: Context, event: Record) -> list[Record]:
         return _build_refusal(event, warning)
     lines = [events.move_home(repo, state), _begin_turn(ctx, state, event, began)]
     ctx.keep(state)
-    news = tidings.take(repo, state["session_id"])
+    news = agent_messages.take(repo, state["session_id"])
     messages = [{"type": "say", "message": message} for message in lines if message]
     return messages + ([{"type": "say", "message": news, "to": "agent"}] if news else [])
 

@@ -18,7 +18,7 @@ from gitcp.store.git.tree import Lookup, edit_tree, find_tree
 from gitcp.store.journal import work as open_work
 from gitcp.store.journal.journal import Journal, pack_edits, read, read_clock
 from gitcp.store.journal.last_seen import LastSeen
-from gitcp.store.session import markers, tidings, turn_log
+from gitcp.store.session import agent_messages, markers, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs
 from gitcp.store.stream import recall, shadow_refs
@@ -55,7 +55,7 @@ def tell_agents(repo: Repo, what: str, paths: Collection[str]) -> list[str]:
         if state is None or (state.get("phase") == "ended" and session_id not in writers):
             continue
         if markers.is_home(repo, state):
-            tidings.leave(repo, session_id, text)
+            agent_messages.leave(repo, session_id, text)
             notes.append(f"session {session_id[:8]} is told with its next prompt")
     return notes
 

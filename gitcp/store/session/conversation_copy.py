@@ -1,4 +1,4 @@
-"""Conversations that a client keeps in a database of its own, copied to where we read them."""
+"""Copies of the conversations that clients keep in databases of their own."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _PATIENCE = 2.0  # seconds
 
 def copy(repo: Repo, client: Client, event: Record) -> None:
     """Let a client's adapter export the session of an event, one hook at a time: two at once, as
-    subagents side by side have them, would each add the same messages."""
+    of parallel subagents, would add the same messages twice."""
     export = client.export
     try:
         with exclusive(repo, f"transcript-{event['session_id']}", _PATIENCE):
             if export:
                 export(event, repo.join_shared("exports", client.NAME))
     except Busy:
-        pass  # a later event does it
+        pass  # a later event exports it
 
 
 def renew(repo: Repo, session_id: str) -> None:
-    """Bring the copy up to a commit, of a client that has no hooks to do it in the turn."""
+    """Update the copy at a commit, for a client without hooks in its turns."""
     state = states.peek(repo, session_id)
     client = find_client(state.get("agent_type") or "") if state else None
     if state and client and client.FORM == "run" and state.get("transcript_path"):

@@ -1,6 +1,6 @@
-"""What a commit of ours is about to do, written before it does it: a kill leaves this behind.
+"""The intent of an auto-commit: what it is about to do, so that a killed one can be finished.
 
-One file in the git directory of a worktree, changed only by who holds the lock of its commits.
+It is one file in the git directory of a worktree, changed under the lock of its commits.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
     class Intent(TypedDict):
-        """expected: HEAD's commit (zeros: unborn), tree: its tree, dirty: what differed from it
-        when the hooks began, as the checkpoint tip holds it, stash: the newest stash then.
-        Then, with index.lock (known by its mark) and HEAD about to move: commit, and entries,
-        what it gives the person's index; noted: the id goes into a note."""
+        """expected: HEAD's commit (zeros: unborn).  tree: its tree.  tip: the checkpoint that
+        holds dirty, the entries that differed from it when the hooks began.  stash: the newest
+        stash then.  Set before HEAD moves: commit; entries, its part of the person's index;
+        mark, by which its index.lock is known; noted, whether the id goes into a note."""
 
         session_id: str
         checkpoint_id: str
@@ -43,12 +43,12 @@ def get_path(repo: Repo) -> str:
 
 
 def write(repo: Repo, intent: Intent) -> None:
-    """Put it on the disk: from here on whoever comes next can finish."""
+    """Write the intent durably: from here on the next process can finish the commit."""
     private.write_private(repo, get_path(repo), json.dumps(intent).encode(), durable=True)
 
 
 def read(repo: Repo) -> Intent | None:
-    """What was left; None for nothing, or a file that is none of ours."""
+    """The intent that is stored; None without one, or for any other file."""
     try:
         intent: Any = json.loads(private.read_cache(get_path(repo)))
     except (ValueError, RecursionError):
@@ -62,7 +62,7 @@ def read(repo: Repo) -> Intent | None:
 
 
 def drop(repo: Repo) -> None:
-    """All is done: nothing is left of it."""
+    """Remove the intent and the files of its commit."""
     folder = os.path.dirname(get_path(repo))
     for name in ("intent", "message", "index", "index.lock", "next-index", "lock"):
         files.remove_file(os.path.join(folder, name))

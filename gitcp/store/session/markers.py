@@ -1,13 +1,12 @@
-"""Markers of open sessions: what a commit could match, told without loading a state.
+"""Markers of open sessions, by which a commit finds what it could match without loading states.
 
-<common>/gitcp/open/<sid> exists while a session is active or has work that is not settled.
-The sh guard of the hooks tests for it, commit hooks read it; it is renamed into place under
-the session's lock, before what it announces.
+<common>/gitcp/open/<session id> exists while a session is active or has unsettled work.  The sh
+hooks test for it and commit hooks read it.  It is renamed into place under the session's lock,
+before the state that it announces.
 
-There may be thousands, and a hook is about few of them.  Where they are many, those of sessions
-that left work behind and are not at work rest in the directory <common>/gitcp/open/~aside: its name
-is no session's, and it lets the sh hooks see that there are some.  read_recent() has the others,
-read_concerned() and read() see them all.
+If there are many, the markers of sessions with unsettled work that are not at work rest in the
+directory <common>/gitcp/open/~aside, which is no session id and which the sh hooks see.
+read_recent() leaves these out; read_concerned() and read() see them.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 RESTING = "~aside"
-MOST = 32  # markers among which every hook looks
+MOST = 32  # markers that do not rest
 _GONE = 3600.0  # seconds after which a session whose agent is gone is not at work
-# path -> the file it was, what that says
+# path -> (inode, size, ctime) of the file, its marker
 _PARSED: dict[str, tuple[tuple[int, int, int], Marker]] = memory.get_table("markers")
 
 
 def build_marker(state: State) -> Marker:
-    """What a commit hook needs of a state: its home, phase, process and unsettled streams."""
+    """The marker of a state: the parts that a commit hook needs."""
     return {
         "session_id": state["session_id"],
         "agent_type": state.get("agent_type", ""),
@@ -60,22 +59,22 @@ def build_marker(state: State) -> Marker:
 
 
 def is_unsettled(state: State) -> bool:
-    """Whether anything about the session can still matter to a commit."""
+    """Whether a session can still matter to a commit."""
     if state.get("phase") == "active" or state.get("late_calls") or state.get("visits"):
         return True
     return any(s["files"] for s in state["streams"])
 
 
 def encode(state: State) -> bytes | None:
-    """The bytes of the marker that announces state; None when nothing is unsettled."""
+    """The bytes of a state's marker; None if nothing is unsettled."""
     if not is_unsettled(state):
         return None
     return json.dumps(build_marker(state), separators=(",", ":")).encode()
 
 
 def put(repo: Repo, session_id: str, state: bytes, marker: bytes | None) -> None:
-    """Write an encoded state and its marker: that one first where it appears, last where it
-    goes, so that no commit misses what the state holds."""
+    """Write an encoded state and its marker.  A marker is written before the state and removed
+    after it, so that no commit misses the state's work."""
     if marker is not None:
         _announce(repo, session_id, marker)
     states.put(repo, session_id, state)
@@ -84,7 +83,7 @@ def put(repo: Repo, session_id: str, state: bytes, marker: bytes | None) -> None
 
 
 def write(repo: Repo, state: State) -> None:
-    """Make the marker tell what state says; without anything unsettled it goes."""
+    """Update the marker of a state; remove it if nothing is unsettled."""
     data = encode(state)
     if data is None:
         forget(repo, state["session_id"])
@@ -93,31 +92,26 @@ def write(repo: Repo, state: State) -> None:
 
 
 def forget(repo: Repo, session_id: str) -> None:
-    """Take a marker away, if there is one."""
+    """Remove a session's marker, if there is one."""
     private.remove_private(repo, repo.join_shared("open", session_id))
     _take_rested(repo, session_id)
 
 
 def _announce(repo: Repo, session_id: str, data: bytes) -> None:
-    place = repo.join_shared("open", session_id)
-    if private.read_cache(place) == data:
+    path = repo.join_shared("open", session_id)
+    if private.read_cache(path) == data:
         return
-    new = not os.path.lexists(place)
-    private.write_private(repo, place, data)
+    new = not os.path.lexists(path)
+    private.write_private(repo, path, data)
     if new:
         _take_rested(repo, session_id)
 
 
 def list_ids(repo: Repo) -> list[str]:
-    """The sessions that have a marker, sorted; one that comes to rest, or comes back, between two
-    looks is seen in the first or the last."""
-    return sorted(
-        {
-            *list_recent_ids(repo),
-            *files.list_names(get_resting_folder(repo)),
-            *list_recent_ids(repo),
-        }
-    )
+    """The sessions that have a marker, sorted."""
+    before, resting = list_recent_ids(repo), files.list_names(get_resting_folder(repo))
+    # A marker that moves meanwhile is in the first list or in the last.
+    return sorted({*before, *resting, *list_recent_ids(repo)})
 
 
 def get_resting_folder(repo: Repo) -> str:
@@ -127,46 +121,48 @@ def get_resting_folder(repo: Repo) -> str:
 
 def list_recent_ids(repo: Repo) -> list[str]:
     """The sessions whose markers do not rest, sorted."""
-    return [name for name in files.list_names(repo.join_shared("open")) if name != RESTING]
+    return [
+        session_id
+        for session_id in files.list_names(repo.join_shared("open"))
+        if session_id != RESTING
+    ]
 
 
 def find_path(repo: Repo, session_id: str) -> str:
-    """Where the marker of a session is, or would be."""
-    places = _list_places(repo, session_id)
-    return next((place for place in places if os.path.lexists(place)), places[0])
+    """The path of a session's marker, whether it exists or not."""
+    paths = _list_places(repo, session_id)
+    return next((path for path in paths if os.path.lexists(path)), paths[0])
 
 
 def _list_places(repo: Repo, session_id: str) -> tuple[str, ...]:
-    """Where the marker of a session may be, in the order in which to look: it may come back."""
-    place = repo.join_shared("open", session_id)
-    return place, os.path.join(get_resting_folder(repo), session_id), place
+    """The paths to look for a session's marker, in order: it may move back meanwhile."""
+    path = repo.join_shared("open", session_id)
+    return path, os.path.join(get_resting_folder(repo), session_id), path
 
 
 def _take_rested(repo: Repo, session_id: str) -> None:
-    """Remove a marker that rests, if there is one, and the directory with the last."""
+    """Remove a session's resting marker, if there is one, and the directory if it is empty."""
     try:
         os.unlink(os.path.join(get_resting_folder(repo), session_id))
         os.rmdir(get_resting_folder(repo))
     except OSError:
-        pass  # not there; not the last
+        pass  # there is none, or it is not the last
 
 
 def read(repo: Repo) -> list[Marker]:
-    """Every marker of the repository, by session id; see find()."""
-    return [marker for name in list_ids(repo) if (marker := find(repo, name))]
+    """Every marker of the repository, by session id, as find() reads it."""
+    return [marker for session_id in list_ids(repo) if (marker := find(repo, session_id))]
 
 
 def read_concerned(repo: Repo, sessions: Iterable[str] = ()) -> list[Marker]:
-    """The markers that do not rest, and those of these sessions; by session id."""
-    near = sorted({*list_recent_ids(repo), *sessions})
-    return [marker for name in near if (marker := find(repo, name))]
+    """The markers that do not rest, and those of the sessions given, by session id."""
+    ids = sorted({*list_recent_ids(repo), *sessions})
+    return [marker for session_id in ids if (marker := find(repo, session_id))]
 
 
 def find(repo: Repo, session_id: str) -> Marker | None:
-    """The marker of one session; None when there is none.
-
-    Of a damaged one the state tells what it should say: no commit misses what that holds.
-    """
+    """The marker of a session; None without one.  A damaged marker is built from the state, so
+    that no commit misses its work."""
     try:
         return read_stored(repo, session_id)
     except Damaged as e:
@@ -182,29 +178,31 @@ def find(repo: Repo, session_id: str) -> Marker | None:
 
 
 def read_stored(repo: Repo, session_id: str) -> Marker | None:
-    """The marker of one session as its file has it; raise Damaged where that says nothing.  A
-    process parses a file once: a marker that changes is another file (private.write)."""
-    for place in _list_places(repo, session_id):
+    """The marker of a session as its file has it; None without one.  Raises Damaged.
+
+    A process parses a file once: a marker that changes is another file.
+    """
+    for path in _list_places(repo, session_id):
         try:
-            st = os.stat(place)
+            st = os.stat(path)
             break
         except OSError:
             st = None
-    sign = (st.st_ino, st.st_size, st.st_ctime_ns) if st else None
-    if sign and _PARSED.get(place, (None, None))[0] == sign:
-        return _PARSED[place][1]
-    answer: Marker | None = private.load_json(place, shapes.MARKER)
-    if answer and answer["session_id"] != session_id:
-        raise Damaged(place, f"it is the marker of '{answer['session_id'][:60]}'")
-    if sign and answer:
-        _PARSED[place] = sign, answer
-    return answer
+    stamp = (st.st_ino, st.st_size, st.st_ctime_ns) if st else None
+    if stamp and _PARSED.get(path, (None, None))[0] == stamp:
+        return _PARSED[path][1]
+    marker: Marker | None = private.load_json(path, shapes.MARKER)
+    if marker and marker["session_id"] != session_id:
+        raise Damaged(path, f"it is the marker of '{marker['session_id'][:60]}'")
+    if stamp and marker:
+        _PARSED[path] = stamp, marker
+    return marker
 
 
 def is_home(repo: Repo, session: Mapping[str, Any]) -> bool:
-    """Whether a session, by its state or marker, has its home in this worktree.
+    """Whether this worktree is the home of a session, by its state or marker.
 
-    git's name of the worktree tells, not its path: that changes when it is moved.
+    Git's name of the worktree decides, because the path changes when the worktree is moved.
     """
     return (session.get("worktree_id") or "") == repo.worktree_id
 
@@ -215,18 +213,22 @@ def read_here(repo: Repo) -> list[Marker]:
 
 
 def read_recent(repo: Repo) -> list[Marker]:
-    """Those of read_here() that do not rest: of every session that may be in a turn."""
-    return [m for name in list_recent_ids(repo) if (m := find(repo, name)) and is_home(repo, m)]
+    """The markers of read_here() that do not rest: those of all sessions that may be in a turn."""
+    return [
+        marker
+        for session_id in list_recent_ids(repo)
+        if (marker := find(repo, session_id)) and is_home(repo, marker)
+    ]
 
 
 def is_at_work(repo: Repo, marker: Marker) -> bool:
-    """Whether a session is in a turn and its agent runs, as far as that can be seen."""
+    """Whether a session is in a turn and its agent runs, or may run."""
     active = marker["phase"] == "active"
     return active and process.is_at_work(marker["agent_process"], read_last_heard(repo, marker))
 
 
 def read_last_heard(repo: Repo, marker: Marker) -> float:
-    """When a marker was written last, in seconds since 1970; 0 where it is gone or rests."""
+    """When a marker was last written, in seconds since 1970; 0 if it is gone or rests."""
     try:
         return os.stat(repo.join_shared("open", marker["session_id"])).st_mtime
     except OSError:
@@ -234,7 +236,7 @@ def read_last_heard(repo: Repo, marker: Marker) -> float:
 
 
 def list_abandoned(repo: Repo, session_id: str) -> list[str]:
-    """The other sessions here that are in a turn although their agent's process is gone."""
+    """The other sessions of this worktree that are in a turn though their agent is gone."""
     return [
         marker["session_id"]
         for marker in read_recent(repo)
@@ -245,18 +247,18 @@ def list_abandoned(repo: Repo, session_id: str) -> list[str]:
 
 
 def put_away(repo: Repo) -> None:
-    """Let markers rest.  The caller holds no session's lock; the marker of a session that is locked
-    stays."""
+    """Let markers rest, except those of locked sessions.  The caller holds no session's lock."""
     repo.make_folder(get_resting_folder(repo))
-    for name in list_recent_ids(repo):
+    for session_id in list_recent_ids(repo):
         try:
-            with exclusive(repo, f"session-{name}", timeout=0):
-                if _may_rest(repo, name):
+            with exclusive(repo, f"session-{session_id}", timeout=0):
+                if _may_rest(repo, session_id):
                     os.rename(
-                        repo.join_shared("open", name), os.path.join(get_resting_folder(repo), name)
+                        repo.join_shared("open", session_id),
+                        os.path.join(get_resting_folder(repo), session_id),
                     )
         except (Error, FileNotFoundError) as e:
-            trace.append_note("marker", f"'{name}' stays: {e}")
+            trace.append_note("marker", f"'{session_id}' stays: {e}")
 
 
 def _may_rest(repo: Repo, session_id: str) -> bool:

@@ -1,7 +1,6 @@
-"""The phase of a session, changed as doc/behaviour.md "Phases" says and only so.
+"""The phase of a session (doc/behaviour.md "Phases").
 
-core/decide/phases decides; here its actions upon the state itself are carried out, the others
-are the caller's to obey.
+core/decide/phases decides.  Its actions upon the state are done here, the others by the caller.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def take_event(state: State, event: str, *, files_touched: bool = True) -> tuple[str, ...]:
-    """Take an event into the phase of a state; return the actions, done or still to do."""
+    """Change the phase of a state by an event; return all its actions."""
     before = state.get("phase")
     state["phase"], actions = phases.find_transition(before, event, files_touched=files_touched)
     if phases.CLEAR_ENDED_AT in actions:
@@ -31,13 +30,13 @@ def take_event(state: State, event: str, *, files_touched: bool = True) -> tuple
 
 
 def take_commit(state: State, paths: object) -> bool:
-    """GitCommit, of a commit that match() linked to the session by these paths: whether its
-    work is to be condensed."""
+    """Change the phase by a commit that is linked to the session by these paths; return whether
+    to condense the session's work."""
     actions = take_event(state, phases.GIT_COMMIT, files_touched=bool(paths))
     return phases.CONDENSE in actions or phases.CONDENSE_IF_FILES_TOUCHED in actions
 
 
 def clear_verdict(state: State) -> None:
-    """The flag to reset the stream holds for one prompt: used, or not needed, it goes."""
+    """Clear the verdict on the stream: it holds for one prompt."""
     state["should_reset_shadow_branch"] = False
     state.pop("verdict", None)

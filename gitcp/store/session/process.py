@@ -1,7 +1,7 @@
-"""Processes: which agent stands behind a hook, and whether one is still there.
+"""Processes: which agent runs a hook, and whether it still runs.
 
-What is asked of the system is asked here, of /proc, or of `ps` where there is none.  What cannot be
-seen is unknown: no agent is taken for gone because of it.
+The system is asked through /proc, or through `ps` without one.  A process that cannot be seen is
+unknown, which is never taken for gone.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from gitcp.repo import Config
 
 
-_UNSEEN = 600  # seconds that an agent of which nothing is known counts as at work
+_UNSEEN = 600  # seconds that an unknown agent counts as at work
 _HOOKS = (b"/gitcp/entry.py", b"gitcp-hook")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "env"})
-_LIMIT = 5.0  # seconds for ps to answer in
-_FRESH = 1.0  # seconds that an answer is good for
+_LIMIT = 5.0  # seconds for ps to answer
+_FRESH = 1.0  # seconds that an answer of ps is used
 _LINES: dict[int, list[tuple[int, str]]] = memory.get_table("processes above")
 _COMMANDS: dict[int, bytes] = memory.get_table("commands")  # of processes above this one
 _ANSWERS: dict[tuple[str, ...], tuple[float, dict[int, str]]] = memory.get_table("ps")
 
 
 def describe(pid: int, start: str = "") -> Process:
-    """The identity of a process of this machine; start: what tells when it began, if at hand."""
+    """The identity of a process on this machine.  start: the start of the process, if known."""
     return {
         "pid": pid,
         "start": start or _stat(pid)[2],
@@ -44,8 +44,8 @@ def describe(pid: int, start: str = "") -> Process:
 
 
 def find_agent(env: Mapping[str, str]) -> Process | None:
-    """The agent that runs this hook: as it says itself, else the nearest ancestor that is
-    not a shell; None where none is seen."""
+    """The agent that runs this hook, by its variable, else the nearest ancestor that is not a
+    shell; None if none is seen."""
     claude_pid = env.get("CLAUDE_PID", "")
     pid = int(claude_pid) if claude_pid.isdecimal() else 0
     parent, _, start = _stat(pid) if pid > 1 else (0, "", "")
@@ -55,29 +55,31 @@ def find_agent(env: Mapping[str, str]) -> Process | None:
 
 
 def find_above(name: str) -> Process | None:
-    """The nearest process above this one that has the name; None where none is seen."""
-    return next((describe(pid) for pid, its in _list_above() if its == name), None)
+    """The nearest process above this one that has the name; None if none is seen."""
+    return next(
+        (describe(pid) for pid, process_name in _list_above() if process_name == name), None
+    )
 
 
 def is_alive(process: Process | None) -> bool:
-    """Whether that very process is known to run here."""
+    """Whether exactly this process is known to run here."""
     return _is_running(process) is True
 
 
 def is_gone(process: Process | None) -> bool:
-    """Whether that very process is known not to run any more."""
+    """Whether exactly this process is known not to run any more."""
     return _is_running(process) is False
 
 
-def is_at_work(process: Process | None, seen: float) -> bool:
-    """Whether a process runs; one of which nothing is known counts for a while after it was
+def is_at_work(process: Process | None, heard: float) -> bool:
+    """Whether a process runs.  An unknown one counts as running for _UNSEEN seconds after it was
     heard of (seconds since 1970)."""
     runs = _is_running(process)
-    return abs(time.time() - seen) < _UNSEEN if runs is None else runs
+    return abs(time.time() - heard) < _UNSEEN if runs is None else runs
 
 
 def _is_running(process: Process | None) -> bool | None:
-    """None where it is not known: of another machine, or of none."""
+    """Whether a process runs; None if unknown, as on another machine."""
     if not process or process.get("host") != get_machine_id():
         return None
     boot = _read_boot_id()
@@ -85,7 +87,7 @@ def _is_running(process: Process | None) -> bool | None:
         return False if boot and process.get("boot_id") else None
     try:
         if process["pid"] < 1:
-            return False  # kill() would ask about a group
+            return False  # kill() would signal a group
         os.kill(process["pid"], 0)
     except PermissionError:
         pass
@@ -96,9 +98,11 @@ def _is_running(process: Process | None) -> bool | None:
 
 
 def measure_age() -> int:
-    """How many ns ago a client began to run this hook, by the age of the shell that runs this
-    process: to a hundredth of a second, or up to a second too long where ps tells it; longer than
-    any call where it cannot be seen."""
+    """The ns since a client began to run this hook, by the age of the shell that runs this process.
+
+    Exact to a hundredth of a second; by ps up to a second too long; longer than any call if the
+    shell cannot be seen.
+    """
     pid, parent = os.getpid(), os.getppid()
     while _is_hook(parent):
         pid, parent = parent, _stat(parent)[0]
@@ -109,8 +113,8 @@ def measure_age() -> int:
 
 
 def _read_start_time(pid: int) -> int:
-    """When a process was started, ns since 1970: at most a tenth of a second too late, or a second
-    where ps tells it."""
+    """When a process was started, in ns since 1970: at most a tenth of a second too late, by ps a
+    second."""
     start = _stat(pid)[2]
     if start.isdecimal():
         boot = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
@@ -126,19 +130,19 @@ def has_working_process(
     top: str, session_id: str, agent: Process | None = None, since: int = 0
 ) -> bool:
     """Whether a process in the directory top, or below it, has the session in its environment;
-    False where processes cannot be seen.
+    False if processes cannot be seen.
 
-    agent: a process that it has started since (ns since 1970) counts as well, for not every client
-    names the session there.  This process, its ancestors, other hooks and the git that a hook runs
-    do not count.  ps tells no directories: there a process counts wherever it is.
+    agent: processes that it started since a time in ns count, too, because not every client sets
+    the session there.  This process, its ancestors, hooks and their git do not count.  ps shows no
+    directories: there a process counts in any directory.
     """
-    ours, mark = {os.getpid(), *list_ancestors()}, f"={session_id}\0".encode()
+    excluded, mark = {os.getpid(), *list_ancestors()}, f"={session_id}\0".encode()
     parent = int(agent["pid"]) if agent and is_alive(agent) else 0
     root = os.path.realpath(top)
     return any(
         _belongs_to_session(pid, root, mark, parent, since)
         for pid in _list_pids()
-        if pid not in ours
+        if pid not in excluded
     )
 
 
@@ -150,11 +154,11 @@ def _belongs_to_session(pid: int, top: str, mark: bytes, parent: int, since: int
             return False
         if cwd != top and not cwd.startswith(top + os.sep):
             return False
-    named = mark in _read(pid, "environ") + b"\0"
-    named = named or bool(
+    belongs = mark in _read(pid, "environ") + b"\0"
+    belongs = belongs or bool(
         parent and _read_start_time(pid) >= since and parent in list_ancestors(pid)
     )
-    return named and not _is_hook(pid) and not _is_hook(_stat(pid)[0])
+    return belongs and not _is_hook(pid) and not _is_hook(_stat(pid)[0])
 
 
 def _is_hook(pid: int) -> bool:
@@ -163,9 +167,10 @@ def _is_hook(pid: int) -> bool:
 
 
 def read_git_arguments(config: Config, command: str) -> list[str] | None:
-    """The arguments of the git command that runs this hook, an alias replaced by what it stands
-    for; None when they cannot be seen.  Those from ps have lost what parts an option from the
-    text of a message: None where the two could be confused."""
+    """The arguments of the git command that runs this hook, with aliases expanded; None if unseen.
+
+    ps does not separate the words of a message: None if a word of it could be an option.
+    """
     for pid in list_ancestors()[:6]:
         if pid not in _COMMANDS:
             _COMMANDS[pid] = _read(pid, "cmdline")
@@ -184,9 +189,9 @@ def read_git_arguments(config: Config, command: str) -> list[str] | None:
 
 
 def _is_confused(words: list[str]) -> bool:
-    """Whether an option comes behind a word that is none: the message may have it."""
-    begun = [at for at, word in enumerate(words) if word[:1] != "-"]
-    return any(word[:1] == "-" for word in words[min(begun, default=len(words)) :])
+    """Whether an option follows a word that is not one: it may be a word of the message."""
+    positions = [position for position, word in enumerate(words) if word[:1] != "-"]
+    return any(word[:1] == "-" for word in words[min(positions, default=len(words)) :])
 
 
 def can_see_processes() -> bool:
@@ -195,13 +200,13 @@ def can_see_processes() -> bool:
 
 
 def list_ancestors(pid: int = 0) -> list[int]:
-    """The pids above a process, this one unless another is named, nearest first; only the
-    parent where nothing is seen."""
-    return [one for one, _ in (_trace_lineage(_stat(pid)[0]) if pid else _list_above())]
+    """The pids above a process, by default this one, nearest first; only the parent if no others
+    are seen."""
+    return [ancestor for ancestor, _ in (_trace_lineage(_stat(pid)[0]) if pid else _list_above())]
 
 
 def _list_above() -> list[tuple[int, str]]:
-    """(pid, name) of each process above this one, nearest first; looked at once."""
+    """(pid, name) of each process above this one, nearest first; read once."""
     parent = os.getppid()
     if parent not in _LINES:
         _LINES[parent] = _trace_lineage(parent)
@@ -211,20 +216,20 @@ def _list_above() -> list[tuple[int, str]]:
 def _trace_lineage(pid: int) -> list[tuple[int, str]]:
     seen = dict[int, str]()
     while pid > 1 and pid not in seen:
-        above, seen[pid], _ = _stat(pid)
-        pid = above
+        parent, seen[pid], _ = _stat(pid)
+        pid = parent
     return [*seen.items()]
 
 
 def get_machine_id() -> str:
-    """What tells this machine from others that see the same files."""
+    """The id of this machine among those that see the same files."""
     if _has_proc():
         return os.uname().nodename
     return read_hardware_id()  # a name changes with the network there
 
 
 def _read_boot_id() -> str:
-    """An id of this run of the system; '' where processes are told by the time instead."""
+    """The id of this boot; '' on systems where the start time alone identifies a process."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as f:
             return f.read().strip()
@@ -243,7 +248,7 @@ def _list_pids() -> list[int]:
 
 
 def _stat(pid: int) -> tuple[int, str, str]:
-    """(parent, name, what tells when it began); 0 and '' where it is not seen."""
+    """(parent, name, start) of a process; 0 and '' if unseen."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
             line = f.read()
@@ -251,43 +256,42 @@ def _stat(pid: int) -> tuple[int, str, str]:
         if _has_proc():
             return 0, "", ""
         return list_by_ps().get(pid, (0, "", ""))
-    name, _, rest = line.rpartition(")")  # the name itself may hold brackets and spaces
-    fields = rest.split()
+    name, _, tail = line.rpartition(")")  # the name itself may hold brackets and spaces
+    fields = tail.split()
     return int(fields[1]), name.partition("(")[2], fields[19]
 
 
-def _read(pid: int, what: str) -> bytes:
-    """A process's cmdline or environ, each of it ended by NUL; b"" where it is not seen.  ps
-    parts words where they have blanks, too, and has the command line before the environment."""
+def _read(pid: int, file: str) -> bytes:
+    """The words of a process's cmdline or environ, each ended by NUL; b"" if unseen.  By ps, words
+    are split at their blanks, too, and the environ begins with the command line."""
     try:
-        with open(f"/proc/{pid}/{what}", "rb") as f:
+        with open(f"/proc/{pid}/{file}", "rb") as f:
             return f.read()
     except OSError:
         if _has_proc():
             return b""
-        words = read_command_by_ps(pid, environment=what == "environ").split(" ")
+        words = read_command_by_ps(pid, environment=file == "environ").split(" ")
         return "".join(f"{word}\0" for word in words if word).encode("utf-8", "surrogateescape")
 
 
 def list_by_ps() -> dict[int, tuple[int, str, str]]:
-    """pid -> parent, name without its directory, when it began (UTC, as lstart has it)."""
-    seen = {}
+    """pid -> (parent, name without its directory, start in UTC as lstart prints it)."""
+    processes = {}
     for pid, line in _ask_ps("-axo", "pid=,ppid=,lstart=,comm=").items():
-        parent, *parse_start = line.split(None, 6)  # its start is five words
-        name = os.path.basename(parse_start.pop()) if len(parse_start) == 6 else ""
-        seen[pid] = int(parent), name.removeprefix("-"), " ".join(parse_start)  # -zsh: for a login
-    return seen
+        parent, *start = line.split(None, 6)  # its start is five words
+        name = os.path.basename(start.pop()) if len(start) == 6 else ""
+        processes[pid] = int(parent), name.removeprefix("-"), " ".join(start)  # -zsh: for a login
+    return processes
 
 
 def read_command_by_ps(pid: int, environment: bool = False) -> str:
-    """The command line of a process, its words joined by blanks; with its environment behind it,
-    as far as the system shows that."""
+    """The command line of a process, its words joined by blanks.  environment: append the
+    variables that the system shows."""
     return _ask_ps("-axwwEo" if environment else "-axwwo", "pid=,command=").get(pid, "")
 
 
 def parse_start(start: str) -> int:
-    """When a process was started, as list_by_ps() has it, in ns since 1970, at most a second too
-    late; 0 where that is not told."""
+    """A start of list_by_ps() in ns since 1970, at most a second too late; 0 if it is none."""
     try:
         return (stdlib.calendar.timegm(time.strptime(start)) + 1) * 1_000_000_000
     except ValueError:
@@ -295,25 +299,25 @@ def parse_start(start: str) -> int:
 
 
 def read_hardware_id() -> str:
-    """An id of this machine that no network changes; its name where the system has none."""
+    """The id of this machine's hardware; its name if the system has none."""
     try:
-        ask: Any = stdlib.ctypes.CDLL(None).gethostuuid
+        get_uuid: Any = stdlib.ctypes.CDLL(None).gethostuuid
     except (ImportError, OSError, AttributeError):
         return os.uname().nodename
-    uuid, wait = (stdlib.ctypes.c_ubyte * 16)(), (stdlib.ctypes.c_long * 2)(1, 0)  # a timespec
-    return os.uname().nodename if ask(uuid, wait) else bytes(uuid).hex()
+    uuid, timeout = (stdlib.ctypes.c_ubyte * 16)(), (stdlib.ctypes.c_long * 2)(1, 0)  # a timespec
+    return os.uname().nodename if get_uuid(uuid, timeout) else bytes(uuid).hex()
 
 
 def _ask_ps(*args: str) -> dict[int, str]:
-    """pid -> what ps says of each process behind it."""
-    asked, lines = _ANSWERS.get(args, (0.0, {}))
-    if not asked or time.monotonic() - asked > _FRESH:
+    """pid -> the rest of its line by ps."""
+    answered, lines = _ANSWERS.get(args, (0.0, {}))
+    if not answered or time.monotonic() - answered > _FRESH:
         try:
             ps = Running(("ps", *args), {**os.environ, "LC_ALL": "C", "TZ": "UTC0"}, False)
             out = ps.finish(ok=(0, 1), limit=_LIMIT)[1].decode("utf-8", "surrogateescape")
         except GitError:
             out = ""
         rows = (line.strip().partition(" ") for line in out.split("\n"))
-        lines = {int(pid): rest.lstrip() for pid, _, rest in rows if pid.isdecimal()}
+        lines = {int(pid): text.lstrip() for pid, _, text in rows if pid.isdecimal()}
         _ANSWERS[args] = time.monotonic(), lines
     return lines

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import State
     from gitcp.repo import Repo
 
-_MANY = 1000  # files; indenting them costs more than all else of a hook
+_MANY = 1000  # files: indenting more costs more than the rest of a hook
 
 
 def get_folder(repo: Repo) -> str:
-    """Where the states of this repository are, for all of its worktrees."""
+    """The directory of the states, one for all worktrees of a repository."""
     return os.path.join(repo.common, "entire-sessions")
 
 
@@ -37,10 +37,10 @@ def list_ids(repo: Repo) -> list[str]:
 
 
 def load(repo: Repo, session_id: str) -> State | None:
-    """The state of a session, legacy fields and phases brought up to date; None without one.
+    """The state of a session, with legacy fields and phases updated; None without one.
 
-    A file that cannot be read as a state is set aside under <common>/gitcp/corrupt and
-    reported on standard error; the caller rebuilds what the stream still knows.
+    A damaged file is moved to <common>/gitcp/corrupt and reported on standard error; the caller
+    rebuilds the state from the stream.
     """
     trace.append_note("state", f"load '{session_id}'")
     try:
@@ -51,7 +51,7 @@ def load(repo: Repo, session_id: str) -> State | None:
 
 
 def read(repo: Repo, session_id: str) -> State | None:
-    """load() that changes nothing: raise Damaged for a file that cannot be read as a state."""
+    """Read a state as load() does, but change nothing: raises Damaged."""
     file = get_path(repo, session_id)
     state: State | None = private.load_json(file, shapes.STATE)
     if state is not None and state["session_id"] != session_id:
@@ -60,10 +60,7 @@ def read(repo: Repo, session_id: str) -> State | None:
 
 
 def peek(repo: Repo, session_id: str) -> State | None:
-    """What the state file says, for who does not hold its lock: nothing is set aside.
-
-    None when there is none; one that cannot be read is a state that says nothing.
-    """
+    """Read a state without its lock; None without one, an empty state for a damaged file."""
     try:
         return read(repo, session_id)
     except Damaged:
@@ -71,9 +68,8 @@ def peek(repo: Repo, session_id: str) -> State | None:
 
 
 def update_fields(state: State) -> State:
-    """Legacy fields under their present names; unknown keys stay, null says nothing
-    (doc/formats.md "Session state")."""
-    fields: dict[str, Any] = state  # type: ignore[assignment]  # keys of former times, too
+    """Rename legacy fields and drop nulls; unknown keys stay (doc/formats.md "Session state")."""
+    fields: dict[str, Any] = state  # type: ignore[assignment]  # legacy keys, too
     for key in [key for key, value in fields.items() if value is None]:
         del fields[key]
     for old in ("condensed_transcript_lines", "transcript_lines_at_start"):
@@ -91,7 +87,7 @@ def update_fields(state: State) -> State:
 
 
 def make_state(repo: Repo, session_id: str, agent_type: str, head: str) -> State:
-    """The state of a session that begins here and now, on base commit head."""
+    """A new state of a session in this worktree, on the base commit head."""
     state: State = {
         "session_id": session_id,
         "cli_version": VERSION,
@@ -111,17 +107,17 @@ def make_state(repo: Repo, session_id: str, agent_type: str, head: str) -> State
 
 
 def lacks_transcript(state: State) -> bool:
-    """Whether committed checkpoints of the last turn may lack something of its transcript, or of
-    tasks that ended since."""
-    late = state.get("pending_finalize")
-    if not late or state.get("turn_checkpoint_ids") or state.get("ended_tasks"):
-        return bool(late or state.get("turn_checkpoint_ids"))
+    """Whether committed checkpoints of the last turn may lack parts of its transcript, or tasks
+    that ended since."""
+    pending = state.get("pending_finalize")
+    if not pending or state.get("turn_checkpoint_ids") or state.get("ended_tasks"):
+        return bool(pending or state.get("turn_checkpoint_ids"))
     live = files.read_stamp(state.get("transcript_path") or "")
-    return not live or late.get("live") != live
+    return not live or pending.get("live") != live
 
 
 def encode(state: State) -> bytes:
-    """The bytes of a state's file; of what its streams have, files_touched alone."""
+    """The bytes of a state's file, with the files of its streams united in files_touched."""
     touched = {name for stream in state["streams"] for name in stream["files"]}
     state["files_touched"] = sorted(touched)
     if not touched:
@@ -131,13 +127,13 @@ def encode(state: State) -> bytes:
 
 
 def dump_state(state: State) -> bytes:
-    """The JSON of a state, indented for eyes unless it has very many files."""
+    """The JSON of a state, indented unless it has very many files."""
     many = len(state.get("files_touched", ())) > _MANY
     return json.dumps(state, None if many else 2).encode() + b"\n"
 
 
 def put(repo: Repo, session_id: str, data: bytes) -> None:
-    """Write encoded data as the state of a session: unique temporary name, fsync, rename."""
+    """Write encoded data durably as the state of a session."""
     trace.append_note("state", f"save '{session_id}'")
     private.write_private(repo, get_path(repo, session_id), data, durable=True)
 
@@ -146,10 +142,12 @@ class held:
     """Hold the locks of several sessions, taken in the order of their ids
     (doc/git.md "Locks and refs")."""
 
-    __slots__ = ("_all", "_taken")
+    __slots__ = ("_locks", "_taken")
 
     def __init__(self, repo: Repo, session_ids: Iterable[str]) -> None:
-        self._all = [exclusive(repo, f"session-{one}") for one in sorted(set(session_ids))]
+        self._locks = [
+            exclusive(repo, f"session-{session_id}") for session_id in sorted(set(session_ids))
+        ]
         self._taken: list[exclusive] = []
 
     def __enter__(self) -> None:
@@ -167,10 +165,10 @@ class held:
 
 
 def forget(repo: Repo, session_id: str) -> None:
-    """Remove a state file; the caller holds its lock and knows it is settled."""
+    """Remove a state file; the caller holds its lock, and the session is settled."""
     os.unlink(get_path(repo, session_id))
 
 
 def get_path(repo: Repo, session_id: str) -> str:
-    """The state file of a session; InputError for an id that cannot name a file."""
+    """The path of a session's state; raises InputError for an id that cannot name a file."""
     return os.path.join(get_folder(repo), ids.check_session_id(session_id) + ".json")

@@ -1,7 +1,7 @@
-"""What a turn began with: a file of its worktree for each session, <git-dir>/gitcp/turn/<sid>.
+"""The baseline of a session's turn: <git-dir>/gitcp/turn/<session id> of its worktree.
 
-head, time_ns and dirty {path: [mode, oid] | null} say how the worktree was; at is time_ns by the
-clock that stamps its files; turn, transcript and offset, where the transcript then ended.
+head, time_ns and dirty {path: [mode, oid] | null} describe the worktree at the turn's start.  at
+is time_ns by the clock that stamps its files.  offset is where the transcript ended.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 def begin(
     repo: Repo, state: State, head: str, dirty: Mapping[str, Entry | None], time_ns: int, at: int
 ) -> None:
-    """Write the baseline of a turn, or of the rest of one after its Stop."""
+    """Write the baseline of a turn, or of its continuation after its Stop."""
     private.remove_private(repo, repo.join_own("turn", f"{state['session_id']}.middle"))
     offset = read_size(state.get("transcript_path"))
     _write(repo, state, {"head": head, "time_ns": time_ns, "at": at, "dirty": dirty}, offset)
 
 
 def read_size(transcript: str | None) -> int:
-    """How long a transcript is now, in bytes; 0 where there is none."""
+    """The size of a transcript in bytes; 0 without one."""
     try:
         return os.stat(transcript or "").st_size
     except (OSError, ValueError):
@@ -45,8 +45,8 @@ def read_size(transcript: str | None) -> int:
 
 
 def take_over(repo: Repo, state: State) -> None:
-    """Let a turn that the original program saw begin have a baseline: nothing is known of what
-    was dirty then, and of its transcript all counts that was not condensed."""
+    """Write a baseline for a turn that began under the original program: nothing was dirty, and
+    its transcript begins behind the condensed part."""
     begun = late.tool_ends.parse_time(str(state.get("last_interaction_time"))) or time.time_ns()
     start, offset = state.get("checkpoint_transcript_start", 0), 0
     try:
@@ -54,83 +54,87 @@ def take_over(repo: Repo, state: State) -> None:
             offset = sum(map(len, islice(f, start)))
     except (OSError, ValueError):
         pass
-    known = {"head": state["base_commit"], "time_ns": begun, "at": begun, "dirty": {}}
+    baseline = {"head": state["base_commit"], "time_ns": begun, "at": begun, "dirty": {}}
     if markers.is_home(repo, state):
-        _write(repo, state, known, offset)
+        _write(repo, state, baseline, offset)
 
 
-def _write(repo: Repo, state: State, base: Baseline, offset: int) -> None:
+def _write(repo: Repo, state: State, baseline: Baseline, offset: int) -> None:
     transcript, turn = state.get("transcript_path"), state.get("turn_id", "")
-    baseline = {**base, "turn": turn, "transcript": transcript, "offset": offset}
+    data = {**baseline, "turn": turn, "transcript": transcript, "offset": offset}
     private.write_private(
-        repo, repo.join_own("turn", state["session_id"]), json.dumps(baseline).encode()
+        repo, repo.join_own("turn", state["session_id"]), json.dumps(data).encode()
     )
 
 
 def read_baseline(repo: Repo, session_id: str, git_dir: str | None = None) -> Baseline | None:
-    """What the turn began with; None when there is none or it cannot be read.
+    """The baseline of a session's turn; None if it is absent or damaged.
 
-    git_dir: of the worktree that is the session's home, default this one.
+    git_dir: that of the session's home; by default this worktree's.
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", "turn", session_id)
-    known: Baseline | None = private.load_cache(path, shapes.BASELINE)
-    if known is not None:
-        known["dirty"] = _make_tuples(known["dirty"])
-    return known
+    baseline: Baseline | None = private.load_cache(path, shapes.BASELINE)
+    if baseline is not None:
+        baseline["dirty"] = _make_tuples(baseline["dirty"])
+    return baseline
 
 
 def _make_tuples(entries: dict[str, Any]) -> dict[str, Entry | None]:
     return {path: tuple(entry) if entry else None for path, entry in entries.items()}
 
 
-def set_dirty(repo: Repo, session_id: str, base: Baseline, dirty: dict[str, Entry | None]) -> None:
-    """Replace the dirty files of a turn's baseline: another has changed them since."""
-    data = json.dumps({**base, "dirty": dirty}).encode()
+def set_dirty(
+    repo: Repo, session_id: str, baseline: Baseline, dirty: dict[str, Entry | None]
+) -> None:
+    """Replace the dirty files of a turn's baseline."""
+    data = json.dumps({**baseline, "dirty": dirty}).encode()
     private.write_private(repo, repo.join_own("turn", session_id), data)
 
 
 def reach_middle(repo: Repo, session_id: str, dirty: dict[str, Entry | None]) -> None:
-    """Keep what was dirty at the last checkpoint within the turn."""
+    """Store the dirty files of the last checkpoint within the turn."""
     path = repo.join_own("turn", f"{session_id}.middle")
     private.write_private(repo, path, json.dumps(dirty).encode())
 
 
 def read_middle(repo: Repo, session_id: str) -> dict[str, Entry | None] | None:
-    """What reach_middle() kept in this turn; None when nothing was."""
+    """The dirty files of the last checkpoint within this turn; None without one."""
     entries = private.load_cache(repo.join_own("turn", f"{session_id}.middle"), shapes.is_entries)
     return None if entries is None else _make_tuples(entries)
 
 
 def resolve_paths(repo: Repo, paths: Iterable[str]) -> list[str]:
-    """The paths, relative to the worktree's root, that a tool may write when it names these."""
-    places = (place for path in paths for place in list_targets(os.path.join(repo.worktree, path)))
+    """The paths, relative to the worktree's root, that a tool which names these may write."""
+    targets = (
+        target for path in paths for target in list_targets(os.path.join(repo.worktree, path))
+    )
     return list(
-        dict.fromkeys(path for place in places if (path := find_relative_path(repo, place)))
+        dict.fromkeys(path for target in targets if (path := find_relative_path(repo, target)))
     )
 
 
 def list_targets(path: str) -> list[str]:
-    """The path, and the file that it leads to where it is a symbolic link: most tools write through
-    a link, some put a file in its place."""
+    """The path, and the target if it is a symbolic link: most tools write through a link, but some
+    replace it."""
     return [path, os.path.realpath(path)] if os.path.islink(path) else [path]
 
 
 def find_relative_path(repo: Repo, path: str) -> str | None:
-    """A path a tool named, relative to the worktree's root; None when it lies outside.
+    """A path that a tool named, relative to the worktree's root; None if it is outside.
 
-    Symbolic links above the file are followed, the file itself is not: git tracks the link.
+    Symbolic links are followed except the last component: git tracks the link.
     """
     if not os.path.isabs(path):
         path = os.path.join(repo.worktree, path)
     folder, name = os.path.split(os.path.normpath(path))
-    whole = os.path.join(os.path.realpath(folder), name)
+    full_path = os.path.join(os.path.realpath(folder), name)
     if has_many_names(repo):
-        return late.spelling.find_relative(repo, whole)
+        return late.spelling.find_relative(repo, full_path)
     root = os.path.realpath(repo.worktree)
-    return os.path.relpath(whole, root) if whole.startswith(root + os.sep) else None
+    return os.path.relpath(full_path, root) if full_path.startswith(root + os.sep) else None
 
 
 def has_many_names(repo: Repo) -> bool:
-    """Whether the disk knows a file by names that differ from git's."""
+    """Whether the file system finds a file by names that differ from git's."""
     flags = ("core.ignorecase", "core.precomposeunicode")
     return any(map(repo.config.get_flag, flags))

@@ -1,4 +1,4 @@
-"""What the agent of a session is to be told with its next prompt: files that changed under it."""
+"""Messages for the agent of a session, sent with its next prompt: files that changed meanwhile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def leave(repo: Repo, session_id: str, text: str) -> None:
-    """Keep a text for the session's next prompt in this worktree, behind what waits already."""
+    """Add a text to those for the session's next prompt in this worktree."""
     path = _get_path(repo, session_id)
     fd = private.open_private(repo, path, os.O_WRONLY | os.O_APPEND)
     with os.fdopen(fd, "a", encoding="utf-8", errors="backslashreplace") as f:
@@ -21,7 +21,7 @@ def leave(repo: Repo, session_id: str, text: str) -> None:
 
 
 def take(repo: Repo, session_id: str) -> str:
-    """The texts that wait, which are gone then; '' for none."""
+    """Remove and return the texts that wait; '' for none."""
     path = _get_path(repo, session_id)
     data = private.read_or_set_aside(repo, lambda: read_file(path))
     private.remove_private(repo, path)
