@@ -142,10 +142,10 @@ class held:
     """Hold the locks of several sessions, taken in the order of their ids
     (doc/git.md "Locks and refs")."""
 
-    __slots__ = ("_locks", "_taken")
+    __slots__ = ("_all", "_taken")
 
     def __init__(self, repo: Repo, session_ids: Iterable[str]) -> None:
-        self._locks = [
+        self._all = [
             exclusive(repo, f"session-{session_id}") for session_id in sorted(set(session_ids))
         ]
         self._taken: list[exclusive] = []
