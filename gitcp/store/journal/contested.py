@@ -29,11 +29,11 @@ def build_edits(
     steps = _split_steps(objects, journal, call, writer, path, before, after)
     if not steps:
         return [entries.build_edit(path, before, after, writer, "tool", at)]
-    others = [window for window in windows.list_windows(journal) if window["who"] != writer]
+    other_windows = [window for window in windows.list_windows(journal) if window["who"] != writer]
     edits = []
     for old, new, is_own in steps:
         change = look.describe_change(journal.repo, seen, path, old, new, False)
-        verdict = evidence.attribute_change(change, [] if is_own else others)
+        verdict = evidence.attribute_change(change, [] if is_own else other_windows)
         if is_own or (verdict["by"] is None and old != before):
             who, how = writer, "tool"
         else:

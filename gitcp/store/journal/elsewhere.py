@@ -60,15 +60,11 @@ def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
         if not stretches:
             continue
         with Journal(repo) as held:
-            at = read_clock(repo)
-            held.append(
-                [
-                    _build_stated_edit(edit, at)
-                    for path, stretch in stretches
-                    if not _is_brought(held.lines, state["session_id"], path, stretch)
-                    for edit in stretch.edits
-                ]
-            )
+            at, lines = read_clock(repo), []
+            for path, stretch in stretches:
+                if not _is_brought(held.lines, state["session_id"], path, stretch):
+                    lines += _state_edits(stretch, at)
+            held.append(lines)
         other = find_worktree(repo, worktree_id)
         if other:
             _settle_edits(other, stretches)
@@ -88,9 +84,9 @@ def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: S
     )
 
 
-def _build_stated_edit(edit: JournalLine, at: int) -> JournalLine:
-    line = {key: value for key, value in edit.items() if key != "left"}
-    return {**line, "how": entries.STATED, "at": at}
+def _state_edits(stretch: Stretch, at: int) -> list[JournalLine]:
+    lines = [{**edit, "how": entries.STATED, "at": at} for edit in stretch.edits]
+    return [{key: value for key, value in line.items() if key != "left"} for line in lines]
 
 
 def _settle_edits(other: Repo, stretches: Iterable[tuple[str, Stretch]]) -> None:

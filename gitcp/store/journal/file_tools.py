@@ -105,12 +105,8 @@ class PathReader:
             return None
         mode = self.work.choose_mode(st, None)
         plain = stat.S_ISREG(st.st_mode) and mode in (FILE, EXECUTABLE) and st.st_size <= _PLAIN
-        if (
-            not plain
-            or self._sparse
-            or self._filters.name_conversion(path)
-            or self.work.list_repositories(path)
-        ):
+        converted = self._sparse or self._filters.name_conversion(path)
+        if not plain or converted or self.work.list_repositories(path):
             return late.blobs.read_paths(self._repo, self._objects, [path], write=write).get(path)
         try:
             with open(self.work.join_full(path), "rb") as f:

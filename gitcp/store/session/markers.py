@@ -178,10 +178,7 @@ def find(repo: Repo, session_id: str) -> Marker | None:
 
 
 def read_stored(repo: Repo, session_id: str) -> Marker | None:
-    """The marker of a session as its file has it; None without one.  Raises Damaged.
-
-    A process parses a file once: a marker that changes is another file.
-    """
+    """The marker of a session as its file has it; None without one.  Raises Damaged."""
     for path in _list_places(repo, session_id):
         try:
             st = os.stat(path)

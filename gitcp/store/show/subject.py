@@ -37,7 +37,7 @@ def read_records(repo: Repo, objects: Objects, name: str, lazy: bool = False) ->
         return [read_temporary(repo, objects, key)]
     states_here = [session_read.read_state(repo, key)] if key in states.list_ids(repo) else []
     sessions = session_list.build_records(states_here, session_list.list_temporary(repo, objects))
-    sessions = session_list.add_stored(repo, sessions, only=key)
+    sessions = session_list.add_stored(repo, sessions, session_id=key)
     turns = [(session, _read_turns(repo, objects, session)) for session in sessions]
     return [{**session, "checkpoints": part if lazy else list(part)} for session, part in turns]
 

@@ -1,4 +1,4 @@
-"""A session that moved goes on in this worktree, whichever worktree or clone it was at work in."""
+"""Adoption: a session of another worktree or clone continues in this worktree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitcp.context import Context
     from gitcp.core.record_types import Record, State
 
-# What of a state is the session's, wherever it is at work.
+# The fields of a state that move with the session to another clone.
 _MOVING = (
     *("agent_type", "agent_process", "tool_events", "phase", "started_at"),
     *("first_prompt", "turn_id", "prompt_id", "turns", "tasks"),
@@ -27,78 +27,82 @@ _MOVING = (
 )
 
 
-def adopt_session(ctx: Context, there: Context, name: str) -> Record:
-    """Let a session, by its id or the beginning of it, have its home here from now on; the record
-    of it, of type "adoption".  there: the repository that knows the session, this one or another
-    clone.  Raises Error where it is not known there."""
+def adopt_session(ctx: Context, other_ctx: Context, prefix: str) -> Record:
+    """Make this worktree the home of a session, by its id or a prefix of it; a record of type
+    "adoption".
+
+    other_ctx: the repository that has the session, this one or another clone.  Raises Error if it
+    has no such session.
+    """
     try:
-        session_id = session_read.pick_id(name, states.list_ids(there.repo))
+        session_id = session_read.pick_id(prefix, states.list_ids(other_ctx.repo))
     except Error as e:
-        way = f"'gitcp adopt {name} <directory>' names another clone"
-        raise Error(f"{e}; {way}") from None
-    if there.repo.common != ctx.repo.common:
-        return _adopt_from(ctx, there, session_id)
+        advice = f"'gitcp adopt {prefix} <directory>' names another clone"
+        raise Error(f"{e}; {advice}") from None
+    if other_ctx.repo.common != ctx.repo.common:
+        return _adopt_from(ctx, other_ctx, session_id)
     state = ctx.read_state(session_id)
     if state is None:
         raise Error(f"the state of session '{session_id}' cannot be read")
-    before = state.get("worktree_path", "")
+    old_path = state.get("worktree_path", "")
     if events.move_home(ctx.repo, state):
         _begin_here(ctx, state)
     visits.forget_visits(ctx.repo, state)
     ctx.keep(state)
-    left = [
+    remaining = [
         {"worktree": other.worktree if other else "", "files": files}
-        for name in state.get("visits", ())
-        if (files := sorted(elsewhere.read_work(ctx.repo, name, session_id).list_paths()))
-        for other in [elsewhere.find_worktree(ctx.repo, name)]
+        for visit in state.get("visits", ())
+        if (files := sorted(elsewhere.read_work(ctx.repo, visit, session_id).list_paths()))
+        for other in [elsewhere.find_worktree(ctx.repo, visit)]
     ]
-    return _build_record(state, before, left)
+    return _build_record(state, old_path, remaining)
 
 
-def _adopt_from(ctx: Context, there: Context, session_id: str) -> Record:
-    """Take a session over from another clone, where it ends: there stays what is not committed."""
-    clone = there.repo
-    given = session_read.read_state(clone, session_id)
-    if given.get("unreadable"):
-        raise Error(f"the state of session '{session_id}' cannot be read: {given['unreadable']}")
-    before, home = given["worktree_path"], given.get("worktree_id", "")
-    files = {path for stream in given["streams"] for path in stream["files"]}
+def _adopt_from(ctx: Context, other_ctx: Context, session_id: str) -> Record:
+    """Take a session over from another clone, where it ends and its uncommitted work stays."""
+    clone = other_ctx.repo
+    clone_state = session_read.read_state(clone, session_id)
+    if clone_state.get("unreadable"):
+        raise Error(
+            f"the state of session '{session_id}' cannot be read: {clone_state['unreadable']}"
+        )
+    old_path, home = clone_state["worktree_path"], clone_state.get("worktree_id", "")
+    files = {path for stream in clone_state["streams"] for path in stream["files"]}
     files |= set(elsewhere.read_work(clone, home, session_id).list_paths())
-    state = _unite_states(ctx, given)
+    state = _unite_states(ctx, clone_state)
     _begin_here(ctx, state)
     ctx.keep(state)
     ctx.leave()  # one repository's locks at a time
-    with there:
-        old = there.read_state(session_id)
+    with other_ctx:
+        old = other_ctx.read_state(session_id)
         if old:
             phase.take_event(old, phases.SESSION_END)
-            there.keep(old)
+            other_ctx.keep(old)
     return _build_record(
-        state, before, [{"worktree": before, "files": sorted(files)}] if files else []
+        state, old_path, [{"worktree": old_path, "files": sorted(files)}] if files else []
     )
 
 
 def _unite_states(ctx: Context, state: State) -> State:
-    """The state of a session from another clone as this one has it: its turns come before those
-    that it had here already."""
-    begun = ctx.read_state(state["session_id"])
+    """The state of a session from another clone, with its turns before those that it had here."""
+    existing = ctx.read_state(state["session_id"])
     moving: State = {key: state[key] for key in _MOVING if key in state}  # type: ignore
-    if not begun:
-        fresh = states.make_state(ctx.repo, state["session_id"], state["agent_type"], ctx.head)
-        return {**fresh, **moving}
-    known = state.get("turns", {})
+    if not existing:
+        new = states.make_state(ctx.repo, state["session_id"], state["agent_type"], ctx.head)
+        return {**new, **moving}
+    turns = state.get("turns", {})
     later = {
-        turn: {**about, "number": len(known) + about["number"]}
-        for turn, about in begun.get("turns", {}).items()
-        if turn not in known
+        turn_id: {**turn, "number": len(turns) + turn["number"]}
+        for turn_id, turn in existing.get("turns", {}).items()
+        if turn_id not in turns
     }
     older: State = {key: moving[key] for key in ("first_prompt", "started_at") if key in moving}  # type: ignore
-    return {**moving, **begun, **older, "turns": {**known, **later}}
+    return {**moving, **existing, **older, "turns": {**turns, **later}}
 
 
 def _begin_here(ctx: Context, state: State) -> None:
-    """Let the rest of a turn, or the next one, begin with this worktree as it is now."""
-    repo, began = ctx.repo, time.time_ns()
+    """Begin the turn, or its continuation, with this worktree as it is now."""
+    repo, time_ns = ctx.repo, time.time_ns()
     look = turn_look.Look(repo)
     scan = snapshot.scan_worktree(repo)
     look.end_scan()
@@ -107,15 +111,15 @@ def _begin_here(ctx: Context, state: State) -> None:
     look.take(ctx.objects, head, dirty)
     phase.clear_verdict(state)
     state["base_commit"] = head
-    turn_log.begin(repo, state, head, dirty, began, look.at)
+    turn_log.begin(repo, state, head, dirty, time_ns, look.at)
 
 
-def _build_record(state: State, before: str, left: list[Record]) -> Record:
+def _build_record(state: State, old_path: str, remaining: list[Record]) -> Record:
     return {
         "type": "adoption",
         "session_id": state["session_id"],
         "phase": state["phase"],
-        "from": before,
+        "from": old_path,
         "worktree": state["worktree_path"],
-        "left": left,
+        "left": remaining,
     }

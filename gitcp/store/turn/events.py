@@ -1,7 +1,7 @@
-"""What an agent's events do to the state of their session.
+"""The changes that an agent's events make to the state of their session.
 
-Every function here runs under the session's lock, changes the state in memory and leaves
-saving it, marker first, to its caller (update-session, write-checkpoint).
+Every function here runs under the session's lock and changes the state in memory; the caller
+saves it.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-_PROMPT = 4000  # characters of a prompt that a state keeps: the transcript has the rest
+_PROMPT = 4000  # characters of a prompt that a state keeps; the transcript has all
 
 
 class SessionIDConflictError(Error):
     """The session is active in another worktree."""
 
-    def __init__(self, session_id: str, there: str, here: str) -> None:
+    def __init__(self, session_id: str, active_path: str, path: str) -> None:
         super().__init__(
-            f"SessionIDConflictError: session '{session_id}' is active in worktree '{there}';"
-            f" it cannot also work in '{here}'"
+            f"SessionIDConflictError: session '{session_id}' is active in worktree '{active_path}';"
+            f" it cannot also work in '{path}'"
         )
 
 
 def begin_turn(
     repo: Repo, state: State, event: Record, head: str, dirty: Entries, time_ns: int, at: int
 ) -> None:
-    """TurnStart: a new turn id, its prompt, its baseline of time_ns, by the worktree's clock at
-    (doc/behaviour.md "Temporary checkpoints")."""
+    """TurnStart: set a new turn id, its prompt and its baseline
+    (doc/behaviour.md "Temporary checkpoints").  time_ns: now; at: now by the worktree's clock."""
     phase.take_event(state, phases.TURN_START)
     state["turn_id"] = place.make_id()
     state["base_commit"] = head
@@ -62,7 +62,7 @@ def begin_turn(
 
 
 def note_process(repo: Repo, state: State, event: Record) -> None:
-    """What every event tells: from which process it comes, with which transcript."""
+    """Note the agent's process and transcript, which every event names."""
     if event.get("transcript_path") and not event.get("agent_id"):
         state["transcript_path"] = event["transcript_path"]
     agent_process = process.find_agent(repo.git.env)
@@ -71,72 +71,70 @@ def note_process(repo: Repo, state: State, event: Record) -> None:
 
 
 def refuse_elsewhere(repo: Repo, state: State) -> None:
-    """Raise SessionIDConflictError when the session is active in another worktree, in a
-    process that lives and is not the one that speaks now
-    (doc/behaviour.md "Conflicts and warnings")."""
-    there, here = state.get("worktree_path", ""), repo.worktree
+    """Raise SessionIDConflictError if the session is active in another worktree in a live process
+    other than this hook's agent (doc/behaviour.md "Conflicts and warnings")."""
+    active_path, path = state.get("worktree_path", ""), repo.worktree
     if markers.is_home(repo, state) or state.get("phase") != phases.ACTIVE:
         return
-    if not os.path.isdir(there):
+    if not os.path.isdir(active_path):
         return
-    known = state.get("agent_process")
-    if process.is_alive(known) and known != process.find_agent(repo.git.env):
-        raise SessionIDConflictError(state["session_id"], there, here)
+    agent = state.get("agent_process")
+    if process.is_alive(agent) and agent != process.find_agent(repo.git.env):
+        raise SessionIDConflictError(state["session_id"], active_path, path)
 
 
 def move_home(repo: Repo, state: State) -> str | None:
-    """Move the session to this worktree if it came from another; what to tell the person."""
-    there, here = state.get("worktree_path", ""), repo.worktree
+    """Move the session to this worktree if its home is another; the message that says so."""
+    old_path, new_path = state.get("worktree_path", ""), repo.worktree
     stays = markers.is_home(repo, state)
-    state["worktree_path"] = here
+    state["worktree_path"] = new_path
     if stays:
         return None
-    left = state.pop("worktree_id", "")
-    visits = [name for name in state.get("visits", ()) if name not in (left, repo.worktree_id)]
-    state["visits"] = [*visits, left]  # an end of a turn takes out what has nothing open
+    old_id = state.pop("worktree_id", "")
+    visits = [visit for visit in state.get("visits", ()) if visit not in (old_id, repo.worktree_id)]
+    state["visits"] = [*visits, old_id]  # the end of a turn removes those without open edits
     if repo.worktree_id:
         state["worktree_id"] = repo.worktree_id
-    return f"session '{state['session_id']}' moves from worktree '{there}' to '{here}'"
+    return f"session '{state['session_id']}' moves from worktree '{old_path}' to '{new_path}'"
 
 
 def is_repeated(state: State, event: Record) -> bool:
-    """Whether this prompt was already taken: two settings files may both name our hook."""
+    """Whether this prompt was reported before: two settings files may both call the hook."""
     turn_id = event.get("turn")
-    known = bool(turn_id) and turn_id == state.get("prompt_id")
-    return known and not event.get("notification") and state.get("phase") == phases.ACTIVE
+    is_known = bool(turn_id) and turn_id == state.get("prompt_id")
+    return is_known and not event.get("notification") and state.get("phase") == phases.ACTIVE
 
 
 def continue_turn(repo: Repo, state: State, event: Record) -> None:
-    """The same turn continues: active again, with its baseline and verdict
-    (doc/behaviour.md "Events")."""
+    """Continue the same turn, with its baseline and verdict (doc/behaviour.md "Events")."""
     keep_verdict(state)
     phase.take_event(state, phases.TURN_START)
     note_process(repo, state, event)
 
 
 def keep_verdict(state: State) -> None:
-    """After the turn's end: a verdict that its Stop cleared unused counts again; one that was
-    used is void by now, for the tip it speaks of has moved."""
+    """Restore the verdict of a turn that has ended.  One that was used is void: its tip has
+    moved."""
     if state.get("phase") != phases.ACTIVE and state.get("last_verdict"):
         verdict = state["verdict"] = state["last_verdict"].copy()
         state["should_reset_shadow_branch"] = verdict["verdict"] in ("reset", "new")
 
 
 def end_turn(repo: Repo, state: State, event: Record) -> None:
-    """TurnEnd: idle, the flag to reset the stream cleared whether it was used or not."""
+    """TurnEnd: idle, without a verdict on the stream."""
     phase.take_event(state, phases.TURN_END)
     phase.clear_verdict(state)
     note_process(repo, state, event)
 
 
 def end_session(repo: Repo, state: State, event: Record) -> None:
-    """SessionStop: ended, with the time."""
+    """SessionStop: ended."""
     phase.take_event(state, phases.SESSION_END)
     note_process(repo, state, event)
 
 
 def start_session(repo: Repo, state: State, event: Record) -> None:
-    """SessionStart of a session that is known: resumed, or its transcript replaced."""
+    """SessionStart of a known session: resumed, or its transcript compacted."""
     phase.take_event(state, phases.SESSION_START)
     if event.get("source") != "compact":
         state["resumed"] = True  # until its next prompt

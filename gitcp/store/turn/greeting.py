@@ -1,4 +1,4 @@
-"""What a session is told when it starts: that it is recorded, and who else works here."""
+"""The messages at a session's start: that it is recorded, and that other sessions work here."""
 
 from __future__ import annotations
 
@@ -24,22 +24,19 @@ _OLD, _NEW = "disable-multisession-warning", "enable-multisession-warning"
 
 
 def format_greeting(repo: Repo, objects: Objects, session_id: str, head: str) -> str:
-    """One line, and one more where other sessions of this base and worktree have checkpoints."""
+    """One line, and a second if other sessions of this base and worktree have checkpoints."""
     lines = ["gitcp: this conversation will be linked to your next commit."]
     company = list_company(repo, objects, session_id, head)
-    if len(company) == 1:
-        lines.append("1 other conversation has uncommitted work here; see 'gitcp status'.")
-    elif company:
-        lines.append(
-            f"{len(company)} other conversations have uncommitted work here; see 'gitcp status'."
-        )
+    if company:
+        have = "conversation has" if len(company) == 1 else "conversations have"
+        lines.append(f"{len(company)} other {have} uncommitted work here; see 'gitcp status'.")
     return "\n".join(lines)
 
 
 def list_company(repo: Repo, objects: Objects, session_id: str, head: str) -> list[Marker]:
     """The markers of other sessions of this base and worktree that have checkpoints.
 
-    A session whose stream a commit carried to this base has not heard of that yet.
+    The marker of a session whose stream a commit carried to this base may have an older base.
     """
     return [
         m
@@ -53,62 +50,64 @@ def list_company(repo: Repo, objects: Objects, session_id: str, head: str) -> li
 def find_refusal(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
 ) -> str | None:
-    """The warning when it is asked for and other sessions have uncommitted work
-    here; noted in the state, for it refuses one prompt for each set of them.
+    """The warning that refuses a prompt because other sessions have uncommitted work here.
 
-    Only of a session that is new here or resumed, and has no work here: never in its midst.
+    It is enabled by wants_warning(), noted in the state, and shown once for each set of sessions.
+    None for a session at work here: only a new or resumed one is refused.
     """
-    works = any(stream["files"] for stream in state["streams"])
-    begun = state.get("turns") and not state.get("resumed")
-    if (markers.is_home(repo, state) and (begun or works)) or not wants_warning(repo):
+    has_work = any(stream["files"] for stream in state["streams"])
+    has_begun = state.get("turns") and not state.get("resumed")
+    if (markers.is_home(repo, state) and (has_begun or has_work)) or not wants_warning(repo):
         return None
     conflicting = list_company(repo, objects, state["session_id"], head)
-    names = sorted(m["session_id"] for m in conflicting)
-    before = state.get("multisession_warned") or {}
-    again = event.get("turn") and event["turn"] == before.get("prompt")  # two settings name us
-    if not names or (names == before.get("sessions") and not again):
+    session_ids = sorted(m["session_id"] for m in conflicting)
+    last_warning = state.get("multisession_warned") or {}
+    is_repeated = event.get("turn") and event["turn"] == last_warning.get(
+        "prompt"
+    )  # two settings name us
+    if not session_ids or (session_ids == last_warning.get("sessions") and not is_repeated):
         return None
-    state["multisession_warned"] = {"sessions": names, "prompt": event.get("turn")}
+    state["multisession_warned"] = {"sessions": session_ids, "prompt": event.get("turn")}
     return format_warning(repo, conflicting)
 
 
 def wants_warning(repo: Repo) -> bool:
-    """gitcp.enable-multisession-warning; what is no boolean is warned of, and counts as false.
+    """The value of gitcp.enable-multisession-warning; false, with a warning, if it is no boolean.
 
-    Where it is not set, the old, inverted setting of git config or .entire/settings.json is
-    migrated: written under the new name, into this repository's configuration, and taken out
-    of it (doc/behaviour.md "Conflicts and warnings"); a file of the person's stays as it is.
+    If it is not set, the old, inverted setting of this repository's configuration or of
+    .entire/settings.json is migrated to it.  The old one is removed from the configuration, but
+    the person's files stay as they are (doc/behaviour.md "Conflicts and warnings").
     """
     try:
         if repo.config.get_all(f"gitcp.{_NEW}"):
             return bool(repo.config.get_option(f"gitcp.{_NEW}"))
         old = repo.config.get_option(f"gitcp.{_OLD}")
-        wanted = _read_settings(repo) if old is None else not old
-        if wanted is not None:
-            _migrate_setting(repo, wanted)
+        enabled = _read_settings(repo) if old is None else not old
+        if enabled is not None:
+            _migrate_setting(repo, enabled)
     except Error as e:
         notice.warn(str(e))
         return False
-    return bool(wanted)
+    return bool(enabled)
 
 
-def _migrate_setting(repo: Repo, wanted: bool) -> None:
-    place = ("config", "--local")
-    repo.git.run(*place, f"gitcp.{_NEW}", "true" if wanted else "false")
-    repo.git.run(*place, "--unset-all", f"gitcp.{_OLD}", ok=(0, 5))
+def _migrate_setting(repo: Repo, enabled: bool) -> None:
+    scope = ("config", "--local")
+    repo.git.run(*scope, f"gitcp.{_NEW}", "true" if enabled else "false")
+    repo.git.run(*scope, "--unset-all", f"gitcp.{_OLD}", ok=(0, 5))
 
 
 def _read_settings(repo: Repo) -> bool | None:
-    """What .entire/settings.json says by either name; None when it says nothing."""
+    """The setting in .entire/settings.json, by the new name or the old; None without one."""
     settings: dict[str, Any] = {}
     for name in ("settings.json", "settings.local.json"):
         try:
-            read = json.loads(files.peek(os.path.join(repo.worktree, ".entire", name)))
+            document = json.loads(files.peek(os.path.join(repo.worktree, ".entire", name)))
         except ValueError:
             continue
-        if isinstance(read, dict):
-            options = read.get("strategy_options")
-            settings |= {**(options if isinstance(options, dict) else {}), **read}
+        if isinstance(document, dict):
+            options = document.get("strategy_options")
+            settings |= {**(options if isinstance(options, dict) else {}), **document}
     if isinstance(settings.get(_NEW), bool):
         return bool(settings[_NEW])
     return not settings[_OLD] if isinstance(settings.get(_OLD), bool) else None
@@ -116,10 +115,10 @@ def _read_settings(repo: Repo) -> bool | None:
 
 def format_warning(repo: Repo, sessions: list[Marker]) -> str:
     """The text of the warning, three lines for each session."""
-    one = len(sessions) == 1
+    is_single = len(sessions) == 1
     parts = [
         "Warning: An existing session has uncommitted work on this branch.\n"
-        if one
+        if is_single
         else "Warning: Existing session(s) with uncommitted work:\n"
     ]
     for session in sessions:

@@ -27,8 +27,8 @@ _INTERRUPTED = "[Request interrupted"  # written by the client in the person's p
 
 
 def list_sessions(repo: Repo, objects: Objects, stored: bool = True) -> list[Record]:
-    """A record of each session that has a state, or with stored a checkpoint in the permanent
-    store; the one that started last first."""
+    """A record of each session with a state, the newest start first.  stored: also of those that
+    have only checkpoints in the permanent store."""
     sessions = build_records(session_read.list_states(repo), list_temporary(repo, objects))
     if stored:
         sessions = add_stored(repo, sessions)
@@ -42,12 +42,12 @@ def list_temporary(repo: Repo, objects: Objects) -> list[Record]:
 
 
 def build_records(states: Iterable[State], temporaries: Iterable[Record]) -> list[Record]:
-    """A session record for each state, its keys as they stand (gitcp-formats(5)), and
-    description, strategy, started_at and checkpoints."""
-    of: dict[str, list[Record]] = {}
+    """A session record for each state: its fields (gitcp-formats(5)), and description, strategy,
+    started_at and checkpoints."""
+    by_session: dict[str, list[Record]] = {}
     for checkpoint in temporaries:
-        of.setdefault(checkpoint["session_id"], []).append(_build_temporary(checkpoint))
-    return [_build_record(state, of.get(state["session_id"], [])) for state in states]
+        by_session.setdefault(checkpoint["session_id"], []).append(_build_temporary(checkpoint))
+    return [_build_record(state, by_session.get(state["session_id"], [])) for state in states]
 
 
 def _build_record(state: State, checkpoints: list[Record]) -> Record:
@@ -67,32 +67,30 @@ def _build_temporary(checkpoint: Record) -> Record:
     return {"checkpoint_id": "", **{key: checkpoint[key] for key in keys}}
 
 
-def add_stored(repo: Repo, records: list[Record], only: str = "") -> list[Record]:
-    """records, with what the permanent store has of their sessions, and its other sessions.
-
-    only: the id of the one session that is wanted.  One that has no state has no phase either.
-    """
-    known = {r["session_id"]: r for r in records}
+def add_stored(repo: Repo, records: list[Record], session_id: str = "") -> list[Record]:
+    """Add the checkpoints of the permanent store to the records, and its other sessions, which
+    have no phase.  session_id: the only session to add."""
+    sessions = {r["session_id"]: r for r in records}
     first: dict[str, tuple[float, SessionEntry]] = {}
     for checkpoint in committed_list.list_checkpoints(repo, brief=True):
         for entry in checkpoint["sessions"]:
-            name = entry["session_id"]
-            if only and name != only:
+            entry_id = entry["session_id"]
+            if session_id and entry_id != session_id:
                 continue
             part = _build_part(checkpoint["checkpoint_id"], entry)
-            if name not in known:
-                known[name] = _build_stored_session(entry)
-            if name not in first or part["time"] < first[name][0]:
-                first[name] = (part["time"], entry)
-            _add_part(known[name]["checkpoints"], part)
-    _add_descriptions(repo, known, first)
-    for session in known.values():
+            if entry_id not in sessions:
+                sessions[entry_id] = _build_stored_session(entry)
+            if entry_id not in first or part["time"] < first[entry_id][0]:
+                first[entry_id] = (part["time"], entry)
+            _add_part(sessions[entry_id]["checkpoints"], part)
+    _add_descriptions(repo, sessions, first)
+    for session in sessions.values():
         session["checkpoints"].sort(key=lambda c: float(c["time"]))
-    return list(known.values())
+    return list(sessions.values())
 
 
 def _add_part(checkpoints: list[Record], part: Record) -> None:
-    # Real data has a session twice in one checkpoint: the later one is the fuller.
+    # A checkpoint may have a session twice; the later entry has more.
     if checkpoints and checkpoints[-1]["checkpoint_id"] == part["checkpoint_id"]:
         checkpoints[-1] = part
     else:
@@ -132,20 +130,20 @@ def _get_intent(metadata: dict[str, Any]) -> str:
 def _add_descriptions(
     repo: Repo, sessions: dict[str, Record], first: dict[str, tuple[float, SessionEntry]]
 ) -> None:
-    """Start and description of sessions without a state: from their first checkpoint."""
-    names = [name for name in first if not sessions[name]["description"]]
-    prompts = _read_prompts(repo, [first[name][1]["tree"] for name in names])
-    for name, prompt in zip(names, prompts, strict=True):
-        session, metadata = sessions[name], first[name][1]["metadata"]
+    """Set description and start of sessions without a state from their first checkpoint."""
+    session_ids = [session_id for session_id in first if not sessions[session_id]["description"]]
+    prompts = _read_prompts(repo, [first[session_id][1]["tree"] for session_id in session_ids])
+    for session_id, prompt in zip(session_ids, prompts, strict=True):
+        session, metadata = sessions[session_id], first[session_id][1]["metadata"]
         session["description"] = prompt or f"{session['agent_type'] or 'Agent'} session"
         session["started_at"] = metadata.get("created_at", "")
 
 
 def _read_prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
-    """The first prompt of each session directory, '' where it has none."""
+    """The first prompt of each session directory; '' without one."""
     with Prefetched(repo) as objects:
-        for at in range(0, len(trees), _WINDOW):
-            part = trees[at : at + _WINDOW]
+        for start in range(0, len(trees), _WINDOW):
+            part = trees[start : start + _WINDOW]
             objects.fetch(part)
             entries = [_read_entries(objects, tree) for tree in part]
             objects.fetch(e[summary.PROMPT][1] for e in entries if summary.PROMPT in e)
@@ -161,4 +159,4 @@ def _read_entries(objects: Objects, tree: str) -> Tree:
     try:
         return read_tree(objects, tree)
     except Error:
-        return {}  # who lists the checkpoints has told of it
+        return {}  # the listing of checkpoints has reported it

@@ -1,7 +1,4 @@
-"""Sessions as they stand, from their states: read without a change to anything.
-
-`state.load` sets a damaged file aside; a listing leaves it where it is and says what it is.
-"""
+"""Reads the states of sessions without changing anything: a damaged file stays where it is."""
 
 from __future__ import annotations
 
@@ -24,25 +21,25 @@ if TYPE_CHECKING:
 _EXAMPLES = 10
 
 
-ANOTHERS = "it is another person's"  # why a state says nothing in a shared repository
+ANOTHERS = "it is another person's"  # why a state is unreadable in a shared repository
 
 
 def list_states(repo: Repo) -> list[State]:
-    """The states of all sessions but those of other persons; see read_state()."""
+    """The states of all sessions, as read_state() reads them, without those of other persons."""
     return _read_own(repo, states.list_ids(repo))
 
 
-def read_state(repo: Repo, name: str) -> State:
-    """The state in a file of that name, fields and phases of today.
+def read_state(repo: Repo, session_id: str) -> State:
+    """The state of a session, with legacy fields updated.
 
-    Of one that cannot be read only session_id, and unreadable, which says why.
+    A state that cannot be read has only its session_id, and the reason in `unreadable`.
     """
-    bare: State = {"session_id": name, "phase": "", "streams": [], "checkpoint_count": 0}
+    bare: State = {"session_id": session_id, "phase": "", "streams": [], "checkpoint_count": 0}
     try:
-        state = states.read(repo, name)
+        state = states.read(repo, session_id)
         if state is None:
-            there = os.path.lexists(states.get_path(repo, name))
-            return {**bare, "unreadable": ANOTHERS if there else "it is gone"}
+            exists = os.path.lexists(states.get_path(repo, session_id))
+            return {**bare, "unreadable": ANOTHERS if exists else "it is gone"}
         read_streams(repo, state)
         _list_touched(repo, state)
         return state
@@ -53,9 +50,9 @@ def read_state(repo: Repo, name: str) -> State:
 
 
 def _list_touched(repo: Repo, state: State) -> None:
-    """Let files_touched say what no commit has."""
+    """Set files_touched to the uncommitted files."""
     if not state["streams"] and "turns" not in state:
-        return  # a state of the original program's tells by itself
+        return  # the state of the original program has its own files_touched
     recorded = {path for stream in state["streams"] for path in stream["files"]}
     state["files_touched"] = sorted(recorded | list_open_paths(repo, state))
     if not state["files_touched"]:
@@ -63,7 +60,7 @@ def _list_touched(repo: Repo, state: State) -> None:
 
 
 def get_last_prompt(state: State) -> str:
-    """What the session was asked last, as far as its state knows it."""
+    """The last prompt of a session that its state has; '' without one."""
     turns = state.get("turns")
     last = turns.get(state.get("turn_id", "")) if isinstance(turns, dict) else None
     turn_prompt = last.get("prompt") if isinstance(last, dict) else None
@@ -71,55 +68,54 @@ def get_last_prompt(state: State) -> str:
 
 
 def pick_id(prefix: str, ids: Iterable[str]) -> str:
-    """The session id that is prefix, or the only one that begins so.
+    """The session id that equals prefix, or the only one that begins with it.
 
-    Raises Error when there is none, or when there are several: it lists them.
+    Raises Error if there is none, or several, which it lists.
     """
-    known = sorted(set(ids))
-    if prefix in known:
+    ids = sorted(set(ids))
+    if prefix in ids:
         return prefix
-    matching = [name for name in known if prefix and name.startswith(prefix)]
-    if not matching:
+    matches = [session_id for session_id in ids if prefix and session_id.startswith(prefix)]
+    if not matches:
         raise Error(f"no such session: '{prefix}'")
-    if len(matching) > 1:
-        examples = " ".join(matching[:_EXAMPLES]) + (" ..." if len(matching) > _EXAMPLES else "")
+    if len(matches) > 1:
+        examples = " ".join(matches[:_EXAMPLES]) + (" ..." if len(matches) > _EXAMPLES else "")
         raise Error(f"ambiguous session id '{prefix}': {examples}")
-    return matching[0]
+    return matches[0]
 
 
 def parse_time(time: object) -> float:
-    """Seconds since 1970 of an RFC 3339 time, however many digits it has; 0 for none."""
+    """An RFC 3339 time in seconds since 1970; 0 for anything else."""
     try:
         return datetime.fromisoformat(str(time)).timestamp()
     except (ValueError, OverflowError):
         return 0.0
 
 
-def list_recent(repo: Repo, count: int, most: int | None = None) -> tuple[list[State], int]:
-    """The states of open sessions, at most the newest of them, and the count newest others; how
-    many are left out.
-
-    What a person looks at costs the same however many sessions there ever were.
-    """
-    names, marked = states.list_ids(repo), set(markers.list_ids(repo))
-    opened = [name for name in names if name in marked]
-    closed = [name for name in names if name not in marked]
-    if len(closed) > count:
-        closed.sort(key=lambda name: _compute_age(states.get_folder(repo), name))
-    if most is not None and len(opened) > most:
-        opened = sorted(opened, key=lambda name: _compute_age(states.get_folder(repo), name))[:most]
-    chosen = opened + closed[:count]
-    return _read_own(repo, chosen), len(names) - len(chosen)
+def list_recent(repo: Repo, count: int, limit: int | None = None) -> tuple[list[State], int]:
+    """(the states of open sessions, at most the newest `limit`, and of the `count` newest others;
+    the number of sessions left out)."""
+    ids, marked_ids = states.list_ids(repo), set(markers.list_ids(repo))
+    open_ids = [session_id for session_id in ids if session_id in marked_ids]
+    closed_ids = [session_id for session_id in ids if session_id not in marked_ids]
+    if len(closed_ids) > count:
+        closed_ids.sort(key=lambda session_id: _compute_age(states.get_folder(repo), session_id))
+    if limit is not None and len(open_ids) > limit:
+        open_ids = sorted(
+            open_ids, key=lambda session_id: _compute_age(states.get_folder(repo), session_id)
+        )[:limit]
+    chosen = open_ids + closed_ids[:count]
+    return _read_own(repo, chosen), len(ids) - len(chosen)
 
 
 def _read_own(repo: Repo, ids: Iterable[str]) -> list[State]:
-    """The states in files of these names, without those of other persons."""
-    each = (read_state(repo, name) for name in ids)
-    return [state for state in each if state.get("unreadable") != ANOTHERS]
+    """The states of these sessions, without those of other persons."""
+    states = (read_state(repo, session_id) for session_id in ids)
+    return [state for state in states if state.get("unreadable") != ANOTHERS]
 
 
-def _compute_age(folder: str, name: str) -> float:
+def _compute_age(folder: str, session_id: str) -> float:
     try:
-        return -os.stat(os.path.join(folder, f"{name}.json")).st_mtime
+        return -os.stat(os.path.join(folder, f"{session_id}.json")).st_mtime
     except OSError:
         return 0

@@ -1,8 +1,8 @@
-"""Tasks: what a subagent, or a list of todos, adds to a session's metadata on its stream.
+"""Tasks: the part of a subagent or a list of todos in a session's metadata on its stream.
 
-A task is named by the tool_use_id of the call that started it.  The session's state has it in
-`tasks` while it runs, then in `ended_tasks` until a checkpoint holds it: an end that brings no
-new change makes none (doc/behaviour.md "Tasks", doc/formats.md "Commits of a stream").
+A task's id is the tool_use_id of the call that started it.  The session's state has it in `tasks`
+while it runs, then in `ended_tasks` until a checkpoint holds it
+(doc/behaviour.md "Tasks", doc/formats.md "Commits of a stream").
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gitcp.store.v1.committed_write import SessionData
 
     class Step(TypedDict):
-        """What a task checkpoint adds.  files: path below the metadata directory -> bytes."""
+        """The content of a task checkpoint.  files: path below the metadata directory -> bytes."""
 
         tool_use_id: str
         subject: str
@@ -38,15 +38,18 @@ if TYPE_CHECKING:
 
 
 def note_start(repo: Repo, state: State, event: dict[str, Any]) -> bool:
-    """Remember a task that starts, and the agent a background one runs as; whether it did."""
+    """Note in the state a task that starts, or the agent id of a background task; return whether
+    the state changed."""
     tool, running = event.get("tool") or {}, state.setdefault("tasks", {})
     if tool.get("kind") != "task" or not tool.get("id"):
         return False
     if event["event"] == "subagent-start":
-        # What a state holds goes into every checkpoint's copy of it.
-        about = redaction.redact_text(repo, tool.get("description") or "", state["session_id"])
+        # Every checkpoint has a copy of the state, so its texts are redacted.
+        description = redaction.redact_text(
+            repo, tool.get("description") or "", state["session_id"]
+        )
         kind = redaction.redact_text(repo, tool.get("subagent_type") or "", state["session_id"])
-        details = {"description": about, "started": format_now()}
+        details = {"description": description, "started": format_now()}
         running[tool["id"]] = {"subagent_type": kind, **details}
         return True
     if event["event"] == "tool-end" and tool.get("agent_id") and tool["id"] in running:
@@ -58,9 +61,9 @@ def note_start(repo: Repo, state: State, event: dict[str, Any]) -> bool:
 def build_step(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], tip: Tip | None
 ) -> Step | None:
-    """What a subagent-end or todo event adds; None when it tells of no task that is known.
+    """The step of a subagent-end or todo event; None if its task is unknown.
 
-    The caller holds the session's lock; a task that ends has ended in state from then on.
+    The caller holds the session's lock.  A task that ends moves to `ended_tasks` of the state.
     """
     if event["event"] == "todo":
         return _build_todo_step(repo, objects, state, event, tip)
@@ -68,29 +71,31 @@ def build_step(
     task_id, agent_id = tool.get("id"), tool.get("agent_id") or event.get("agent_id")
     running, ended = state.get("tasks", {}), state.setdefault("ended_tasks", {})
     if not task_id:
-        named = [t for t, task in running.items() if agent_id and task.get("agent_id") == agent_id]
-        if not named:
-            return None  # the end of the call itself comes next, with its name
-        task_id = named[0]
+        matching_ids = [
+            t for t, task in running.items() if agent_id and task.get("agent_id") == agent_id
+        ]
+        if not matching_ids:
+            return None  # the end of the call itself comes next, with its id
+        task_id = matching_ids[0]
     task = running.pop(task_id, None) or ended.get(task_id, {})
-    name = state["session_id"]
+    session_id = state["session_id"]
     kind = redaction.redact_text(
-        repo, tool.get("subagent_type") or task.get("subagent_type", ""), name
+        repo, tool.get("subagent_type") or task.get("subagent_type", ""), session_id
     )
-    about = redaction.redact_text(
-        repo, tool.get("description") or task.get("description", ""), name
+    description = redaction.redact_text(
+        repo, tool.get("description") or task.get("description", ""), session_id
     )
-    details = {"subagent_type": kind, "description": about, "turn": event.get("turn") or ""}
+    details = {"subagent_type": kind, "description": description, "turn": event.get("turn") or ""}
     ended[task_id] = {**details, "agent_id": agent_id or ""}
     if event.get("agent_transcript_path"):
         ended[task_id]["transcript_path"] = event["agent_transcript_path"]
-    subject = prompts.make_task_subject(True, task_id, kind, about)
-    below = _build_files(repo, objects, state, task_id)
-    return {"tool_use_id": task_id, "subject": subject, "files": below}
+    subject = prompts.make_task_subject(True, task_id, kind, description)
+    files = _build_files(repo, objects, state, task_id)
+    return {"tool_use_id": task_id, "subject": subject, "files": files}
 
 
 def _build_files(repo: Repo, objects: Objects, state: State, task_id: str) -> dict[str, bytes]:
-    """The files of a task that has ended."""
+    """The files of an ended task: path below the metadata directory -> bytes."""
     task = state["ended_tasks"][task_id]
     agent_id = task.get("agent_id") or ""
     details = {
@@ -110,26 +115,25 @@ def list_ended_files(
     repo: Repo,
     objects: Objects,
     state: State,
-    written: Callable[[str], set[str]],
+    list_written: Callable[[str], set[str]],
     changes: Container[str] = (),
 ) -> dict[str, bytes]:
-    """The files of the session's tasks that have ended and that no checkpoint holds: path below
-    tasks/ -> bytes.
+    """The files of ended tasks that no checkpoint holds: path below tasks/ -> bytes.
 
-    written: the paths that a subagent wrote, by its id.  One whose work no commit has yet waits
-    for the commit that takes some of it; changes: the paths of the commit that is stored.
+    list_written: the paths that a subagent, by its id, wrote.  A task with uncommitted work waits
+    for the commit that takes some of it.  changes: the paths of the commit that is stored.
     """
     files: dict[str, bytes] = {}
     open_paths = {path for stream in state["streams"] for path in stream["files"]}
     for task_id, task in state.get("ended_tasks", {}).items():
-        work = written(task.get("agent_id") or "")
-        if work.isdisjoint(open_paths) or any(path in changes for path in work):
+        written_paths = list_written(task.get("agent_id") or "")
+        if written_paths.isdisjoint(open_paths) or any(path in changes for path in written_paths):
             files |= _build_files(repo, objects, state, task_id)
     return {path.removeprefix("tasks/"): data for path, data in files.items()}
 
 
 def list_all_ended_files(repo: Repo, objects: Objects, state: State) -> dict[str, bytes]:
-    """The files of list_ended_files() that go with a commit that was made before."""
+    """The files of list_ended_files() for a commit that was made before."""
     if not state.get("ended_tasks"):
         return {}
     lines = journal.read(repo)
@@ -139,12 +143,12 @@ def list_all_ended_files(repo: Repo, objects: Objects, state: State) -> dict[str
 
 
 def list_tasks(files: Iterable[str]) -> list[str]:
-    """The tasks that paths below tasks/ belong to."""
+    """The ids of the tasks of paths below tasks/."""
     return sorted({path.split("/")[0] for path in files})
 
 
 def forget_tasks(repo: Repo, state: State, task_ids: Iterable[str]) -> None:
-    """A checkpoint holds these tasks: neither their names nor their transcripts are kept here."""
+    """Remove tasks that a checkpoint holds from the state, and the copies of their transcripts."""
     ended = state.get("ended_tasks", {})
     for task_id in task_ids:
         task = ended.pop(task_id, {})
@@ -161,14 +165,14 @@ def _build_todo_step(
     task_id = find_task(state, event.get("agent_id")) or tool.get("id")
     if not task_id:
         return None
-    before = list_stored(objects, tip, state["session_id"])
-    inside = f"{task_id}/checkpoints/"
-    number = 1 + sum(1 for path in before if path.startswith(inside))
-    given = json.dumps(tool.get("todos") or []).encode()
-    readable = redaction.can_read_rules(repo)
+    stored_files = list_stored(objects, tip, state["session_id"])
+    folder = f"{task_id}/checkpoints/"
+    number = 1 + sum(1 for path in stored_files if path.startswith(folder))
+    data = json.dumps(tool.get("todos") or []).encode()
+    can_redact = redaction.can_read_rules(repo)
     todos = (
-        json.loads(redaction.get_redactor(repo, state["session_id"]).redact_document(given))
-        if readable
+        json.loads(redaction.get_redactor(repo, state["session_id"]).redact_document(data))
+        if can_redact
         else []
     )
     details = {
@@ -180,23 +184,23 @@ def _build_todo_step(
     return {
         "tool_use_id": task_id,
         "subject": prompts.make_todo_subject(todos, number, task_id),
-        "files": {f"tasks/{inside}{number:03d}-{task_id}.json": _dump_json(details)},
+        "files": {f"tasks/{folder}{number:03d}-{task_id}.json": _dump_json(details)},
     }
 
 
 def find_task(state: State, agent_id: str | None) -> str | None:
-    """The running task an event of a subagent belongs to; the only one when it says nothing."""
+    """The id of the task of a subagent's event; without an agent id, the only running task."""
     running = state.get("tasks", {})
-    every = {**running, **state.get("ended_tasks", {})}
-    named = [t for t, task in every.items() if agent_id and task.get("agent_id") == agent_id]
-    if named:
-        return str(named[0])
+    tasks = {**running, **state.get("ended_tasks", {})}
+    matching_ids = [t for t, task in tasks.items() if agent_id and task.get("agent_id") == agent_id]
+    if matching_ids:
+        return str(matching_ids[0])
     return str(next(iter(running))) if len(running) == 1 else None
 
 
 def store_step(repo: Repo, objects: Objects, state: State, step: Step) -> None:
-    """Put a step that left nothing to the stream with the last commit of its turn, which it made,
-    or came after.  Without such a commit a todo belongs to nothing, and a task waits."""
+    """Store a step without changes with the checkpoint of the turn's last commit.  Without such a
+    commit a todo is dropped, and a task waits."""
     ids = state.get("turn_checkpoint_ids")
     if not ids:
         return
@@ -214,7 +218,7 @@ def store_step(repo: Repo, objects: Objects, state: State, step: Step) -> None:
 
 
 def list_stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str, str]:
-    """The task files a session has on its stream: path below tasks/ -> blob oid."""
+    """The task files of a session on its stream: path below tasks/ -> blob oid."""
     if tip is None:
         return {}
     entry = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/tasks")
@@ -224,15 +228,15 @@ def list_stored(objects: Objects, tip: Tip | None, session_id: str) -> dict[str,
 def _read_transcript(
     repo: Repo, objects: Objects, state: State, agent_id: str, path: str | None
 ) -> bytes | None:
-    """What a subagent has said, redacted; None where there is nothing."""
+    """The redacted transcript of a subagent; None without one."""
     if not agent_id:
         return None
     try:
         session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
         path = path or locate_subagent_transcript(agent, session, agent_id)
-        about = (state["session_id"], path, redaction.Lazy(repo, state["session_id"]), None)
+        source = (state["session_id"], path, redaction.Lazy(repo, state["session_id"]), None)
         stored = transcript.store_transcript(
-            repo, objects, *about, agent_id=agent_id, complete=True
+            repo, objects, *source, agent_id=agent_id, complete=True
         )
     except InputError:
         return None
