@@ -1,6 +1,6 @@
-"""Streams move on to a new commit: carried forward after a linked one, renamed after others.
+"""Moves streams to a new commit: carried forward after a linked commit, renamed after others.
 
-A bystander's state is never written here: it finds its stream by id at its own next event
+No state of another session is written here: a session finds its stream by id at its next event
 (doc/behaviour.md "After a linked commit").
 """
 
@@ -26,51 +26,54 @@ if TYPE_CHECKING:
 def carry_streams(
     repo: Repo, objects: Objects, old: str, commit: Commit, condensed: set[str] | None
 ) -> list[refs.Edit]:
-    """Move the streams of base old to the commit made on it; return the ref edits done.
+    """Move the streams of base old to the commit made on it; return the ref edits.
 
-    condensed: the sessions the commit was linked to, whose states are saved; None: it was not.
+    condensed: the sessions that the commit is linked to, whose states are saved; None without a
+    link.
     """
-    done: list[refs.Edit] = []
+    edits: list[refs.Edit] = []
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in list_moving_streams(repo, objects, old, commit["oid"]):
             linked = condensed is not None
-            edits = _settle_stream(repo, objects, tip, commit, condensed or set()) if linked else []
-            edits = edits or place.rename_stream(repo, objects, tip, commit["oid"])
-            refs.update_refs(repo, edits, "gitcp: carry forward")
-            done += edits
-    return done
+            stream_edits = (
+                _settle_stream(repo, objects, tip, commit, condensed or set()) if linked else []
+            )
+            stream_edits = stream_edits or place.rename_stream(repo, objects, tip, commit["oid"])
+            refs.update_refs(repo, stream_edits, "gitcp: carry forward")
+            edits += stream_edits
+    return edits
 
 
 def list_moving_streams(repo: Repo, objects: Objects, base: str, new: str) -> list[Tip]:
-    """The tips of the streams that a commit new on base moves, whichever mode made them.
+    """The tips of the streams that a commit new on base moves, in either mode.
 
-    Those of base; those whose base moved unseen (a pull, a cherry-pick) and whose work is
-    here, or was and is settled now.  Others stay where coming back finds them.
+    These are the streams of base, and those of other bases (after a pull or cherry-pick) whose
+    work is here or settled.  The others stay until HEAD returns to their base.
     """
-    listed = refs.list_refs(repo, *shadow_refs.PLACES)
-    parsed = {ref: ids.parse_shadow(ref) for ref in listed}
-    here = [
-        ref for ref, parts in parsed.items() if parts and parts["worktree"] == repo.worktree_hash
-    ]
-    tips, own = [], branches.list_refs(repo, base, listed)
-    moved = branches.list_refs(repo, new, listed)
-    for ref in dict.fromkeys([*own, *here]):
-        if ref in moved:
-            continue  # by a session's event, between the commit and this hook
+    candidates = refs.list_refs(repo, *shadow_refs.PLACES)
+    parsed = ((ref, ids.parse_shadow(ref)) for ref in candidates)
+    here = [ref for ref, parts in parsed if parts and parts["worktree"] == repo.worktree_hash]
+    tips, at_base = [], branches.list_refs(repo, base, candidates)
+    at_new = branches.list_refs(repo, new, candidates)
+    for ref in dict.fromkeys([*at_base, *here]):
+        if ref in at_new:
+            continue  # moved by a session's event between the commit and this hook
         try:
-            obj = objects.read(listed[ref])
+            obj = objects.read(candidates[ref])
             tip = shadow_refs.parse_tip(ref, obj) if obj else None
         except Error as e:
-            trace.append_note("stream", str(e))  # a branch of the person's: never touched
+            trace.append_note("stream", str(e))  # the person's branch: never touched
             continue
-        if tip and (ref in own or _is_here(repo, objects, tip, new)):
+        if tip and (ref in at_base or _is_here(repo, objects, tip, new)):
             tips.append(tip)
     return tips
 
 
 def _is_here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
-    named = branches.map_named_paths(repo, tip["stream"], shadow_refs.list_sessions(objects, tip))
-    if any(named.values()):
+    paths_by_session = branches.map_named_paths(
+        repo, tip["stream"], shadow_refs.list_sessions(objects, tip)
+    )
+    if any(paths_by_session.values()):
         return branches.should_follow(repo, objects, tip, new)
     return not recall.holds_lost_work(repo, objects, tip)
 
@@ -78,26 +81,33 @@ def _is_here(repo: Repo, objects: Objects, tip: Tip, new: str) -> bool:
 def _settle_stream(
     repo: Repo, objects: Objects, tip: Tip, commit: Commit, condensed: set[str]
 ) -> list[refs.Edit]:
-    """What a linked commit leaves of a stream starts the next one, under the same id."""
-    named = branches.map_named_paths(repo, tip["stream"], shadow_refs.list_sessions(objects, tip))
-    unsettled = set().union(*named.values())
+    """The ref edits that start the stream again, under the same id, with the files that a linked
+    commit left."""
+    paths_by_session = branches.map_named_paths(
+        repo, tip["stream"], shadow_refs.list_sessions(objects, tip)
+    )
+    unsettled = set().union(*paths_by_session.values())
     present = blobs.list_dirty(repo, objects, unsettled, commit["oid"])
     edits: list[refs.Edit] = []
     if present:
-        spot = place.rename_stream(repo, objects, tip, commit["oid"])[0]
+        target = place.rename_stream(repo, objects, tip, commit["oid"])[0]
         metadata = {
             path: entry
             for path, entry in shadow_refs.read_metadata(objects, tip["tree"]).items()
-            if path.rpartition("/")[2] in named
+            if path.rpartition("/")[2] in paths_by_session
         }
         tree = edit_tree(objects, commit["tree"], {**present, **metadata})
-        last = tip["session_id"] if tip["session_id"] in named else min(named)
-        message = shadow_refs.build_message(shadow_refs.CARRIED, last, commit["oid"], tip["stream"])
+        session_id = (
+            tip["session_id"] if tip["session_id"] in paths_by_session else min(paths_by_session)
+        )
+        message = shadow_refs.build_message(
+            shadow_refs.CARRIED, session_id, commit["oid"], tip["stream"]
+        )
         oid = write_commit(objects, repo, tree, [], message)
-        if not spot[0].startswith(shadow_refs.ARCHIVE):
-            edits.append((spot[0], oid, None))
+        if not target[0].startswith(shadow_refs.ARCHIVE):
+            edits.append((target[0], oid, None))
         else:
-            present = {}  # the name is taken: all of it stays in the archive
+            present = {}  # the name is taken: everything stays in the archive
     if unsettled - set(present) or recall.holds_lost_work(repo, objects, tip, condensed):
         edits.insert(0, place.archive_stream(repo, tip))
     return [*edits, (tip["ref"], None, tip["oid"])]

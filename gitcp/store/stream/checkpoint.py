@@ -1,7 +1,7 @@
-"""Temporary checkpoints: one commit onto a stream, where the turn's verdict says.
+"""Temporary checkpoints: a commit onto the stream that the turn's verdict chose.
 
-Blobs come first, outside the stream's lock; inside it the tip is read, trees and commit are
-written, the refs move in one transaction; the state follows (objects, refs, state).
+Blobs are written before the stream's lock is taken.  Under it the tip is read, trees and the
+commit are written, and the refs move in one transaction.  The state is saved last.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from gitcp.store.stream.place import Place
 
     class Content(TypedDict):
-        """What a checkpoint holds.
+        """The content of a checkpoint.
 
-        head, head_tree: the commit it is based on ('' tree when unborn).  entries: every path
-        that differs from it in the worktree.  seen: the tip when the worktree was scanned.
-        mine: what this session wrote in the turn; undone: paths it put back as HEAD has them;
-        away: what it wrote and is kept elsewhere now, as in a stash;
-        start: what was dirty at the turn's start.
-        metadata: path below the session's metadata directory -> entry.
+        head, head_tree: the base commit and its tree (None for an unborn HEAD).  entries: the
+        paths that differ from it in the worktree.  seen: the tip when the worktree was scanned.
+        mine: the session's own entries of the turn.  undone: the paths that it put back to HEAD's
+        content.  away: its entries that are kept elsewhere, as in a stash.  start: the dirty
+        entries at the turn's start.  metadata: path below its metadata directory -> entry.
         """
 
         head: str
@@ -54,46 +53,49 @@ if TYPE_CHECKING:
 _ADDED_TO = ("tasks", state_copy.TURNS)
 
 
-def write(repo: Repo, objects: Objects, state: State, content: Content, keep: str = "") -> str:
-    """Write one checkpoint, update state in memory, return the checkpoint's oid.  keep: the subject
-    under which the session's ref takes what the journal has, along with the stream's.
+def write(
+    repo: Repo, objects: Objects, state: State, content: Content, edits_subject: str = ""
+) -> str:
+    """Write a checkpoint, update the state in memory, and return the checkpoint's oid.
 
-    The caller holds the session's lock and saves the state afterwards.  Raises Moved, with
-    nothing changed, when HEAD is no longer where content was read.
+    edits_subject: the subject under which the session's ref takes the journal's edits in the same
+    transaction; '' to leave them.  The caller holds the session's lock and saves the state.
+    Raises Moved, with nothing changed, if HEAD is not where the content was read.
     """
     with Journal(repo) as held, exclusive(repo, f"stream-{repo.worktree_hash}"):
-        # HEAD and the tip are looked at again, whatever the context knows: what was scanned is
-        # compared with where they are now, and the tip seen here is what the ref moves from.
+        # HEAD and the tip are read again under the lock: the ref moves from this tip.
         head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
         if head != content["head"]:
             raise Moved("HEAD", content["head"], head)
-        spot = find_place(repo, objects, state, content["head"])
-        _refresh_entries(repo, objects, spot, content)
-        _record_files(held, state, spot, content)
-        kept = keep and edits_ref.write_edits(repo, objects, held, state["session_id"], keep)
-        tree = _write_tree(objects, state, spot, content)
-        parent = spot["parent"]
-        about = (state["session_id"], content["head"], spot["stream"], content["trailers"])
-        message = shadow_refs.build_message(content["subject"], *about)
+        place = find_place(repo, objects, state, content["head"])
+        _refresh_entries(repo, objects, place, content)
+        _record_files(held, state, place, content)
+        held_edit = edits_subject and edits_ref.write_edits(
+            repo, objects, held, state["session_id"], edits_subject
+        )
+        tree = _write_tree(objects, state, place, content)
+        parent = place["parent"]
+        arguments = (state["session_id"], content["head"], place["stream"], content["trailers"])
+        message = shadow_refs.build_message(content["subject"], *arguments)
         oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
-        move: refs.Edit = (spot["ref"], oid, spot["old"])
-        edits = [*spot["before"], move, *spot["after"], *([kept] if kept else [])]
+        move: refs.Edit = (place["ref"], oid, place["old"])
+        edits = [*place["before"], move, *place["after"], *([held_edit] if held_edit else [])]
         refs.update_refs(repo, edits, "gitcp: checkpoint")
-        if kept:
-            held.append([{"held": kept[1]}])
+        if held_edit:
+            held.append([{"held": held_edit[1]}])
     return oid
 
 
-def _refresh_entries(repo: Repo, objects: Objects, spot: Place, content: Content) -> None:
-    # Another session wrote a checkpoint after our scan: what it has and we lack is read
-    # again, just those paths, so that the tip never goes back to an older worktree.
-    tip = spot["parent"]
+def _refresh_entries(repo: Repo, objects: Objects, place: Place, content: Content) -> None:
+    # Another session has written a checkpoint since the scan: read the paths that differ again,
+    # so that the tip does not return to an older worktree.
+    tip = place["parent"]
     if tip is None or tip["oid"] == content["seen"]:
         return
-    ours = edit_tree(objects, content["head_tree"], content["entries"])
+    scanned_tree = edit_tree(objects, content["head_tree"], content["entries"])
     stale = [
         path
-        for path, _, _ in compare_trees(objects, tip["tree"], ours)
+        for path, _, _ in compare_trees(objects, tip["tree"], scanned_tree)
         if not path.startswith(".entire/")
     ]
     head = Lookup(objects, content["head_tree"])
@@ -104,49 +106,48 @@ def _refresh_entries(repo: Repo, objects: Objects, spot: Place, content: Content
             content["entries"][path] = entry
 
 
-def _write_tree(objects: Objects, state: State, spot: Place, content: Content) -> str:
+def _write_tree(objects: Objects, state: State, place: Place, content: Content) -> str:
     edits: dict[str, Entry | None] = dict(content["entries"])
-    own, before = shadow_refs.METADATA + state["session_id"], None
-    if spot["parent"]:
-        edits |= shadow_refs.read_metadata(objects, spot["parent"]["tree"])
-        # Of our own metadata only tasks and turns accumulate; the rest is written anew.
-        if edits.pop(own, None):
-            before = Lookup(objects, spot["parent"]["tree"])
-            edits |= {f"{own}/{name}": before(f"{own}/{name}") for name in _ADDED_TO}
+    folder, previous = shadow_refs.METADATA + state["session_id"], None
+    if place["parent"]:
+        edits |= shadow_refs.read_metadata(objects, place["parent"]["tree"])
+        # Of the session's own metadata only tasks and turns are kept.
+        if edits.pop(folder, None):
+            previous = Lookup(objects, place["parent"]["tree"])
+            edits |= {f"{folder}/{name}": previous(f"{folder}/{name}") for name in _ADDED_TO}
     tree = edit_tree(objects, content["head_tree"], edits)
-    files = content["metadata"] | state_copy.write_files(objects, state, before, own)
-    return edit_tree(objects, tree, {f"{own}/{p}": e for p, e in files.items()})
+    files = content["metadata"] | state_copy.write_files(objects, state, previous, folder)
+    return edit_tree(objects, tree, {f"{folder}/{p}": e for p, e in files.items()})
 
 
-def _record_files(held: Journal, state: State, spot: Place, content: Content) -> None:
+def _record_files(held: Journal, state: State, place: Place, content: Content) -> None:
     streams = state["streams"]
-    stream = next((s for s in streams if s["id"] == spot["stream"]), None)
+    stream = next((s for s in streams if s["id"] == place["stream"]), None)
     if stream is None:
-        stream = {"id": spot["stream"], "ref": "", "base_commit": "", "files": {}}
+        stream = {"id": place["stream"], "ref": "", "base_commit": "", "files": {}}
     else:
         streams.remove(stream)
     streams.append(stream)  # the last one is where the session is
-    stream["ref"], stream["base_commit"] = spot["ref"], content["head"]
-    out = {one["id"]: _list_superseded(one, content) for one in streams[:-1]}
-    out[stream["id"]] = content["undone"] & stream["files"].keys()
-    turn, files = state.get("turn_id", ""), {**content["mine"], **content["away"]}
-    work.record_checkpoint(held, state, stream["id"], files, turn, out)
+    stream["ref"], stream["base_commit"] = place["ref"], content["head"]
+    left_streams = {other["id"]: _list_superseded(other, content) for other in streams[:-1]}
+    left_streams[stream["id"]] = content["undone"] & stream["files"].keys()
+    turn_id, files = state.get("turn_id", ""), {**content["mine"], **content["away"]}
+    work.record_checkpoint(held, state, stream["id"], files, turn_id, left_streams)
     work.read_streams(held.repo, state)
     state["streams"] = [s for s in state["streams"] if s["files"] or s["id"] == stream["id"]]
-    if spot["reset"]:
+    if place["reset"]:
         state["checkpoint_count"] = 0
     state["checkpoint_count"] = state.get("checkpoint_count", 0) + 1
-    state["shadow_ref"] = spot["ref"]
+    state["shadow_ref"] = place["ref"]
     state.pop("shadow_branch_suffix", None)
-    if spot["suffix"] is not None:
-        state["shadow_branch_suffix"] = spot["suffix"]
-    state["revision"] = state.get("revision", 0) + 1  # newer than what is on disk
+    if place["suffix"] is not None:
+        state["shadow_branch_suffix"] = place["suffix"]
+    state["revision"] = state.get("revision", 0) + 1  # newer than the file
     phase.clear_verdict(state)
 
 
 def _list_superseded(stream: Stream, content: Content) -> set[str]:
-    """What a stream has that the turn found in the worktree and worked on: its result is recorded
-    now, or nothing."""
+    """The paths of a stream whose entries the turn found in the worktree and changed."""
     paths = content["mine"].keys() | content["undone"]
     start = {path: entry or ("000000", "") for path, entry in content["start"].items()}
     return {

@@ -1,6 +1,6 @@
-"""What expired: of a point whose content is gone, a list can still say when it was, and whose.
+"""The list of expired points, whose content is gone: when each was recorded, and by whom.
 
-<common>/gitcp/expired, a JSON object a line, the newest last; of more than MOST the oldest go.
+<common>/gitcp/expired has a JSON object on each line, the newest last, at most MOST.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MOST = 1000
 
 
 def list_expiring(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
-    """ref -> records of a stream's checkpoints, oldest first, for the list of what expired.  Each
-    has id, kind, time, message, session_id, base_commit, worktree (its hash)."""
+    """ref -> the records of a stream's checkpoints for the list, oldest first.  A record has id,
+    kind, time, message, session_id, base_commit, worktree (its hash)."""
     return {
         ref: [
             _build_record(checkpoint, stream_list.parse_ref(ref)[1])
@@ -35,37 +35,36 @@ def list_expiring(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
 
 def _build_record(checkpoint: Record, worktree: str) -> Record:
     keys = ("time", "message", "session_id", "base_commit")
-    of_it = {key: checkpoint[key] for key in keys}
-    return {"id": checkpoint["oid"], "kind": "archived", **of_it, "worktree": worktree}
+    details = {key: checkpoint[key] for key in keys}
+    return {"id": checkpoint["oid"], "kind": "archived", **details, "worktree": worktree}
 
 
-def add_records(repo: Repo, gone: Iterable[Record]) -> None:
-    """Add these to the list, each once."""
-    known = {one["id"]: one for one in list_records(repo)}
-    known |= {one["id"]: one for one in gone}
-    lines = (json.dumps(one, separators=(",", ":")) for one in list(known.values())[-MOST:])
-    if known:
-        private.write_private(
-            repo, _get_path(repo), "".join(f"{line}\n" for line in lines).encode()
-        )
+def add_records(repo: Repo, expired: Iterable[Record]) -> None:
+    """Add records to the list, each once."""
+    records = {record["id"]: record for record in list_records(repo)}
+    records |= {record["id"]: record for record in expired}
+    if records:
+        _write_records(repo, list(records.values())[-MOST:])
 
 
 def forget(repo: Repo, sessions: Collection[str]) -> None:
-    """Take these sessions off the list."""
-    known = list_records(repo)
-    left = [one for one in known if one["session_id"] not in sessions]
-    if len(left) < len(known):
-        lines = (json.dumps(one, separators=(",", ":")) for one in left)
-        private.write_private(
-            repo, _get_path(repo), "".join(f"{line}\n" for line in lines).encode()
-        )
+    """Remove the records of these sessions."""
+    records = list_records(repo)
+    remaining = [record for record in records if record["session_id"] not in sessions]
+    if len(remaining) < len(records):
+        _write_records(repo, remaining)
+
+
+def _write_records(repo: Repo, records: Iterable[Record]) -> None:
+    lines = (json.dumps(record, separators=(",", ":")) + "\n" for record in records)
+    private.write_private(repo, _get_path(repo), "".join(lines).encode())
 
 
 def list_records(repo: Repo) -> list[Record]:
-    """The records of the list, in the order in which they expired."""
+    """The records of the list, the newest last."""
     data = private.read_cache(_get_path(repo))
     loaded = (transcript_scan.load(line) for line in data.split(b"\n") if line)
-    return [one for one in loaded if one and _is_record(one)]
+    return [record for record in loaded if record and _is_record(record)]
 
 
 def _is_record(record: Record) -> bool:

@@ -1,6 +1,6 @@
-"""Where the next checkpoint of a session goes: its verdict obeyed, or found void.
+"""The place of a session's next checkpoint, by its verdict unless that is void.
 
-Everything here reads; the ref edits it returns are made by who writes the checkpoint.
+Nothing is written here: the writer of the checkpoint makes the ref edits that are returned.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
     class Place(TypedDict):
-        """Where a checkpoint goes.  parent: the tip it continues; before: ref edits that come
-        before the branch's own (the archive of what it replaces), after: those that follow."""
+        """The place of a checkpoint.  parent: the tip that it continues.  before: the ref edits
+        before the branch's own, as to archive the old stream; after: those that follow."""
 
         ref: str
         old: str | None
@@ -41,48 +41,47 @@ NO_VERDICT: Verdict = {"verdict": "none", "ref": "", "tip": "", "reason": ""}
 
 
 def find_place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
-    """Obey the verdict the turn began with; a verdict that is void means continue
+    """The place by the verdict that the turn began with; a void verdict means continue
     (doc/behaviour.md "Streams")."""
     tip = branches.find_current(repo, objects, state, base)
     verdict = state.get("verdict") or NO_VERDICT
-    word = verdict["verdict"]
-    suffix = branches.get_mode(repo) == "suffix"
-    if word in ("reset", "restore") and tip and not suffix and _is_busy(repo, state, tip["stream"]):
+    action = verdict["verdict"]
+    suffixed = branches.get_mode(repo) == "suffix"
+    replaces = action in ("reset", "restore") and not suffixed
+    if replaces and tip and _is_busy(repo, state, tip["stream"]):
         trace.append_note("stream", f"'{tip['ref']}' stays: another session is active on it")
-        word = "continue"
-    if word == "restore":
-        back = shadow_refs.read_tip(objects, verdict["ref"])
-        here = tip and back and tip["ref"] == back["ref"]  # HEAD has come back to its base
-        if back and back["oid"] == verdict["tip"] and not here:
-            return _restore_stream(repo, base, tip, back, suffix)
-        word = "continue"
-    if word in ("reset", "new") and tip and tip["oid"] != verdict["tip"]:
-        trace.append_note("stream", f"verdict '{word}' is void: '{tip['ref']}' moved on")
-        word = "continue"
-    if tip and word not in ("reset", "new"):
-        old = not suffix and tip["ref"] != shadow_refs.build_ref(
-            repo, base
-        )  # takes its present name
-        return (
-            _restore_stream(repo, base, None, tip, suffix)
-            if old
-            else _continue_stream(tip, base=tip["ref"])
-        )
-    if suffix:
+        action = "continue"
+    if action == "restore":
+        restored = shadow_refs.read_tip(objects, verdict["ref"])
+        is_same = tip and restored and tip["ref"] == restored["ref"]  # HEAD is at its base again
+        if restored and restored["oid"] == verdict["tip"] and not is_same:
+            return _restore_stream(repo, base, tip, restored, suffixed)
+        action = "continue"
+    if action in ("reset", "new") and tip and tip["oid"] != verdict["tip"]:
+        trace.append_note("stream", f"verdict '{action}' is void: '{tip['ref']}' moved on")
+        action = "continue"
+    if tip and action not in ("reset", "new"):
+        if suffixed or tip["ref"] == shadow_refs.build_ref(repo, base):
+            return _continue_stream(tip)
+        return _restore_stream(repo, base, None, tip, suffixed)  # it has an old name
+    if suffixed:
         number = max([0, *branches.map_suffixes(repo, base)]) + 1
         return _start_stream(shadow_refs.build_ref(repo, base, number), None, number, [])
     ref = shadow_refs.build_ref(repo, base)
-    keep = [archive_stream(repo, tip)] if tip else []
+    archived = [archive_stream(repo, tip)] if tip else []
     if tip and tip["ref"] != ref:
-        return {**_start_stream(ref, None, None, keep), "after": [(tip["ref"], None, tip["oid"])]}
+        return {
+            **_start_stream(ref, None, None, archived),
+            "after": [(tip["ref"], None, tip["oid"])],
+        }
     # A branch whose commit is missing cannot be read, nor archived.
-    return _start_stream(ref, tip["oid"] if tip else refs.read_ref(repo, ref), None, keep)
+    return _start_stream(ref, tip["oid"] if tip else refs.read_ref(repo, ref), None, archived)
 
 
-def _continue_stream(tip: Tip, base: str) -> Place:
-    parsed = ids.parse_shadow(base)
+def _continue_stream(tip: Tip) -> Place:
+    parsed = ids.parse_shadow(tip["ref"])
     return {
-        "ref": base,
+        "ref": tip["ref"],
         "old": tip["oid"],
         "parent": tip,
         "stream": tip["stream"],
@@ -106,50 +105,52 @@ def _start_stream(ref: str, old: str | None, suffix: int | None, before: list[re
     }
 
 
-def _restore_stream(repo: Repo, base: str, tip: Tip | None, back: Tip, suffix: bool) -> Place:
-    spot = _continue_stream(back, base=back["ref"])
-    if suffix and back["ref"].startswith(shadow_refs.build_ref(repo, base) + "-"):
-        return spot  # its branch is still there: go back to it
+def _restore_stream(repo: Repo, base: str, tip: Tip | None, restored: Tip, suffix: bool) -> Place:
+    place = _continue_stream(restored)
+    if suffix and restored["ref"].startswith(shadow_refs.build_ref(repo, base) + "-"):
+        return place  # its branch still exists
     if suffix:
-        spot["suffix"] = max([0, *branches.map_suffixes(repo, base)]) + 1
-        spot["ref"], spot["old"] = shadow_refs.build_ref(repo, base, spot["suffix"]), None
+        place["suffix"] = max([0, *branches.map_suffixes(repo, base)]) + 1
+        place["ref"], place["old"] = shadow_refs.build_ref(repo, base, place["suffix"]), None
     else:
-        spot["ref"], spot["suffix"] = shadow_refs.build_ref(repo, base), None
-        spot["old"] = tip["oid"] if tip and tip["ref"] == spot["ref"] else None
-        spot["before"] = [archive_stream(repo, tip)] if tip else []
-        if tip and tip["ref"] != spot["ref"]:  # named as before worktrees had their own
-            spot["after"] = [(tip["ref"], None, tip["oid"])]
-    spot["after"] = [*spot["after"], (back["ref"], None, back["oid"])]
-    return spot
+        place["ref"], place["suffix"] = shadow_refs.build_ref(repo, base), None
+        place["old"] = tip["oid"] if tip and tip["ref"] == place["ref"] else None
+        place["before"] = [archive_stream(repo, tip)] if tip else []
+        if tip and tip["ref"] != place["ref"]:  # an old name without a worktree
+            place["after"] = [(tip["ref"], None, tip["oid"])]
+    place["after"] = [*place["after"], (restored["ref"], None, restored["oid"])]
+    return place
 
 
 def archive_stream(repo: Repo, tip: Tip) -> refs.Edit:
-    """The ref edit that keeps a stream when its branch goes on without it."""
+    """The ref edit that archives a stream."""
     name = ids.parse_stream_name(tip["ref"])
-    taken = refs.list_refs(repo, f"{shadow_refs.ARCHIVE}{name}/")
-    for ref, oid in taken.items():
-        if oid == tip["oid"]:  # a kill came between the archive and the branch
+    archived = refs.list_refs(repo, f"{shadow_refs.ARCHIVE}{name}/")
+    for ref, oid in archived.items():
+        if oid == tip["oid"]:  # archived by a process that was killed then
             return (ref, tip["oid"], oid)
-    numbers = [int(ref.rpartition("/")[2]) for ref in taken if ref.rpartition("/")[2].isdecimal()]
+    numbers = [
+        int(ref.rpartition("/")[2]) for ref in archived if ref.rpartition("/")[2].isdecimal()
+    ]
     return (f"{shadow_refs.ARCHIVE}{name}/{max([0, *numbers]) + 1}", tip["oid"], None)
 
 
-def rename_stream(repo: Repo, objects: Objects, tip: Tip, now: str) -> list[refs.Edit]:
-    """The ref edits that give a stream the new base's name, or archive it if that is taken."""
+def rename_stream(repo: Repo, objects: Objects, tip: Tip, base: str) -> list[refs.Edit]:
+    """The ref edits that rename a stream to a new base, or archive it if that name is taken."""
     parsed = ids.parse_shadow(tip["ref"])
     number = parsed["suffix"] if parsed else None
-    ref = shadow_refs.build_ref(repo, now, number)
+    ref = shadow_refs.build_ref(repo, base, number)
     if number is not None and objects.read(ref):
-        number = max(branches.map_suffixes(repo, now)) + 1
-        ref = shadow_refs.build_ref(repo, now, number)
+        number = max(branches.map_suffixes(repo, base)) + 1
+        ref = shadow_refs.build_ref(repo, base, number)
     if ref == tip["ref"]:
         return [(ref, tip["oid"], tip["oid"])]
-    kept = archive_stream(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
-    return [kept, (tip["ref"], None, tip["oid"])]
+    edit = archive_stream(repo, tip) if objects.read(ref) else (ref, tip["oid"], None)
+    return [edit, (tip["ref"], None, tip["oid"])]
 
 
 def move_home(repo: Repo, objects: Objects) -> None:
-    """Bring the streams that lie where gitcp.streams-hidden no longer puts them to their place."""
+    """Move the streams to the place that gitcp.streams-hidden says."""
     home = shadow_refs.get_home(repo)
     [other] = {*shadow_refs.PLACES} - {home}
     for ref in refs.list_refs(repo, other):
@@ -158,27 +159,28 @@ def move_home(repo: Repo, objects: Objects) -> None:
                 _move_home(repo, objects, ref, home + ids.parse_stream_name(ref))
 
 
-def _move_home(repo: Repo, objects: Objects, ref: str, now: str) -> None:
+def _move_home(repo: Repo, objects: Objects, ref: str, new_ref: str) -> None:
     try:
         tip = shadow_refs.read_tip(objects, ref)
         if tip and tip["ref"] == ref:
-            keep = (
-                archive_stream(repo, tip) if refs.read_ref(repo, now) else (now, tip["oid"], None)
+            edit = (
+                archive_stream(repo, tip)
+                if refs.read_ref(repo, new_ref)
+                else (new_ref, tip["oid"], None)
             )
-            refs.update_refs(repo, [keep, (ref, None, tip["oid"])], "gitcp: streams-hidden")
+            refs.update_refs(repo, [edit, (ref, None, tip["oid"])], "gitcp: streams-hidden")
     except Error as e:
-        trace.append_note(
-            "stream", f"'{ref}' stays: {e}"
-        )  # the person's, or it is written to just now
+        # It is the person's, or is being written to.
+        trace.append_note("stream", f"'{ref}' stays: {e}")
 
 
 def make_id() -> str:
-    """A new id of a stream, a turn or a checkpoint: 12 hex digits."""
+    """A new id for a stream, a turn or a checkpoint: 12 hex digits."""
     return os.urandom(6).hex()
 
 
 def _is_busy(repo: Repo, state: State, stream: str) -> bool:
-    """Whether another live session has work on the stream in the middle of a turn."""
+    """Whether another session, in a turn, has work on the stream."""
     return any(
         m["phase"] == "active"
         and m["session_id"] != state["session_id"]

@@ -1,7 +1,7 @@
-"""The state of a session, whatever became of its file: behind its stream, lost or corrupted.
+"""Recovery of a session's state that is behind its stream, lost or damaged.
 
-Every checkpoint carries a copy of the state, and the marker tells what is unsettled; between
-them nothing that was recorded is lost (doc/behaviour.md "Events", "Temporary checkpoints").
+Every checkpoint has a copy of the state, and the marker has its unsettled work, so that nothing
+recorded is lost (doc/behaviour.md "Events", "Temporary checkpoints").
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 
 
 def recall_state(repo: Repo, objects: Objects, session_id: str) -> State | None:
-    """The state of a session; None for one that is not known.
+    """The state of a session; None for an unknown one.
 
-    A copy on its stream that is newer wins: we were killed between the ref and the state.
-    A file that is lost or corrupted is rebuilt from the copies and the marker.  The caller
-    holds the session's lock.
+    A newer copy on its stream wins: a process was killed between the ref and the state.  A lost or
+    damaged file is rebuilt from the copies and the marker.  The caller holds the session's lock.
     """
     state = states.load(repo, session_id)
     return catch_up_state(
@@ -41,7 +40,7 @@ def recall_state(repo: Repo, objects: Objects, session_id: str) -> State | None:
 def catch_up_state(
     repo: Repo, objects: Objects, session_id: str, state: State | None, head: str
 ) -> State | None:
-    """recall_state() of a state that is loaded already, None where it has no file; head: HEAD."""
+    """recall_state() for a loaded state, None if it has no file.  head: HEAD's commit."""
     if state is None:
         return _rebuild_state(repo, objects, session_id)
     read_streams(repo, state)
@@ -58,31 +57,31 @@ def catch_up_state(
 def is_orphaned(repo: Repo, objects: Objects, tip: Tip) -> bool:
     """Whether no state names a stream (doc/behaviour.md "Conflicts and warnings").
 
-    A state that is merely behind it, or cannot be read, still counts: its session will settle
-    that.  So does one of the original program, which names only a base.
+    A state that is behind the stream or unreadable counts as naming it, and so does one of the
+    original program with its base.
     """
     owners = shadow_refs.list_sessions(objects, tip)
-    near = markers.read_concerned(repo, owners)
-    if any(stream["id"] == tip["stream"] for marker in near for stream in marker["streams"]):
+    concerned = markers.read_concerned(repo, owners)
+    if any(stream["id"] == tip["stream"] for marker in concerned for stream in marker["streams"]):
         return False
     return not any(_is_named(repo, objects, tip, session_id) for session_id in owners)
 
 
 def holds_lost_work(
-    repo: Repo, objects: Objects, tip: Tip, sure: Collection[str] = frozenset()
+    repo: Repo, objects: Objects, tip: Tip, saved: Collection[str] = frozenset()
 ) -> bool:
-    """Whether a stream holds work that no state has taken in: lost, or killed before.
+    """Whether a stream has work that no state has: it was lost, or its process was killed.
 
-    sure: sessions whose states have just been saved with all that the stream knows.
+    saved: the sessions whose states were just saved with everything on the stream.
     """
     try:
-        for session_id in shadow_refs.list_sessions(objects, tip).difference(sure):
+        for session_id in shadow_refs.list_sessions(objects, tip).difference(saved):
             state = states.peek(repo, ids.check_session_id(session_id))
             copy = late.state_copy.read_copy(objects, tip, session_id)
             if state is None or (copy and copy.get("revision", 0) > state.get("revision", 0)):
                 return True
     except Error:
-        return True  # what cannot be read is not known to be settled
+        return True  # an unreadable stream may be unsettled
     return False
 
 
@@ -102,17 +101,16 @@ def _is_named(repo: Repo, objects: Objects, tip: Tip, session_id: str) -> bool:
 
 
 def _list_near(repo: Repo, objects: Objects, state: State, head: str) -> list[Tip]:
-    """The streams a checkpoint of the session could have gone to since its state was saved."""
+    """The streams that may have a checkpoint of the session made after its state was saved."""
     home = ids.hash_worktree(str(state.get("worktree_id") or ""))
     tips = []
     for base in dict.fromkeys((state["base_commit"], head)):
         if not base:
             continue
-        plain = shadow_refs.build_ref(repo, base, worktree=home)
-        names = [plain]
+        candidates = [shadow_refs.build_ref(repo, base, worktree=home)]
         if branches.get_mode(repo) == "suffix":
-            names += refs.list_refs(repo, f"{plain}-*")
-        for ref in names:
+            candidates += refs.list_refs(repo, f"{candidates[0]}-*")
+        for ref in candidates:
             try:
                 tip = shadow_refs.read_tip(objects, ref)
             except Error:
@@ -122,7 +120,7 @@ def _list_near(repo: Repo, objects: Objects, state: State, head: str) -> list[Ti
 
 
 def _find_newest(objects: Objects, session_id: str, tips: Iterable[Tip]) -> tuple[Tip | None, int]:
-    """The tip that carries the newest copy, and its revision."""
+    """(the tip with the newest copy of a session's state, the copy's revision)."""
     copies: list[tuple[int, Tip]] = []
     for tip in tips:
         try:
@@ -150,8 +148,8 @@ def _rebuild_state(repo: Repo, objects: Objects, session_id: str) -> State | Non
 
 
 def _follow_marker(state: State, marker: Marker) -> None:
-    """Take what the marker knows: it is written with every state, checkpoint or not."""
-    known = {stream["id"]: stream for stream in state["streams"]}
+    """Update a rebuilt state from the marker, which is newer than the last checkpoint's copy."""
+    streams = {stream["id"]: stream for stream in state["streams"]}
     for key in ("agent_type", "worktree_path", "phase", "base_commit", "agent_process"):
         state[key] = marker[key]
     state.pop("worktree_id", None)
@@ -162,7 +160,7 @@ def _follow_marker(state: State, marker: Marker) -> None:
         {
             "id": stream["id"],
             "ref": stream["ref"],
-            "base_commit": known.get(stream["id"], marker)["base_commit"],
+            "base_commit": streams.get(stream["id"], marker)["base_commit"],
             "files": {},
         }
         for stream in marker["streams"]

@@ -1,7 +1,7 @@
-"""Streams: the shadow branches, wherever they lie, and their archives, found and told apart.
+"""The refs and tips of streams: the shadow branches, visible or hidden, and their archives.
 
-A stream is named by its id (trailer Gitcp-Stream); its ref moves, the id stays.  Data of
-the original program has no id: the first 12 digits of the tip stand for it.
+A stream's id (trailer Gitcp-Stream) stays when its ref moves.  A stream of the original program
+has no id; the first 12 digits of its tip are used instead.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ ARCHIVE = ids.ARCHIVE
 PLACES = (ids.BRANCHES, ids.HIDDEN)
 METADATA = ".entire/metadata/"
 _FOREIGN: dict[str, frozenset[str]] = memory.get_table("foreign")
-# Subjects of checkpoints that no turn made: after a commit, and after a step back or forth.
+# Subjects of checkpoints that no turn made: after a commit, and after a step.
 CARRIED = "carry forward: uncommitted session files"
 FOLLOWED = "rewind: the files as they are now"
 
 
 def get_zeros(repo: Repo) -> str:
-    """The oid that stands for 'no commit yet'."""
+    """The oid of zeros, which stands for no commit."""
     return "0" * (64 if repo.algo == "sha256" else 40)
 
 
 def get_home(repo: Repo) -> str:
-    """Where streams have their refs in this repository: gitcp.streams-hidden, where it is not set
-    whether jj would make bookmarks of branches."""
+    """The prefix of new streams' refs, by gitcp.streams-hidden.  By default they are hidden in a
+    repository of jj, which would make bookmarks of branches."""
     hidden = repo.config.get_option("gitcp.streams-hidden")
     return PLACES[bool(repo.jj_root) if hidden is None else hidden]
 
 
 def read_foreign(repo: Repo) -> frozenset[str]:
-    """The branches of the person's that are named like streams, and left alone."""
+    """The person's branches that are named like streams."""
     if repo.common not in _FOREIGN:
         _FOREIGN[repo.common] = frozenset(
             private.read_words(repo.join_shared("foreign"), shapes.is_ref)
@@ -56,40 +56,38 @@ def read_foreign(repo: Repo) -> frozenset[str]:
 
 
 def add_foreign(repo: Repo, ref: str) -> None:
-    """Leave this name alone from now on; <common>/gitcp/foreign has a full ref a line."""
+    """Note a branch as the person's: <common>/gitcp/foreign has a full ref on each line."""
     _FOREIGN[repo.common] = read_foreign(repo) | {ref}
     private.write_words(repo, repo.join_shared("foreign"), sorted(_FOREIGN[repo.common]))
 
 
 def build_ref(repo: Repo, base: str, suffix: int | None = None, worktree: str = "") -> str:
-    """The full ref of the stream of base in this worktree, or the one with that hash: a name
-    with more digits of the base where a branch of the person's has it.  Of suffixes the next
-    number is free."""
-    taken = read_foreign(repo) if suffix is None else frozenset[str]()
+    """The full ref of the stream of base in this worktree, or in the one with that hash.  If the
+    person has a branch of that name, it has more digits of the base, unless it has a suffix."""
+    foreign = read_foreign(repo) if suffix is None else frozenset[str]()
     for digits in range(7, len(base) + 1):
         name = ids.format_stream_name(base, worktree or repo.worktree_hash, suffix, digits)
-        if taken.isdisjoint(place + name for place in PLACES):
+        if foreign.isdisjoint(prefix + name for prefix in PLACES):
             break
     return get_home(repo) + name
 
 
 def get_lock_name(repo: Repo, ref: str) -> str:
-    """The lock under which the streams of a ref's worktree change; this one's where its name
-    does not tell."""
+    """The name of the lock for the streams of a ref's worktree; of this one if the ref names
+    none."""
     parsed = ids.parse_shadow(ref)
     return f"stream-{(parsed and parsed['worktree']) or repo.worktree_hash}"
 
 
 def build_message(
-    subject: str, session_id: str, base: str, stream: str, about: Sequence[str] = ()
+    subject: str, session_id: str, base: str, stream: str, trailers: Sequence[str] = ()
 ) -> str:
-    """The message of a checkpoint of a session on a stream, upon the commit base (full oid).
+    """The message of a session's checkpoint on a stream, made on the commit base (full oid).
 
-    about: trailers of what it is of besides, in place of the one that names the session's
-    directory.
+    trailers: replace the trailer that names the session's directory.
     """
     lines = [
-        *(about or [f"Entire-Metadata: {METADATA}{session_id}"]),
+        *(trailers or [f"Entire-Metadata: {METADATA}{session_id}"]),
         f"Entire-Session: {session_id}",
         "Entire-Strategy: manual-commit",
         f"Base-Commit: {base}",
@@ -99,29 +97,29 @@ def build_message(
 
 
 def find_trailer(message: str, key: str) -> str:
-    """The last value of key in a message of ours, '' without one."""
-    _, separator, rest = message.rpartition(f"\n{key}: ")
-    return rest.partition("\n")[0].strip() if separator else ""
+    """The last value of a trailer in a checkpoint's message; '' without one."""
+    _, separator, tail = message.rpartition(f"\n{key}: ")
+    return tail.partition("\n")[0].strip() if separator else ""
 
 
 def read_tip(objects: Objects, ref: str) -> Tip | None:
-    """The tip of ref, or of the branch of its name in the other place; None without both.
+    """The tip of ref, or of its name in the other of PLACES; None without both.
 
-    Raises Error when ref is not a stream: it is the person's, and never touched.
+    Raises Foreign if ref is not a stream: it is the person's.
     """
     trace.append_note("tip", ref)
     if obj := objects.read(ref):
         return parse_tip(ref, obj)
-    other = next((PLACES[1 - i] for i in (0, 1) if ref.startswith(PLACES[i])), "")
-    moved = other + ids.parse_stream_name(ref)
+    prefix = next((PLACES[1 - i] for i in (0, 1) if ref.startswith(PLACES[i])), "")
+    moved_ref = prefix + ids.parse_stream_name(ref)
     try:
-        return parse_tip(moved, obj) if other and (obj := objects.read(moved)) else None
+        return parse_tip(moved_ref, obj) if prefix and (obj := objects.read(moved_ref)) else None
     except Foreign:
         return None
 
 
 def parse_tip(ref: str, obj: Object) -> Tip:
-    """What read_tip() returns of the object that ref is at."""
+    """The tip of ref from its object; raises Foreign as read_tip() does."""
     oid, kind, data = obj
     message = decode_name(data) if kind == "commit" else ""
     session = find_trailer(message, "Entire-Session")
@@ -141,20 +139,17 @@ def parse_tip(ref: str, obj: Object) -> Tip:
 
 
 def list_tips(repo: Repo, objects: Objects, *patterns: str) -> list[Tip]:
-    """Every stream below the patterns (default: all branches and archives), newest first.
-
-    One for-each-ref; refs that are not streams are left out.
-    """
+    """The tips of the streams below the patterns, by default of all, newest first."""
     return read_tips(objects, list_refs(repo, *patterns))
 
 
 def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[str]:
-    """The refs below the patterns that have the name of a stream; newest_first: by their commits,
-    where git has them all."""
-    there = refs.drop_empty_patterns(repo, patterns or (*PLACES, ARCHIVE))
-    if not there:
+    """The refs below the patterns that are named like streams.  newest_first: sort them by their
+    commits, if git has all of these."""
+    existing = refs.drop_empty_patterns(repo, patterns or (*PLACES, ARCHIVE))
+    if not existing:
         return []
-    argv = ["for-each-ref", "--format=%(refname)", *there]
+    argv = ["for-each-ref", "--format=%(refname)", *existing]
     sort = ["--sort=-committerdate"] if newest_first else []
     status, out = repo.git.run(argv[0], *sort, *argv[1:], ok=(0, 128))
     if status:
@@ -163,7 +158,7 @@ def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[st
 
 
 def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:
-    """The tips of those refs that are streams, newest first."""
+    """The tips of the refs that are streams, newest first."""
     tips = []
     for ref in refs:
         try:
@@ -176,24 +171,22 @@ def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:
 
 
 def read_recorded(objects: Objects, tip: Tip) -> dict[str, Entry | None]:
-    """What a stream's tip records: path -> entry, None for a path it deletes.
-
-    The difference of the tip's tree to its base, without `.entire/`.
-    """
+    """path -> entry of the tip's tree, None if deleted, where it differs from its base; without
+    `.entire/`."""
     changes = compare_trees(objects, find_tree(objects, tip["base"]), tip["tree"])
-    return {path: now for path, _, now in changes if not path.startswith(".entire/")}
+    return {path: entry for path, _, entry in changes if not path.startswith(".entire/")}
 
 
 def read_metadata(objects: Objects, tree: str) -> dict[str, Entry]:
-    """The metadata directory of every session on a stream: path -> tree entry."""
+    """path -> tree entry of each session's metadata directory on a stream."""
     folder = Lookup(objects, tree).read_folder(METADATA.rstrip("/"))
     return {METADATA + name: e for name, e in folder.items() if e[0] == TREE}
 
 
 def list_sessions(objects: Objects, tip: Tip) -> set[str]:
-    """The sessions that a stream has something of."""
+    """The sessions on a stream."""
     try:
         folders = read_metadata(objects, tip["tree"])
     except Error:
-        folders = {}  # of a tree that is gone nothing else is known
+        folders = {}  # the tree is gone
     return {tip["session_id"], *(path.rpartition("/")[2] for path in folders)}

@@ -1,7 +1,7 @@
-"""The copy of a state that every checkpoint carries, to rebuild it from.
+"""The copy of a state in every checkpoint, from which a lost state is rebuilt.
 
-`state.json` has all but the turns that are over: each of those is a file below `turns/`, written
-once, so that a checkpoint stores what is new however many turns there were.
+`state.json` has everything except the finished turns.  Each of those is a file below `turns/`,
+written once, so that a checkpoint stores only what is new.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _FOLDER = 50  # turns in a directory of their own
 
 
 def write_files(
-    objects: Objects, state: State, before: Lookup | None, own: str
+    objects: Objects, state: State, previous: Lookup | None, folder: str
 ) -> dict[str, Entry]:
-    """The files that copy a state, below own, its directory: what before, a tree that has an
-    older copy, does not have yet.  path below own -> entry."""
-    now, turns = state.get("turn_id", ""), state.get("turns", {})
-    brief: Any = {**state, "turns": {turn: turns[turn] for turn in (now,) if turn in turns}}
+    """path below folder -> entry of the files that copy a state, without those that the previous
+    tree has.  folder: the session's metadata directory."""
+    turn_id, turns = state.get("turn_id", ""), state.get("turns", {})
+    brief: Any = {**state, "turns": {turn: turns[turn] for turn in (turn_id,) if turn in turns}}
     entries = {NAME: ("100644", objects.write("blob", states.dump_state(brief)))}
     for turn, facts in reversed(turns.items()):
         path = _get_path(facts)
-        if turn == now:
+        if turn == turn_id:
             continue
-        if before and before(f"{own}/{path}"):
+        if previous and previous(f"{folder}/{path}"):
             break
         entries[path] = ("100644", objects.write("blob", json.dumps({turn: facts}).encode()))
     return entries
@@ -51,7 +51,7 @@ def _get_path(facts: Any) -> str:
 
 
 def read_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:
-    """The state a stream's tip carries for a session, of its turns the last; None for none."""
+    """The copy of a session's state on a stream's tip, with its last turn; None without one."""
     entry = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/{NAME}")
     if entry is None:
         return None
@@ -65,20 +65,19 @@ def read_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:
 
 
 def read_copies(objects: Objects, chain: Iterable[Record]) -> Iterator[State]:
-    """The copies that the checkpoints of a stream (stream_list) have of their own sessions'
-    states, as far as they can be read."""
-    for step in chain:
+    """The readable copies of states, by their own sessions, in a stream's checkpoints."""
+    for checkpoint in chain:
         tip: Tip = {
-            "ref": step["ref"],
-            "oid": step["oid"],
-            "tree": step["tree"],
-            "stream": step["stream"],
-            "base": step["base_commit"],
-            "session_id": step["session_id"],
-            "time": step["time"],
+            "ref": checkpoint["ref"],
+            "oid": checkpoint["oid"],
+            "tree": checkpoint["tree"],
+            "stream": checkpoint["stream"],
+            "base": checkpoint["base_commit"],
+            "session_id": checkpoint["session_id"],
+            "time": checkpoint["time"],
         }
         try:
-            copy = read_copy(objects, tip, step["session_id"])
+            copy = read_copy(objects, tip, checkpoint["session_id"])
         except Error:
             continue
         if copy:
@@ -86,7 +85,7 @@ def read_copies(objects: Objects, chain: Iterable[Record]) -> Iterator[State]:
 
 
 def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None:
-    """read_copy(), with every turn."""
+    """The copy of a state as read_copy() reads it, with all turns."""
     copy = read_copy(objects, tip, session_id)
     folder = Lookup(objects, tip["tree"])(f"{shadow_refs.METADATA}{session_id}/{TURNS}")
     if copy is None or folder is None:

@@ -1,5 +1,5 @@
-"""The streams there are: live, suffix and archived, who is on each, and why; and the checkpoints of
-each, newest first, read from their commits without a process each."""
+"""Lists the streams, live, suffixed and archived, with their sessions and verdicts, and the
+checkpoints of each, newest first."""
 
 from __future__ import annotations
 
@@ -25,47 +25,48 @@ _LOG = ("log", "--no-show-signature", "--no-notes", "--no-color", _FORMAT, "--st
 
 
 def list_streams(repo: Repo, objects: Objects, states: Iterable[State]) -> list[Record]:
-    """A record of type stream for every stream, newest first.
+    """A record of type "stream" for every stream, newest first.
 
-    states: of all sessions; what they name of a stream are its files and decisions.  Three
-    processes of git, however many streams there are.
+    states: those of all sessions, from which the files and decisions come.  This takes three
+    processes of git for any number of streams.
     """
     return _build_records(repo, objects, shadow_refs.list_tips(repo, objects), states)
 
 
 def list_newest(
-    repo: Repo, objects: Objects, states: Iterable[State], most: int
+    repo: Repo, objects: Objects, states: Iterable[State], limit: int
 ) -> tuple[list[Record], int]:
-    """The same for the newest streams alone; how many refs are left out."""
+    """(the records for the newest streams, at most limit; the number of refs left out)."""
     refs = shadow_refs.list_refs(repo, newest_first=True)
-    tips = shadow_refs.read_tips(objects, refs[:most])
-    return _build_records(repo, objects, tips, states), len(refs[most:])
+    tips = shadow_refs.read_tips(objects, refs[:limit])
+    return _build_records(repo, objects, tips, states), len(refs[limit:])
 
 
 def _build_records(
     repo: Repo, objects: Objects, tips: list[Tip], states: Iterable[State]
 ) -> list[Record]:
-    of: dict[str, list[State]] = {}
+    states_by_stream: dict[str, list[State]] = {}
     for state in states:
         for stream in {stream["id"] for stream in state["streams"]}:
-            of.setdefault(stream, []).append(state)
+            states_by_stream.setdefault(stream, []).append(state)
     steps = read_chains(repo, tips)
     records = [
-        _build_record(objects, t, len(steps[t["ref"]]), of.get(t["stream"], [])) for t in tips
+        _build_record(objects, tip, len(steps[tip["ref"]]), states_by_stream.get(tip["stream"], []))
+        for tip in tips
     ]
     for record, tip in zip(records, tips, strict=True):
-        if tip["stream"] not in of and _is_settled(repo, objects, tip):
+        if tip["stream"] not in states_by_stream and _is_settled(repo, objects, tip):
             record["settled"] = True
     return records
 
 
 def _is_settled(repo: Repo, objects: Objects, tip: Tip) -> bool:
-    """Whether commits have all of a stream: 'gitcp clean' takes it in time."""
+    """Whether commits have everything of a stream: 'gitcp clean' will remove it."""
     orphaned = recall.is_orphaned(repo, objects, tip)
     return orphaned and not recall.holds_lost_work(repo, objects, tip)
 
 
-def _build_record(objects: Objects, tip: Tip, count: int, on: list[State]) -> Record:
+def _build_record(objects: Objects, tip: Tip, count: int, states: list[State]) -> Record:
     kind, worktree = parse_ref(tip["ref"])
     sessions = [
         p.removeprefix(shadow_refs.METADATA)
@@ -79,19 +80,21 @@ def _build_record(objects: Objects, tip: Tip, count: int, on: list[State]) -> Re
         "base_commit": tip["base"],
         "worktree": worktree,
         "kind": kind,
-        "sessions": sorted({*sessions, *(s["session_id"] for s in on)}),
+        "sessions": sorted({*sessions, *(s["session_id"] for s in states)}),
         "checkpoints": count,
         "time": tip["time"],
-        "files": _list_files(objects, tip, on),
+        "files": _list_files(objects, tip, states),
         "decisions": [
-            _build_decision(s) for s in on if get_current(s) == tip["stream"] and _build_decision(s)
+            _build_decision(s)
+            for s in states
+            if get_current(s) == tip["stream"] and _build_decision(s)
         ],
     }
 
 
 def parse_ref(ref: str) -> tuple[str, str]:
-    """(kind, worktree hash) that a stream's ref tells: live, suffix or archived; '' for a
-    name from before worktrees had their own."""
+    """(kind, worktree hash) by a stream's ref.  kind: live, suffix or archived; hash: '' for an
+    old name without one."""
     parsed = ids.parse_shadow(ref)
     suffix = parsed and parsed["suffix"] is not None
     kind = "archived" if ref.startswith(shadow_refs.ARCHIVE) else "suffix" if suffix else "live"
@@ -99,18 +102,23 @@ def parse_ref(ref: str) -> tuple[str, str]:
 
 
 def get_current(state: State) -> str:
-    """The id of the stream a session is on, '' when it is on none."""
+    """The id of the stream that a session is on; '' without one."""
     return str(state["streams"][-1]["id"]) if state["streams"] else ""
 
 
-def _list_files(objects: Objects, tip: Tip, on: list[State]) -> list[str]:
-    """What is unsettled of a stream; of one that no state names, all it records."""
-    named = [x["files"] for s in on for x in s["streams"] if x["id"] == tip["stream"]]
-    if named:
-        return sorted({path for files in named for path in files})
+def _list_files(objects: Objects, tip: Tip, states: list[State]) -> list[str]:
+    """The unsettled paths of a stream; all its paths if no state names it."""
+    recorded_files = [
+        stream["files"]
+        for state in states
+        for stream in state["streams"]
+        if stream["id"] == tip["stream"]
+    ]
+    if recorded_files:
+        return sorted({path for files in recorded_files for path in files})
     try:
         return sorted(shadow_refs.read_recorded(objects, tip))
-    except Error:  # its base is not in this repository any more
+    except Error:  # its base is gone
         return []
 
 
@@ -123,43 +131,43 @@ def _build_decision(state: State) -> Record:
 
 
 def find_stream(repo: Repo, objects: Objects, name: str) -> Tip:
-    """The stream of a ref, full or short, or of an id or its beginning.
+    """The stream named by a ref, full or short, or by an id or a prefix of it.
 
-    Raises Error when there is none, or when several ids begin so: it lists them.
+    Raises Error if there is none, or several, which it lists.
     """
     tips = shadow_refs.list_tips(repo, objects)
     starts = ("", "refs/", "refs/heads/", *shadow_refs.PLACES)
-    full = {start + name for start in starts}
-    full |= {place + ids.parse_stream_name(name) for place in shadow_refs.PLACES}
-    exact = [t for t in tips if t["ref"] in full or t["stream"] == name]
-    matching = exact or [t for t in tips if name and t["stream"].startswith(name)]
-    if not matching:
+    full_names = {start + name for start in starts}
+    full_names |= {prefix + ids.parse_stream_name(name) for prefix in shadow_refs.PLACES}
+    exact = [tip for tip in tips if tip["ref"] in full_names or tip["stream"] == name]
+    matches = exact or [tip for tip in tips if name and tip["stream"].startswith(name)]
+    if not matches:
         raise Error(f"no such stream: '{name}'")
-    if len({t["ref"] for t in matching}) > 1:
-        raise Error(f"ambiguous stream '{name}': {' '.join(t['ref'] for t in matching)}")
-    return matching[0]
+    if len({tip["ref"] for tip in matches}) > 1:
+        raise Error(f"ambiguous stream '{name}': {' '.join(tip['ref'] for tip in matches)}")
+    return matches[0]
 
 
 def read_chains(repo: Repo, tips: Iterable[Tip]) -> dict[str, list[Record]]:
-    """ref -> the records of its checkpoints, newest first; one `git log` for all of them.
+    """ref -> the records of its checkpoints, newest first, by one `git log`.
 
-    A stream ends where a commit names no session: what the original program began on a
-    person's commit goes no further.
+    A stream ends at a commit that names no session, such as a person's commit on which the
+    original program began a stream.
     """
-    wanted = list(tips)
-    if not wanted:
+    tips = list(tips)
+    if not tips:
         return {}
-    steps = _read_steps(repo, [tip["oid"] for tip in wanted])
+    steps = _read_steps(repo, [tip["oid"] for tip in tips])
     return {
-        tip["ref"]: [_describe_step(tip, step) for step in _walk_down(steps, tip)] for tip in wanted
+        tip["ref"]: [_describe_step(tip, step) for step in _walk_down(steps, tip)] for tip in tips
     }
 
 
 def find_newest(repo: Repo, objects: Objects, session_id: str) -> Record | None:
-    """The newest checkpoint of a session on any stream; None when there is none."""
-    every = read_chains(repo, shadow_refs.list_tips(repo, objects)).values()
-    own = [step for chain in every for step in chain if step["session_id"] == session_id]
-    return max(own, key=lambda step: int(step["time"]), default=None)
+    """The newest checkpoint of a session on any stream; None without one."""
+    chains = read_chains(repo, shadow_refs.list_tips(repo, objects)).values()
+    steps = [step for chain in chains for step in chain if step["session_id"] == session_id]
+    return max(steps, key=lambda step: int(step["time"]), default=None)
 
 
 def _read_steps(repo: Repo, oids: list[str]) -> dict[str, Step]:
@@ -200,30 +208,34 @@ def _describe_step(tip: Tip, step: Step) -> Record:
 
 
 def read_details(objects: Objects, checkpoint: Record) -> Record:
-    """A checkpoint with its prompt and the files it changed since the one before it.
+    """A checkpoint's record with its prompt and files: path -> 'added', 'modified' or 'deleted'.
 
-    files: path -> 'added', 'modified' or 'deleted'; of a stream's first checkpoint, since its
-    base commit.  What only came with a new base is none of them.
+    The files changed since the previous checkpoint, or since the base commit for a stream's first
+    one.  Changes that came with a new base are left out.
     """
-    look = Lookup(objects, checkpoint["tree"])
-    own = shadow_refs.METADATA + checkpoint["session_id"]
-    prompts = look(f"{own}/{summary.PROMPT}")
-    joined = decode_name(objects.need(prompts[1], "blob")) if prompts else ""
+    lookup = Lookup(objects, checkpoint["tree"])
+    folder = shadow_refs.METADATA + checkpoint["session_id"]
+    prompt_entry = lookup(f"{folder}/{summary.PROMPT}")
+    prompts = decode_name(objects.need(prompt_entry[1], "blob")) if prompt_entry else ""
     base = find_tree(objects, checkpoint["base_commit"])
-    moved = checkpoint["parent"] and _read_base(objects, checkpoint["parent"]) not in (
+    has_moved = checkpoint["parent"] and _read_base(objects, checkpoint["parent"]) not in (
         "",
         checkpoint["base_commit"],
     )
-    based = Lookup(objects, base if moved else None)
-    before = find_tree(objects, checkpoint["parent"]) if checkpoint["parent"] else base
+    base_lookup = Lookup(objects, base if has_moved else None)
+    previous = find_tree(objects, checkpoint["parent"]) if checkpoint["parent"] else base
     files = {
-        path: "added" if was is None else "deleted" if now is None else "modified"
-        for path, was, now in compare_trees(objects, before, checkpoint["tree"])
-        if not path.startswith(".entire/") and not (moved and based(path) == now)
+        path: "added" if old is None else "deleted" if new is None else "modified"
+        for path, old, new in compare_trees(objects, previous, checkpoint["tree"])
+        if not path.startswith(".entire/") and not (has_moved and base_lookup(path) == new)
     }
-    return {**checkpoint, "prompt": joined.rpartition(summary.SEPARATOR)[2], "files": files}
+    return {**checkpoint, "prompt": prompts.rpartition(summary.SEPARATOR)[2], "files": files}
 
 
 def _read_base(objects: Objects, commit: str) -> str:
-    obj = objects.read(commit)
-    return shadow_refs.find_trailer(decode_name(obj[2]), "Base-Commit") if obj else ""
+    commit_object = objects.read(commit)
+    return (
+        shadow_refs.find_trailer(decode_name(commit_object[2]), "Base-Commit")
+        if commit_object
+        else ""
+    )

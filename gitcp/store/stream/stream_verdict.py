@@ -1,4 +1,4 @@
-"""The stream verdict of a turn's start: what take_verdict() needs, gathered; what it says, kept."""
+"""The verdict at a turn's start: which stream the turn continues."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 def take_verdict(
     repo: Repo, objects: Objects, state: State, head: str, dirty: dict[str, Entry | None]
 ) -> Verdict:
-    """Take the verdict for a turn that starts with dirty; keep it in state
-    (doc/behaviour.md "Which stream a turn continues")."""
+    """Choose the stream of a turn that starts with these dirty files, and set the verdict in the
+    state (doc/behaviour.md "Which stream a turn continues")."""
     tip = branches.find_current(repo, objects, state, head)
-    named = _collect_streams(repo, objects, state, dirty, tip)
-    current = _build_current_view(repo, objects, tip, named)
+    streams = _collect_streams(repo, objects, state, dirty, tip)
+    current = _build_current_view(repo, objects, tip, streams)
     alternatives = [
         view
-        for stream, (ref, files) in named.items()
+        for stream, (ref, files) in streams.items()
         if (current is None or stream != current["id"]) and not dirty.keys().isdisjoint(files)
         if (view := _resolve_stream(repo, objects, stream, ref, files))
     ]
@@ -56,44 +56,44 @@ def take_verdict(
 def _collect_streams(
     repo: Repo, objects: Objects, state: State, dirty: dict[str, Entry | None], tip: Tip | None
 ) -> dict[str, tuple[str, Entries]]:
-    """The streams that unsettled states of this worktree name, as far as tip or what is dirty
-    concerns them: id -> (ref, their files)."""
-    named: dict[str, tuple[str, Entries]] = {}
+    """id -> (ref, files) of the streams that this worktree's unsettled sessions name, of those on
+    the tip or with dirty files."""
+    streams: dict[str, tuple[str, Entries]] = {}
     writers = entries.list_writers(journal.read(repo), dirty)
     writers |= shadow_refs.list_sessions(objects, tip) if tip else set()
-    near = [m for m in markers.read_concerned(repo, writers) if markers.is_home(repo, m)]
-    foreign = [m for m in near if m["session_id"] != state["session_id"]]
+    concerned = [m for m in markers.read_concerned(repo, writers) if markers.is_home(repo, m)]
+    foreign = [m for m in concerned if m["session_id"] != state["session_id"]]
     for marker in [*foreign, markers.build_marker(state)]:
         for stream in work.list_open_streams(repo, marker):
-            _, files = named.setdefault(stream["id"], (stream["ref"], {}))
+            _, files = streams.setdefault(stream["id"], (stream["ref"], {}))
             for path, file in stream["files"].items():
                 files[path] = (file["mode"], file["oid"]) if file["oid"] else None
-    return named
+    return streams
 
 
 def _build_current_view(
-    repo: Repo, objects: Objects, tip: Tip | None, trees: dict[str, tuple[str, Entries]]
+    repo: Repo, objects: Objects, tip: Tip | None, streams: dict[str, tuple[str, Entries]]
 ) -> View | None:
     if tip is None:
         return None
     orphan = False
     files: Entries | None
     try:
-        files = _list_files(objects, tip, trees)
-        orphan = tip["stream"] not in trees and recall.is_orphaned(repo, objects, tip)
+        files = _list_files(objects, tip, streams)
+        orphan = tip["stream"] not in streams and recall.is_orphaned(repo, objects, tip)
     except Error as e:
         trace.append_note("stream", f"'{tip['ref']}': {e}")
         files = None
     return _make_view(tip, files, orphan)
 
 
-def _list_files(objects: Objects, tip: Tip, trees: dict[str, tuple[str, Entries]]) -> Entries:
-    """Whose work it is, the states tell; what of it the tip still has, the tip does."""
+def _list_files(objects: Objects, tip: Tip, streams: dict[str, tuple[str, Entries]]) -> Entries:
+    """The files of a stream: the paths that states name, else all; their entries on its tip."""
     files = shadow_refs.read_recorded(objects, tip)
-    if tip["stream"] not in trees:
+    if tip["stream"] not in streams:
         return files
-    ours = trees[tip["stream"]][1]
-    return {path: files.get(path, ours[path]) for path in ours}
+    session_files = streams[tip["stream"]][1]
+    return {path: files.get(path, session_files[path]) for path in session_files}
 
 
 def _make_view(tip: Tip, files: Entries | None, orphan: bool = False) -> View:
@@ -121,7 +121,7 @@ def _resolve_stream(
 
 
 def find_tip(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
-    """The tip of a stream by its id: where its state last saw it, else wherever it is now."""
+    """The tip of a stream by its id, at ref or else at any ref; None without one."""
     try:
         tip = shadow_refs.read_tip(objects, ref)
     except Error:
@@ -132,17 +132,17 @@ def find_tip(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
 
 
 def _is_work_left(repo: Repo, objects: Objects, view: View, dirty: dict[str, Entry | None]) -> bool:
-    """Whether lines of the agent survive in the files that the stream and the worktree share."""
+    """Whether agent lines survive in the files that the stream and the worktree share."""
     rule = repo.config.get_option("gitcp.suffix-match")
     tip = shadow_refs.read_tip(objects, view["ref"])
-    before = Lookup(objects, find_tree(objects, tip["base"] if tip else None))
+    base_lookup = Lookup(objects, find_tree(objects, tip["base"] if tip else None))
     for path, entry in (view["files"] or {}).items():
         if path in dirty:
-            was, now = before(path), dirty[path]
+            old, new = base_lookup(path), dirty[path]
             if late.line_evidence.is_change_left(
-                _read_blob(objects, was),
+                _read_blob(objects, old),
                 _read_blob(objects, entry),
-                _read_worktree(repo, objects, path, now),
+                _read_worktree(repo, objects, path, new),
                 rule,
             ):
                 return True
@@ -150,7 +150,7 @@ def _is_work_left(repo: Repo, objects: Objects, view: View, dirty: dict[str, Ent
 
 
 def _read_worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> bytes | None:
-    # What was hashed at the turn's start is not stored: then the file itself has to tell.
+    # The blobs of a turn's start are hashed but not stored: read the file instead.
     stored = _read_blob(objects, entry)
     if stored is not None or entry is None:
         return stored
@@ -162,5 +162,5 @@ def _read_worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None)
 
 
 def _read_blob(objects: Objects, entry: Entry | None) -> bytes | None:
-    obj = objects.read(entry[1]) if entry and entry[0] != "160000" else None
-    return obj[2] if obj else None
+    blob = objects.read(entry[1]) if entry and entry[0] != "160000" else None
+    return blob[2] if blob else None
