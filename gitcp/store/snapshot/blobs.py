@@ -1,4 +1,4 @@
-"""Files of the worktree as entries of a tree: hashed, and stored where asked for."""
+"""Files of the worktree as entries of a tree, hashed and, if wanted, stored."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-    Known = Callable[[str], Entry | None]
+    FindEntry = Callable[[str], Entry | None]
 
 
 def resolve_changes(
-    objects: Objects, scan: Scan, *, write: bool, head: Known | None = None
+    objects: Objects, scan: Scan, *, write: bool, head: FindEntry | None = None
 ) -> Entries:
-    """Every change of scan as an entry (None: gone); write: its blob is stored.
+    """path -> entry of every change of scan, None if gone.  write: whether to store the blobs.
 
-    What turns out to be as in HEAD is dropped, and so is what cannot be read and is not
-    tracked, which joins scan.omitted.  known(path) is an entry that some ref holds: a cached
-    oid equal to it is not written again.  Raises Error naming a tracked file it cannot read.
+    Left out are paths that turn out to be as in HEAD, and unreadable untracked ones, which are
+    added to scan.omitted.  head(path) is an entry that some ref holds: a cached oid equal to it is
+    not written again.  Raises Error for a tracked file that cannot be read.
     """
     if not scan.changes:
         return {}
@@ -39,7 +39,7 @@ def resolve_changes(
 
 
 def confirm_changes(objects: Objects, scan: Scan) -> None:
-    """Take out of scan.changes what only hashing shows to be as in HEAD (Change.sure)."""
+    """Remove from scan.changes the files that hashing shows to be as in HEAD (Change.sure)."""
     doubtful = {path: c for path, c in scan.changes.items() if not c.sure and c.mode != GONE}
     if doubtful:
         part = Scan(scan.worktree, Status())
@@ -53,11 +53,11 @@ def confirm_changes(objects: Objects, scan: Scan) -> None:
 
 
 def read_paths(repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool) -> Entries:
-    """What stands at these paths of the worktree now, changed or not; O(paths), no scan.
+    """path -> entry of these paths of the worktree now, changed or not, without a scan.
 
-    None where nothing of this repository stands: absent, a directory, behind a symbolic link
-    or in a nested repository.  What a snapshot leaves out (untracked and too large or
-    unreadable, a fifo, …) is not in the answer.  Raises Error as resolve_changes() does.
+    None for a path that is absent, a directory, behind a symbolic link or in a nested repository.
+    Paths that a snapshot omits (untracked and too large or unreadable, a fifo) are left out.
+    Raises Error as resolve_changes() does.
     """
     return read_paths_and_omitted(repo, objects, paths, write=write)[0]
 
@@ -65,40 +65,40 @@ def read_paths(repo: Repo, objects: Objects, paths: Iterable[str], *, write: boo
 def read_paths_and_omitted(
     repo: Repo, objects: Objects, paths: Iterable[str], *, write: bool, capped: bool = True
 ) -> tuple[Entries, list[dict[str, str]]]:
-    """read_paths(), and what it leaves out with the reasons, as in Scan.omitted.
+    """(the result of read_paths(), the paths left out as in Scan.omitted).
 
-    capped: gitcp.max-file-size counts.
+    capped: whether gitcp.max-file-size applies.
     """
-    head = _make_lookup(objects, "HEAD")
+    find_entry = _make_lookup(objects, "HEAD")
     scan = Scan(Worktree(repo), Status())
-    most = repo.config.get_option("gitcp.max-file-size")
+    limit = repo.config.get_option("gitcp.max-file-size")
     entries: Entries = {}
 
     def find_at_head(path: str) -> Entry | None:
-        return find_file(head, path)
+        return find_file(find_entry, path)
 
     for path in paths:
-        st = None if _is_elsewhere(scan.worktree, path, head) else scan.look_at(path)
-        was = find_at_head(path) if st else None
-        if capped and st and not was and stat.S_ISREG(st.st_mode) and st.st_size > most:
+        st = None if _is_elsewhere(scan.worktree, path, find_entry) else scan.look_at(path)
+        head_entry = find_at_head(path) if st else None
+        if capped and st and not head_entry and stat.S_ISREG(st.st_mode) and st.st_size > limit:
             scan.omit_path(path, "too-large")
         elif st:
-            scan.take_present(path, was, st)
-        # A submodule that has not moved is no change.
-        entries[path] = was if st and was and was[0] == COMMIT else None
+            scan.take_present(path, head_entry, st)
+        # A submodule at HEAD's commit has not changed.
+        entries[path] = head_entry if st and head_entry and head_entry[0] == COMMIT else None
     entries |= Hasher(objects, scan, find_at_head, write, None).hash_changes(complete=False)
     for item in scan.omitted:
         entries.pop(item["path"], None)
     return entries, scan.omitted
 
 
-def _is_elsewhere(work: Worktree, path: str, head: Known) -> bool:
-    """Whether path is in a nested repository: one begins above it, and HEAD has no tree there."""
+def _is_elsewhere(work: Worktree, path: str, head: FindEntry) -> bool:
+    """Whether path is in a nested repository: one begins above it where HEAD has no tree."""
     return any((head(folder) or GONE)[0] != TREE for folder in work.list_repositories(path))
 
 
-def _make_lookup(objects: Objects, commit: str | None) -> Known:
-    """HEAD's entry of a path; HEAD is read when it is first asked for."""
+def _make_lookup(objects: Objects, commit: str | None) -> FindEntry:
+    """Return a function that finds a path's entry in a commit, which is read at its first call."""
     lookups: list[Lookup] = []
 
     def find_entry(path: str) -> Entry | None:
@@ -112,7 +112,7 @@ def _make_lookup(objects: Objects, commit: str | None) -> Known:
 def list_dirty(
     repo: Repo, objects: Objects, paths: Iterable[str], head: str
 ) -> dict[str, Entry | None]:
-    """Those of paths that differ from the commit head in the worktree; O(paths), no scan."""
-    before = Lookup(objects, find_tree(objects, head))
-    now = read_paths(repo, objects, list(paths), write=True)
-    return {path: entry for path, entry in now.items() if entry != before(path)}
+    """path -> entry of the paths that differ from the commit head, without a scan."""
+    lookup = Lookup(objects, find_tree(objects, head))
+    present = read_paths(repo, objects, list(paths), write=True)
+    return {path: entry for path, entry in present.items() if entry != lookup(path)}

@@ -1,4 +1,4 @@
-"""From what git status says to what a snapshot must know of each path."""
+"""The changes of a scan: what a snapshot needs of each path that git status lists."""
 
 from __future__ import annotations
 
@@ -18,26 +18,29 @@ if TYPE_CHECKING:
 
 
 class Change:
-    """A path whose state in the worktree is not HEAD's, or may not be.
+    """A path that differs from HEAD in the worktree, or may differ.
 
-    mode: GONE when nothing is there.  oid: None until hashed.  kind: 'tracked' (by HEAD) or
-    'untracked'.  was: HEAD's entry.  sure: git compared contents; else only hashing tells.
+    mode: GONE without a file.  oid: None until hashed.  kind: 'tracked' (by HEAD) or 'untracked'.
+    was: HEAD's entry.  sure: git has compared contents; otherwise hashing decides.
     """
 
     __slots__ = ("kind", "mode", "oid", "st", "sure", "was")
 
-    def __init__(self, mode: str, was: Entry | None, st: os.stat_result | None = None) -> None:
-        self.mode, self.was, self.st = mode, was, st
+    def __init__(
+        self, mode: str, head_entry: Entry | None, st: os.stat_result | None = None
+    ) -> None:
+        self.mode, self.was, self.st = mode, head_entry, st
         self.oid: str | None = None
-        self.kind = "tracked" if was else "untracked"
+        self.kind = "tracked" if head_entry else "untracked"
         self.sure = True
 
 
 class Scan:
-    """head: commit or None when unborn; branch: its name or None when detached.
+    """A scan of the worktree.
 
-    changes: path -> Change, in no order; omitted: [{'path', 'reason'}], what a snapshot
-    leaves out (reasons: doc/behaviour.md "Temporary checkpoints").
+    head: HEAD's commit, None if unborn.  branch: its name, None if detached.  changes: path ->
+    Change, in no order.  omitted: [{'path', 'reason'}] of the paths that a snapshot leaves out
+    (doc/behaviour.md "Temporary checkpoints").
     """
 
     __slots__ = ("branch", "changes", "head", "omitted", "worktree")
@@ -51,47 +54,47 @@ class Scan:
         self.omitted.append({"path": path, "reason": reason})
 
     def take_rows(self, rows: Iterable[Row]) -> list[str]:
-        """Take in what our index knows; return the paths that only it knows.
+        """Add the rows of the snapshot's index; return the paths that it has and HEAD lacks.
 
-        Those were in a HEAD of the past: they are untracked now, or ignored.
+        Those are from an earlier HEAD, and untracked or ignored now.
         """
-        alone = []
+        index_only = []
         for row in rows:
             st = None if row.y == "D" else self.look_at(row.path)
             if row.head is None:
                 if st:
-                    alone.append(row.path)
+                    index_only.append(row.path)
             elif st is None:
                 self.changes[row.path] = Change(GONE, row.head)
             else:
                 self.take_present(row.path, row.head, st, sure=row.x == ".")
-        return alone
+        return index_only
 
     def look_at(self, path: str) -> os.stat_result | None:
-        """lstat of a path that must not be missed; raise Error where it cannot be seen."""
+        """lstat() of a path, None without a file; raises Error if permission is denied."""
         try:
             return self.worktree.look_at(path)
         except PermissionError:
             raise Error(f"cannot read '{path}': Permission denied") from None
 
     def take_untracked(self, path: str) -> None:
-        """Take in a path that our index does not know; a nested repository ends in '/'."""
+        """Add a path that the snapshot's index lacks; a nested repository ends in '/'."""
         name = path.rstrip("/")
         workspace = self.worktree.find_workspace(name)
         if workspace:
             left_out = {"path": workspace, "reason": "worktree"}
             self.omitted += [left_out] if left_out not in self.omitted else []
             return
-        before = self.changes.get(name)
-        if before is None or before.mode == GONE:
+        change = self.changes.get(name)
+        if change is None or change.mode == GONE:
             st = self.look_at(name)
             if st:
-                self.take_present(name, before.was if before else None, st)
+                self.take_present(name, change.was if change else None, st)
 
     def take_present(
         self, path: str, was: Entry | None, st: os.stat_result, sure: bool = True
     ) -> None:
-        """Take in a path where something stands; was is HEAD's entry."""
+        """Add an existing path.  was: HEAD's entry."""
         mode = self.worktree.choose_mode(st, was)
         if mode == COMMIT:
             self._take_folder(path, was)
@@ -106,7 +109,7 @@ class Scan:
 
     def _take_folder(self, path: str, was: Entry | None) -> None:
         if not self.worktree.has_git(path):
-            if was and was[0] != COMMIT:  # a file gave way to a directory
+            if was and was[0] != COMMIT:  # a directory replaced a file
                 self.changes[path] = Change(GONE, was)
             return  # a submodule that is not checked out has not changed
         oid, why = self.worktree.read_nested(path)
@@ -122,10 +125,10 @@ class Scan:
         for folder in folders:
             try:
                 with os.scandir(self.worktree.join_full(folder)) as entries:
-                    odd = [e for e in entries if not _is_plain(e)]
+                    specials = [e for e in entries if not _is_plain(e)]
             except OSError:
                 continue
-            for entry in odd:
+            for entry in specials:
                 path = os.path.join(folder, decode_name(entry.name))
                 listed.append((path, self.worktree.name_special(entry.stat(follow_symlinks=False))))
         return listed

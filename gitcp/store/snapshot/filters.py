@@ -1,7 +1,7 @@
-"""Which files git converts on their way into a blob, told without asking git.
+"""The files that git may convert on their way into a blob, found without asking git.
 
-A file is plain when nothing could apply to it: no core.autocrlf and no attributes file on
-its way.  All else is left to git; what the attributes say is git's business.
+A file is plain if no core.autocrlf is set and no attributes file applies.  Any other file is left
+to git, which reads the attributes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _KINDS = (".clean", ".process")
 
 
 class Filters:
-    """way(path) is '' for a plain file, else a name for all that decides its conversion."""
+    """Names the conversions of files by the settings that decide them."""
 
     def __init__(
         self, worktree: Worktree, objects: Objects, head: Callable[[str], Entry | None]
@@ -46,37 +46,40 @@ class Filters:
         self._everywhere = b"\0".join(filter(None, map(_read_file, self._list_global_files())))
         self._absent: set[str] = set()
         self._folders: dict[str, bytes] = {}
-        self._ways: dict[bytes, str] = {}
+        self._conversions: dict[bytes, str] = {}
 
     def name_conversion(self, path: str) -> str:
+        """A hash of the settings that decide a file's conversion; '' for a plain file."""
         attributes = self._read_attributes(path.rpartition("/")[0])
         if not attributes and not self._converts:
             return ""
-        if attributes not in self._ways:
-            self._ways[attributes] = self._objects.hash_object(
+        if attributes not in self._conversions:
+            self._conversions[attributes] = self._objects.hash_object(
                 "blob", self._join_settings(attributes)
             )
-        return self._ways[attributes]
+        return self._conversions[attributes]
 
     def list_from_head(self, path: str) -> list[str]:
-        """The .gitattributes over path that sparse checkout left in HEAD alone."""
+        """The .gitattributes above path that a sparse checkout leaves only in HEAD."""
         folders = path.split("/")[:-1]
         names = ["/".join([*folders[:n], ".gitattributes"]) for n in range(len(folders) + 1)]
         return [name for name in names if name in self._absent]
 
     def _read_attributes(self, folder: str) -> bytes:
-        """All attributes in force in a folder, one after another; b'' for none."""
+        """The attributes that apply in a folder, concatenated; b'' for none."""
         if folder not in self._folders:
-            above = self._read_attributes(folder.rpartition("/")[0]) if folder else self._everywhere
+            inherited = (
+                self._read_attributes(folder.rpartition("/")[0]) if folder else self._everywhere
+            )
             name = f"{folder}/.gitattributes".lstrip("/")
-            here = _read_file(self._work.join_full(name))
-            if here is None and self._sparse:  # git reads it from the index then
+            content = _read_file(self._work.join_full(name))
+            if content is None and self._sparse:  # git reads it from the index
                 entry = self._head(name)
-                here = self._objects.need(entry[1], "blob") if entry else None
-                self._absent.update([name] if here else [])
+                content = self._objects.need(entry[1], "blob") if entry else None
+                self._absent.update([name] if content else [])
             # The folder's name keeps equal rules of different folders apart.
-            own = b"%s\0%s\0" % (encode_name(folder), here) if here else b""
-            self._folders[folder] = above + own
+            own = b"%s\0%s\0" % (encode_name(folder), content) if content else b""
+            self._folders[folder] = inherited + own
         return self._folders[folder]
 
     def _join_settings(self, attributes: bytes) -> bytes:
@@ -91,12 +94,19 @@ class Filters:
         repo = self._work.repo
         env = repo.git.env
         base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")
-        named = repo.config.get("core.attributesfile")
-        if named and not os.path.isfile(os.path.join(repo.worktree, os.path.expanduser(named))):
-            self._converts = True  # git may know better where it is
-        named = os.path.expanduser(named) or os.path.join(base, "git", "attributes")
-        inside = os.path.join(repo.common, "info", "attributes")
-        return [encode_name(os.path.join(repo.worktree, p)) for p in (*_SYSTEM, named, inside)]
+        attributes_file = repo.config.get("core.attributesfile")
+        if attributes_file and not os.path.isfile(
+            os.path.join(repo.worktree, os.path.expanduser(attributes_file))
+        ):
+            self._converts = True  # git may find it elsewhere
+        attributes_file = os.path.expanduser(attributes_file) or os.path.join(
+            base, "git", "attributes"
+        )
+        info_file = os.path.join(repo.common, "info", "attributes")
+        return [
+            encode_name(os.path.join(repo.worktree, p))
+            for p in (*_SYSTEM, attributes_file, info_file)
+        ]
 
 
 def _read_file(path: bytes) -> bytes | None:
@@ -104,7 +114,7 @@ def _read_file(path: bytes) -> bytes | None:
 
 
 def has_hung(repo: Repo) -> bool:
-    """Whether git is to run without filters."""
+    """Whether a filter has hung lately, so that git runs without filters."""
     try:
         return abs(time.time() - os.lstat(_locate_mark(repo)).st_mtime) < _HOUR
     except OSError:
@@ -112,19 +122,22 @@ def has_hung(repo: Repo) -> bool:
 
 
 def compute_patience(repo: Repo) -> float | None:
-    """How many seconds to wait for a git that may run filters: half of what is left to a hook, so
-    that the other half is left where they hang; None without a limit."""
-    left = deadline.count_seconds_left()
-    return left / 2 if left is not None and list_off_options(repo) else left
+    """The seconds to wait for a git that may run filters; None without a limit.
+
+    It is half of a hook's remaining time, so that git can run again without filters.
+    """
+    seconds = deadline.count_seconds_left()
+    return seconds / 2 if seconds is not None and list_off_options(repo) else seconds
 
 
 def list_off_options(repo: Repo) -> list[str]:
-    """The options of git that switch off every filter; [] where none is configured."""
+    """The options of git that switch off every filter; [] if none is configured."""
     return list_unfiltered_options(repo, *_KINDS)
 
 
 def list_unfiltered_options(repo: Repo, *kinds: str) -> list[str]:
-    """The options of git that switch off every filter that is required, or has one of kinds."""
+    """The options of git that switch off every filter with a key of kinds, by default every
+    required one."""
     keys = (
         key for kind in kinds or (".required",) for key in repo.config.list_keys("filter.", kind)
     )
@@ -134,8 +147,8 @@ def list_unfiltered_options(repo: Repo, *kinds: str) -> list[str]:
 
 
 def note_hang(repo: Repo) -> bool:
-    """Git did not end in time: let it run without filters from now on, and say so; False where
-    there are none, or they were left out already."""
+    """After git did not end in time, run it without filters for an hour, and warn.  Returns False
+    if there are none, or they were switched off already."""
     if has_hung(repo) or not list_off_options(repo):
         return False
     private.touch_private(repo, _locate_mark(repo))

@@ -1,4 +1,4 @@
-"""The oids of what a scan found: from the cache, by ourselves, or through git."""
+"""The oids of the changes of a scan: from the cache, hashed here, or through git."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ if TYPE_CHECKING:
     Head = Callable[[str], Entry | None]
     from gitcp.repo import Repo
 
-    Known = tuple[int, int, int, int, int, str, str]  # stat data, way, oid
+    Record = tuple[int, int, int, int, int, str, str]  # stat data, conversion, oid
 
 
 _PIECE = 1 << 20
-# Not of the file, but of the place where things are written, or of this process.
+# Errors of the disk or of this process, not of the file that is read.
 _TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 _TROUBLE |= {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 
 class Hasher:
-    """Hashes the changes of one scan; head and known give an entry for a path."""
+    """Hashes the changes of a scan.  head, base: find the entry of a path in HEAD, and in a tree
+    that a ref holds."""
 
     def __init__(
         self, objects: Objects, scan: Scan, head: Head, write: bool, base: Head | None
     ) -> None:
         self._objects, self._scan, self._work = objects, scan, scan.worktree
-        self._head, self._write, self._known = head, write, base
+        self._find_head, self._write, self._find_held = head, write, base
         self._filters = filters.Filters(scan.worktree, objects, head)
         self._cache = StatCache(scan.worktree.repo)
-        self._left: dict[str, str] = {}  # path -> way: what git has to convert
+        self._to_convert: dict[str, str] = {}  # path -> conversion, of the files for git
         self._entries: dict[str, Entry | None] = {}
 
     def hash_changes(self, complete: bool) -> dict[str, Entry | None]:
-        """path -> entry of every change, None where nothing is there (any more).
+        """path -> entry of every change, None for a path that is gone.
 
-        Left out: what is not tracked and went away or cannot be read.  complete: the scan saw
-        all there is, and the cache may forget the rest.
+        Untracked paths that went away or cannot be read are left out.  complete: the scan covers
+        the worktree, so that the cache may forget other paths.
         """
         for path, change in self._scan.changes.items():
             if change.mode == GONE:
@@ -60,7 +61,7 @@ class Hasher:
                 self._entries[path] = (change.mode, change.oid)
             else:
                 self._hash_file(path, change)
-        if self._left:
+        if self._to_convert:
             self._convert_files()
         self._cache.save(complete)
         return self._entries
@@ -69,31 +70,33 @@ class Hasher:
         if change.st is None or not stat.S_ISREG(change.st.st_mode):
             self._keep_oid(path, change, self._hash_plain(path, change))
             return
-        way = self._filters.name_conversion(path)
-        oid = self._recall_oid(path, change.st, way)
-        if oid is None and way:
-            self._left[path] = way
+        conversion = self._filters.name_conversion(path)
+        oid = self._recall_oid(path, change.st, conversion)
+        if oid is None and conversion:
+            self._to_convert[path] = conversion
         else:
-            self._keep_oid(path, change, oid or self._hash_plain(path, change), way)
+            self._keep_oid(path, change, oid or self._hash_plain(path, change), conversion)
 
-    def _recall_oid(self, path: str, st: os.stat_result, way: str) -> str | None:
-        oid = self._cache.find_oid(path, st, way)
+    def _recall_oid(self, path: str, st: os.stat_result, conversion: str) -> str | None:
+        oid = self._cache.find_oid(path, st, conversion)
         if oid is None or not self._write:
             return oid
-        held = self._known(path) if self._known else None
-        # Neither in a tree that a ref holds nor in a pack of ours: it may have been pruned.
-        return oid if (held and held[1] == oid) or self._objects.packs.has(oid) else None
+        held_entry = self._find_held(path) if self._find_held else None
+        # A blob that neither a held tree nor a pack of gitcp has may have been pruned.
+        return (
+            oid if (held_entry and held_entry[1] == oid) or self._objects.packs.has(oid) else None
+        )
 
-    def _keep_oid(self, path: str, change: Change, oid: str | None, way: str = "") -> None:
+    def _keep_oid(self, path: str, change: Change, oid: str | None, conversion: str = "") -> None:
         if oid:
             self._entries[path] = (change.mode, oid)
             if change.st and stat.S_ISREG(change.st.st_mode):
-                self._cache.put_oid(path, change.st, way, oid)
+                self._cache.put_oid(path, change.st, conversion, oid)
         elif change.was:
             self._entries[path] = None
 
     def _hash_plain(self, path: str, change: Change) -> str | None:
-        """The oid of a link or of a file as it is; None when it went away or is omitted."""
+        """The oid of a link, or of a file without conversion; None if it is gone or omitted."""
         full = self._work.join_full(path)
         for _ in range(3):
             try:
@@ -103,13 +106,13 @@ class Hasher:
                 write = self._objects.write if self._write else self._objects.hash_object
                 return write("blob", data)
             except OSError as e:
-                elsewhere = isinstance(e.filename, str | bytes) and e.filename != full
-                if elsewhere or e.errno in _TROUBLE:
-                    raise  # not of the file, but of where its bytes go
+                is_foreign = isinstance(e.filename, str | bytes) and e.filename != full
+                if is_foreign or e.errno in _TROUBLE:
+                    raise
                 if isinstance(e, PermissionError):
                     self._omit_closed(path, change)
                     return None
-                # It is gone, or another kind of thing by now.
+                # It is gone, or of another kind by now.
                 st = self._scan.look_at(path)
                 mode = self._work.choose_mode(st, change.was) if st else None
                 if st is None or mode is None or stat.S_ISDIR(st.st_mode):
@@ -136,38 +139,38 @@ class Hasher:
 
     def _convert_files(self) -> None:
         changes, work = self._scan.changes, self._work
-        for path in list(self._left):
+        for path in list(self._to_convert):
             if os.path.lexists(work.join_full(path)) and not os.access(
                 work.join_full(path), os.R_OK
             ):
                 self._omit_closed(path, changes[path])
-                del self._left[path]
+                del self._to_convert[path]
         try:
-            oids = self._ask_git(list(self._left))
+            oids = self._ask_git(list(self._to_convert))
         except Late:
             if not filters.note_hang(work.repo):
                 raise
-            oids = self._ask_git(list(self._left))
-        for path, way in self._left.items():
+            oids = self._ask_git(list(self._to_convert))
+        for path, conversion in self._to_convert.items():
             if oids.get(path, "") is None:
                 self._scan.omit_path(path, "unconverted")
             else:
-                self._keep_oid(path, changes[path], oids.get(path), way)
+                self._keep_oid(path, changes[path], oids.get(path), conversion)
 
     def _ask_git(self, paths: list[str]) -> dict[str, str | None]:
-        """path -> oid of files that git converts; None for one that it cannot."""
+        """path -> oid of files that git converts; None for a file that it cannot convert."""
         work, oids = self._work, dict[str, str | None]()
         if filters.has_hung(work.repo):
             oids.update(dict.fromkeys(late.through_git.list_filtered(work, paths)))
-        left = [path for path in paths if path not in oids]
-        by_index = {path for path in left if self._needs_index(path)}
-        easy = [path for path in left if path not in by_index]
-        oids |= late.through_git.hash_files(work, self._objects, easy, self._write)
+        remaining = [path for path in paths if path not in oids]
+        by_index = {path for path in remaining if self._needs_index(path)}
+        plain = [path for path in remaining if path not in by_index]
+        oids |= late.through_git.hash_files(work, self._objects, plain, self._write)
         if by_index:
             changes = self._scan.changes
             index = {path: entry for path in by_index if (entry := changes[path].was)}
             for name in {name for path in by_index for name in self._filters.list_from_head(path)}:
-                index[name] = self._head(name) or index[name]
+                index[name] = self._find_head(name) or index[name]
             oids |= late.through_git.add_files(
                 work, self._objects, sorted(by_index), self._write, index
             )
@@ -183,48 +186,49 @@ class Hasher:
 
 
 def _hash_long(f: Any, size: int, algo: str) -> str:
-    digest, left = stdlib.hashlib.new(algo, b"blob %d\0" % size), size
-    while left and (data := f.read(min(left, _PIECE))):
+    digest, remaining = stdlib.hashlib.new(algo, b"blob %d\0" % size), size
+    while remaining and (data := f.read(min(remaining, _PIECE))):
         digest.update(data)
-        left -= len(data)
-    if left:
+        remaining -= len(data)
+    if remaining:
         raise OSError("shrank")
     return digest.hexdigest()
 
 
-_SETTLED = 2 * 10**9  # ns: a file this young may change and keep its times
+_SETTLED = 2 * 10**9  # ns: a younger file may change and keep its times
 _VERSION = 2
 
 
 class StatCache:
-    """path -> oid for files that look untouched; save() keeps what was asked or told."""
+    """A cache of path -> oid for files whose stat data are unchanged."""
 
     def __init__(self, repo: Repo) -> None:
         self._repo, self._file = repo, repo.join_own("stat-cache")
-        self._new: dict[str, Known] = {}
-        self._old: dict[str, Known] = private.load_sealed(self._file, _VERSION) or {}
+        self._new: dict[str, Record] = {}
+        self._old: dict[str, Record] = private.load_sealed(self._file, _VERSION) or {}
         self._settled = time.time_ns() - _SETTLED
 
-    def find_oid(self, path: str, st: os.stat_result, way: str) -> str | None:
-        """The oid of a file that was hashed the same way and shows the same stat data."""
-        known = self._old.get(path)
-        if known is None or known[:6] != (*_build_key(st), way):
+    def find_oid(self, path: str, st: os.stat_result, conversion: str) -> str | None:
+        """The oid of a file with the same stat data and conversion; None without one."""
+        record = self._old.get(path)
+        if record is None or record[:6] != (*_build_key(st), conversion):
             return None
-        self._new[path] = known
-        return known[6]
+        self._new[path] = record
+        return record[6]
 
-    def put_oid(self, path: str, st: os.stat_result, way: str, oid: str) -> None:
-        """Remember an oid; st was taken before the file was read."""
+    def put_oid(self, path: str, st: os.stat_result, conversion: str, oid: str) -> None:
+        """Add an oid.  st: from before the file was read."""
         if max(st.st_ctime_ns, st.st_mtime_ns) < self._settled:
-            self._new[path] = (*_build_key(st), way, oid)
+            self._new[path] = (*_build_key(st), conversion, oid)
 
     def save(self, complete: bool) -> None:
-        """Write what is new; complete: and forget what was neither asked for nor told."""
-        kept = self._new if complete else {**self._old, **self._new}
-        if kept == self._old:
+        """Write the cache if it has changed.  complete: drop the paths that were neither found nor
+        put since it was loaded."""
+        records = self._new if complete else {**self._old, **self._new}
+        if records == self._old:
             return
         try:
-            private.write_private(self._repo, self._file, private.seal_value(_VERSION, kept))
+            private.write_private(self._repo, self._file, private.seal_value(_VERSION, records))
         except OSError:
             pass
 

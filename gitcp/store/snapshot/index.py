@@ -1,7 +1,8 @@
-"""Our own index: what the scan compares the worktree with (doc/git.md "The index of a snapshot").
+"""The snapshot's own index, with which a scan compares the worktree
+(doc/git.md "The index of a snapshot").
 
-It stands in the git directory of the worktree and belongs to nobody else: no flag of the
-person hides a file in it, and git never locks it.  A stale one is still right, only slow.
+It is <git-dir>/gitcp/index.  No flag of the person hides a file in it, and git never locks it.  A
+stale one is still correct, but slow.
 """
 
 from __future__ import annotations
@@ -32,42 +33,42 @@ _STATUS = (
     "status --porcelain=v2 -z --branch --no-ahead-behind -uall --no-renames"
     " --ignore-submodules=dirty"
 ).split()
-_A_SECOND = 1 << 20  # bytes of an index: as many files as a slow disk looks at in a second
-_GROWN = 2.0  # seconds after which the times of a file are believed
-_STALE = 200  # so many paths where the index is not HEAD's: time to seed anew
+_A_SECOND = 1 << 20  # bytes of an index whose files a slow disk can stat in a second
+_GROWN = 2.0  # seconds after which the times of a file are trusted
+_STALE = 200  # paths that differ from HEAD's before the index is seeded again
 _TAIL = 1 << 20  # bytes at the end of an index: the cache tree of 20,000 directories and more
 _STAT = 40  # bytes of stat data before the object name; the size comes last
-# What could make git believe the index instead of the file.
+# Settings that keep git from trusting the index instead of the file.
 HONEST = (
     "-c core.untrackedCache=false -c status.showUntrackedFiles=all -c core.fsmonitor=false"
     " -c core.splitIndex=false -c index.sparse=false -c core.trustctime=true"
     " -c core.checkStat=default -c core.ignoreStat=false -c core.hooksPath=/dev/null"
     " -c sparse.expectFilesOutsideOfPatterns=false -c core.useReplaceRefs=false"
 ).split()
-_DAY = 86400.0  # seconds: nothing of ours runs that long
-_HOUR = 3600.0  # a turn that begins now may not be announced yet
+_DAY = 86400.0  # seconds: no process of gitcp runs that long
+_HOUR = 3600.0  # seconds: a turn that begins may not have its marker yet
 
 
 def start_status(repo: Repo, converting: bool = True) -> Running:
-    """Start the scan of the worktree against our index, seeded where there is none.
+    """Start the scan of the worktree against the index, which is seeded first if there is none.
 
-    converting: False where git dies of one that is required and fails; what it would have
-    converted is a change then until it is hashed.
+    converting: False to switch off required filters, because git dies when one fails.  The files
+    that they convert then count as changed until they are hashed.
     """
-    if not os.path.isfile(locate_index(repo)):  # git would wait for the other end of a pipe
+    if not os.path.isfile(locate_index(repo)):  # git would hang on a pipe
         seed_index(repo, force=True)
     deadline.extend(_read_size(locate_index(repo)) / _A_SECOND)
-    ways = filters.list_off_options(repo) if filters.has_hung(repo) else []
+    options = filters.list_off_options(repo) if filters.has_hung(repo) else []
     return _start_status(
         repo,
         build_person_env(repo.git.env),
-        ways if converting else filters.list_unfiltered_options(repo),
+        options if converting else filters.list_unfiltered_options(repo),
     )
 
 
 def ask_complaints(repo: Repo) -> bytes:
-    """What git complains of in a scan, in its own words: asked again, with none of the person's
-    filters, for they would run in our language."""
+    """Git's untranslated warnings of a scan, which runs again without the person's filters: their
+    output must not be translated."""
     running = _start_status(
         repo, repo.git.env, filters.list_unfiltered_options(repo, ".clean", ".process")
     )
@@ -75,8 +76,8 @@ def ask_complaints(repo: Repo) -> bytes:
     return running.errors
 
 
-def _start_status(repo: Repo, env: Mapping[str, str], ways: Sequence[str]) -> Running:
-    argv = ("git", "-C", repo.worktree, *HONEST, *ways, *_STATUS)
+def _start_status(repo: Repo, env: Mapping[str, str], options: Sequence[str]) -> Running:
+    argv = ("git", "-C", repo.worktree, *HONEST, *options, *_STATUS)
     return Running(argv, {**env, **build_environment(locate_index(repo))}, False)
 
 
@@ -92,53 +93,54 @@ def locate_index(repo: Repo) -> str:
 
 
 def fits_sparse(repo: Repo) -> bool:
-    """Whether sparse checkout is what it was when the index was seeded.
+    """Whether the sparse checkout has not changed since the index was seeded.
 
-    git would obey the skip-worktree bits in it, and miss what happens to those files.
+    Git obeys the skip-worktree bits of the index, and would miss changes of those files.
     """
     return private.read_cache(_locate_patterns(repo)) == _read_patterns(repo)
 
 
 def note_stale(repo: Repo, count: int) -> None:
-    """Ask the next seed_index() to work when count paths are not HEAD's in our index."""
+    """Request the next seed_index() if count, the paths that differ from HEAD's, is large."""
     if count > _STALE:
         trace.append_note("index", f"{count} stale entries")
         _write_mark(repo, repo.join_own("index-stale"), b"1")
 
 
 def seed_index(repo: Repo, force: bool = False) -> bool:
-    """Make our index of the person's and HEAD; return whether there was a need to.
+    """Make the index from the person's and HEAD, if that is needed; return whether it was.
 
-    Needed when there is none, when a scan found it stale, when sparse checkout was switched
-    or when the person's index is younger.  Never called in a turn.
+    It is needed without an index, after note_stale(), after a change of the sparse checkout, and
+    if the person's index is newer.  Never called in a turn.
     """
-
-    theirs, ours = os.path.join(repo.git_dir, "index"), locate_index(repo)
+    person_index, own_index = os.path.join(repo.git_dir, "index"), locate_index(repo)
     if not (force or os.path.exists(repo.join_own("index-stale"))) and fits_sparse(repo):
-        changed, used = _read_change_time(ours), _read_change_time(theirs)
-        if changed and changed > used:
+        seeded, changed = _read_change_time(own_index), _read_change_time(person_index)
+        if seeded and seeded > changed:
             return False
     sweep_leftovers(repo)
-    scratch = f"{ours}.{os.getpid()}"
+    scratch = f"{own_index}.{os.getpid()}"
     try:
-        repo.make_folder(os.path.dirname(ours))
+        repo.make_folder(os.path.dirname(own_index))
         patterns = _read_patterns(repo)
-        young = fill_index(repo, theirs, scratch)
-        put_file(repo.common, scratch, ours)
-        _write_mark(repo, _locate_patterns(repo), patterns)  # after it: an old mark only makes work
+        young = fill_index(repo, person_index, scratch)
+        put_file(repo.common, scratch, own_index)
+        _write_mark(
+            repo, _locate_patterns(repo), patterns
+        )  # after the index: an old mark is harmless
         _write_mark(repo, repo.join_own("index-stale"), b"")
         note_stale(repo, young)
     except OSError as e:
-        raise Error(f"cannot write '{ours}': {e.strerror}") from None
+        raise Error(f"cannot write '{own_index}': {e.strerror}") from None
     finally:
-        for name in (scratch, scratch + ".lock"):
-            files.remove_file(name)
+        for path in (scratch, scratch + ".lock"):
+            files.remove_file(path)
     return True
 
 
 def seed_stale(repo: Repo) -> None:
-    """seed_index() where it was found, seconds ago, that every scan reads files in vain: those that
-    were too young to be believed then are old enough now.  For a prompt, before its scan."""
+    """Seed a stale index again at a prompt, once files that were too young when it was noted have
+    trusted times."""
     try:
         age = time.time() - os.lstat(repo.join_own("index-stale")).st_mtime
     except FileNotFoundError:
@@ -155,7 +157,7 @@ def _read_change_time(path: str) -> int:
 
 
 def _read_patterns(repo: Repo) -> bytes:
-    """What decides about sparse checkout; b'' without it."""
+    """The settings and patterns of the sparse checkout; b'' without one."""
     if not repo.config.get_flag("core.sparsecheckout"):
         return b""
     cone = repo.config.get("core.sparsecheckoutcone").encode()
@@ -164,7 +166,7 @@ def _read_patterns(repo: Repo) -> bytes:
 
 
 def _write_mark(repo: Repo, path: str, content: bytes) -> None:
-    """Let path have this content; without any there is no file."""
+    """Write a file; remove it if the content is empty."""
     if content:
         private.write_private(repo, path, content)
     else:
@@ -175,24 +177,24 @@ def _locate_patterns(repo: Repo) -> str:
     return repo.join_own("index-sparse")
 
 
-def fill_index(repo: Repo, theirs: str, scratch: str) -> int:
+def fill_index(repo: Repo, person_index: str, scratch: str) -> int:
     """Make the index file scratch: HEAD's entries, with the stat data that theirs knows.
 
     theirs may be missing.  Returns how many paths are too young for their stat data to be
     believed (a fresh clone): a later filling knows better.  Raises OSError, GitError.
     """
-    # A second early: the file system's clock is coarser than ours.
+    # A second early: the file system's clock is coarser.
     before = (int(time.time()) - 1) * 10**9
-    dated = _copy_dated(theirs, scratch)
-    if dated is not None:
+    mtime = _copy_dated(person_index, scratch)
+    if mtime is not None:
         _clear_flags(repo, scratch)
     head = repo.git.run("rev-parse", "-q", "--verify", "HEAD^{tree}", ok=(0, 1, 128))[1]
     run_honest(repo, scratch, "read-tree", "--reset", head.decode().strip() or repo.empty_tree)
-    if dated is not None:
-        distrust_entries(scratch, dated // 10**9, repo.algo)
-        os.utime(scratch, ns=(dated, dated))  # what was racy stays racy
-    # Written even where nothing was refreshed: writing is what marks the racy entries that
-    # were found to differ, and without the marks the new date would hide them.
+    if mtime is not None:
+        distrust_entries(scratch, mtime // 10**9, repo.algo)
+        os.utime(scratch, ns=(mtime, mtime))  # racy entries stay racy
+    # Write even if nothing was refreshed: writing marks the racy entries that differ, and the new
+    # date would hide them without the marks.
     run_honest(repo, scratch, "update-index", "-q", "--refresh", "--force-write-index", ok=(0, 1))
     young = distrust_entries(scratch, before // 10**9, repo.algo)
     os.utime(scratch, ns=(before, before))
@@ -214,22 +216,22 @@ def _join_paths(paths: list[bytes]) -> bytes:
     return b"\0".join(paths) + b"\0"
 
 
-def _copy_dated(source: str, to: str) -> int | None:
-    """Copy a file with its date; return that (ns), None when there is no such file."""
+def _copy_dated(source: str, target: str) -> int | None:
+    """Copy a file with its mtime, which is returned in ns; None without such a file."""
     try:
-        with open(source, "rb", buffering=0) as f, open(to, "wb") as g:
-            dated = os.fstat(f.fileno()).st_mtime_ns
+        with open(source, "rb", buffering=0) as f, open(target, "wb") as g:
+            mtime = os.fstat(f.fileno()).st_mtime_ns
             while data := f.read(1 << 20):
                 g.write(data)
     except FileNotFoundError:
         return None
-    os.utime(to, ns=(dated, dated))
-    return dated
+    os.utime(target, ns=(mtime, mtime))
+    return mtime
 
 
 def has_head(repo: Repo) -> bool:
-    """Whether the person's index has what HEAD has, and nothing staged, by its cache tree
-    (gitformat-index(5)); False where that does not tell."""
+    """Whether the person's index equals HEAD, by its cache tree (gitformat-index(5)); False if
+    unknown."""
     tree = _read_head_tree(repo)
     if not tree or "GIT_INDEX_FILE" in repo.git.env:
         return False
@@ -243,7 +245,7 @@ def has_head(repo: Repo) -> bool:
 
 
 def _read_head_tree(repo: Repo) -> bytes:
-    """The name of HEAD's tree where that is told without git, else b""."""
+    """The bytes of HEAD's tree oid, read without git; b"" if that fails."""
     try:
         commit = direct.read_object(repo, "HEAD", {})
         return bytes.fromhex(decode_name(commit[2][5:].partition(b"\n")[0])) if commit else b""
@@ -252,63 +254,63 @@ def _read_head_tree(repo: Repo) -> bytes:
 
 
 def distrust_entries(path: str, since: int, algo: str) -> int:
-    """Make git compare by content what changed at since (seconds) or later, whatever its date.
+    """Make git compare the contents of entries whose ctime is since (seconds) or later.
 
-    What is dated since or later git compares by itself.  Returns how many paths that are, which
-    every scan has to read.  Raises OSError; a file of an unknown format stays as it is.
+    Git does so by itself for an mtime of since or later.  Returns the number of both, which every
+    scan reads.  Raises OSError; a file of an unknown format stays as it is.
     """
     with open(path, "rb") as f:
         data = bytearray(f.read())
-    times = list(list_entries(data, algo))
-    doubted = [at for at, changed, dated in times if changed >= since > dated]
-    for at in doubted:
-        data[at + _STAT - 4 : at + _STAT] = bytes(4)  # the mark is git's own: size 0
+    stamps = list(list_entries(data, algo))
+    doubted = [offset for offset, changed, dated in stamps if changed >= since > dated]
+    for offset in doubted:
+        data[offset + _STAT - 4 : offset + _STAT] = bytes(4)  # the mark is git's own: size 0
     if doubted:
         width = 32 if algo == "sha256" else 20
         data[-width:] = stdlib.hashlib.new(algo, data[:-width]).digest()
         with open(path, "wb") as f:
             f.write(data)
-    return sum(max(changed, dated) >= since for _, changed, dated in times)
+    return sum(max(changed, dated) >= since for _, changed, dated in stamps)
 
 
 def list_entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
     """(offset, ctime, mtime) of each entry of an index file, in seconds (gitformat-index(5)).
 
-    algo: 'sha1' or 'sha256'.  Nothing for a format that is not known.
+    algo: 'sha1' or 'sha256'.  Yields nothing for an unknown format.
     """
     signature, version, count = stdlib.struct.unpack_from(">4sII", data)
     if signature != b"DIRC" or version not in (2, 3, 4):
         return
     fixed = _STAT + (32 if algo == "sha256" else 20) + 2
     struct = stdlib.struct.Struct
-    times, half = struct(">IIII").unpack_from, struct(">H").unpack_from
-    at = 12
+    read_times, read_flags = struct(">IIII").unpack_from, struct(">H").unpack_from
+    offset = 12
     for _ in range(count):
-        changed, _, dated, _ = times(data, at)
-        yield at, changed, dated
-        (flags,) = half(data, at + fixed - 2)
-        name = at + fixed + (2 if flags & 0x4000 else 0)
+        changed, _, dated, _ = read_times(data, offset)
+        yield offset, changed, dated
+        (flags,) = read_flags(data, offset + fixed - 2)
+        name = offset + fixed + (2 if flags & 0x4000 else 0)
         if version == 4:  # a number, then what differs from the name before
             while data[name] & 0x80:
                 name += 1
-            at = data.index(0, name + 1) + 1
+            offset = data.index(0, name + 1) + 1
         else:
             length = flags & 0xFFF
             end = name + length if length < 0xFFF else data.index(0, name)
-            at += (end - at + 8) & ~7
+            offset += (end - offset + 8) & ~7
 
 
 def run_honest(
     repo: Repo, index: str, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)
 ) -> bytes:
-    """What git prints when it works on this index file and believes no flag.
+    """The output of git on this index file, with the settings of HONEST.
 
-    Where a filter fails that is required, or hangs, git looks at the files as they are.
+    If a required filter fails, or a filter hangs, git runs again without them.
     """
-    ways = filters.list_off_options(repo) if filters.has_hung(repo) else []
+    options = filters.list_off_options(repo) if filters.has_hung(repo) else []
 
     def run() -> bytes:
-        argv, env = (*HONEST, *ways, *args), build_environment(index)
+        argv, env = (*HONEST, *options, *args), build_environment(index)
         running = repo.git.start(*argv, feed=bool(stdin), env=env, filters=True)
         return running.finish(stdin, ok, filters.compute_patience(repo))[1]
 
@@ -317,38 +319,38 @@ def run_honest(
     except Late:
         if not filters.note_hang(repo):
             raise
-        ways = filters.list_off_options(repo)
+        options = filters.list_off_options(repo)
     except GitError:
-        if not (ways := filters.list_unfiltered_options(repo)):
+        if not (options := filters.list_unfiltered_options(repo)):
             raise
     return run()
 
 
 def build_environment(index: str) -> dict[str, str]:
-    """What an honest git has beside the person's environment."""
+    """The variables that run_honest() adds to the person's environment."""
     return {**build_reading_env(), "GIT_INDEX_FILE": index}
 
 
 def sweep_leftovers(repo: Repo) -> None:
-    """Remove scratch files and quarantines that are older than a day, and what clients exported
-    as it was said (unredacted) of sessions that nothing is left to settle of; nothing else."""
+    """Remove scratch files and quarantines older than a day, and the unredacted exports of clients
+    for sessions that are not open."""
     tmp = repo.join_shared("tmp")
     for name in _list_old(tmp):
         path = os.path.join(tmp, name)
-        for folder, folders, inside in os.walk(path, topdown=False):
-            for file in inside:
+        for folder, folders, names in os.walk(path, topdown=False):
+            for file in names:
                 _try_remove(os.unlink, os.path.join(folder, file))
             for inner in folders:
                 _try_remove(os.rmdir, os.path.join(folder, inner))
         _try_remove(os.rmdir if os.path.isdir(path) else os.unlink, path)
     late.upkeep.sweep_packs(repo)
-    for place in {repo.join_own(), repo.join_shared(), repo.join_shared("transcript")}:
+    for folder_path in {repo.join_own(), repo.join_shared(), repo.join_shared("transcript")}:
         for name in _list_old(
-            place
+            folder_path
         ):  # written beside what it was to replace, by a process's number
-            beside, _, pid = name.removesuffix(".lock").rpartition(".")
-            if beside and pid.isdigit():
-                _try_remove(os.unlink, os.path.join(place, name))
+            prefix, _, pid = name.removesuffix(".lock").rpartition(".")
+            if prefix and pid.isdigit():
+                _try_remove(os.unlink, os.path.join(folder_path, name))
     exports = repo.join_shared("exports")
     for client in _list_old(exports, 0):
         for name in _list_old(os.path.join(exports, client), _HOUR):
@@ -357,8 +359,8 @@ def sweep_leftovers(repo: Repo) -> None:
 
 
 def _is_open(repo: Repo, session_id: str) -> bool:
-    places = ((session_id,), ("~aside", session_id))  # store.session.markers
-    return any(os.path.lexists(repo.join_shared("open", *place)) for place in places)
+    paths = ((session_id,), ("~aside", session_id))  # store.session.markers
+    return any(os.path.lexists(repo.join_shared("open", *path)) for path in paths)
 
 
 def _list_old(folder: str, age: float = _DAY) -> list[str]:
@@ -374,4 +376,4 @@ def _try_remove(remove: Callable[[str], None], path: str) -> None:
     try:
         remove(path)
     except OSError:
-        pass  # somebody else was faster
+        pass  # another process was faster

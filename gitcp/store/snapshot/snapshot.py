@@ -1,5 +1,4 @@
-"""The worktree as it stands, against HEAD: one scan, and the tree of it
-(doc/behaviour.md "Temporary checkpoints")."""
+"""A scan of the worktree against HEAD, and its tree (doc/behaviour.md "Temporary checkpoints")."""
 
 from __future__ import annotations
 
@@ -30,50 +29,50 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Scan", "refuse_root", "scan_worktree", "started", "write_tree"]
 # Scans begun by started(), until scan_worktree() takes them.
 _STARTED: dict[str, tuple[Running, Running | None]] = memory.get_table("scans")
-_ANY = "--no-index"  # of check-ignore: whatever the person's index knows
-_OURS = ".entire/"  # in the worktree: tracked files as in HEAD, the rest left out
+_ANY = "--no-index"  # for check-ignore: disregard the person's index
+_OURS = ".entire/"  # its files are as in HEAD, untracked ones left out
 
 
 def write_tree(objects: Objects, head_tree: str | None, entries: Mapping[str, Entry | None]) -> str:
     """HEAD's tree (None when unborn) with entries applied, `.entire/` as in HEAD; its oid."""
-    theirs = {path: e for path, e in entries.items() if not path.startswith(_OURS)}
-    return edit_tree(objects, head_tree, theirs)
+    edits = {path: e for path, e in entries.items() if not path.startswith(_OURS)}
+    return edit_tree(objects, head_tree, edits)
 
 
 def scan_worktree(repo: Repo) -> Scan:
-    """What differs in the worktree now, at the cost of a `git status`; nothing is hashed.
+    """Scan the worktree at the cost of a `git status`; nothing is hashed.
 
-    Writes nothing but our own index where it has to be seeded.  Raises Error for a worktree
-    that is the home directory or the root, and for a tracked path that cannot be read.
+    Writes only the snapshot's index, if that must be seeded.  Raises Error for a worktree that is
+    the home directory or the root, and for a tracked path that cannot be read.
     """
     top = repo.worktree
-    running, staged = _STARTED.pop(top) if top in _STARTED else _start_scan(repo)
+    running, running_staged = _STARTED.pop(top) if top in _STARTED else _start_scan(repo)
     work = Worktree(repo)  # reads the configuration while git scans
     if not index.fits_sparse(repo):
         running.finish(ok=range(256))
         index.seed_index(repo, force=True)
         running = index.start_status(repo)
-    seen, warnings = _read_status(repo, running, work)
-    result = Scan(work, seen)
-    rows = [*seen.rows, *_take_unseen(repo, result, warnings)]
-    theirs = _read_staged(repo, staged, unborn=seen.head is None)
-    alone = result.take_rows(rows)
+    status, warnings = _read_status(repo, running, work)
+    result = Scan(work, status)
+    rows = [*status.rows, *_take_unseen(repo, result, warnings)]
+    staged_paths = _read_staged(repo, running_staged, unborn=status.head is None)
+    index_only = result.take_rows(rows)
     if repo.config.get_flag("core.ignorecase"):
-        alone = _follow_case(repo, result, theirs, alone)
-    index.note_stale(repo, sum(row.x != "." for row in seen.rows))
+        index_only = _follow_case(repo, result, staged_paths, index_only)
+    index.note_stale(repo, sum(row.x != "." for row in status.rows))
     _drop_sparse(repo, result)
-    hidden = work.list_ignored([path for path in alone if path not in theirs], _ANY)
-    for path in (*seen.untracked, *theirs, *alone):
-        if path not in hidden:
+    ignored = work.list_ignored([path for path in index_only if path not in staged_paths], _ANY)
+    for path in (*status.untracked, *staged_paths, *index_only):
+        if path not in ignored:
             result.take_untracked(path)
     _omit_specials(result)
-    _drop_excess(repo, result, theirs)
+    _drop_excess(repo, result, staged_paths)
     return result
 
 
 class started:
-    """A `with` that starts git's scan at once: scan_worktree() of this worktree takes it, and
-    what is imported and read until then costs no time."""
+    """A context manager that starts git's scan, for scan_worktree() to finish: imports and reading
+    run meanwhile."""
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
@@ -93,7 +92,7 @@ def _start_scan(repo: Repo) -> tuple[Running, Running | None]:
 
 
 def refuse_root(top: str) -> None:
-    """Raise Error when top is a directory whose snapshot nobody can want."""
+    """Raise Error if top is the root or the home directory."""
     home = os.environ.get("HOME")
     if top == "/" or os.path.dirname(top) == top:
         raise Error(f"refusing to snapshot the root directory '{top}'")
@@ -102,23 +101,23 @@ def refuse_root(top: str) -> None:
 
 
 def _read_status(repo: Repo, running: Running, work: Worktree) -> tuple[Status, bytes]:
-    """(status, warnings) of an index that can be read and knows submodules as HEAD does."""
+    """(status, warnings), after seeding an index that is damaged or has outdated submodules."""
     seeded, converting = False, True
     while True:
         try:
-            seen = porcelain.parse_status(running.finish(limit=filters.compute_patience(repo))[1])
-            if seeded or not any(_is_misled(row, work) for row in seen.rows):
-                return seen, index.ask_complaints(repo) if running.errors else b""
+            status = porcelain.parse_status(running.finish(limit=filters.compute_patience(repo))[1])
+            if seeded or not any(_is_misled(row, work) for row in status.rows):
+                return status, index.ask_complaints(repo) if running.errors else b""
         except GitError as e:
             if isinstance(e, Late) and filters.note_hang(repo):
                 running = index.start_status(repo)
                 continue
-            if converting and not isinstance(e, Late):  # one that is required may have failed
+            if converting and not isinstance(e, Late):  # a required filter may have failed
                 converting, running = False, index.start_status(repo, converting=False)
                 continue
             if seeded:
                 raise
-        # Ours may be broken, and is not needed to make another.
+        # The index may be damaged; seeding does not read it.
         index.seed_index(repo, force=True)
         seeded, converting, running = True, True, index.start_status(repo)
 
@@ -129,60 +128,63 @@ def _is_misled(row: Row, work: Worktree) -> bool:
 
 
 def _take_unseen(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
-    """Take in what git could not see; the rows that it owes of what HEAD has."""
-    lost = set()
-    for what, path in porcelain.list_unreadable(warnings):
-        if what == "closed":
+    """Omit the folders that git could not read; return rows for HEAD's files among the paths that
+    it could not see."""
+    unseen = set()
+    for kind, path in porcelain.list_unreadable(warnings):
+        if kind == "closed":
             raise Error(f"cannot read '{path}': Permission denied")
-        if what == "folder":
+        if kind == "folder":
             result.omit_path(path, "unreadable")
         else:
-            lost.add(path)
+            unseen.add(path)
     listed = (
-        repo.git.read_records("ls-tree", "-r", "-z", result.head) if lost and result.head else []
+        repo.git.read_records("ls-tree", "-r", "-z", result.head) if unseen and result.head else []
     )
-    known = (decode_name(line).split("\t", 1) for line in listed)
-    entries = {path: about.split() for about, path in known if path in lost}
+    parts = (decode_name(line).split("\t", 1) for line in listed)
+    entries = {path: fields.split() for fields, path in parts if path in unseen}
     return [Row(path, ".D", (mode, oid)) for path, (mode, _, oid) in entries.items()]
 
 
 def _start_staged(repo: Repo, base: str) -> Running:
-    """Start listing what the person staged that base lacks: it may be ignored
+    """Start listing the staged paths that base lacks, which may be ignored
     (doc/git.md "The index of a snapshot")."""
-    ways = "-c core.fsmonitor=false diff-index --cached --ita-visible-in-index"
-    return repo.git.start(*ways.split(), "--diff-filter=A", "--name-only", "-z", base)
+    command = "-c core.fsmonitor=false diff-index --cached --ita-visible-in-index"
+    return repo.git.start(*command.split(), "--diff-filter=A", "--name-only", "-z", base)
 
 
 def _read_staged(repo: Repo, staged: Running | None, unborn: bool) -> dict[str, None]:
     if not staged:
         return {}
-    state, out = staged.finish(ok=(0, 128) if unborn else (0,))
-    if state:
+    status, out = staged.finish(ok=(0, 128) if unborn else (0,))
+    if status:
         out = _start_staged(repo, repo.empty_tree).finish()[1]
     return dict.fromkeys(decode_name(path) for path in out.split(b"\0")[:-1])
 
 
-def _follow_case(repo: Repo, result: Scan, theirs: dict[str, None], alone: list[str]) -> list[str]:
-    """Have a file that was renamed in case only under the one of its names that its directory has:
-    it leads to the file by the other as well.  Return the paths alone that are no such names."""
-    if not (theirs or alone):
-        return alone
+def _follow_case(
+    repo: Repo, result: Scan, staged_paths: dict[str, None], index_only: list[str]
+) -> list[str]:
+    """Drop the old name of a file whose case alone was renamed: both names lead to it.  Return the
+    paths of index_only that are not such names."""
+    if not (staged_paths or index_only):
+        return index_only
     args = "diff-index --cached --raw -z --no-abbrev --no-renames --diff-filter=D".split()
     words = repo.git.read_records(*args, result.head) if result.head else []
-    new = {path.casefold(): path for path in theirs}
-    for about, old in zip(words[::2], map(decode_name, words[1::2]), strict=True):
+    new = {path.casefold(): path for path in staged_paths}
+    for fields, old in zip(words[::2], map(decode_name, words[1::2]), strict=True):
         name = new.get(old.casefold())
         if name and result.worktree.is_listed(old):
-            del theirs[name]
+            del staged_paths[name]
         elif name:
-            mode, _, oid = about.decode().removeprefix(":").split()[:3]
+            mode, _, oid = fields.decode().removeprefix(":").split()[:3]
             result.changes[old] = Change(GONE, (mode, oid))
-    known = {*new, *(path.casefold() for path, change in result.changes.items() if change.was)}
-    return [path for path in alone if path in theirs or path.casefold() not in known]
+    tracked = {*new, *(path.casefold() for path, change in result.changes.items() if change.was)}
+    return [path for path in index_only if path in staged_paths or path.casefold() not in tracked]
 
 
 def _drop_sparse(repo: Repo, result: Scan) -> None:
-    """What the person's index says is not checked out has not been deleted."""
+    """Drop deletions of files that a sparse checkout leaves out."""
     gone = [path for path, change in result.changes.items() if change.mode == GONE]
     for path in list_sparse(repo).intersection(gone) if gone else ():
         del result.changes[path]
@@ -197,27 +199,30 @@ def list_sparse(repo: Repo) -> set[str]:
 
 
 def _omit_specials(result: Scan) -> None:
-    """List fifos and their like where something changed; git itself never mentions them."""
+    """Omit fifos, sockets and devices in changed folders, which git does not list."""
     folders = {"", *(path.rpartition("/")[0] for path in result.changes)}
-    odd = dict(result.list_specials(folders))
-    known = {item["path"] for item in result.omitted}
-    hidden = result.worktree.list_ignored(odd, _ANY)
-    for path, reason in odd.items():
-        if path not in hidden and path not in known:
+    specials = dict(result.list_specials(folders))
+    omitted = {item["path"] for item in result.omitted}
+    ignored = result.worktree.list_ignored(specials, _ANY)
+    for path, reason in specials.items():
+        if path not in ignored and path not in omitted:
             result.omit_path(path, reason)
 
 
-def _drop_excess(repo: Repo, result: Scan, theirs: Mapping[str, None]) -> None:
-    """Leave out what is ours for being big, and `.entire/`, whatever the size."""
+def _drop_excess(repo: Repo, result: Scan, staged_paths: Mapping[str, None]) -> None:
+    """Drop `.entire/`, and omit untracked files that exceed the limits."""
     for path in [path for path in result.changes if path.startswith(_OURS)]:
         del result.changes[path]
     sizes = [
         (path, change.st.st_size)
         for path, change in result.changes.items()
-        if change.st and not change.was and path not in theirs and stat.S_ISREG(change.st.st_mode)
+        if change.st
+        and not change.was
+        and path not in staged_paths
+        and stat.S_ISREG(change.st.st_mode)
     ]
-    most = repo.config.get_option("gitcp.max-file-size")
+    limit = repo.config.get_option("gitcp.max-file-size")
     total = repo.config.get_option("gitcp.max-untracked-size")
-    for path, reason in omission.list_excess(sizes, most, total):
+    for path, reason in omission.list_excess(sizes, limit, total):
         del result.changes[path]
         result.omit_path(path, reason)

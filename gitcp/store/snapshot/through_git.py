@@ -1,7 +1,7 @@
-"""Hash and store files as `git add` would: by git, into a quarantine.
+"""Hashes and stores files as `git add` does: by git, into a quarantine.
 
-git writes below <common>/gitcp/tmp; only when it has succeeded are the objects moved into
-the object database.  Killed at any instant, no tmp_obj_* is left there.
+Git writes below <common>/gitcp/tmp.  The objects are moved into the object database only when it
+has succeeded, so that a kill leaves no tmp_obj_* there.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     Convert = Callable[[Sequence[str]], dict[str, str | None]]
 
-# A large file is to become a loose object, as the others: all of them go into one pack.
+# Large files become loose objects, too: all of them go into one pack.
 _WAYS = "-c core.bigFileThreshold=1024g -c core.safecrlf=false".split()
-# Filters see settings given so, too: no more of them than the command needs.
+# Filters see these settings, so the command gets no others.
 _OWN_INDEX = (
     *_WAYS,
     *"-c core.hooksPath=/dev/null -c core.splitIndex=false -c core.fsmonitor=false".split(),
@@ -36,56 +36,56 @@ _OWN_INDEX = (
 
 @contextmanager
 def open_quarantine(repo: Repo, objects: Objects, keep: bool) -> Iterator[dict[str, str]]:
-    """The environment in which git writes objects aside; keep: they move in at the end."""
-    place = repo.join_shared("tmp", f"git-{os.getpid()}-{os.urandom(4).hex()}")
+    """Yield the environment in which git writes objects to a quarantine.  keep: whether to store
+    them at the end."""
+    folder = repo.join_shared("tmp", f"git-{os.getpid()}-{os.urandom(4).hex()}")
     main = repo.git.env.get("GIT_OBJECT_DIRECTORY") or os.path.join(repo.common, "objects")
-    more = repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    alternates = repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
     quoted = decode_name(quote_name(encode_name(main))) if ":" in main or '"' in main else main
-    both = f"{quoted}:{more}" if more else quoted
-    repo.make_folder(os.path.dirname(place))
-    os.mkdir(place)
+    all_alternates = f"{quoted}:{alternates}" if alternates else quoted
+    repo.make_folder(os.path.dirname(folder))
+    os.mkdir(folder)
     try:
-        yield {"GIT_OBJECT_DIRECTORY": place, "GIT_ALTERNATE_OBJECT_DIRECTORIES": both}
+        yield {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": all_alternates}
         if keep:
-            objects.packs.adopt_loose(place)
+            objects.packs.adopt_loose(folder)
     finally:
-        _remove_folder(place)
+        _remove_folder(folder)
 
 
 def hash_files(
     work: Worktree, objects: Objects, paths: Sequence[str], write: bool
 ) -> dict[str, str | None]:
-    """path -> oid of regular files, converted as their attributes say; write: stored.
+    """path -> oid of regular files, converted by their attributes, None if git cannot convert it.
 
-    None for a file that git cannot convert.  A path that is no regular file any more is not
-    in the answer.
+    write: whether to store the blobs.  Paths that are no regular files any more are left out.
     """
     args = (*_WAYS, "hash-object", *(["-w"] if write else []), "--stdin-paths")
     for _ in range(3):
-        there = [path for path in paths if _is_regular(work, path)]
-        if not there:
+        present = [path for path in paths if _is_regular(work, path)]
+        if not present:
             return {}
-        ask = b"".join(quote_name(encode_name(path)) + b"\n" for path in there)
+        names = b"".join(quote_name(encode_name(path)) + b"\n" for path in present)
         try:
             with open_quarantine(work.repo, objects, write) as env:
                 running = work.repo.git.start(*args, feed=True, env=env, filters=True)
-                _, out = running.finish(ask, limit=filters.compute_patience(work.repo))
+                _, out = running.finish(names, limit=filters.compute_patience(work.repo))
         except Late:
-            raise  # by halving more files would be waited for
+            raise  # halving would wait for more files
         except GitError:
-            if not all(_is_regular(work, path) for path in there):
-                continue  # one went away under git's eyes
-            if len(there) == 1 and not _is_storable(work, objects, there[0]):
+            if not all(_is_regular(work, path) for path in present):
+                continue  # a file went away meanwhile
+            if len(present) == 1 and not _is_storable(work, objects, present[0]):
                 raise
-            return _convert_halves(there, lambda part: hash_files(work, objects, part, write))
-        return dict(zip(there, out.decode().split("\n")[:-1], strict=True))
-    raise Error(f"'{there[0]}' changes while it is read")
+            return _convert_halves(present, lambda part: hash_files(work, objects, part, write))
+        return dict(zip(present, out.decode().split("\n")[:-1], strict=True))
+    raise Error(f"'{present[0]}' changes while it is read")
 
 
 def list_filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
-    """Those of paths that a filter applies to."""
-    ask = b"".join(encode_name(path) + b"\0" for path in paths)
-    _, out = work.repo.git.run("check-attr", "-z", "--stdin", "filter", stdin=ask)
+    """The paths that a filter applies to."""
+    names = b"".join(encode_name(path) + b"\0" for path in paths)
+    _, out = work.repo.git.run("check-attr", "-z", "--stdin", "filter", stdin=names)
     words = out.split(b"\0")
     answers = zip(words[::3], words[2::3], strict=False)
     return {
@@ -96,8 +96,8 @@ def list_filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
 
 
 def _is_storable(work: Worktree, objects: Objects, path: str) -> bool:
-    """Whether git could store a file as it is: then it was the conversion that failed.  Its
-    words do not tell, for filters run in the person's own language."""
+    """Whether git can store a file without conversion: then the conversion has failed.  Git's
+    message does not tell, because filters run in the person's language."""
     try:
         with open_quarantine(work.repo, objects, False) as env:
             args = (*_WAYS, "hash-object", "-w", "--no-filters", "--stdin-paths")
@@ -108,7 +108,7 @@ def _is_storable(work: Worktree, objects: Objects, path: str) -> bool:
 
 
 def _convert_halves(paths: Sequence[str], convert: Convert) -> dict[str, str | None]:
-    """What convert gives for those of paths that git can convert, found by halving."""
+    """The result of convert for many paths, found by halving; None for those that fail."""
     if len(paths) == 1:
         return {paths[0]: None}
     half = len(paths) // 2
@@ -122,22 +122,23 @@ def add_files(
     write: bool,
     index: dict[str, Entry],
 ) -> dict[str, str | None]:
-    """As hash_files(), where the blob in the index has a say: files with CRLF in HEAD.
+    """Hash files as hash_files() does if the conversion depends on the index: files with CRLF in
+    HEAD.
 
-    index: path -> entry that git shall find in the index, .gitattributes among them.
+    index: path -> entry for git's index, .gitattributes included.
     """
     repo = work.repo
     lines = [
         b"%s %s\t%s\0" % (m.encode(), o.encode(), encode_name(p)) for p, (m, o) in index.items()
     ]
-    wanted = set(paths)
+    path_set = set(paths)
     with open_quarantine(repo, objects, write) as env:
         env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
-        cache = (*_OWN_INDEX, "update-index", "-z")
-        repo.git.run(*cache, "--index-info", stdin=b"".join(lines), env=env)
+        command = (*_OWN_INDEX, "update-index", "-z")
+        repo.git.run(*command, "--index-info", stdin=b"".join(lines), env=env)
         names = b"".join(encode_name(path) + b"\0" for path in paths)
         try:
-            args = (*cache, "--add", "--remove", "--stdin")
+            args = (*command, "--add", "--remove", "--stdin")
             running = repo.git.start(*args, feed=True, env=env, filters=True)
             running.finish(names, limit=filters.compute_patience(repo))
         except Late:
@@ -149,25 +150,25 @@ def add_files(
         _, out = repo.git.run("ls-files", "-s", "-z", env=env)
     oids: dict[str, str | None] = {}
     for line in out.split(b"\0")[:-1]:
-        head, _, path = line.partition(b"\t")
-        if decode_name(path) in wanted:
-            oids[decode_name(path)] = head.split(b" ")[1].decode()
+        fields, _, path = line.partition(b"\t")
+        if decode_name(path) in path_set:
+            oids[decode_name(path)] = fields.split(b" ")[1].decode()
     return oids
 
 
-def has_crlf(work: Worktree, objects: Objects, path: str, was: str) -> bool:
-    """Whether both the file and the blob was have CRLF line ends: git may then keep them."""
+def has_crlf(work: Worktree, objects: Objects, path: str, oid: str) -> bool:
+    """Whether both the file and a blob have CRLF line ends: git may keep them."""
     try:
         with open(work.join_full(path), "rb") as f:
             if not any(line.endswith(b"\r\n") for line in f):
                 return False
     except OSError:
         return False
-    return b"\r\n" in objects.need(was, "blob")
+    return b"\r\n" in objects.need(oid, "blob")
 
 
 def quote_name(path: bytes) -> bytes:
-    """A name as git reads it from a line, in quotes where it needs them."""
+    """A name as git reads it from a line, quoted if needed."""
     if path[:1] != b'"' and path.isascii() and path.decode().isprintable():
         return path
     safe = bytes(c for c in range(32, 127) if c not in b'"\\')

@@ -1,4 +1,4 @@
-"""What stands at a path of the worktree: looked at, never followed."""
+"""The files of a worktree, without following symbolic links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPECIAL = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 
 
 class Worktree:
-    """The files of one worktree.  Paths are relative to its root, as git gives them."""
+    """The files of a worktree.  Paths are relative to its root, as git prints them."""
 
     __slots__ = ("_exec_bit", "_folders", "_links", "_workspaces", "repo", "top")
 
@@ -36,9 +36,9 @@ class Worktree:
         return os.path.join(self.top, encode_name(path))
 
     def look_at(self, path: str) -> os.stat_result | None:
-        """lstat of path; None when nothing stands there, or only behind a symbolic link.
+        """lstat() of path; None without a file, or behind a symbolic link.
 
-        Raises PermissionError where a directory on the way cannot be searched.
+        Raises PermissionError if a directory above it cannot be searched.
         """
         if not self._is_inside(path.rpartition("/")[0]):
             return None
@@ -48,7 +48,7 @@ class Worktree:
             return None
 
     def is_listed(self, path: str) -> bool:
-        """Whether a directory has path as it is spelled, and not only by another case."""
+        """Whether the directory has path in exactly this spelling."""
         folder, name = os.path.split(self.join_full(path))
         try:
             return name in os.listdir(folder)
@@ -75,8 +75,8 @@ class Worktree:
         return [folder for folder in above if self.has_git(folder) or self._has_jj(folder)]
 
     def find_workspace(self, path: str) -> str:
-        """The topmost directory above path, below the root, that is a workspace of jj; '' for
-        none.  git does not know it and looks inside."""
+        """The topmost directory above path, below the root, that is a workspace of jj, into which
+        git looks; '' for none."""
         folder = path.rpartition("/")[0]
         if folder not in self._workspaces:
             above = self.find_workspace(folder)
@@ -91,21 +91,21 @@ class Worktree:
         return os.path.lexists(self.join_full(folder) + b"/.git")
 
     def list_ignored(
-        self, paths: Iterable[str], *how: str, ok: tuple[int, ...] = (0, 1)
+        self, paths: Iterable[str], *options: str, ok: tuple[int, ...] = (0, 1)
     ) -> set[str]:
-        """Those of the paths that git ignores; how: options of check-ignore."""
-        # It knows no literal pathspecs; "./" keeps a name from being a magic one.
-        ask = b"".join(b"./%s\0" % encode_name(path) for path in paths)
-        if not ask:
+        """The paths that git ignores.  options: of check-ignore."""
+        # check-ignore has no literal pathspecs; "./" keeps a name from being magic.
+        names = b"".join(b"./%s\0" % encode_name(path) for path in paths)
+        if not names:
             return set()
-        args, env = ("check-ignore", "-z", "--stdin", *how), {"GIT_LITERAL_PATHSPECS": "0"}
-        _, out = self.repo.git.run(*args, stdin=ask, ok=ok, env=env)
+        args, env = ("check-ignore", "-z", "--stdin", *options), {"GIT_LITERAL_PATHSPECS": "0"}
+        _, out = self.repo.git.run(*args, stdin=names, ok=ok, env=env)
         return {decode_name(path[2:]) for path in out.split(b"\0")[:-1]}
 
-    def choose_mode(self, st: os.stat_result, was: Entry | None) -> str | None:
-        """git's mode for what was looked at, where HEAD has was; None: git stores no such thing.
+    def choose_mode(self, st: os.stat_result, head_entry: Entry | None) -> str | None:
+        """Git's mode of a file, None for a kind that git does not store.
 
-        Without core.fileMode or core.symlinks the worktree cannot say, and HEAD does.
+        head_entry: HEAD's entry, which decides without core.fileMode or core.symlinks.
         """
         kind = stat.S_IFMT(st.st_mode)
         if kind == stat.S_IFLNK:
@@ -114,14 +114,14 @@ class Worktree:
             return COMMIT
         if kind != stat.S_IFREG:
             return None
-        if was and was[0] == LINK and not self._links:
+        if head_entry and head_entry[0] == LINK and not self._links:
             return LINK
         if not self._exec_bit:
-            return was[0] if was and was[0] in (FILE, EXECUTABLE) else FILE
+            return head_entry[0] if head_entry and head_entry[0] in (FILE, EXECUTABLE) else FILE
         return EXECUTABLE if st.st_mode & stat.S_IXUSR else FILE
 
     def name_special(self, st: os.stat_result) -> str:
-        """The reason why a thing without a git mode is left out."""
+        """The reason to leave out a file of a kind without a mode."""
         return _SPECIAL.get(stat.S_IFMT(st.st_mode), "device")
 
     def read_nested(self, folder: str) -> tuple[str | None, str]:
@@ -136,10 +136,10 @@ class Worktree:
                 return None, "worktree"
         except OSError:
             pass  # a directory: a repository of its own
-        # Named outright: a broken one must not make git look in ours instead.
+        # GIT_DIR is set so that git does not take this repository for a broken one.
         env = {"GIT_DIR": os.fsdecode(gitfile), "GIT_WORK_TREE": None}
-        alone = {"GIT_OBJECT_DIRECTORY": None, "GIT_ALTERNATE_OBJECT_DIRECTORIES": None}
-        git = self.repo.git.copy_with(None, {**env, **alone})
+        objects_env = {"GIT_OBJECT_DIRECTORY": None, "GIT_ALTERNATE_OBJECT_DIRECTORIES": None}
+        git = self.repo.git.copy_with(None, {**env, **objects_env})
         try:
             status, out = git.run("rev-parse", "-q", "--verify", "HEAD", ok=(0, 1, 128))
         except GitError:
