@@ -40,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
 def _print_findings(repo: Repo, findings: Iterable[Record]) -> None:
     from gitcp.core.render.status_lines import explain_beginning, format_remedy
     from gitcp.store.care import installation
-    from gitcp.store.imports import kept
+    from gitcp.store.imports import counts
 
     lines = [f"{item['reason']}: {item.get('fixed') or format_remedy(item)}" for item in findings]
     if (state := installation.read_state(repo)) != installation.ENABLED:
@@ -50,7 +50,7 @@ def _print_findings(repo: Repo, findings: Iterable[Record]) -> None:
     if any(item.get("fix") and "fixed" not in item for item in findings):
         print("\n'gitcp doctor --fix' mends what it can")
     home = os.path.expanduser("~")
-    for line in kept.list_deletions(repo, home, kept.count_conversations(repo, home)):
+    for line in counts.list_deletions(repo, home, counts.count_conversations(repo, home)):
         print(cli.printable(line))
 
 

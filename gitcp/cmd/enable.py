@@ -114,10 +114,10 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _tell_of_conversations(repo: Repo) -> None:
-    from gitcp.store.imports import kept
+    from gitcp.store.imports import counts
 
     home = os.path.expanduser("~")
-    for line in kept.describe(repo, home, kept.count_conversations(repo, home)):
+    for line in counts.describe(repo, home, counts.count_conversations(repo, home)):
         print(cli.printable(line))
 
 

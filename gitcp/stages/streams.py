@@ -93,10 +93,10 @@ def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record
 
 def _write_given(record: Record) -> Record:
     from gitcp import context
-    from gitcp.store.stream import given
+    from gitcp.store.stream import stated_checkpoint
 
     with context.open_here() as ctx:
-        return given.write(ctx, record)
+        return stated_checkpoint.write(ctx, record)
 
 
 def _write(event: Record) -> Iterator[Record]:

@@ -1,8 +1,8 @@
-"""One real commit on the person's branch, made beside them: index, HEAD and worktree are theirs.
+"""Makes an auto-commit on the person's branch, without disturbing index, HEAD or worktree.
 
-From a private index; the person's hooks judge it as they judge a `git commit -m`.  Then, with
-index.lock taken, HEAD moves by compare and swap and the index follows.  What is about to happen
-is written down before (intent), so that killed at any instant the next event can settle it.
+The commit is made from a private index, and the person's hooks run on it as on a `git commit -m`.
+Then, under index.lock, HEAD moves by compare and swap, and the person's index follows.  The intent
+is written before, so that the next event can settle what a kill leaves.
 """
 
 from __future__ import annotations
@@ -39,43 +39,43 @@ if TYPE_CHECKING:
 _BEFORE = ("pre-commit", "prepare-commit-msg", "commit-msg")
 
 
-def make_commit(repo: Repo, objects: Objects, about: Intent, message: str) -> list[str]:
-    """Commit about's entries on its expected HEAD; the paths that the commit has.
+def make_commit(repo: Repo, objects: Objects, plan: Intent, message: str) -> list[str]:
+    """Commit an intent's entries on its expected HEAD; return the paths that the commit has.
 
-    The caller holds the lock of this worktree's commits; about is filled in, and left on disk
-    for the caller to drop.  Raises Refused with the reason, Moved when HEAD is not where it was;
-    then nothing has changed.
+    The caller holds the lock of this worktree's commits.  The intent is filled in, and stays on
+    disk for the caller to drop.  Raises Refused, or Moved if HEAD has moved; then nothing has
+    changed.
     """
-    index = index_files.make_private(repo, about["tree"], about["entries"])
-    if index_files.write_tree(index) == about["tree"]:
+    index = index_files.make_private(repo, plan["tree"], plan["entries"])
+    if index_files.write_tree(index) == plan["tree"]:
         return []
-    busy: set[str] = set()
+    unstaged: set[str] = set()
     if person_hooks.has_hook(repo, *_BEFORE):
-        busy = index_files.list_unstaged(index)
-        about["stash"] = read_stash(repo)
-        about["dirty"] = select_unchanged(repo, objects, about["dirty"])
-        before = read_files(repo, objects, about)
-        intent.write(repo, about)
+        unstaged = index_files.list_unstaged(index)
+        plan["stash"] = read_stash(repo)
+        plan["dirty"] = select_unchanged(repo, objects, plan["dirty"])
+        files_before = read_files(repo, objects, plan)
+        intent.write(repo, plan)
         try:
             message = _run_hooks(repo, index.path, message)
         finally:
-            put_back(repo, objects, about)
-            note_changes(repo, objects, before)
+            put_back(repo, objects, plan)
+            note_changes(repo, objects, files_before)
     tree = index_files.write_tree(index)
-    entries = {path: now for path, _, now in compare_trees(objects, about["tree"], tree)}
+    entries = {path: entry for path, _, entry in compare_trees(objects, plan["tree"], tree)}
     if not entries:
         raise Refused("the hooks left nothing to commit")
-    foreign = [path for path in entries if path in busy and path not in about["entries"]]
+    foreign = [path for path in entries if path in unstaged and path not in plan["entries"]]
     if foreign:
         raise Refused(f"a hook added {refusal.list_paths(foreign, 'which is not of this turn')}")
-    about["entries"], about["noted"] = entries, about["checkpoint_id"] not in message
-    about["commit"] = _write_object(repo, tree, about["expected"], message)
-    _publish(repo, about, message)
+    plan["entries"], plan["noted"] = entries, plan["checkpoint_id"] not in message
+    plan["commit"] = _write_object(repo, tree, plan["expected"], message)
+    _publish(repo, plan, message)
     return sorted(entries)
 
 
 def _run_hooks(repo: Repo, index: str, message: str) -> str:
-    """What the person's hooks make of the message; Refused when one of them says no."""
+    """Run the person's hooks; return the message that they leave.  Raises Refused if one fails."""
     path = repo.join_own("auto", "message")
     with open(path, "wb") as f:
         f.write(encode_name(message))
@@ -83,94 +83,94 @@ def _run_hooks(repo: Repo, index: str, message: str) -> str:
     person_hooks.run(repo, "prepare-commit-msg", path, "message", index=index)
     person_hooks.run(repo, "commit-msg", path, index=index)
     with open(path, "rb") as f:
-        judged = decode_name(repo.git.run("stripspace", stdin=f.read() or b"\n")[1])
-    if not judged.strip():
+        result = decode_name(repo.git.run("stripspace", stdin=f.read() or b"\n")[1])
+    if not result.strip():
         raise Refused("the hooks left no message")
-    return judged
+    return result
 
 
 def _write_object(repo: Repo, tree: str, parent: str, message: str) -> str:
-    """The commit object, by the person, signed where they sign."""
+    """Write the commit object as the person, signed if they sign; return its oid."""
     args = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree]
     args += ["-p", parent] if parent.strip("0") else []
     args += ["-S"] if repo.config.get_flag("commit.gpgsign") else []
-    words = ("git", "-C", repo.worktree, *args)
+    command = ("git", "-C", repo.worktree, *args)
     try:
-        running = Running(words, person_hooks.make_environment(repo), True)
+        running = Running(command, person_hooks.make_environment(repo), True)
         return running.finish(encode_name(message))[1].decode().strip()
     except GitError as e:
         raise Refused(refusal.format_reason(e)) from None
 
 
-def _publish(repo: Repo, about: Intent, message: str) -> None:
-    """HEAD and the person's index, under index.lock; the intent is on disk before."""
+def _publish(repo: Repo, plan: Intent, message: str) -> None:
+    """Write the intent, then move HEAD and the person's index under index.lock."""
     lock = index_files.Lock(repo)
-    about["mark"] = lock.prepare()
-    intent.write(repo, about)
+    plan["mark"] = lock.prepare()
+    intent.write(repo, plan)
     lock.take()
     try:
-        after = index_files.prepare_next(repo, about["tree"], about["entries"])
-        _move_head(repo, about, message)
-        index_files.install(repo, after)
+        next_index = index_files.prepare_next(repo, plan["tree"], plan["entries"])
+        _move_head(repo, plan, message)
+        index_files.install(repo, next_index)
     finally:
         lock.let_go()
 
 
-def _move_head(repo: Repo, about: Intent, message: str) -> None:
-    first = "" if about["expected"].strip("0") else " (initial)"
-    reason = f"commit{first}: {message.splitlines()[0]}"
-    ends = about["commit"], about["expected"]
-    wait = ("-c", "core.filesRefLockTimeout=2000")
-    args = (*wait, "update-ref", "-m", reason, "HEAD", *ends)
-    words = ("git", "-C", repo.worktree, *args)
+def _move_head(repo: Repo, plan: Intent, message: str) -> None:
+    suffix = "" if plan["expected"].strip("0") else " (initial)"
+    reason = f"commit{suffix}: {message.splitlines()[0]}"
+    commits = plan["commit"], plan["expected"]
+    options = ("-c", "core.filesRefLockTimeout=2000")
+    args = (*options, "update-ref", "-m", reason, "HEAD", *commits)
+    command = ("git", "-C", repo.worktree, *args)
     try:
-        Running(words, person_hooks.make_environment(repo), False).finish()
+        Running(command, person_hooks.make_environment(repo), False).finish()
     except GitError as e:
-        now = refs.read_head(repo) or "0" * len(about["expected"])
-        if now != about["expected"]:  # where git says so, it does in the person's language
-            raise Moved("HEAD", about["expected"], now) from None
+        head = refs.read_head(repo) or "0" * len(plan["expected"])
+        if head != plan["expected"]:  # git's message is translated
+            raise Moved("HEAD", plan["expected"], head) from None
         raise Refused(refusal.format_reason(e)) from None
 
 
-def settle(repo: Repo, objects: Objects, about: Intent) -> bool:
-    """Finish, or undo, what a kill left of a commit; whether it stands.  To do so twice changes
-    nothing.  The caller holds the lock of this worktree's commits and sees to what is stored."""
-    lock = index_files.Lock(repo, about["mark"])
-    stands = bool(about["commit"]) and repo.git.run(
-        "merge-base", "--is-ancestor", about["commit"], "HEAD", ok=(0, 1, 128)
+def settle(repo: Repo, objects: Objects, plan: Intent) -> bool:
+    """Finish or undo a commit that was killed; return whether it exists.  Doing so again changes
+    nothing.  The caller holds the lock of this worktree's commits, and stores the commit."""
+    lock = index_files.Lock(repo, plan["mark"])
+    exists = bool(plan["commit"]) and repo.git.run(
+        "merge-base", "--is-ancestor", plan["commit"], "HEAD", ok=(0, 1, 128)
     )[0] == 0  # fmt: skip
-    if stands:
+    if exists:
         if not lock.is_ours():
             lock.prepare()
             lock.take()
         head = Lookup(objects, need_commit(objects, "HEAD")["tree"])
-        still = {path: entry for path, entry in about["entries"].items() if head(path) == entry}
-        index_files.install(repo, index_files.prepare_next(repo, about["tree"], still))
+        unchanged = {path: entry for path, entry in plan["entries"].items() if head(path) == entry}
+        index_files.install(repo, index_files.prepare_next(repo, plan["tree"], unchanged))
     lock.let_go()
-    return stands
+    return exists
 
 
-def read_files(repo: Repo, objects: Objects, about: Intent) -> Entries:
-    """How the files of a commit stand in the worktree, before hooks look at it."""
-    return blobs.read_paths(repo, objects, sorted(about["entries"]), write=False)
+def read_files(repo: Repo, objects: Objects, plan: Intent) -> Entries:
+    """The worktree's entries of the files of a commit, read before hooks run."""
+    return blobs.read_paths(repo, objects, sorted(plan["entries"]), write=False)
 
 
 def note_changes(repo: Repo, objects: Objects, before: Entries) -> None:
-    """Let the journal know how files that stood so before the hooks ran stand now.
+    """Record the changes that hooks made to files, by the entries before.
 
-    Without it the next look takes the change for the person's, and a session's file that a hook
-    has formatted would not be committed any more.
+    Otherwise the next look takes them for the person's, and a session's file that a hook has
+    formatted is not committed any more.
     """
-    now = blobs.read_paths(repo, objects, sorted(before), write=True)
-    if all(now.get(path) == entry for path, entry in before.items()):
+    after = blobs.read_paths(repo, objects, sorted(before), write=True)
+    if all(after.get(path) == entry for path, entry in before.items()):
         return
     with Journal(repo) as journal:
-        known, at = LastSeen(repo, objects, journal.lines), read_clock(repo)
+        seen, at = LastSeen(repo, objects, journal.lines), read_clock(repo)
         journal.append(
             [
-                entries.build_edit(path, entry, now[path], UNKNOWN, evidence.HOOK, at)
+                entries.build_edit(path, entry, after[path], UNKNOWN, evidence.HOOK, at)
                 for path, entry in before.items()
-                if path in now and now[path] != entry and known.get_entry(path) == entry
+                if path in after and after[path] != entry and seen.get_entry(path) == entry
             ]
         )
 
@@ -179,33 +179,36 @@ STASH = "refs/stash"
 
 
 def read_stash(repo: Repo) -> str:
-    """What tells whether the person stashed something: the newest entry, '' for none."""
+    """The newest stash, '' for none: it changes if the person stashes something."""
     return refs.read_ref(repo, STASH) or ""
 
 
 def select_unchanged(
     repo: Repo, objects: Objects, files: Mapping[str, Entry | None]
 ) -> dict[str, Entry | None]:
-    """Those of the files that stand in the worktree as given."""
-    now = blobs.read_paths(repo, objects, sorted(files), write=False)
-    return {path: entry for path, entry in files.items() if path in now and now[path] == entry}
+    """The files that the worktree has with the same entry."""
+    present = blobs.read_paths(repo, objects, sorted(files), write=False)
+    return {
+        path: entry for path, entry in files.items() if path in present and present[path] == entry
+    }
 
 
-def put_back(repo: Repo, objects: Objects, about: Intent) -> None:
-    """Put back what stood in the worktree before the hooks and is as in HEAD's tree now.
+def put_back(repo: Repo, objects: Objects, plan: Intent) -> None:
+    """Restore the files that hooks have reset to HEAD's content.
 
-    Where the stash has changed somebody put the work away on purpose.
+    Does nothing if the stash has changed: then the work was put away on purpose.
     """
-    head = Lookup(objects, about["tree"])
-    lost = {path: entry for path, entry in about["dirty"].items() if head(path) != entry}
-    for _ in range(2):  # what is away for a moment is back when the stash has been asked
-        lost = {
-            path: lost[path] for path in select_unchanged(repo, objects, {p: head(p) for p in lost})
+    head = Lookup(objects, plan["tree"])
+    removed = {path: entry for path, entry in plan["dirty"].items() if head(path) != entry}
+    for _ in range(2):  # a file that is away for a moment is back by the second look
+        removed = {
+            path: removed[path]
+            for path in select_unchanged(repo, objects, {p: head(p) for p in removed})
         }
-        if not lost or read_stash(repo) != about["stash"]:
+        if not removed or read_stash(repo) != plan["stash"]:
             return
-    trace.append_note("auto", f"put back: {sorted(lost)}")
-    _write(repo, lost)
+    trace.append_note("auto", f"put back: {sorted(removed)}")
+    _write(repo, removed)
 
 
 def _write(repo: Repo, files: Mapping[str, Entry | None]) -> None:

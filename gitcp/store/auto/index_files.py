@@ -1,5 +1,5 @@
-"""The two index files of a commit: a private one it is made from, and the person's, which
-afterwards says of the committed paths what HEAD says, and of all others what it said before."""
+"""The two index files of an auto-commit: the private one from which it is made, and the person's,
+which then has HEAD's entries of the committed paths, and its own of all others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Entries = Mapping[str, Entry | None]
 
-# The person's hooks hear of a commit, not of the index files it is made with.
+# The person's hooks run for the commit, not for its index files.
 _WAYS = ("-c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.useReplaceRefs=false").split()
 _MARKS = ("ls-files", "-v", "-z")
 _PATIENCE = 3.0  # seconds for another git to let go of the index
@@ -29,22 +29,22 @@ PRIVATE, NEXT = "index", "next-index"  # below <git-dir>/gitcp/auto
 
 
 class Git:
-    """git on one index file of ours."""
+    """Runs git on an index file below <git-dir>/gitcp/auto."""
 
     def __init__(self, repo: Repo, name: str) -> None:
         self.repo, self.path = repo, repo.join_own("auto", name)
 
     def run(self, *args: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)) -> bytes:
-        """What git prints of it; raises GitError."""
+        """The output of git; raises GitError."""
         env = {"GIT_INDEX_FILE": self.path}
         return self.repo.git.run(*_WAYS, *args, stdin=stdin, ok=ok, env=env, filters=True)[1]
 
     def put(self, entries: Entries) -> None:
-        """Set the entries; None takes a path out."""
+        """Set the entries of paths; None removes the path."""
         zeros = "0" * len(self.repo.empty_tree)
         lines = [
             b"%s %s\t%s\0" % (*map(str.encode, entry or ("0", zeros)), encode_name(path))
-            # What goes makes room first: a file may stand where a directory was.
+            # Removals come first: a file may replace a directory.
             for path, entry in sorted(entries.items(), key=lambda item: item[1] is not None)
         ]
         if lines:
@@ -57,22 +57,22 @@ class Git:
 
 
 def list_staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | None]:
-    """What the person's index (or the file index) has otherwise than tree: path -> entry, None
-    for what it lacks.  An intent to add is nothing yet; a conflict is an entry like no other."""
+    """path -> entry of the person's index, or of the file `index`, where it differs from tree, None
+    if it lacks the path.  Intents to add are left out; a conflict has a mode that no entry has."""
     args = "diff-index --cached --raw -z --no-renames --no-abbrev --ita-invisible-in-index"
     env = {"GIT_INDEX_FILE": index} if index else {}
     out = repo.git.run(*_WAYS, *args.split(), tree, env=env)[1].split(b"\0")
     entries: dict[str, Entry | None] = {}
     for row, path in zip(out[::2], out[1::2], strict=False):
-        _, mode, _, oid, kind = row.decode().split(" ")
+        _, mode, _, oid, status = row.decode().split(" ")
         entries[decode_name(path)] = (
-            None if kind == "D" else (f"{kind}{mode}" if kind == "U" else mode, oid)
+            None if status == "D" else (f"{status}{mode}" if status == "U" else mode, oid)
         )
     return entries
 
 
 def make_private(repo: Repo, tree: str, entries: Entries) -> Git:
-    """An index of the tree with the entries in it, and the stat data the person's knows."""
+    """A private index of the tree with these entries, and the stat data of the person's index."""
     index = Git(repo, PRIVATE)
     _copy(_locate_theirs(repo), index.path)
     index.run("read-tree", "--reset", tree)
@@ -81,28 +81,28 @@ def make_private(repo: Repo, tree: str, entries: Entries) -> Git:
 
 
 def list_unstaged(index: Git) -> set[str]:
-    """The paths whose file is other than the index has it, or that it does not know."""
+    """The paths whose files differ from the index, or that it lacks."""
     args = ("ls-files", "--modified", "--deleted", "--others", "--exclude-standard", "-z")
     return {decode_name(path) for path in index.run(*args).split(b"\0")[:-1]}
 
 
 def prepare_next(repo: Repo, tree: str, after: Entries) -> Git:
-    """The person's index as it is to become: of the paths that stand there as in tree those
-    of `after`, all else untouched, and so is what git is not to look for changes in.  The caller
-    holds index.lock."""
+    """The person's next index: the entries of `after` for paths that are not staged against tree;
+    other entries and all flags stay.  The caller holds index.lock."""
     index = Git(repo, NEXT)
     _copy(_locate_theirs(repo), index.path)
-    theirs, marked = list_staged(repo, tree, index.path), porcelain.parse_marked(index.run(*_MARKS))
-    index.put({path: entry for path, entry in after.items() if path not in theirs})
-    for option, paths in zip(("--assume-unchanged", "--skip-worktree"), marked, strict=True):
-        again = b"".join(path + b"\0" for path in paths if after.get(decode_name(path)))
-        if again:
-            index.run("update-index", option, "-z", "--stdin", stdin=again)
+    staged = list_staged(repo, tree, index.path)
+    marked_paths = porcelain.parse_marked(index.run(*_MARKS))
+    index.put({path: entry for path, entry in after.items() if path not in staged})
+    for option, paths in zip(("--assume-unchanged", "--skip-worktree"), marked_paths, strict=True):
+        flagged_paths = b"".join(path + b"\0" for path in paths if after.get(decode_name(path)))
+        if flagged_paths:
+            index.run("update-index", option, "-z", "--stdin", stdin=flagged_paths)
     return index
 
 
 def install(repo: Repo, index: Git) -> None:
-    """Make it the person's index.  The caller holds index.lock, and releases it afterwards."""
+    """Make an index the person's.  The caller holds index.lock, and releases it then."""
     os.rename(index.path, _locate_theirs(repo))
 
 
@@ -110,21 +110,21 @@ def _locate_theirs(repo: Repo) -> str:
     return os.path.join(repo.git_dir, "index")
 
 
-def _copy(source: str, to: str) -> None:
-    os.makedirs(os.path.dirname(to), exist_ok=True)
-    files.remove_file(to)
+def _copy(source: str, target: str) -> None:
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    files.remove_file(target)
     try:
         with open(source, "rb") as f:
             data, status = f.read(), os.fstat(f.fileno())
     except FileNotFoundError:
         return
-    with open(to, "wb") as f:
+    with open(target, "wb") as f:
         f.write(data)
-    os.utime(to, ns=(status.st_atime_ns, status.st_mtime_ns))  # what is racy stays racy
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))  # racy entries stay racy
 
 
 class Lock:
-    """index.lock of the person's git, taken as git takes it; known again by inode and date."""
+    """The person's index.lock, taken as git takes it, and recognised by inode and date."""
 
     def __init__(self, repo: Repo, mark: list[int] | None = None) -> None:
         self.path = os.path.join(repo.git_dir, "index.lock")
@@ -132,14 +132,14 @@ class Lock:
         self.mark = mark or []
 
     def prepare(self) -> list[int]:
-        """What index.lock will be known by once it is ours: to be written down before."""
+        """The mark that index.lock will have once it is taken, to store in the intent."""
         os.makedirs(os.path.dirname(self._scratch), exist_ok=True)
         with open(self._scratch, "wb") as f:
             self.mark = _make_mark(os.fstat(f.fileno()))
         return self.mark
 
     def take(self) -> None:
-        """Take it; raise Refused when another git keeps it."""
+        """Take the lock; raises Refused if another git holds it."""
         until = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -153,14 +153,14 @@ class Lock:
         os.unlink(self._scratch)
 
     def is_ours(self) -> bool:
-        """Whether index.lock is there and is the one that was marked."""
+        """Whether index.lock exists and has the mark."""
         try:
             return _make_mark(os.stat(self.path)) == self.mark
         except FileNotFoundError:
             return False
 
     def let_go(self) -> None:
-        """Let go of it, if it is ours."""
+        """Release the lock if it has the mark."""
         if self.is_ours():
             os.unlink(self.path)
 
@@ -170,7 +170,7 @@ def _make_mark(status: os.stat_result) -> list[int]:
 
 
 def write_tree(index: Git) -> str:
-    """The tree of an index; Refused with git's reason when it has none."""
+    """Write the tree of an index; raises Refused with git's reason."""
     try:
         return index.run("write-tree").decode().strip()
     except GitError as e:

@@ -1,4 +1,4 @@
-"""Why no commit can be made now, in a sentence: what is under way, what the person staged."""
+"""The reasons why no commit can be made, as a person reads them."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ _LONG = 300  # characters of a reason that a person reads
 
 
 class Refused(Error):
-    """No commit is made; the reason reads on after 'not committed: '."""
+    """No commit is made; the message continues 'not committed: '."""
 
 
 def list_under_way(repo: Repo) -> list[str]:
-    """What git is in the middle of here."""
+    """The operations of git that are in progress, as 'a rebase'."""
     names = (name for name in _UNDER_WAY if os.path.lexists(os.path.join(repo.git_dir, name)))
     return list(dict.fromkeys(_UNDER_WAY[name] for name in names))
 
 
 def list_paths(paths: Collection[str], what: str) -> str:
     """`'<path>' and 2 more <what>`."""
-    first, *more = sorted(paths)
-    return f"'{first}'{f' and {len(more)} more' if more else ''} {what}"
+    first, *rest = sorted(paths)
+    return f"'{first}'{f' and {len(rest)} more' if rest else ''} {what}"
 
 
 def format_reason(e: GitError) -> str:
-    """What git, or the program it called, says of a failure: its own words, on one line."""
+    """The message of git, or of a program that it called, on one line."""
     return shorten_lines(e.complaint.splitlines()) or "git says nothing about it"
 
 
 def shorten_lines(lines: Iterable[str]) -> str:
-    """The lines that matter, joined and cut to what a person reads."""
-    kept = [line.strip() for line in lines if line.strip()]
-    kept = [line for line in dict.fromkeys(kept) if not line.startswith((*_NOISE, *_DOINGS))]
-    words = "; ".join(line.removeprefix("fatal: ").removeprefix("error: ") for line in kept)
-    while "...." in words:  # leaders to a column
-        words = words.replace("....", "...")
-    return words if len(words) <= _LONG else f"{words[:_LONG].rstrip()}…"
+    """The useful lines, joined by '; ' and cut to _LONG characters."""
+    useful = [line.strip() for line in lines if line.strip()]
+    useful = [line for line in dict.fromkeys(useful) if not line.startswith((*_NOISE, *_DOINGS))]
+    text = "; ".join(line.removeprefix("fatal: ").removeprefix("error: ") for line in useful)
+    while "...." in text:  # leaders to a column
+        text = text.replace("....", "...")
+    return text if len(text) <= _LONG else f"{text[:_LONG].rstrip()}…"

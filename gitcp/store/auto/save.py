@@ -1,8 +1,8 @@
-"""The auto-commit strategy: the end of a turn, or of a task, is a real commit of its work.
+"""The auto-commit strategy: the end of a turn, or of a task, makes a real commit of its work.
 
-First the temporary checkpoint that every strategy makes: it holds the bytes while hooks of the
-person run, and is what is left when no commit can be made, which is said with its reason.  Then
-the commit, one at a time in a worktree; then it is stored and the streams settle, as after any.
+First it makes the temporary checkpoint of every strategy, which holds the content while the
+person's hooks run, and remains if no commit can be made, which is reported with the reason.  Then
+it makes the commit, one at a time in a worktree, stores it, and settles the streams.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from gitcp.store.session.intent import Intent
 
     class Work(TypedDict):
-        """entries: path -> what it is to be in the commit (None: gone).  current: those of
-        them that the turn which ends wrote.  mixed: where somebody else has a line."""
+        """The work to commit.  entries: path -> entry, None if deleted.  current: the paths that
+        the ending turn wrote.  mixed: the paths with lines of other authors."""
 
         entries: dict[str, Entry | None]
         current: set[str]
@@ -50,18 +50,18 @@ if TYPE_CHECKING:
 
 
 _STAGED, _MIXED = "is staged by hand", "holds changes that are not the session's"
-_WAIT = 45.0  # seconds for the commits of other sessions here, whose hooks may be slow
+_WAIT = 45.0  # seconds to wait for the commits of other sessions, whose hooks may be slow
 
 
 def lock_commits(ctx: Context, wait: float = _WAIT) -> exclusive:
-    """One commit at a time in a worktree.  It comes before the locks of sessions."""
+    """The lock of a worktree's auto-commits, taken before the locks of sessions."""
     return exclusive(ctx.repo, f"auto-{ctx.repo.worktree_hash}", wait)
 
 
 def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
-    """Checkpoint the work of the session of this event, then commit it.
+    """Checkpoint the work of an event's session, then commit it; the records of the result.
 
-    Raises Error like any checkpoint; that no commit can be made is a record that says so.
+    Raises Error as a checkpoint does.  A record reports that no commit could be made.
     """
     state = ctx.read_state(event["session_id"])
     if state is None:
@@ -73,13 +73,13 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
             return []
         tree = find_tree(ctx.objects, ctx.head)
         tip = branches.find_current(ctx.repo, ctx.objects, state, ctx.head)
-        seen = shadow_refs.read_recorded(ctx.objects, tip) if tip else {}
-        mine = find_work(ctx.repo, ctx.objects, state, tree, seen)
-        return _tell_waiting(_list_blocked(ctx.repo, tree, mine))
-    ctx.leave()  # nobody is to wait for a session while hooks of the person run
-    turn = lock_commits(ctx)
+        recorded = shadow_refs.read_recorded(ctx.objects, tip) if tip else {}
+        work = find_work(ctx.repo, ctx.objects, state, tree, recorded)
+        return _tell_waiting(_list_blocked(ctx.repo, tree, work))
+    ctx.leave()  # hold no session's lock while the person's hooks run
+    lock = lock_commits(ctx)
     try:
-        turn.__enter__()
+        lock.__enter__()
     except Busy:
         return [_tell_why("another session's commit is not done")]
     try:
@@ -88,7 +88,7 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
     except (Busy, Refused) as e:
         return [_tell_why(str(e))]
     finally:
-        turn.__exit__()
+        lock.__exit__()
 
 
 def _tell_why(why: str) -> Record:
@@ -118,7 +118,7 @@ def _try_commit(ctx: Context, session_id: str, oid: str) -> list[Record]:
 
 
 def _format_message(repo: Repo, subject: str, checkpoint_id: str, session_id: str) -> str:
-    """The message of an auto-commit, with the trailers that the configuration wants in it."""
+    """The message of an auto-commit, with the configured trailers."""
     key = repo.config.get_option("gitcp.disclose")
     lines = [] if repo.config.get_option("gitcp.link") == "note" else [f"{KEY}: {checkpoint_id}"]
     if key:
@@ -134,41 +134,41 @@ def _commit_once(ctx: Context, session_id: str, oid: str) -> list[Record]:
     catch_up.follow_head(repo, objects, state, head)
     ctx.keep(state)
     tip = shadow_refs.read_tip(objects, oid)
-    seen = shadow_refs.read_recorded(objects, tip) if tip else {}
+    recorded = shadow_refs.read_recorded(objects, tip) if tip else {}
     tree = find_tree(objects, head)
-    mine = find_work(repo, objects, state, tree, seen)
-    blocked = _list_blocked(repo, tree, mine)
-    about = _make_intent(ctx, state, head, oid, seen, mine, blocked)
-    waiting = _tell_waiting(blocked)
-    if not about["entries"]:
-        return waiting
+    work = find_work(repo, objects, state, tree, recorded)
+    blocked = _list_blocked(repo, tree, work)
+    plan = _make_intent(ctx, state, head, oid, recorded, work, blocked)
+    notices = _tell_waiting(blocked)
+    if not plan["entries"]:
+        return notices
     subject = need_commit(objects, oid)["message"].partition("\n")[0]
-    message = _format_message(repo, subject, about["checkpoint_id"], session_id)
+    message = _format_message(repo, subject, plan["checkpoint_id"], session_id)
     ctx.leave()
-    paths = commit.make_commit(repo, objects, about, message)
+    paths = commit.make_commit(repo, objects, plan, message)
     if not paths:
         intent.drop(repo)
-        return waiting
-    settling.store_commit(ctx, about)
+        return notices
+    settling.store_commit(ctx, plan)
     intent.drop(repo)
     try:
         person_hooks.run(repo, "post-commit")
     except Refused as e:
-        trace.append_note("auto", str(e))  # it comes too late to refuse
-    ids = {"checkpoint_id": about["checkpoint_id"], "session_id": session_id}
-    return [{"type": "checkpoint", "commit": about["commit"], **ids}, *waiting]
+        trace.append_note("auto", str(e))  # the commit exists already
+    ids = {"checkpoint_id": plan["checkpoint_id"], "session_id": session_id}
+    return [{"type": "checkpoint", "commit": plan["commit"], **ids}, *notices]
 
 
-def _list_blocked(repo: Repo, tree: str | None, mine: Work) -> Blocked:
-    """The paths of the work that cannot be committed now, by the reason."""
-    if not mine["entries"]:
+def _list_blocked(repo: Repo, tree: str | None, work: Work) -> Blocked:
+    """reason -> paths of the work that cannot be committed now."""
+    if not work["entries"]:
         return {}
-    theirs = {
+    staged = {
         path
         for path, entry in index_files.list_staged(repo, tree or repo.empty_tree).items()
-        if path in mine["entries"] and entry != mine["entries"][path]
+        if path in work["entries"] and entry != work["entries"][path]
     }
-    reasons = {_STAGED: theirs, _MIXED: mine["mixed"] - theirs}
+    reasons = {_STAGED: staged, _MIXED: work["mixed"] - staged}
     return {why: paths for why, paths in reasons.items() if paths}
 
 
@@ -177,33 +177,33 @@ def _make_intent(
     state: State,
     head: str,
     oid: str,
-    seen: dict[str, Entry | None],
-    mine: Work,
+    recorded: dict[str, Entry | None],
+    work: Work,
     blocked: Blocked,
 ) -> Intent:
-    """What the commit is to be, seen being what its checkpoint oid has; Refused with the reason
-    where work of this turn is blocked."""
+    """The intent of a commit.  recorded: the entries of its checkpoint oid.  Raises Refused if
+    work of this turn is blocked."""
     repo, objects = ctx.repo, ctx.objects
-    for what in refusal.list_under_way(repo) if mine["entries"] else ():
-        raise Refused(f"{what} is in progress")
-    stopped = set().union(*blocked.values())
-    if stopped & mine["current"]:
-        raise Refused("; ".join(refusal.list_paths(at, why) for why, at in blocked.items()))
-    free = mine["entries"].keys() - stopped
-    tool = shadow_refs.find_trailer(need_commit(objects, oid)["message"], "Entire-Metadata-Task")
+    for operation in refusal.list_under_way(repo) if work["entries"] else ():
+        raise Refused(f"{operation} is in progress")
+    blocked_paths = set().union(*blocked.values())
+    if blocked_paths & work["current"]:
+        raise Refused("; ".join(refusal.list_paths(paths, why) for why, paths in blocked.items()))
+    entries = work["entries"].keys() - blocked_paths
+    task = shadow_refs.find_trailer(need_commit(objects, oid)["message"], "Entire-Metadata-Task")
     return {
         "session_id": state["session_id"],
         "checkpoint_id": place.make_id(),
-        "tool_use_id": tool.rpartition("/tasks/")[2],
+        "tool_use_id": task.rpartition("/tasks/")[2],
         "expected": head,
         "tree": find_tree(objects, head) or repo.empty_tree,
         "tip": oid,
-        "dirty": seen,
+        "dirty": recorded,
         "stash": "",
         "commit": "",
         "mark": [],
         "noted": False,
-        "entries": {path: mine["entries"][path] for path in sorted(free)},
+        "entries": {path: work["entries"][path] for path in sorted(entries)},
     }
 
 
@@ -215,23 +215,23 @@ def find_work(
     objects: Objects,
     state: State,
     tree: str | None,
-    seen: Mapping[str, Entry | None],
+    recorded: Mapping[str, Entry | None],
 ) -> Work:
-    """The session's work that lies in the worktree, on the tree of HEAD.
+    """The session's uncommitted work in the worktree, against HEAD's tree.
 
-    seen: what its checkpoint of just now has, or the newest one where nothing has changed.
+    recorded: the entries of its newest checkpoint.
     """
-    before = Lookup(objects, tree)
+    tree_lookup = Lookup(objects, tree)
     changes: Changes = {}
     current: set[str] = set()
     for stream in state["streams"]:
         for path, file in stream["files"].items():
-            was, entry = before(path), seen.get(path)
-            if path not in seen or entry == was:
+            old, entry = tree_lookup(path), recorded.get(path)
+            if path not in recorded or entry == old:
                 continue
             if entry and entry[0] == TREE:
-                entry = None  # a directory stands where the file was
-            changes[path] = (*(was or ABSENT), *(entry or ABSENT))
+                entry = None  # a directory has replaced the file
+            changes[path] = (*(old or ABSENT), *(entry or ABSENT))
             if file["turn_id"] == state.get("turn_id"):
                 current.add(path)
     credit = edit_lines.Edits(objects, journal.read(repo)).credit_paths(changes)
@@ -243,7 +243,7 @@ def find_work(
 
 
 def _is_shared(credit: PathCredit, session_id: str) -> bool:
-    """Whether somebody else has a line among those that a path gains or loses.  What nobody is
-    known to have written stands in the way of nothing."""
+    """Whether another author has a line among those that a path gains or loses.  Lines of unknown
+    authors do not count."""
     authors = {*(who for _, who in credit["added"]), *credit["removed"]}
     return any(who[0] != session_id and who != UNKNOWN for who in authors)

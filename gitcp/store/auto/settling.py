@@ -1,4 +1,4 @@
-"""Store a commit that gitcp made and move its streams on; settle one that a kill interrupted."""
+"""Stores an auto-commit and moves its streams on; settles one that a kill interrupted."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def settle_left_over(ctx: Context) -> None:
-    """Settle what a killed commit left in this worktree; nothing while its maker lives.
+    """Settle a killed commit of this worktree, unless its process still runs.
 
-    What cannot be settled waits for the next event: never an error of this one.
+    A failure is traced, and the next event tries again.
     """
     try:
         with ctx:
@@ -42,58 +42,58 @@ def settle_left_over(ctx: Context) -> None:
 
 
 def settle(ctx: Context) -> None:
-    """As settle_left_over(); the caller holds the lock of this worktree's commits."""
+    """Settle a killed commit; the caller holds the lock of this worktree's commits."""
     repo, objects = ctx.repo, ctx.objects
-    about = intent.read(repo)
-    if about is None:
+    plan = intent.read(repo)
+    if plan is None:
         intent.drop(repo)
         return
-    stands = commit.settle(repo, objects, about)
+    stands = commit.settle(repo, objects, plan)
     trace.append_note(
-        "auto", f"'{about['commit']}' was killed, and {'stands' if stands else 'is not'}"
+        "auto", f"'{plan['commit']}' was killed, and {'stands' if stands else 'is not'}"
     )
     if stands:
-        store_commit(ctx, about)
+        store_commit(ctx, plan)
     else:
-        commit.put_back(repo, objects, about)
+        commit.put_back(repo, objects, plan)
     intent.drop(repo)
 
 
-def store_commit(ctx: Context, about: Intent) -> None:
-    """Put the session of a commit that stands onto v1, once, and move its streams on."""
+def store_commit(ctx: Context, plan: Intent) -> None:
+    """Store the session of a commit that exists, once, and move its streams on."""
     repo, objects = ctx.repo, ctx.objects
-    commit, state = need_commit(objects, about["commit"]), ctx.read_state(about["session_id"])
+    commit, state = need_commit(objects, plan["commit"]), ctx.read_state(plan["session_id"])
     if state is None:
         return
-    if about["session_id"] not in committed_read.list_session_ids(
-        repo, objects, about["checkpoint_id"]
+    if plan["session_id"] not in committed_read.list_session_ids(
+        repo, objects, plan["checkpoint_id"]
     ):
-        _condense(ctx, state, commit, about)
-    _settle_streams(repo, state, about)
+        _condense(ctx, state, commit, plan)
+    _settle_streams(repo, state, plan)
     ctx.keep(state)
-    ctx.leave()  # streams move on from what the states on disk say
-    carry_forward.carry_streams(repo, objects, about["expected"], commit, {about["session_id"]})
+    ctx.leave()  # carry_streams() reads the states from disk
+    carry_forward.carry_streams(repo, objects, plan["expected"], commit, {plan["session_id"]})
 
 
-def _condense(ctx: Context, state: State, commit: Commit, about: Intent) -> None:
-    repo, objects, paths = ctx.repo, ctx.objects, sorted(about["entries"])
+def _condense(ctx: Context, state: State, commit: Commit, plan: Intent) -> None:
+    repo, objects, paths = ctx.repo, ctx.objects, sorted(plan["entries"])
     linked: Linked = {"how": "environment", "paths": paths, "reasons": {}}
     extra: dict[str, Any] = {"strategy": AUTO}
-    if about["tool_use_id"]:
-        extra |= {"is_task": True, "tool_use_id": about["tool_use_id"]}
+    if plan["tool_use_id"]:
+        extra |= {"is_task": True, "tool_use_id": plan["tool_use_id"]}
     phase.take_commit(state, paths)
-    if about["noted"]:
-        notes.add_link(repo, objects, commit["oid"], about["checkpoint_id"])
+    if plan["noted"]:
+        notes.add_link(repo, objects, commit["oid"], plan["checkpoint_id"])
     pair = [(state, linked)]
     condense.condense_sessions(
-        repo, objects, commit, about["checkpoint_id"], pair, about["noted"], extra=extra
+        repo, objects, commit, plan["checkpoint_id"], pair, plan["noted"], extra=extra
     )
 
 
-def _settle_streams(repo: Repo, state: State, about: Intent) -> None:
-    """What the commit took is done with, also where a hook gave it another form."""
-    open_edits.let_edits_go(repo, state["session_id"], about["entries"])
+def _settle_streams(repo: Repo, state: State, plan: Intent) -> None:
+    """Settle the paths that the commit took, even if a hook has changed their content."""
+    open_edits.let_edits_go(repo, state["session_id"], plan["entries"])
     read_streams(repo, state)
     if not state["streams"]:
         state["checkpoint_count"] = 0
-    state["base_commit"] = state["attribution_base_commit"] = about["commit"]
+    state["base_commit"] = state["attribution_base_commit"] = plan["commit"]

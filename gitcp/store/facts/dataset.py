@@ -1,10 +1,9 @@
-"""A directory of Parquet files, `<table>/repository=<name>/month=<month>/<batch>.parquet`, to which
-an export adds a batch, whole or not at all.
+"""A dataset of Parquet files, `<table>/repository=<name>/month=<month>/<batch>.parquet`, to which
+each export adds a batch atomically.
 
-The files of a batch are written below `_writing`.  Its list below `_batches` is what makes them
-part of the dataset: then they are moved to their places, by the next export where the one that
-wrote them was killed.  Batches of one repository are written one after the other, under a lock of
-their own.
+The files of a batch are written below `_writing`.  They belong to the dataset as soon as its list
+below `_batches` exists; then they are moved to their places, by the next export if this one was
+killed.  A lock lets the batches of a repository be written one at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.facts.rows import Row, Rows
 
-_MOST = 8_000  # rows in memory: what becomes of them in a file is a group of rows
+_MOST = 8_000  # rows in memory, which become a row group of a file
 _OPEN = 32  # files that are being written
 _BATCHES, _WRITING = "_batches", "_writing"
 _TYPES = {
@@ -38,18 +37,18 @@ _TYPES = {
 
 
 class Batch:
-    """What one export adds; in a `with`.  seen: the commits of the repository that the dataset has.
+    """The rows of one export, a context manager.  seen: the repository's commits in the dataset.
 
-    Raises Error where the dataset is of another version of the schema.
+    Raises Error if the dataset has another version of the schema.
     """
 
     def __init__(self, directory: str, repository: str) -> None:
         self.repository = repository
         self._top, self._folder = directory, quote(repository, safe="")
         self._rows: dict[tuple[str, str], list[Row]] = {}
-        self._held = 0
+        self._count = 0
         self._files: list[str] = []
-        # By table and month, the one used last behind the others.
+        # (table, month) -> writer, the last used one at the end.
         self._open: dict[tuple[str, str], tuple[Any, BinaryIO]] = {}
         self.counts: dict[str, int] = dict.fromkeys(schema.TABLES, 0)
 
@@ -62,12 +61,12 @@ class Batch:
         for batch in self._lists:
             self._move(batch["files"])
         self._writing = os.path.join(self._top, _WRITING, self._folder)
-        shutil.rmtree(self._writing, ignore_errors=True)  # of one that was killed
+        shutil.rmtree(self._writing, ignore_errors=True)  # an export was killed
         self.seen = {oid for batch in self._lists for oid in self._read_commits(batch["files"])}
         return self
 
     def __exit__(self, *_: object) -> None:
-        for writer, f in self._open.values():  # of an export that failed
+        for writer, f in self._open.values():  # the export failed
             with suppress(OSError), f:
                 writer.close()
         shutil.rmtree(self._writing, ignore_errors=True)
@@ -83,13 +82,13 @@ class Batch:
         return oids
 
     def add(self, lead: Row, rows: Rows) -> None:
-        """Take rows of a commit; lead: the columns that all of them begin with."""
-        for table, every in rows.items():
-            if every:
-                self._rows.setdefault((table, lead[1]), []).extend(lead + row for row in every)
-                self._held += len(every)
-                self.counts[table] += len(every)
-        if self._held > _MOST:
+        """Add rows of a commit.  lead: the first columns of each row."""
+        for table, table_rows in rows.items():
+            if table_rows:
+                self._rows.setdefault((table, lead[1]), []).extend(lead + row for row in table_rows)
+                self._count += len(table_rows)
+                self.counts[table] += len(table_rows)
+        if self._count > _MOST:
             self._flush()
 
     def _flush(self) -> None:
@@ -99,7 +98,7 @@ class Batch:
             self._open[key] = self._open.pop(key) if is_open else self._begin(key, table.schema)
             self._open[key][0].write_table(table)
             self._close(_OPEN)
-        self._held = 0
+        self._count = 0
         _import_arrow().default_memory_pool().release_unused()
 
     def _begin(self, key: tuple[str, str], columns: Any) -> tuple[Any, BinaryIO]:
@@ -111,9 +110,9 @@ class Batch:
         f = open(path, "wb")  # noqa: SIM115
         return _import_arrow().parquet.ParquetWriter(f, columns, compression="zstd"), f
 
-    def _close(self, most: int) -> None:
-        """Leave so many files open."""
-        for key in [*self._open][: max(0, len(self._open) - most)]:
+    def _close(self, limit: int) -> None:
+        """Close files until at most limit are open."""
+        for key in [*self._open][: max(0, len(self._open) - limit)]:
             writer, f = self._open.pop(key)
             writer.close()
             f.flush()
@@ -121,12 +120,12 @@ class Batch:
             f.close()
 
     def finish(self, tips: Iterable[str]) -> None:
-        """Make what was added part of the dataset; tips: what was exported, as object names."""
+        """Make the added rows part of the dataset.  tips: the oids of the exported revisions."""
         self._flush()
         self._close(0)
         if not self._files:
             return
-        about = {
+        description = {
             "version": schema.VERSION,
             "repository": self.repository,
             "tips": list(tips),
@@ -136,7 +135,7 @@ class Batch:
         batches = os.path.join(self._top, _BATCHES, self._folder)
         path = os.path.join(batches, f"{len(self._lists):05d}.json")
         with open(f"{path}.new", "w", encoding="utf-8") as f:
-            json.dump(about, f, indent=1)
+            json.dump(description, f, indent=1)
             f.flush()
             os.fsync(f.fileno())
         os.rename(f"{path}.new", path)
@@ -169,14 +168,14 @@ def _make_table(name: str, rows: list[Row]) -> Any:
 
 
 def _make_utf8(value: Any) -> Any:
-    """A text without what is no UTF-8: a path may be any bytes."""
+    """A text that is valid UTF-8: a path may have any bytes."""
     if value is None or value.isascii():
         return value
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _read_lists(directory: str, folder: str) -> list[dict[str, Any]]:
-    """The batches of a repository, in order.  Raises Error for another version's."""
+    """The batches of a repository, in order.  Raises Error for another version of the schema."""
     batches_folder = os.path.join(directory, _BATCHES, folder)
     lists = []
     for name in sorted(n for n in os.listdir(batches_folder) if n.endswith(".json")):
@@ -192,7 +191,7 @@ def _read_lists(directory: str, folder: str) -> list[dict[str, Any]]:
 
 
 def read_tips(directory: str, repository: str) -> list[str]:
-    """What the last export of a repository exported, [] for none."""
+    """The tips of a repository's last export; [] without one."""
     folder = quote(repository, safe="")
     if not os.path.isdir(os.path.join(directory, _BATCHES, folder)):
         return []
@@ -200,7 +199,7 @@ def read_tips(directory: str, repository: str) -> list[str]:
 
 
 def list_files(directory: str) -> Mapping[str, list[str]]:
-    """Table -> the paths of the files that make it.  Raises Error where there is no dataset."""
+    """table -> the paths of its files.  Raises Error without a dataset."""
     batches_folder = os.path.join(directory, _BATCHES)
     if not os.path.isdir(batches_folder):
         raise Error(f"no dataset in '{directory}': 'gitcp export-facts -o {directory}' makes one")

@@ -1,4 +1,4 @@
-"""The facts of a range of commits, read once and written as they come."""
+"""Exports the facts of a range of commits in one pass."""
 
 from __future__ import annotations
 
@@ -40,40 +40,42 @@ def export_facts(
     light: bool = False,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Record:
-    """Add to a dataset what it lacks of the commits of revisions (none: HEAD); a record `facts`:
-    repository, commits, how many are new, and rows, of each table.
+    """Add the commits of revisions, by default of HEAD, that a dataset lacks; a record `facts` with
+    repository, commits (the number of new ones) and rows (by table).
 
-    name: of the repository, else by its remote.  prompts: with their text.  light: only what needs
-    no content of files.  progress is told how many commits were read.  Raises Error for no
-    revision, and for a dataset of another version.
+    name: the repository's, by default from its remote.  prompts: include their text.  light: only
+    the facts that need no file contents.  progress is called with the number of commits read.
+    Raises Error for an unknown revision, and for a dataset of another version.
     """
-    chosen = [*revisions] or ["HEAD"]
-    ends = decode_lines(repo.git.run("rev-parse", "--revs-only", *chosen)[1])
-    tips = [end for end in ends if not end.startswith("^")]
+    revision_arguments = [*revisions] or ["HEAD"]
+    oids = decode_lines(repo.git.run("rev-parse", "--revs-only", *revision_arguments)[1])
+    tips = [end for end in oids if not end.startswith("^")]
     teams = rows.parse_teams(*team_file.read_table(repo, tips[0], "teams")) if tips else {}
     with Batch(directory, name or name_repository(repo)) as batch:
-        new, came = _plan_export(repo, chosen, tips, batch.seen)
+        new, origins = _plan_export(repo, revision_arguments, tips, batch.seen)
         if new:
-            add = partial(_add_rows, batch, teams, came, light)
-            _add_commits(repo, chosen, batch.seen, prompts, light, add, progress)
+            add = partial(_add_rows, batch, teams, origins, light)
+            _add_commits(repo, revision_arguments, batch.seen, prompts, light, add, progress)
             batch.finish(tips)
-    about = {"type": "facts", "repository": batch.repository}
-    return {**about, "commits": new, "rows": batch.counts}
+    record = {"type": "facts", "repository": batch.repository}
+    return {**record, "commits": new, "rows": batch.counts}
 
 
 def name_repository(repo: Repo) -> str:
-    """The name of a repository by the address of the usual remote; without one its directory."""
+    """The name of a repository by the URL of its usual remote, else by its directory."""
     remote = destination.find_usual_remote(repo)
     url = repo.config.get(f"remote.{remote}.url") if remote else ""
     return rows.derive_repository_name(url or repo.top or repo.common)
 
 
 def _plan_export(
-    repo: Repo, chosen: Sequence[str], tips: Sequence[str], seen: Set[str]
+    repo: Repo, revision_arguments: Sequence[str], tips: Sequence[str], seen: Set[str]
 ) -> tuple[int, dict[str, str]]:
-    """How many commits are not seen, and rows.find_changes() of them all."""
-    form = "--no-show-signature", "--format=%H %P"
-    log = repo.git.stream_records("log", "-z", *form, "--end-of-options", *chosen, "--")
+    """(the number of commits that are not seen, rows.find_changes() of all)."""
+    options = "--no-show-signature", "--format=%H %P"
+    log = repo.git.stream_records(
+        "log", "-z", *options, "--end-of-options", *revision_arguments, "--"
+    )
     try:
         graph = [decode_name(row).split() for row in log]
     except GitError as e:
@@ -83,17 +85,17 @@ def _plan_export(
 
 
 def _add_rows(
-    batch: Batch, teams: Teams, came: dict[str, str], light: bool, commit: Commit, more: Rows
+    batch: Batch, teams: Teams, origins: dict[str, str], light: bool, commit: Commit, more: Rows
 ) -> None:
     oid = commit["oid"]
-    every = rows.make_commit_rows(commit, teams, came.get(oid, oid), light)
-    every["sessions"] = [prices.add_price(row, commit) for row in every["sessions"]]
-    batch.add(rows.make_lead_columns(batch.repository, commit), {**every, **more})
+    commit_rows = rows.make_commit_rows(commit, teams, origins.get(oid, oid), light)
+    commit_rows["sessions"] = [prices.add_price(row, commit) for row in commit_rows["sessions"]]
+    batch.add(rows.make_lead_columns(batch.repository, commit), {**commit_rows, **more})
 
 
 def _add_commits(
     repo: Repo,
-    chosen: Sequence[str],
+    revision_arguments: Sequence[str],
     seen: Set[str],
     prompts: bool,
     light: bool,
@@ -101,27 +103,31 @@ def _add_commits(
     progress: Callable[[int], None],
 ) -> None:
     """Call add() for each commit that is not seen."""
-    gc.disable()  # what it looks through for circles comes and goes with each window of commits
-    tell = partial(_read, seen, prompts)
+    gc.disable()  # no cycles are made, and each window of commits has many objects
+    read = partial(_read, seen, prompts)
     options = ("--no-patch", "--reverse", "--topo-order") if light else survival.OPTIONS
     with Prefetched(repo) as objects:
-        replay = None if light else survival.Replay(repo, Evidence(repo, objects), chosen, ())
-        history = ranges.map_commits(repo, objects, tell, chosen, (), options)
+        replay = (
+            None
+            if light
+            else survival.Replay(repo, Evidence(repo, objects), revision_arguments, ())
+        )
+        history = ranges.map_commits(repo, objects, read, revision_arguments, (), options)
         for count, (commit, spoken) in enumerate(history):
             progress(count)
             time = int(commit["author"].rpartition(" ")[2])
-            lived = []
+            survival_rows = []
             if replay:
                 replay.survival.born = rows.round_to_day(time)
                 replay.replay_commit(commit)
-                lived = rows.make_survival_rows(replay.survival.take_events(), time)
+                survival_rows = rows.make_survival_rows(replay.survival.take_events(), time)
             if spoken is not None:
-                add(commit, {**spoken, "survival": lived})
+                add(commit, {**spoken, "survival": survival_rows})
     gc.enable()
 
 
 def _read(seen: Set[str], prompts: bool, evidence: Evidence, change: Change) -> Spoken:
-    """A commit, and of one that is new what its sessions said."""
+    """(a commit, the rows of its transcripts; None if it is seen)."""
     commit = ranges.describe_commit(evidence, change)
     if commit["oid"] in seen:
         return commit, None
@@ -132,6 +138,6 @@ def _read(seen: Set[str], prompts: bool, evidence: Evidence, change: Change) -> 
         except Error:
             data = {}
         transcript = list_items(data.get(record["session_id"], b""))
-        for table, every in rows.make_spoken_rows(record, transcript, prompts).items():
-            spoken[table] += every
+        for table, table_rows in rows.make_spoken_rows(record, transcript, prompts).items():
+            spoken[table] += table_rows
     return commit, spoken

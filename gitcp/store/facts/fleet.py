@@ -1,7 +1,8 @@
-"""The facts of many repositories as a job of Spark: a task clones one, exports it, removes it.
+"""The facts of many repositories as a job of Spark: each task clones a repository, exports it and
+removes the clone.
 
-The dataset is in a directory that all workers see.  Each export adds to it whole or not at all and
-adds no commit twice, so that a task may be tried again, or twice at once, wherever Spark wants.
+The dataset is in a directory that all workers see.  An export is atomic and adds no commit twice,
+so that Spark may run a task again, or twice at once.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
 
-    Source = tuple[str, str]  # a repository, and where its checkpoints are: URLs or paths
+    Source = tuple[str, str]  # the URLs or paths of a repository and of its checkpoints
 
 _MISSING = "a job of Spark needs the package 'pyspark': install gitcp with its extra 'spark'"
-_TRIES = 4  # of a task, by Spark
+_TRIES = 4  # attempts of a task by Spark
 _STORE = ("refs/heads/entire/checkpoints/v1", "refs/entire/checkpoints/*", "refs/notes/gitcp")
 _TABLES = (".parquet", ".csv", ".json")
 _TYPES = {schema.TEXT: "string", schema.INTEGER: "bigint", schema.NUMBER: "double"}
 
 
 def open_session(master: str) -> AbstractContextManager[Any]:
-    """A session of Spark, to be used in a `with`; master: its URL, or local[<tasks>].  Raises
-    Error where the package is not installed."""
+    """A session of Spark, a context manager.  master: its URL, or local[<tasks>].  Raises Error
+    without the package."""
     if master.startswith("local[") and "," not in master:
         master = f"{master[:-1]},{_TRIES}]"
     builder = _import_pyspark().sql.SparkSession.builder.appName("gitcp-facts-spark").master(master)
@@ -56,29 +57,32 @@ def _import_pyspark() -> Any:
     return pyspark
 
 
-def read_sources(place: str) -> list[Source]:
-    """The repositories in a file, one to a line with its checkpoints' place behind a tab where that
-    is another; or in a table, by its columns repository and checkpoints.  Raises Error for a table
-    without, and OSError."""
-    if not place.endswith(_TABLES):
-        with open(place, encoding="utf-8") as f:
-            parts = [line.rstrip("\n").partition("\t") for line in f if line.strip(" \n")]
-        return list(dict.fromkeys((p[0], p[2]) for p in parts if not p[0].startswith("#")))
+def read_sources(path: str) -> list[Source]:
+    """The sources in a file or a table.
+
+    A line of a file has a repository, and behind a tab that of its checkpoints if it is another.
+    A table has the columns repository and, if needed, checkpoints.  Raises Error for a table
+    without repositories, and OSError.
+    """
+    if not path.endswith(_TABLES):
+        with open(path, encoding="utf-8") as f:
+            rows = [line.rstrip("\n").partition("\t") for line in f if line.strip(" \n")]
+        return list(dict.fromkeys((row[0], row[2]) for row in rows if not row[0].startswith("#")))
     import pyarrow.dataset
 
     try:
-        table = pyarrow.dataset.dataset(place, format=place.rpartition(".")[2]).to_table()
-        every = table["repository"].to_pylist()
+        table = pyarrow.dataset.dataset(path, format=path.rpartition(".")[2]).to_table()
+        repositories = table["repository"].to_pylist()
     except (KeyError, ValueError) as e:
-        raise Error(f"'{place}' is no table with a column 'repository': {e}") from None
-    both = "checkpoints" in table.column_names
-    stores = table["checkpoints"].to_pylist() if both else [""] * len(every)
-    return list(dict.fromkeys((one, store or "") for one, store in zip(every, stores, strict=True)))
+        raise Error(f"'{path}' is no table with a column 'repository': {e}") from None
+    has_stores = "checkpoints" in table.column_names
+    stores = table["checkpoints"].to_pylist() if has_stores else [""] * len(repositories)
+    pairs = zip(repositories, stores, strict=True)
+    return list(dict.fromkeys((repository, store or "") for repository, store in pairs))
 
 
 def export_all(spark: Any, sources: list[Source], directory: str, light: bool) -> Iterator[Record]:
-    """Export each repository in a task of its own; a record `exported` of each as export_one()
-    has it, in the order of sources."""
+    """Export each repository in a task; the records of export_one(), in the order of sources."""
     if not sources:
         return
     jobs = spark.sparkContext.parallelize(sources, len(sources))
@@ -86,7 +90,7 @@ def export_all(spark: Any, sources: list[Source], directory: str, light: bool) -
 
 
 def _try_one(source: Source, directory: str, light: bool) -> Record:
-    """export_one(); what fails is raised for Spark to try it again, and told the last time."""
+    """Run export_one(); an error is raised for Spark to try again, and recorded at the last try."""
     task = _import_pyspark().TaskContext.get()
     number = task.attemptNumber() if task else 0
     try:
@@ -102,42 +106,50 @@ def _make_record(source: Source) -> Record:
 
 
 def export_one(source: Source, directory: str, light: bool) -> Record:
-    """Add a repository to the dataset, by a clone that is gone afterwards; a record `exported`:
-    repository, state ("same" where its HEAD is what was exported last, else "exported"), commits,
-    how many are new, and seconds.  Raises Error where it cannot be cloned or read."""
-    began, about = time.monotonic(), _make_record(source)
+    """Add a repository to the dataset by a temporary clone; a record `exported`: repository, state
+    ("same" if its HEAD was exported last, else "exported"), commits (the number of new ones) and
+    seconds.  Raises Error if it cannot be cloned or read."""
+    started, record = time.monotonic(), _make_record(source)
     git.allow_fetch()
-    quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-    seen = dataset.read_tips(directory, about["repository"])
-    listed = Git(None, quiet).run("ls-remote", "--", source[0], "HEAD")[1]
-    head = decode_name(listed).partition("\t")[0]
-    if seen and head == seen[0]:
-        return {**about, "state": "same", "commits": 0, "seconds": time.monotonic() - began}
-    with tempfile.TemporaryDirectory(prefix="gitcp-facts-") as at:
-        _clone(Git(at, quiet), source, light)
-        clone, name = Repo.find(at, quiet), about["repository"]
-        done = export.export_facts(clone, directory, (), name, light=light)
+    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    last_tips = dataset.read_tips(directory, record["repository"])
+    output = Git(None, env).run("ls-remote", "--", source[0], "HEAD")[1]
+    head = decode_name(output).partition("\t")[0]
+    if last_tips and head == last_tips[0]:
+        return {**record, "state": "same", "commits": 0, "seconds": time.monotonic() - started}
+    with tempfile.TemporaryDirectory(prefix="gitcp-facts-") as folder:
+        _clone(Git(folder, env), source, light)
+        clone, name = Repo.find(folder, env), record["repository"]
+        facts = export.export_facts(clone, directory, (), name, light=light)
     memory.forget()
-    seconds = time.monotonic() - began
-    return {**about, "state": "exported", "commits": done["commits"], "seconds": seconds}
+    seconds = time.monotonic() - started
+    return {**record, "state": "exported", "commits": facts["commits"], "seconds": seconds}
 
 
-def _clone(here: Git, source: Source, light: bool) -> None:
-    """Clone HEAD's branch, without files where that is enough, and bring the checkpoints."""
-    without = ["--filter=blob:none"] if light and "://" in source[0] else []
-    here.run(
-        "clone", "-q", "--bare", "--single-branch", "--no-tags", *without, "--", source[0], "."
+def _clone(git: Git, source: Source, light: bool) -> None:
+    """Clone HEAD's branch, without blobs if light and remote, and fetch the checkpoints."""
+    options = ["--filter=blob:none"] if light and "://" in source[0] else []
+    git.run(
+        "clone",
+        "-q",
+        "--bare",
+        "--single-branch",
+        "--no-tags",
+        *options,
+        "--",
+        source[0],
+        ".",
     )
     checkpoints = source[1] or "origin"
-    listed = here.run("ls-remote", "--", checkpoints, *_STORE)[1].splitlines()
-    refs = [decode_name(line).partition("\t")[2] for line in listed]
+    lines = git.run("ls-remote", "--", checkpoints, *_STORE)[1].splitlines()
+    refs = [decode_name(line).partition("\t")[2] for line in lines]
     if refs:
         refspecs = (f"+{ref}:{ref}" for ref in refs)
-        here.run("fetch", "-q", "--no-filter", "--no-tags", checkpoints, *refspecs)
+        git.run("fetch", "-q", "--no-filter", "--no-tags", checkpoints, *refspecs)
 
 
 def ask(spark: Any, directory: str, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """(columns, rows) of what a named question or a statement of Spark's SQL gives."""
+    """(columns, rows) of a named question or a statement of Spark's SQL."""
     for table, paths in dataset.list_files(directory).items():
         columns = ", ".join(
             f"`{name}` {_TYPES.get(kind, 'boolean')}" for name, kind, _ in schema.TABLES[table]

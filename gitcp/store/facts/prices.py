@@ -1,4 +1,4 @@
-"""What tokens cost, at the list prices of their day that a package knows."""
+"""The cost of tokens at the list prices of their day."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MODEL, _INPUT = _COLUMNS.index("model"), _COLUMNS.index("input_tokens")
 
 def add_price(row: Row, commit: Commit) -> Row:
     """A row of sessions with its price in US dollars as the last column; None for an unknown
-    model, and where the package is not installed."""
+    model, or without the package of prices."""
     fresh, creation, read, output = row[_INPUT : _INPUT + 4]
     time = int(commit["author"].rpartition(" ")[2])
     day = datetime.fromtimestamp(time - time % 86400, UTC)

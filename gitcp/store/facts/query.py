@@ -1,4 +1,4 @@
-"""A dataset of facts, asked in SQL by DuckDB in this process."""
+"""Queries a dataset of facts in SQL by DuckDB, in this process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _TYPES = {schema.TEXT: "VARCHAR", schema.INTEGER: "BIGINT", schema.NUMBER: "DOUB
 
 
 def ask(directory: str, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """(columns, rows) of what a named question or a statement of SQL gives.  Raises Error in
-    DuckDB's words for what is none, and where there is no dataset."""
+    """(columns, rows) of a named question or a statement of SQL.  Raises Error without a dataset,
+    and with DuckDB's message for an invalid statement."""
     try:
         import duckdb
     except ImportError:
@@ -26,8 +26,8 @@ def ask(directory: str, question: str) -> tuple[list[str], list[tuple[Any, ...]]
     try:
         for table, paths in dataset.list_files(directory).items():
             database.execute(f"CREATE VIEW {table} AS {_select(table, paths)}")
-        done = database.execute(QUESTIONS[question][1] if question in QUESTIONS else question)
-        return [column[0] for column in done.description or ()], done.fetchall()
+        result = database.execute(QUESTIONS[question][1] if question in QUESTIONS else question)
+        return [column[0] for column in result.description or ()], result.fetchall()
     except duckdb.Error as e:
         raise Error(str(e).partition("\n")[0]) from None
     finally:

@@ -1,5 +1,5 @@
-"""The conversations that clients keep of a repository, held in any of its worktrees or in a
-directory where it was before."""
+"""Finds the conversations that clients keep of a repository, in any of its worktrees or former
+directories."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 
 class Conversation:
-    """A file with a conversation.  agent: of the subagent whose it is, '' for the session's own.
-    began, age: when it came to be, as far as that is known not before it, and its last change, in
-    seconds since 1970."""
+    """A file with a conversation.  agent: the subagent's id, '' for the session's own.  began:
+    when it was created, or earlier; age: its last change; both in seconds since 1970."""
 
     __slots__ = ("age", "agent", "began", "client", "cwd", "path", "session", "size")
 
@@ -36,99 +35,101 @@ class Conversation:
 
 
 def list_roots(repo: Repo, former: Iterable[str] = ()) -> list[str]:
-    """The directories that the repository is or was in, the deepest first."""
-    listed = decode_lines(repo.git.run("worktree", "list", "--porcelain")[1])
-    trees = [line[9:] for line in listed if line.startswith("worktree ")]
-    every = [*trees, *map(os.path.abspath, former)]
-    every += [os.path.realpath(one) for one in every]
-    return sorted(dict.fromkeys(every), key=len, reverse=True)
+    """The directories of the repository's worktrees, and former ones, the deepest first."""
+    lines = decode_lines(repo.git.run("worktree", "list", "--porcelain")[1])
+    trees = [line[9:] for line in lines if line.startswith("worktree ")]
+    roots = [*trees, *map(os.path.abspath, former)]
+    roots += [os.path.realpath(root) for root in roots]
+    return sorted(dict.fromkeys(roots), key=len, reverse=True)
 
 
-def make_relative(path: str, places: Sequence[str]) -> str:
-    """The path of a file in the worktree that is or was at one of places, deepest first; ''
-    for one that is in none, or git's own.  Claude Code makes worktrees inside the first."""
-    for place in places:
-        if path.startswith(place + os.sep):
-            below = path[len(place) + 1 :]
-            if below.startswith(".claude/worktrees/"):
-                below = "/".join(below.split("/")[3:])
-            return "" if below.split("/")[0] in ("", ".git", ".jj", ".entire") else below
+def make_relative(path: str, roots: Sequence[str]) -> str:
+    """A path relative to the first of the roots that contains it; '' for none, and for git's own
+    files.  Claude Code makes worktrees inside the main one."""
+    for root in roots:
+        if path.startswith(root + os.sep):
+            relative = path[len(root) + 1 :]
+            if relative.startswith(".claude/worktrees/"):
+                relative = "/".join(relative.split("/")[3:])
+            return "" if relative.split("/")[0] in ("", ".git", ".jj", ".entire") else relative
     return ""
 
 
 def find_conversations(
     home: str,
-    places: Sequence[str],
+    roots: Sequence[str],
     folder: str,
     clients: Iterable[str] = (),
     since: float = 0.0,
 ) -> list[Conversation]:
-    """The files of conversations held in one of places or below it, changed since, by age.
+    """The conversations in one of the roots or below it, changed since a time, by age.
 
-    folder: what is in a database is copied there.  clients: of the agents that are asked, default
-    all.
+    folder: the directory for copies from databases.  clients: names of agents, by default all.
     """
     conversations: dict[str, Conversation] = {}
     for client in map(agents.get_client, clients or agents.list_names()):
-        for place in places:
+        for root in roots:
             fetch = getattr(client, "fetch", None)
-            for name in client.list_conversations(home, place):
-                path = fetch(name, folder) if fetch else name
+            for source in client.list_conversations(home, root):
+                path = fetch(source, folder) if fetch else source
                 if path not in conversations and (
-                    one := open_file(client, path, place, places, since)
+                    conversation := open_file(client, path, root, roots, since)
                 ):
-                    conversations[path] = one
+                    conversations[path] = conversation
     return sorted(conversations.values(), key=lambda item: (item.age, item.path))
 
 
 def find_session(
     repo: Repo, home: str, name: str, agent: str, former: Sequence[str], folder: str
 ) -> tuple[list[Conversation], list[str]]:
-    """(the conversations of one session, its own first, the directories where the repository is
-    or was).  name: its id or the beginning of it, or the file of its transcript, which need not
-    have been written here; then it tells where the repository was.  Raises Error for none, and for
-    several."""
-    places = list_roots(repo, former)
+    """(the conversations of one session, its own first; the roots of the repository).
+
+    name: its id or a prefix of it, or the file of its transcript, whose directory is added to the
+    roots.  Raises Error for none, and for several.
+    """
+    roots = list_roots(repo, former)
     if os.path.isfile(name):
         client = agents.get_client(agent or edits.recognise_client(name))
-        places += [edits.read_head(name)["cwd"] or places[0]]
-        below = agents.list_files(name.removesuffix(".jsonl"), ".jsonl")
-        opened = [open_file(client, path, places[0], places) for path in (name, *below)]
-        listed = [one for one in opened if one]
+        roots += [edits.read_head(name)["cwd"] or roots[0]]
+        subagent_files = agents.list_files(name.removesuffix(".jsonl"), ".jsonl")
+        candidates = [open_file(client, path, roots[0], roots) for path in (name, *subagent_files)]
+        selected = [conversation for conversation in candidates if conversation]
     else:
-        names = [agent] if agent else ()
-        every = find_conversations(home, places, folder, names)
-        listed = [one for one in every if one.session.startswith(name)]
-    if not listed:
+        clients = [agent] if agent else ()
+        conversations = find_conversations(home, roots, folder, clients)
+        selected = [
+            conversation for conversation in conversations if conversation.session.startswith(name)
+        ]
+    if not selected:
         raise Error(f"no conversation of this repository: '{name}'")
-    if len({one.session for one in listed}) > 1:
-        ids_there = " ".join(sorted({one.session for one in listed})[:10])
-        raise Error(f"ambiguous session '{name}': {ids_there}")
-    return sorted(listed, key=lambda item: item.agent), places
+    if len({conversation.session for conversation in selected}) > 1:
+        session_ids = " ".join(sorted({conversation.session for conversation in selected})[:10])
+        raise Error(f"ambiguous session '{name}': {session_ids}")
+    return sorted(selected, key=lambda item: item.agent), roots
 
 
 def open_file(
-    client: Client, path: str, place: str, places: Sequence[str], since: float = 0.0
+    client: Client, path: str, default_root: str, roots: Sequence[str], since: float = 0.0
 ) -> Conversation | None:
-    """The conversation that a file has; None for one of another repository, and for what is none.
-    place: where it was held, as far as its own words do not tell."""
+    """The conversation in a file; None if it has none, or one of another repository.
+    default_root: its directory if the file names none."""
     try:
         st = os.stat(path)
         if st.st_mtime < since or not os.path.isfile(path):
             return None
-        about = getattr(client, "read_head", edits.read_head)(path)
+        head = getattr(client, "read_head", edits.read_head)(path)
     except OSError:
         return None
-    tells = getattr(client, "read_directory", None)
-    cwd = about["cwd"] or (tells(path) if tells else place)
-    session, agent = about["session"], about["agent"]
-    if about["parent"]:  # a subagent's own session
-        session, agent = about["parent"], session
+    read_directory = getattr(client, "read_directory", None)
+    cwd = head["cwd"] or (read_directory(path) if read_directory else default_root)
+    session, agent = head["session"], head["agent"]
+    if head["parent"]:  # a subagent's own session
+        session, agent = head["parent"], session
     try:
         ids.check_session_id(session)
     except InputError:
         return None
-    if not any(cwd == one or cwd.startswith(one + os.sep) for one in places):
+    if not any(cwd == root or cwd.startswith(root + os.sep) for root in roots):
         return None
     return Conversation(client, path, session, agent, cwd, st)
 
@@ -142,8 +143,9 @@ def parse_date(repo: Repo, date: str) -> float:
 
 
 def list_own_addresses(repo: Repo) -> set[str]:
-    """The addresses of whoever commits here: as configured, and those of HEAD's reflog."""
+    """The addresses of the people who commit here: the configured ones and those of HEAD's
+    reflog."""
     args = ("log", "-g", "--format=%ge", "--max-count=2000", "HEAD", "--")
     addresses = decode_lines(repo.git.run(*args, ok=(0, 128))[1])
     addresses += [repo.config.get("user.email"), os.environ.get("GIT_COMMITTER_EMAIL", "")]
-    return {one.strip().lower() for one in addresses if one.strip()}
+    return {address.strip().lower() for address in addresses if address.strip()}

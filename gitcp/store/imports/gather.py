@@ -1,4 +1,4 @@
-"""What conversations tell, gathered by path: memory holds an index, a file the contents."""
+"""The sessions and edits of conversations, by path: an index in memory, the contents in a file."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 
 
 class Spool:
-    """Bytes put aside in a file of no name, which goes with the process."""
+    """Bytes in a temporary file without a name."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as this
         self._end = 0
 
     def put(self, data: bytes) -> Place:
-        """Where these bytes lie from now on."""
+        """Store bytes; return their place."""
         self._file.seek(self._end)
         self._file.write(data)
         self._end += len(data)
         return self._end - len(data), len(data)
 
     def clear(self) -> None:
-        """Let go of all of it."""
+        """Drop all bytes."""
         self._end = 0
 
     def read(self, place: Place) -> bytes:
-        """The bytes that lie there."""
+        """The bytes at a place."""
         self._file.seek(place[0])
         return self._file.read(place[1])
 
 
 class Contents(Objects):
-    """The objects of a repository, and beside them contents that are not stored in it."""
+    """The objects of a repository, and contents that are not stored in it."""
 
     def __init__(self, repo: Repo) -> None:
         super().__init__(repo)
@@ -57,7 +57,7 @@ class Contents(Objects):
         self._places: dict[str, Place] = {}
 
     def add(self, data: bytes | None) -> str:
-        """The blob that a content would be; '' for none."""
+        """Add a content; return the oid that it would have, '' for None."""
         if data is None:
             return ""
         oid = self.hash_object("blob", data)
@@ -66,22 +66,22 @@ class Contents(Objects):
         return oid
 
     def forget(self) -> None:
-        """Have only what is stored."""
+        """Drop all contents that were added."""
         self._places.clear()
         self._spool.clear()
 
     def read(self, spec: str) -> Object | None:
-        """As Objects.read()."""
+        """Read an object as Objects.read() does, or a content that was added."""
         if spec in self._places:
             return spec, "blob", self._spool.read(self._places[spec])
         return super().read(spec)
 
 
 class Session:
-    """A session as its conversations tell it.  first, last: when it first and last wrote, ns."""
+    """A session by its conversations.  first, last: the times of its first and last edit, in ns."""
 
-    def __init__(self, held: Conversation) -> None:
-        self.client, self.session_id = held.client, held.session
+    def __init__(self, conversation: Conversation) -> None:
+        self.client, self.session_id = conversation.client, conversation.session
         self.path, self.size, self.age = "", 0, 0.0  # of its own transcript
         self.turns: list[edits.Turn] = []
         self.first = self.last = 0
@@ -96,12 +96,12 @@ class Session:
         return str(ids.start_sha256(name).hexdigest()[:12])
 
     def number_at(self, at: int) -> int:
-        """The number of the turn that was going on at a time."""
+        """The number of the turn at a time in ns."""
         return max(1, bisect_right([turn["at"] for turn in self.turns], at))
 
 
 class Gathered:
-    """The sessions of conversations, and their edits by path, each with where its words lie."""
+    """The sessions of conversations, and their edits by path."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, Session] = {}
@@ -109,37 +109,46 @@ class Gathered:
         self._calls: dict[str, list[tuple[int, str, int, str, bool, Place]]] = {}
         self._seen: set[tuple[str, int]] = set()
 
-    def read(self, held: Conversation, places: Sequence[str]) -> None:
-        """Take in a conversation; one that cannot be read is left out.  A call that another
-        conversation has told of already is that one's: it is the older."""
-        session = self.sessions.setdefault(held.session, Session(held))
-        reading = edits.Reading(held.client, held.cwd, held.agent, int(held.began * 10**9))
-        mine: set[tuple[str, int]] = set()
+    def read(self, conversation: Conversation, roots: Sequence[str]) -> None:
+        """Add a conversation, unless it cannot be read.  A call that an older conversation has,
+        too, belongs to that one."""
+        session = self.sessions.setdefault(conversation.session, Session(conversation))
+        reading = edits.Reading(
+            conversation.client,
+            conversation.cwd,
+            conversation.agent,
+            int(conversation.began * 10**9),
+        )
+        keys: set[tuple[str, int]] = set()
         try:
-            for edit in reading.read_edits(edits.read_entries(held.path)):
-                path = find.make_relative(edit["path"], places)
+            for edit in reading.read_edits(edits.read_entries(conversation.path)):
+                path = find.make_relative(edit["path"], roots)
                 key = edit["call"], edit["at"]
                 if not path or not edit["at"] or key in self._seen:
                     continue
-                mine.add(key)
-                place = self._spool.put(json.dumps(edit["tells"]).encode())
+                keys.add(key)
+                stored = self._spool.put(json.dumps(edit["tells"]).encode())
                 call = (
                     edit["at"],
-                    held.session,
+                    conversation.session,
                     edit["turn"],
                     edit["call"],
-                    bool(held.agent),
-                    place,
+                    bool(conversation.agent),
+                    stored,
                 )
                 self._calls.setdefault(path, []).append(call)
                 session.note_edit(edit["at"])
         except OSError:
             return
-        if mine and not reading.is_timed:
-            session.note_edit(int(held.age * 10**9))
-        self._seen |= mine
-        if not held.agent:
-            session.path, session.size, session.age = held.path, held.size, held.age
+        if keys and not reading.is_timed:
+            session.note_edit(int(conversation.age * 10**9))
+        self._seen |= keys
+        if not conversation.agent:
+            session.path, session.size, session.age = (
+                conversation.path,
+                conversation.size,
+                conversation.age,
+            )
             session.turns = reading.turns
 
     def list_paths(self) -> Iterable[str]:
@@ -147,13 +156,13 @@ class Gathered:
         return self._calls.keys()
 
     def list_calls(self, path: str) -> Iterator[tuple[int, Writer, dict[str, Any]]]:
-        """(when, by whom, what it tells) of each call on a path, oldest first."""
-        for at, session, number, call, sub, place in sorted(self._calls[path]):
+        """(time in ns, writer, content) of each call on a path, oldest first."""
+        for at, session, number, call, sub, stored in sorted(self._calls[path]):
             who = session, self._make_turn_id(session, number, at, sub), call
-            yield at, who, json.loads(self._spool.read(place))
+            yield at, who, json.loads(self._spool.read(stored))
 
     def list_writers(self, path: str, since: int, until: int) -> set[str]:
-        """The sessions that wrote a path between two times, in s."""
+        """The sessions that wrote a path between two times in s."""
         return {call[1] for call in self._calls[path] if since <= call[0] // 10**9 <= until}
 
     def _make_turn_id(self, session_id: str, number: int, at: int, of_subagent: bool) -> str:

@@ -1,7 +1,7 @@
-"""Which commits hold which sessions' edits: the plan of an import.  Nothing is written.
+"""The plan of an import: which commits have which sessions' edits.  Nothing is written.
 
-Commits come oldest first.  What one has taken of a session's lines is not taken again by those
-made on it: a line that went and came back is nobody's new work.
+Commits are read oldest first.  A session's line that a commit has taken is not taken again by
+later commits: a line that was removed and restored is no new work.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from gitcp.store.imports.proof import Proof
 
     class Part(TypedDict):
-        """A session's work in a commit: what its metadata and lines.json say of it.  coarse: no
-        line shows it, only time and files do."""
+        """A session's work in a commit, for its metadata and lines.json.  coarse: it is known by
+        time and files only, not by lines."""
 
         session: str
         coarse: bool
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
         attribution: dict[str, Any]
 
     class Link(TypedDict):
-        """A checkpoint, and the commit that is to be linked to it, '' for none.  time: of the
-        commit, or when the session wrote last, in s;
-        by_hand: a person says so, no line does."""
+        """A checkpoint and the commit to link to it, '' for none.  time: that of the commit, or
+        of the session's last edit, in s.  by_hand: a person links it, without evidence."""
 
         commit: str
         checkpoint_id: str
@@ -60,7 +59,7 @@ _FORMAT = "--format=%H%n%ct%n%at%n%ce"
 
 
 class Commit:
-    """A commit of this repository's own, in the time of the conversations."""
+    """A commit that may have edits of the conversations.  Times are in s."""
 
     __slots__ = ("author_time", "changes", "oid", "time")
 
@@ -70,27 +69,27 @@ class Commit:
 
 
 class Planner:
-    """What is known while a plan is made."""
+    """Finds the links of an import."""
 
     def __init__(self, repo: Repo, contents: Contents, gathered: Gathered) -> None:
         self._repo, self._contents, self._gathered = repo, contents, gathered
         self._ancestors: dict[tuple[str, str], bool] = {}
 
     def find_links(self, addresses: set[str], coarse: bool = False) -> Iterator[Link]:
-        """The links that evidence gives and that are not there yet, oldest commit first.  coarse:
-        where it gives none, by time and files."""
+        """The new links by evidence, oldest commit first.  coarse: also by time and files, for
+        commits without evidence."""
         yield from self._find_links(self._list_commits(addresses), coarse)
 
     def find_links_among(self, oids: Sequence[str]) -> Iterator[Link]:
-        """The links that evidence gives among some commits, whoever made them; without any, among
-        all in the time of the conversations."""
+        """The new links by evidence of some commits by any author; without oids, of all commits
+        since the conversations began."""
         commits = list(self._add_changes(self._read_commits("--no-walk", *oids))) if oids else None
         yield from self._find_links(self._list_commits(None) if commits is None else commits, False)
 
     def _find_links(self, commits: Sequence[Commit], coarse: bool) -> Iterator[Link]:
-        fresh = [commit for commit in commits if not self._is_recorded(commit.oid)]
-        proofs = self._prove(fresh, commits)
-        for commit in fresh:
+        new_commits = [commit for commit in commits if not self._is_recorded(commit.oid)]
+        proofs = self._prove(new_commits, commits)
+        for commit in new_commits:
             parts = self._make_parts(commit, proofs.get(commit.oid, {}))
             parts = parts or (self._guess_part(commit) if coarse else [])
             imported = self._list_imported(commit.oid)
@@ -104,86 +103,87 @@ class Planner:
                 }
 
     def list_unlinked(self, linked: Collection[str]) -> Iterator[Link]:
-        """A checkpoint without a commit for each session that is linked to none, and has none
-        yet."""
-        for name, session in sorted(self._gathered.sessions.items()):
-            checkpoint_id = make_import_id(name)
-            if name in linked or not session.path:
+        """A checkpoint without a commit for each session without a link or checkpoint."""
+        for session_id, session in sorted(self._gathered.sessions.items()):
+            checkpoint_id = make_import_id(session_id)
+            if session_id in linked or not session.path:
                 continue
             if committed_refs.find_checkpoint(self._repo, self._contents, checkpoint_id) is None:
-                yield self.make_link_by_hand("", name)
+                yield self.make_link_by_hand("", session_id)
 
-    def make_link_by_hand(self, oid: str, name: str) -> Link:
-        """A session's checkpoint for a commit of which no line is known, or for none."""
-        session = self._gathered.sessions[name]
+    def make_link_by_hand(self, oid: str, session_id: str) -> Link:
+        """A session's checkpoint for a commit without evidence, or for no commit ('')."""
+        session = self._gathered.sessions[session_id]
         return {
             "commit": oid,
-            "checkpoint_id": make_import_id(oid or name),
+            "checkpoint_id": make_import_id(oid or session_id),
             "by_hand": bool(oid),
             "time": session.last // 10**9 or int(session.age),
-            "parts": [_make_bare_part(name)],
+            "parts": [_make_bare_part(session_id)],
         }
 
-    def has(self, oid: str, session: str) -> bool:
-        """Whether an import has linked a commit to a session before."""
-        return session in self._list_imported(oid)
+    def has(self, oid: str, session_id: str) -> bool:
+        """Whether an import has linked a commit to a session."""
+        return session_id in self._list_imported(oid)
 
     def _list_imported(self, oid: str) -> Collection[str]:
-        """The sessions that an import has linked a commit to before."""
-        mine = make_import_id(oid)
-        if mine not in find_commits.list_linked(self._contents, oid):
+        """The sessions that imports have linked a commit to."""
+        import_id = make_import_id(oid)
+        if import_id not in find_commits.list_linked(self._contents, oid):
             return ()
-        return committed_read.list_session_ids(self._repo, self._contents, mine)
+        return committed_read.list_session_ids(self._repo, self._contents, import_id)
 
     def _guess_part(self, commit: Commit) -> list[Part]:
-        """The session that, within a day before a commit, wrote most of its files, as its whole
-        part; none where several did."""
-        wrote: dict[str, set[str]] = {}
+        """The part of the session that wrote most files of a commit within a day before it; []
+        without one, or if several wrote as many."""
+        written_by: dict[str, set[str]] = {}
         for path in commit.changes.keys() & set(self._gathered.list_paths()):
             for session in self._gathered.list_writers(path, commit.time - _DAY, commit.time):
-                wrote.setdefault(session, set()).add(path)
-        ranks = sorted(wrote, key=lambda name: -len(wrote[name]))
-        if not ranks or (ranks[1:] and len(wrote[ranks[1]]) == len(wrote[ranks[0]])):
+                written_by.setdefault(session, set()).add(path)
+        ranks = sorted(written_by, key=lambda name: -len(written_by[name]))
+        if not ranks or (ranks[1:] and len(written_by[ranks[1]]) == len(written_by[ranks[0]])):
             return []
         part = _make_bare_part(ranks[0])
         part["coarse"] = True
-        for path in sorted(wrote[ranks[0]]):
+        for path in sorted(written_by[ranks[0]]):
             part["files"][path] = _describe_file(commit.changes[path], [])
         return [part]
 
     def _list_commits(self, addresses: set[str] | None) -> list[Commit]:
-        """The commits that may hold edits, parents before children; addresses: of those who may
-        have made them, None for anybody."""
-        times = [one.first for one in self._gathered.sessions.values() if one.first]
+        """The commits that may have edits, parents first.  addresses: of their committers, None
+        for all."""
+        times = [session.first for session in self._gathered.sessions.values() if session.first]
         if not times:
             return []
         since = f"--since={min(times) // 10**9 - 1}"
-        return list(self._add_changes(self._read_commits(since, *find_commits.ALL, only=addresses)))
+        return list(
+            self._add_changes(self._read_commits(since, *find_commits.ALL, addresses=addresses))
+        )
 
-    def _read_commits(self, *where: str, only: set[str] | None = None) -> Iterator[Commit]:
-        form = "log -z --no-merges --date-order --reverse --no-show-signature --no-notes"
-        for item in self._repo.git.stream_records(*form.split(), _FORMAT, *where):
+    def _read_commits(self, *where: str, addresses: set[str] | None = None) -> Iterator[Commit]:
+        options = "log -z --no-merges --date-order --reverse --no-show-signature --no-notes"
+        for item in self._repo.git.stream_records(*options.split(), _FORMAT, *where):
             oid, time, author_time, address = decode_name(item).split("\n")
-            if only is None or address.lower() in only:
+            if addresses is None or address.lower() in addresses:
                 yield Commit(oid, int(time), int(author_time))
 
     def _add_changes(self, commits: Iterable[Commit]) -> Iterator[Commit]:
-        wanted, commits_left = set(self._gathered.list_paths()), iter(commits)
-        while window := list(islice(commits_left, 500)):
-            objects = (need_commit(self._contents, one.oid) for one in window)
+        paths, remaining = set(self._gathered.list_paths()), iter(commits)
+        while window := list(islice(remaining, 500)):
+            objects = (need_commit(self._contents, commit.oid) for commit in window)
             changed = commit_changes.read_many_changes(self._repo, self._contents, objects)
             for commit in window:
                 changes = changed.get(commit.oid, {})
-                if not wanted.isdisjoint(changes):
+                if not paths.isdisjoint(changes):
                     commit.changes = changes
                     yield commit
 
     def _prove(
-        self, fresh: Sequence[Commit], commits: Sequence[Commit]
+        self, new_commits: Sequence[Commit], commits: Sequence[Commit]
     ) -> dict[str, dict[str, Proof]]:
-        """commit -> path -> what a commit has of the calls on it, path by path: memory holds the
-        contents of none.  commits: all whose versions tell what a call found."""
-        wanted, by_path = {commit.oid for commit in fresh}, dict[str, list[Commit]]()
+        """commit -> path -> proof of the calls on it.  Paths are handled one by one, so that memory
+        holds few contents.  commits: those whose versions show what a call changed."""
+        new_oids, by_path = {commit.oid for commit in new_commits}, dict[str, list[Commit]]()
         for commit in commits:
             for path in commit.changes.keys() & set(self._gathered.list_paths()):
                 by_path.setdefault(path, []).append(commit)
@@ -193,20 +193,20 @@ class Planner:
             steps = chain.list_steps(self._gathered.list_calls(path), versions)
             calls = Calls(self._contents, path, steps, self._is_ancestor)
             for commit in by_path[path]:
-                about = commit.oid, commit.time, commit.changes[path]
-                if commit.oid in wanted and (
-                    proof := calls.prove(*about, partial(self._is_in_time, commit))
+                change = commit.oid, commit.time, commit.changes[path]
+                if commit.oid in new_oids and (
+                    proof := calls.prove(*change, partial(self._is_in_time, commit))
                 ):
                     proofs.setdefault(commit.oid, {})[path] = proof
             self._contents.forget()
         return proofs
 
-    def _is_in_time(self, commit: Commit, name: str) -> bool:
-        """Whether a commit was made in the time of a session, or the week after it."""
-        session = self._gathered.sessions[name]
-        ends = session.last // 10**9 + WEEK
+    def _is_in_time(self, commit: Commit, session_id: str) -> bool:
+        """Whether a commit was made during a session, or in the week after it."""
+        session = self._gathered.sessions[session_id]
+        end = session.last // 10**9 + WEEK
         return session.first // 10**9 <= commit.time and (
-            min(commit.time, commit.author_time) <= ends
+            min(commit.time, commit.author_time) <= end
         )
 
     def _list_versions(self, path: str, commits: Sequence[Commit]) -> list[chain.Version]:
@@ -222,11 +222,11 @@ class Planner:
         return blob[2] if blob and blob[1] == "blob" else None
 
     def _is_recorded(self, oid: str) -> bool:
-        """Whether somebody has linked a commit, or refused to have it linked by an import."""
+        """Whether a commit has another link, or a person has removed that of an import."""
         message, note = find_commits.read_texts(self._contents, oid)
-        mine = make_import_id(oid)
-        linked = links.list_links(message, note).keys() - {mine}
-        return bool(linked) or mine in links.list_removed(note)
+        import_id = make_import_id(oid)
+        linked = links.list_links(message, note).keys() - {import_id}
+        return bool(linked) or import_id in links.list_removed(note)
 
     def _is_ancestor(self, old: str, new: str) -> bool:
         if (old, new) not in self._ancestors:
@@ -235,46 +235,48 @@ class Planner:
         return self._ancestors[old, new]
 
     def _make_parts(self, commit: Commit, proofs: Mapping[str, Proof]) -> list[Part]:
-        """What the store is to say of the sessions whose edits a commit holds."""
+        """The parts of the sessions whose edits a commit has."""
         held = sorted({session for _, turns in proofs.values() for session in turns})
         if not held:
             return []
         credits = {path: credit for path, (credit, _) in proofs.items()}
         unproven = {path: c for path, c in commit.changes.items() if path not in credits}
-        bare = edit_lines.Edits(self._contents, ()).credit_paths(unproven)
-        every = [*credits.values(), *map(holding.forget_all, bare.values())]
+        unproven_credits = edit_lines.Edits(self._contents, ()).credit_paths(unproven)
+        all_credits = [*credits.values(), *map(holding.forget_all, unproven_credits.values())]
         parts: list[Part] = []
         for session in held:
-            mine = sorted(path for path, (_, turns) in proofs.items() if session in turns)
+            paths = sorted(path for path, (_, turns) in proofs.items() if session in turns)
             files = {}
-            for path in mine:
-                wrote = attribution.list_turns(session, credits[path]) or [proofs[path][1][session]]
-                files[path] = _describe_file(commit.changes[path], wrote)
+            for path in paths:
+                turn_ids = attribution.list_turns(session, credits[path]) or [
+                    proofs[path][1][session]
+                ]
+                files[path] = _describe_file(commit.changes[path], turn_ids)
             parts.append(
                 {
                     "session": session,
                     "coarse": False,
                     "files": files,
-                    "lines": attribution.build_entries(session, {p: credits[p] for p in mine}, {}),
-                    "attribution": attribution.compute_attribution(session, every),
+                    "lines": attribution.build_entries(session, {p: credits[p] for p in paths}, {}),
+                    "attribution": attribution.compute_attribution(session, all_credits),
                 }
             )
         return parts
 
 
-def _describe_file(change: Staged, wrote: list[str]) -> dict[str, Any]:
+def _describe_file(change: Staged, turn_ids: list[str]) -> dict[str, Any]:
     old_mode, old, mode, new = change
     before = [old_mode, old] if old else None
-    return {"oid": new or "", "mode": mode, "turns": wrote, "before": before}
+    return {"oid": new or "", "mode": mode, "turns": turn_ids, "before": before}
 
 
 def _make_bare_part(session: str) -> Part:
-    """A session's part of which no line is known."""
+    """A session's part without files or lines."""
     nothing = attribution.compute_attribution(session, ())
     return {"session": session, "coarse": False, "files": {}, "lines": {}, "attribution": nothing}
 
 
 def make_import_id(name: str) -> str:
-    """The id of the checkpoint that an import makes for a commit, or for a session without one,
-    the same in every clone."""
+    """The id of an import's checkpoint for a commit, or for a session without one: the same in
+    every clone."""
     return str(ids.start_sha256(f"gitcp import {name}".encode()).hexdigest()[:12])

@@ -1,4 +1,4 @@
-"""What commits hold of the calls that wrote one path: its lines, replayed from commit to commit."""
+"""The calls on a path that commits have, by replaying the path's lines from commit to commit."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Writer
     from gitcp.store.imports.gather import Contents
 
-    # The authors of a path's lines in a commit, as far as they are proven; each session whose edits
-    # the commit has there -> the turn that wrote it last.
+    # The proven authors of a path's lines in a commit; session whose edits it has -> last turn.
     Proof = tuple[PathCredit, dict[str, str]]
-    Stored = tuple[int, Writer, str, str, bool]  # a step, its contents by their blobs
-    Taken = Callable[[str, bytes], bool]  # session, line: whether a commit before this has taken it
+    Stored = tuple[int, Writer, str, str, bool]  # a step, with blobs for its contents
+    Taken = Callable[[str, bytes], bool]  # whether an earlier commit took a session's line
 
 _MODE = "100644"
 _FILES = (_MODE, "100755", "120000")
-_NEAR = 8  # contents that are asked for again soon
+_NEAR = 8  # contents in the cache
 
 
 class Calls:
-    """The calls on one path, replayed up to the time of the commit that was asked about last."""
+    """The calls on a path, replayed up to the time of the last commit that prove() was given."""
 
     def __init__(
         self,
@@ -57,56 +56,59 @@ class Calls:
         self._lines: Replay | None = None
         self._records: dict[str, Recorded] = {}
         self._turns: dict[str, str] = {}
-        self._whole: dict[str, str] = {}  # content -> the session that put all of it there
+        self._sole_authors: dict[str, str] = {}  # content -> the session that put all of it there
 
     def prove(
         self, oid: str, time: int, change: Staged, in_time: Callable[[str], bool]
     ) -> Proof | None:
-        """What a commit of a time in s has of them, by its change of the path; None where no call
-        was before it, or a content is missing.  in_time: whether a session may be behind it.  Ask
-        of parents first; commits that are older than the one asked last cost more."""
+        """The proof of the calls that a commit, made at a time in s, has by its change of the path;
+        None without an earlier call, or if a content is missing.
+
+        in_time: whether a session was in time for the commit.  Parents must be given first; a
+        commit older than the last one costs a new replay.
+        """
         self._advance(time)
-        old_mode, old, mode, new = change
-        parent, now = (
+        old_mode, old_oid, mode, new_oid = change
+        parent, new = (
             self._version(name if name and kind in _FILES else "")
-            for kind, name in ((old_mode, old), (mode, new))
+            for kind, name in ((old_mode, old_oid), (mode, new_oid))
         )
-        if parent is None or now is None:
+        if parent is None or new is None:
             return None
         if self._lines is None:
-            fresh = set(now.lines) - set(parent.lines)
-            self._note_taken("", oid, set(filter(line_evidence.is_telling, fresh)))
+            added = set(new.lines) - set(parent.lines)
+            self._note_taken("", oid, set(filter(line_evidence.is_telling, added)))
             return None
         _, who, before, after, sure = self._steps[self._done - 1]
-        single = who if sure and (before, after) == (old or "", new or "") else None
+        single = who if sure and (before, after) == (old_oid or "", new_oid or "") else None
 
         def is_taken(session: str, line: bytes) -> bool:
-            had = [*self._taken.get(session, ()), *self._taken.get("", ())]
-            return any(line in lines and self._is_ancestor(one, oid) for one, lines in had)
+            earlier = [*self._taken.get(session, ()), *self._taken.get("", ())]
+            return any(line in lines and self._is_ancestor(old, oid) for old, lines in earlier)
 
-        credit = attribution.credit_path(self._lines.copy(), [parent], now)
-        credit = holding.prove(credit, parent.lines, now.lines, self._lines.lines, single, is_taken)
-        took: dict[str, set[bytes]] = {}
+        credit = attribution.credit_path(self._lines.copy(), [parent], new)
+        credit = holding.prove(credit, parent.lines, new.lines, self._lines.lines, single, is_taken)
+        taken: dict[str, set[bytes]] = {}
         for session in filter(in_time, sorted(holding.list_sessions(credit))):
             record = [self._records[session]]
             if candidates.match_edits(self._contents, record, {self._path: change}):
-                took[session] = holding.list_lines(session, credit, parent.lines, now.lines)
-        whole, mark = self._whole.get(now.oid, ""), b"\0\0" + now.oid.encode()
-        if whole and old != new and in_time(whole) and not is_taken(whole, mark):
-            took.setdefault(whole, set()).add(mark)
-        for session, lines in took.items():
+                taken[session] = holding.list_lines(session, credit, parent.lines, new.lines)
+        author, mark = self._sole_authors.get(new.oid, ""), b"\0\0" + new.oid.encode()
+        if author and old_oid != new_oid and in_time(author) and not is_taken(author, mark):
+            taken.setdefault(author, set()).add(mark)
+        for session, lines in taken.items():
             self._note_taken(session, oid, lines)
-        anybodys = {now.lines[line - 1] for line, who in credit["added"] if not who[0]}
-        self._note_taken("", oid, set(filter(line_evidence.is_telling, anybodys)))
-        return credit, {session: self._turns[session] for session in took}
+        unexplained = {new.lines[line - 1] for line, who in credit["added"] if not who[0]}
+        self._note_taken("", oid, set(filter(line_evidence.is_telling, unexplained)))
+        return credit, {session: self._turns[session] for session in taken}
 
     def _note_taken(self, session: str, oid: str, lines: set[bytes]) -> None:
-        """Note what a commit took of a session, or, of '', of what no call explains."""
+        """Note the lines that a commit took of a session, or of no call ('')."""
         if lines:
             self._taken.setdefault(session, []).append((oid, lines))
 
     def _advance(self, time: int) -> None:
-        """Take the steps that were made up to a time, and no others."""
+        """Replay exactly the steps up to a time in s."""
         if self._done and self._steps[self._done - 1][0] // 10**9 > time:
             self._begin()
         while self._done < len(self._steps) and self._steps[self._done][0] // 10**9 <= time:
@@ -114,31 +116,31 @@ class Calls:
             self._done += 1
 
     def _take(self, at: int, who: Writer, before: str, after: str, sure: bool) -> None:
-        was, now = self._version(before) or Version("", ()), self._version(after)
-        assert now is not None
+        old, new = self._version(before) or Version("", ()), self._version(after)
+        assert new is not None
         if self._lines is None:
-            self._lines, self._oid = Replay(was), before
-        if sure and before != self._oid:  # nobody knows how it came to that
-            self._lines.add_step(was, UNKNOWN, replay.accepts_any_line, is_kept=True)
+            self._lines, self._oid = Replay(old), before
+        if sure and before != self._oid:  # an unknown change came between
+            self._lines.add_step(old, UNKNOWN, replay.accepts_any_line, is_kept=True)
         if sure:
-            self._lines.add_step(now, who, line_evidence.is_telling)
-            self._note_step(who[0], was, now)
+            self._lines.add_step(new, who, line_evidence.is_telling)
+            self._note_step(who[0], old, new)
         else:
-            self._lines.add_step(now, UNKNOWN)
-            self._whole[after] = who[0]
+            self._lines.add_step(new, UNKNOWN)
+            self._sole_authors[after] = who[0]
         self._oid, self._turns[who[0]] = after, who[1]
 
-    def _note_step(self, session: str, was: Version, now: Version) -> None:
-        """Add a step to a session's edits of the path; only lines that it added itself count."""
-        before = (_MODE, was.oid) if was.oid else None
+    def _note_step(self, session: str, old: Version, new: Version) -> None:
+        """Add a step to a session's record of the path, with the lines that the step added."""
+        before = (_MODE, old.oid) if old.oid else None
         record = self._records.setdefault(
             session,
             {"path": self._path, "oid": None, "live": False, "before": before, "own": frozenset()},
         )
-        record["mode"], record["oid"] = (_MODE, now.oid) if now.oid else ("000000", None)
-        record["own"] = record["own"] | (set(now.lines) - set(was.lines))
+        record["mode"], record["oid"] = (_MODE, new.oid) if new.oid else ("000000", None)
+        record["own"] = record["own"] | (set(new.lines) - set(old.lines))
 
     def _read(self, oid: str) -> Version | None:
-        """A content by its blob, '' for no file; None for one that is not there."""
+        """A content by its blob, '' for no file; None if it is missing."""
         data = commit_changes.read_content(self._contents, oid) if oid else b""
         return None if data is None else Version(oid, replay.split(oid, data))

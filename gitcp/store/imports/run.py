@@ -1,4 +1,4 @@
-"""An import from its beginning to its end: what is found, what is planned, what is done."""
+"""An import: finds conversations, plans the links, and carries the plan out."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 
 class Plan:
-    """What an import would do.  imported: the sessions that are stored, and what their checkpoints
-    count of tokens; counts: how many conversations of each agent; size: their bytes;
-    recorded: how many of them are of sessions that gitcp has recorded itself; folder: what came
-    out of databases, as long as the plan is needed."""
+    """The plan of an import.
+
+    imported: session -> the token usage of its imported checkpoints.  counts: agent -> number of
+    conversations.  size: their bytes.  recorded: the number of those whose sessions gitcp recorded
+    itself.  folder: a temporary directory for copies from databases.
+    """
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="gitcp-import-")
@@ -40,11 +42,11 @@ class Plan:
         self.recorded = self.size = 0
 
     def list_linked_sessions(self) -> set[str]:
-        """The sessions that would be linked."""
+        """The sessions that the plan links."""
         return {part["session"] for link in self.links for part in link["parts"]}
 
     def format_reason(self) -> str:
-        """What it does, on one line."""
+        """The numbers of sessions and commits, on one line."""
         commits = sum(bool(link["commit"]) for link in self.links)
         sessions = len(self.list_linked_sessions())
         return f"{count_noun(sessions, 'session')}, {count_noun(commits, 'commit')}"
@@ -59,22 +61,25 @@ def prepare(
     coarse: bool = False,
     unlinked: bool = False,
 ) -> Plan:
-    """Look for conversations of a repository and for the commits that hold their edits.
+    """Plan an import of a repository's conversations.
 
-    clients: of agents, default all.  former: directories where the repository was.  since: a date
-    as git reads it.  coarse, unlinked: what to do with sessions of which no commit holds any.
+    clients: names of agents, by default all.  former: former directories of the repository.
+    since: a date as git reads it.  coarse, unlinked: link sessions without evidence by time and
+    files, or store them without a commit.
     """
-    plan, places = Plan(), find.list_roots(repo, former)
-    known, plan.imported = list_known(repo)
+    plan, roots = Plan(), find.list_roots(repo, former)
+    recorded, plan.imported = list_known(repo)
     seconds = find.parse_date(repo, since)
-    listed = find.find_conversations(home, places, plan.folder, clients, seconds)
-    plan.size = sum(one.size for one in listed)
-    for one in listed:
-        plan.counts[one.client.AGENT_TYPE] = plan.counts.get(one.client.AGENT_TYPE, 0) + 1
-    plan.recorded = sum(one.session in known for one in listed)
-    fresh = [one for one in listed if one.session not in known]
-    for one in progress.iterate_shown("Reading conversations", fresh):
-        plan.gathered.read(one, places)
+    conversations = find.find_conversations(home, roots, plan.folder, clients, seconds)
+    plan.size = sum(conversation.size for conversation in conversations)
+    for conversation in conversations:
+        plan.counts[conversation.client.AGENT_TYPE] = (
+            plan.counts.get(conversation.client.AGENT_TYPE, 0) + 1
+        )
+    plan.recorded = sum(conversation.session in recorded for conversation in conversations)
+    new = [conversation for conversation in conversations if conversation.session not in recorded]
+    for conversation in progress.iterate_shown("Reading conversations", new):
+        plan.gathered.read(conversation, roots)
     with Contents(repo) as contents:
         planner = Planner(repo, contents, plan.gathered)
         plan.links = list(planner.find_links(find.list_own_addresses(repo), coarse))
@@ -86,46 +91,48 @@ def prepare(
 def prepare_one(
     repo: Repo, home: str, name: str, agent: str, former: Sequence[str], oids: Sequence[str]
 ) -> Plan:
-    """The plan of attaching one session, by its id or the file of its transcript: to the commits
-    that hold its edits, and to those of some that do not by the person's word.
+    """Plan to attach one session, by its id or the file of its transcript, to the commits that
+    have its edits, and by hand to those of oids that have none.
 
-    agent: whose transcript it is, '' where that shows.  former: directories where the repository
-    was.  Raises Error for a name of no conversation, or of several, and for a session that gitcp
-    has recorded itself.
+    agent: the transcript's client, '' to recognise it.  former: former directories of the
+    repository.  Raises Error if the name matches no conversation, or several, and for a session
+    that gitcp recorded itself.
     """
     plan = Plan()
-    parts, places = find.find_session(repo, home, name, agent, former, plan.folder)
-    session = parts[0].session
+    conversations, roots = find.find_session(repo, home, name, agent, former, plan.folder)
+    session = conversations[0].session
     recorded, plan.imported = list_known(repo)
     if session in recorded:
         raise Error(f"session '{session}' is recorded here: 'gitcp link <commit> {session}'")
-    for one in parts:
-        plan.gathered.read(one, places)
+    for conversation in conversations:
+        plan.gathered.read(conversation, roots)
     with Contents(repo) as contents:
         planner = Planner(repo, contents, plan.gathered)
         plan.links = list(planner.find_links_among(oids))
-        proven = {link["commit"] for link in plan.links}
-        unproven = [oid for oid in oids if oid not in proven and not planner.has(oid, session)]
-        plan.links += [planner.make_link_by_hand(oid, session) for oid in unproven]
+        linked = {link["commit"] for link in plan.links}
+        unlinked = [oid for oid in oids if oid not in linked and not planner.has(oid, session)]
+        plan.links += [planner.make_link_by_hand(oid, session) for oid in unlinked]
     return plan
 
 
 def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
-    """(the sessions that gitcp has recorded as they went, for what it did not link then has no
-    link; those that an import has stored, and what their checkpoints count of tokens)."""
+    """(the sessions that gitcp recorded itself; imported session -> the token usage of its
+    checkpoints)."""
     recorded = set(states.list_ids(repo))
     imported: dict[str, Usage] = {}
     for checkpoint in committed_list.list_checkpoints(repo, brief=True):
         for entry in checkpoint["sessions"]:
-            name, metadata = entry["session_id"], entry["metadata"]
+            session_id, metadata = entry["session_id"], entry["metadata"]
             if metadata.get("kind") == write.KIND:
-                imported[name] = tokens.add(imported.get(name), metadata.get("token_usage_delta"))
+                imported[session_id] = tokens.add(
+                    imported.get(session_id), metadata.get("token_usage_delta")
+                )
             else:
-                recorded.add(name)
+                recorded.add(session_id)
     return recorded, imported
 
 
 def carry_out(repo: Repo, objects: Objects, plan: Plan) -> str:
-    """Do what a plan says; the id of the step that takes it back."""
+    """Carry out a plan; return the id of the step that undoes it."""
     reason = plan.format_reason()
     return write.carry_out(repo, objects, plan.gathered, plan.links, reason, plan.imported)

@@ -1,6 +1,6 @@
-"""Carrying out an import: checkpoints first, then all notes at once, then the step that undoes it.
+"""Carries out an import: checkpoints first, then all notes at once, then the step that undoes it.
 
-Killed in between, the next import makes the same checkpoints under the same ids, which are there.
+After a kill in between, the next import makes the same checkpoints under the same ids.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from gitcp.store.v1.committed_write import SessionData
 
 KIND = "imported"
-_AT_ONCE = 100  # commits whose checkpoints make one commit of the store
-_PIECE = 1 << 20  # bytes of a conversation
+_AT_ONCE = 100  # links whose checkpoints make one commit of the store
+_PIECE = 1 << 20  # bytes of a conversation that are scanned at once
 _PROMPT = 2000  # characters of a turn's prompt
 
 
 class _Kept:
-    """A session's conversation as it was stored; spent: what it had cost by the time of each
-    commit, and in the end."""
+    """A session's stored conversation.  spent: time of a link -> its token usage by then; whole:
+    its total usage."""
 
     __slots__ = ("given", "prompts", "spent", "turns", "whole")
 
@@ -50,8 +50,8 @@ class _Kept:
     ) -> None:
         name = session.session_id
         scan, redactor = session.client.scan, redaction.Lazy(repo, name)
-        about = (name, session.path or None, redactor, scan)
-        stored = transcript.store_transcript(repo, objects, *about, complete=True)
+        source = (name, session.path or None, redactor, scan)
+        stored = transcript.store_transcript(repo, objects, *source, complete=True)
         self.given = transcript.Given(stored.chunks, stored.content_hash) if stored else None
         scanned = stored.scan if stored and stored.scan else None
         self.prompts = list(scanned["prompts"]) if scanned else []
@@ -74,28 +74,30 @@ class _Kept:
 def _compute_spent(
     session: Session, times: Sequence[int], total: Usage | None
 ) -> dict[int, Usage | None]:
-    """What a session had cost at some times, in s: by its lines; of a conversation that is one
-    document all of it, for its lines cannot be told apart."""
+    """time in s -> a session's token usage by then.  A conversation that is one document has no
+    lines with times, and counts as a whole."""
     if total is None or session.client.scan(b"{}\n")["bytes"] == 0:
         return dict.fromkeys(times, total)
     spent: dict[int, Usage | None] = {}
-    left, scan = sorted(times), session.client.scan(b"")
-    before: list[bytes] = []  # lines that are not scanned yet
+    remaining, scan = sorted(times), session.client.scan(b"")
+    unscanned: list[bytes] = []  # lines to scan
     size = 0
     try:
         with open(session.path, "rb") as stream:
             for line in stream:
-                at = edits.find_line_time(line) // 10**9
-                due = bool(left) and at > left[0]
-                if due or size > _PIECE:
-                    scan = transcript_scan.make_cursor(session.client.scan(b"".join(before), scan))
-                    before.clear()
+                time = edits.find_line_time(line) // 10**9
+                is_due = bool(remaining) and time > remaining[0]
+                if is_due or size > _PIECE:
+                    scan = transcript_scan.make_cursor(
+                        session.client.scan(b"".join(unscanned), scan)
+                    )
+                    unscanned.clear()
                     size = 0
-                while left and at > left[0]:
-                    spent[left.pop(0)] = scan["usage"]
-                if not left:
+                while remaining and time > remaining[0]:
+                    spent[remaining.pop(0)] = scan["usage"]
+                if not remaining:
                     break
-                before.append(line)
+                unscanned.append(line)
                 size += len(line)
     except OSError:
         pass
@@ -106,18 +108,21 @@ def carry_out(
     repo: Repo,
     objects: Objects,
     gathered: Gathered,
-    wanted: Sequence[Link],
+    links: Sequence[Link],
     reason: str,
     imported: Mapping[str, Usage],
 ) -> str:
-    """Store the checkpoints of links, and link; the id of the step that takes it back.  imported:
-    what the checkpoints that are there count of tokens, by session."""
-    kept = _keep(repo, objects, gathered, wanted)
+    """Store the checkpoints of links, and link the commits; return the id of the step that undoes
+    it.  imported: session -> the token usage of its existing checkpoints."""
+    conversations = _keep(repo, objects, gathered, links)
     counted = dict(imported)
     effects: list[Effect] = []
-    for batch in progress.iterate_shown("Storing checkpoints", list(_split_batches(wanted))):
+    for batch in progress.iterate_shown("Storing checkpoints", list(_split_batches(links))):
         items = [
-            (link["checkpoint_id"], _make_session_data(gathered, kept, link, part, counted))
+            (
+                link["checkpoint_id"],
+                _make_session_data(gathered, conversations, link, part, counted),
+            )
             for link in batch
             for part in link["parts"]
         ]
@@ -128,23 +133,23 @@ def carry_out(
             new = committed_write.find_tree_here(repo, objects, cid)
             if new != old[cid]:
                 effects.append({"checkpoint": cid, "old": old[cid], "new": new})
-    effects += _note_links(repo, objects, wanted)
+    effects += _note_links(repo, objects, links)
     step = undo_log.record_step(repo, objects, "import", reason, effects)
-    ai_notes.keep(repo, [link["commit"] for link in wanted if link["commit"]])
+    ai_notes.keep(repo, [link["commit"] for link in links if link["commit"]])
     return step
 
 
-def _split_batches(wanted: Iterable[Link]) -> Iterable[list[Link]]:
-    links_left = iter(wanted)
-    while batch := list(islice(links_left, _AT_ONCE)):
+def _split_batches(links: Iterable[Link]) -> Iterable[list[Link]]:
+    remaining = iter(links)
+    while batch := list(islice(remaining, _AT_ONCE)):
         yield batch
 
 
 def _keep(
-    repo: Repo, objects: Objects, gathered: Gathered, wanted: Sequence[Link]
+    repo: Repo, objects: Objects, gathered: Gathered, links: Sequence[Link]
 ) -> dict[str, _Kept]:
     times: dict[str, list[int]] = {}
-    for link in wanted:
+    for link in links:
         for part in link["parts"]:
             times.setdefault(part["session"], []).append(link["time"])
     return {
@@ -153,19 +158,21 @@ def _keep(
     }
 
 
-def _note_links(repo: Repo, objects: Objects, wanted: Sequence[Link]) -> list[Effect]:
-    """Note the checkpoints on the commits; what that changed."""
-    to_note = {link["commit"]: link for link in wanted if link["commit"]}
-    old = {oid: notes.read_note(objects, oid) for oid in to_note}
-    new = {oid: _add_to_note(link, old[oid]) for oid, link in to_note.items()}
-    notes.edit_notes(repo, objects, {oid: partial(_add_to_note, to_note[oid]) for oid in to_note})
+def _note_links(repo: Repo, objects: Objects, links: Sequence[Link]) -> list[Effect]:
+    """Note the checkpoints on the commits; return the effects."""
+    links_by_commit = {link["commit"]: link for link in links if link["commit"]}
+    old = {oid: notes.read_note(objects, oid) for oid in links_by_commit}
+    new = {oid: _add_to_note(link, old[oid]) for oid, link in links_by_commit.items()}
+    notes.edit_notes(
+        repo, objects, {oid: partial(_add_to_note, links_by_commit[oid]) for oid in links_by_commit}
+    )
     return [
         {
             "note": oid,
             "old": None if old[oid] is None else objects.write("blob", old[oid] or b""),
             "new": objects.write("blob", new[oid]),
         }
-        for oid in to_note
+        for oid in links_by_commit
         if old[oid] != new[oid]
     ]
 
@@ -177,36 +184,36 @@ def _add_to_note(link: Link, note: bytes | None) -> bytes:
 
 def _make_session_data(
     gathered: Gathered,
-    sessions: dict[str, _Kept],
+    conversations: dict[str, _Kept],
     link: Link,
     part: Part,
     counted: dict[str, Usage],
 ) -> SessionData:
-    """A session's part in the checkpoint of a commit; counted: what checkpoints count of tokens
-    so far, by session, which goes on."""
-    session, conversation = gathered.sessions[part["session"]], sessions[part["session"]]
+    """A session's part in the checkpoint of a commit.  counted: session -> the token usage of
+    checkpoints so far, which is updated."""
+    session, conversation = gathered.sessions[part["session"]], conversations[part["session"]]
     turns = conversation.turns
     files = {path: _name_turns(file, turns) for path, file in part["files"].items()}
     turn_ids = {turn for file in files.values() for turn in file["turns"]}
-    last = _sort_turns(turn_ids, turns)[-1:]
-    when = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(link["time"]))
+    last_turn = _sort_turns(turn_ids, turns)[-1:]
+    created_at = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(link["time"]))
     metadata: dict[str, Any] = {
         "cli_version": VERSION,
         "session_id": part["session"],
         "strategy": "manual-commit",
         "kind": KIND,
-        "created_at": when,
+        "created_at": created_at,
         "checkpoints_count": 0,
         "files_touched": sorted(files),
         "agent": session.client.AGENT_TYPE,
-        "turn_id": "".join(last),
+        "turn_id": "".join(last_turn),
         "transcript_path": session_metadata.shorten_home(session.path),
         "files": files,
         "turns": _select_turns(turns, turn_ids),
-        "initial_attribution": {"calculated_at": when, **part["attribution"]},
+        "initial_attribution": {"calculated_at": created_at, **part["attribution"]},
     }
-    more = {"commit": link["commit"], "coarse": part["coarse"]}
-    metadata |= {key: value for key, value in more.items() if value}
+    details = {"commit": link["commit"], "coarse": part["coarse"]}
+    metadata |= {key: value for key, value in details.items() if value}
     metadata |= _compute_cost(conversation, link["time"], part["session"], counted)
     return {
         "session_id": part["session"],
@@ -220,7 +227,7 @@ def _make_session_data(
 def _compute_cost(
     conversation: _Kept, time: int, session: str, counted: dict[str, Usage]
 ) -> dict[str, Any]:
-    """What a session had cost by the time of a commit, and what of that no checkpoint counts."""
+    """A session's token usage by the time of a commit, and the part that no checkpoint counts."""
     if not conversation.whole:
         return {}
     spent = conversation.spent[time]
@@ -230,18 +237,18 @@ def _compute_cost(
 
 
 def _name_turns(file: dict[str, Any], turns: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    wrote = _sort_turns(file["turns"], turns)
-    last = wrote[-1] if wrote else ""
-    prompt = turns.get(last, {}).get("prompt", "")
-    return {**file, "turns": wrote, "turn_id": last, "prompt": prompt}
+    turn_ids = _sort_turns(file["turns"], turns)
+    last_id = turn_ids[-1] if turn_ids else ""
+    prompt = turns.get(last_id, {}).get("prompt", "")
+    return {**file, "turns": turn_ids, "turn_id": last_id, "prompt": prompt}
 
 
 def _sort_turns(ids: Iterable[str], turns: dict[str, dict[str, Any]]) -> list[str]:
-    """Turns by their numbers; one of no number first."""
+    """Turn ids by their numbers; those without a number first."""
     return sorted(ids, key=lambda turn: int(turns.get(turn, {}).get("number", 0)))
 
 
 def _select_turns(turns: dict[str, dict[str, Any]], ids: Iterable[str]) -> dict[str, Any]:
-    """The known turns of these ids, without what is empty in them."""
-    known = (turn for turn in sorted(ids) if turn in turns)
-    return {turn: {key: value for key, value in turns[turn].items() if value} for turn in known}
+    """The known turns of these ids, without empty values."""
+    turn_ids = (turn for turn in sorted(ids) if turn in turns)
+    return {turn: {key: value for key, value in turns[turn].items() if value} for turn in turn_ids}

@@ -167,10 +167,8 @@ def _is_hook(pid: int) -> bool:
 
 
 def read_git_arguments(config: Config, command: str) -> list[str] | None:
-    """The arguments of the git command that runs this hook, with aliases expanded; None if unseen.
-
-    ps does not separate the words of a message: None if a word of it could be an option.
-    """
+    """The arguments of the git command that runs this hook, with aliases expanded; None if they
+    are unseen, or ambiguous because ps does not separate the words of a message."""
     for pid in list_ancestors()[:6]:
         if pid not in _COMMANDS:
             _COMMANDS[pid] = _read(pid, "cmdline")

@@ -68,8 +68,7 @@ def _build_temporary(checkpoint: Record) -> Record:
 
 
 def add_stored(repo: Repo, records: list[Record], session_id: str = "") -> list[Record]:
-    """Add the checkpoints of the permanent store to the records, and its other sessions, which
-    have no phase.  session_id: the only session to add."""
+    """Add the permanent store's checkpoints and sessions; session_id: the only one to add."""
     sessions = {r["session_id"]: r for r in records}
     first: dict[str, tuple[float, SessionEntry]] = {}
     for checkpoint in committed_list.list_checkpoints(repo, brief=True):

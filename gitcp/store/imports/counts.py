@@ -1,4 +1,5 @@
-"""What clients keep of a repository, counted by the names of files alone, and how long they do."""
+"""The numbers of conversations that clients keep of a repository, by file names alone, and how long
+they keep them."""
 
 from __future__ import annotations
 
@@ -18,26 +19,28 @@ if TYPE_CHECKING:
     from gitcp.agents import Client
     from gitcp.repo import Repo
 
-    Kept = dict[str, list[float]]  # client -> when each of its conversations went on last
+    Times = dict[str, list[float]]  # client -> the last change of each of its conversations
 
 
-def count_conversations(repo: Repo, home: str) -> Kept:
-    """The conversations of each client whose folders name the directory they were held in, in s
-    since 1970.  One file of a folder is opened: names of several directories may be the same."""
-    places = find.list_roots(repo)
-    kept: Kept = {}
+def count_conversations(repo: Repo, home: str) -> Times:
+    """client -> the times of its conversations, in s since 1970, for clients with a folder for each
+    directory.  A few files of a folder are opened, since directories may share it."""
+    roots = find.list_roots(repo)
+    times_by_client: Times = {}
     for client in map(agents.get_client, agents.list_names()):
         if not client.BY_PLACE:
             continue
-        paths = dict.fromkeys(p for place in places for p in client.list_conversations(home, place))
+        paths = dict.fromkeys(p for root in roots for p in client.list_conversations(home, root))
         folders: dict[str, list[str]] = {}
         for path in paths:
             if not os.path.basename(path).startswith("agent-"):  # a subagent's
                 folders.setdefault(os.path.dirname(path), []).append(path)
         for group in folders.values():
-            if any(find.open_file(client, path, places[0], places) for path in group[:3]):
-                kept.setdefault(client.NAME, []).extend(_read_time(path) for path in group)
-    return kept
+            if any(find.open_file(client, path, roots[0], roots) for path in group[:3]):
+                times_by_client.setdefault(client.NAME, []).extend(
+                    _read_time(path) for path in group
+                )
+    return times_by_client
 
 
 def _read_time(path: str) -> float:
@@ -47,8 +50,8 @@ def _read_time(path: str) -> float:
         return time.time()
 
 
-def describe(repo: Repo, home: str, clients: Kept) -> list[str]:
-    """A line on how many there are, and one for each client that deletes them."""
+def describe(repo: Repo, home: str, clients: Times) -> list[str]:
+    """A line with the number of conversations, and one for each client that deletes them."""
     times = [when for group in clients.values() for when in group]
     if not times:
         return []
@@ -59,8 +62,8 @@ def describe(repo: Repo, home: str, clients: Kept) -> list[str]:
     return [*lines, *list_deletions(repo, home, clients)]
 
 
-def list_deletions(repo: Repo, home: str, clients: Kept) -> list[str]:
-    """A line for each client of these that deletes conversations and was not told when."""
+def list_deletions(repo: Repo, home: str, clients: Times) -> list[str]:
+    """A line for each client that deletes conversations and has no setting for it."""
     lines = []
     for client in map(agents.get_client, clients):
         key, days = client.DELETES
