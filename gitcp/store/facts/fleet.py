@@ -129,17 +129,8 @@ def export_one(source: Source, directory: str, light: bool) -> Record:
 def _clone(git: Git, source: Source, light: bool) -> None:
     """Clone HEAD's branch, without blobs if light and remote, and fetch the checkpoints."""
     options = ["--filter=blob:none"] if light and "://" in source[0] else []
-    git.run(
-        "clone",
-        "-q",
-        "--bare",
-        "--single-branch",
-        "--no-tags",
-        *options,
-        "--",
-        source[0],
-        ".",
-    )
+    options += ["--bare", "--single-branch", "--no-tags"]
+    git.run("clone", "-q", *options, "--", source[0], ".")
     checkpoints = source[1] or "origin"
     lines = git.run("ls-remote", "--", checkpoints, *_STORE)[1].splitlines()
     refs = [decode_name(line).partition("\t")[2] for line in lines]

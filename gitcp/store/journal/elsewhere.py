@@ -101,10 +101,8 @@ def _list_away(
     repo: Repo, worktree_id: str, session: Mapping[str, Any], paths: Collection[str]
 ) -> Iterator[tuple[str, Stretch]]:
     """The stretches of a session that its worktree does not hold; all if that worktree is gone."""
-    session_id, exists = (
-        session["session_id"],
-        os.path.isdir(journal.get_git_dir(repo, worktree_id)),
-    )
+    session_id = session["session_id"]
+    exists = os.path.isdir(journal.get_git_dir(repo, worktree_id))
     if not exists and list_open_paths_in(repo, worktree_id, session_id).isdisjoint(paths):
         return
     work = read_work(repo, worktree_id, session_id)

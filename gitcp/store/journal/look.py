@@ -60,10 +60,8 @@ def take_all(
     journal.base, tree = head, Lookup(objects, find_tree(objects, head))
     changed: Changed = {}
     for path in {*seen.paths, *dirty, *_list_committed_paths(repo, objects, seen.head, head)}:
-        before, after = (
-            seen.get_entry(path),
-            dirty[path] if path in dirty else find_file(tree, path),
-        )
+        before = seen.get_entry(path)
+        after = dirty[path] if path in dirty else find_file(tree, path)
         if before != after:
             changed[path] = (before, after)
     changed = _store_contents(repo, objects, changed)
@@ -178,10 +176,8 @@ def describe_change(
 ) -> Change:
     """A change of a path for evidence.attribute_change().  restored: the content was there
     before."""
-    seen_at, commit = (
-        seen.get_seen_time(path),
-        "160000" in {(before or after or "")[0], (after or before or "")[0]},
-    )
+    seen_at = seen.get_seen_time(path)
+    commit = "160000" in {(before or after or "")[0], (after or before or "")[0]}
     return {
         "path": path,
         "at": None if commit else _find_change_time(repo, path, seen_at),

@@ -116,17 +116,13 @@ def should_follow(repo: Repo, objects: Objects, tip: Tip, base: str) -> bool:
     parsed = ids.parse_shadow(tip["ref"])
     old_base = parsed["base7"] if parsed else ""
     paths_by_session = map_named_paths(repo, tip["stream"], shadow_refs.list_sessions(objects, tip))
-    bases = (
-        marker["base_commit"] for name in paths_by_session if (marker := markers.find(repo, name))
-    )
+    stored = (markers.find(repo, session_id) for session_id in paths_by_session)
+    bases = (marker["base_commit"] for marker in stored if marker)
     if not old_base or not any(commit.startswith(old_base) for commit in bases):
         return False
-
     paths = set[str]().union(*paths_by_session.values())
-    present, recorded = (
-        late.blobs.list_dirty(repo, objects, paths, base),
-        Lookup(objects, tip["tree"]),
-    )
+    present = late.blobs.list_dirty(repo, objects, paths, base)
+    recorded = Lookup(objects, tip["tree"])
     return any(entry == recorded(path) for path, entry in present.items())
 
 
