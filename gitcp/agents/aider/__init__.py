@@ -1,4 +1,4 @@
-"""Aider, which has no hooks: `gitcp run aider` records it, with what its history says of that run
+"""Aider, which has no hooks: `gitcp run aider` records it, from its history of that run
 (doc/clients.md "Aider")."""
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _HISTORY = ".aider.chat.history.md"
 
 
 def export(record: Event, folder: str) -> None:
-    """Write what the history gained in a turn so far into the session's transcript in our words,
-    and name that.  Its lines `begin` say where the rest of the history begins, and the model."""
+    """Append the history of a turn so far to the session's transcript in gitcp's format, and set
+    that as transcript_path.  Its lines `begin` have the offset of the next part, and the model."""
     from gitcp.agents.aider import history
 
     path = os.path.join(folder, record["session_id"] + ".jsonl")

@@ -1,6 +1,6 @@
-"""What a history of Aider says, in the lines of a transcript in our words.
+"""Converts a history of Aider to lines of a transcript in gitcp's format.
 
-It is Markdown: `#### ` begins the lines of a prompt, `> ` those of the client itself, all else is
+It is Markdown: `#### ` begins the lines of a prompt, `> ` those of the client; all others are
 the model's.
 """
 
@@ -26,11 +26,11 @@ _MODEL, _EDIT = "Main model: ", "Applied edit to "
 
 
 def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], str]:
-    """The lines that the text of a history tells, in its order, and the model at its end; start:
-    where it begins in the history, model: the one till then."""
+    """(the transcript's lines for the text of a history, the model at its end).  start: the offset
+    of the text in the history.  model: the model before it."""
     lines: list[Line] = []
     spoken: list[str] = []
-    kind, committed = "", False  # the rest of a commit's message is no answer
+    kind, committed = "", False  # the rest of a commit's message
     for line in [*text.splitlines(), "# "]:
         now = "prompt" if line.startswith("#### ") else "answer"
         client = line.startswith(("> ", "# "))
@@ -52,7 +52,7 @@ def _name_model(line: str) -> str:
 
 
 def _read_client(text: str, number: int, model: str) -> Iterator[Line]:
-    """What a line of the client's tells: tokens of an answer, an edit that was made."""
+    """The record of a line by the client: the tokens of an answer, or an edit."""
     if text.startswith("Tokens: "):
         counts = {
             _KEYS[what]: int(float(figure) * _UNITS[unit])

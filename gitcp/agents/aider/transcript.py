@@ -1,4 +1,4 @@
-"""Reading a transcript of Aider, which is in our words."""
+"""Reads the transcripts of Aider, which are in gitcp's format."""
 
 from gitcp.agents.other.transcript import list_facts, list_written, scan
 

@@ -1,5 +1,4 @@
-"""Amp: a plugin of ours that tells of its events in Claude Code's words, from its documentation
-alone.
+"""Amp: a plugin that reports its events with Claude Code's names, by its documentation only.
 
 The plugin asks Amp itself which files a call writes and which command it runs, so that no names of
 tools are needed.  Its threads are not known.
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 NAME = "amp"
 AGENT_TYPE = "Amp"
 PROGRAM = "amp"
-FOLDERS = (".amp", ".config/amp")  # its configuration, at home or at the top
+FOLDERS = (".amp", ".config/amp")  # in home or in the worktree's root
 SETTINGS = {"shared": ".amp/plugins/gitcp.ts", "user": ".config/amp/plugins/gitcp.ts"}
 FORM = "plugin"  # gitcp.agents.install.own_files
 PLUGIN = "amp/plugin.ts"
@@ -33,7 +32,7 @@ HOOKS = tuple((name, None, None) for name in EVENTS)  # the plugin needs no matc
 
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
+    """The record of a hook call; raises InputError for an invalid field."""
     ours = EVENTS.get(name)
     if ours is None:
         return payload.make_unknown(NAME)

@@ -1,8 +1,8 @@
-"""Antigravity: what its hooks tell after a call, from its documentation alone
+"""Antigravity: its hooks after calls, by its documentation only
 (doc/clients.md "Antigravity").
 
-Its hook before a call must answer whether the call is allowed, so that it is left alone.  No hook
-tells of a prompt, and its transcript is not read.
+Its hook before a call must allow or deny the call, so it is not used.  No hook has the prompt, and
+its transcript is not read.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 NAME = "antigravity"
 AGENT_TYPE = "Antigravity"
 PROGRAM = "agy"
-FOLDERS = (".gemini/antigravity-cli", ".gemini/antigravity")  # its configuration, at home
+FOLDERS = (".gemini/antigravity-cli", ".gemini/antigravity")  # in home
 SETTINGS = {"shared": ".agents/hooks.json", "user": ".gemini/config/hooks.json"}
 FORM = "antigravity"  # gitcp.agents.install.settings
-SECONDS = 30  # that a hook may take
+SECONDS = 30  # the time-out of a hook
 UNSEEN = True
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 RESUME = "agy --conversation {}"
@@ -37,7 +37,7 @@ HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The hook, and its payload in Claude Code's words.  A turn begins before its first call of the
+    """(the hook, its payload with Claude Code's keys).  A turn begins before its first call of the
     model, and ends where nothing runs any more."""
     roots, call = fields.get("workspacePaths"), payload.get_object(fields, "toolCall")
     later = name == "PreInvocation" and fields.get("invocationNum") != 0
@@ -58,7 +58,7 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _unquote(value: object) -> object:
-    """An argument, which some versions quote once more."""
+    """An argument without the second quotes of some versions."""
     if not isinstance(value, str) or value[:1] != '"':
         return value
     try:

@@ -1,5 +1,5 @@
-"""Auggie: hooks as Claude Code's, told of in words of its own, from its documentation and its
-program, which does nothing without a login (doc/clients.md "Auggie").
+"""Auggie: hooks as Claude Code's with its own keys, by its documentation and its program, which
+does nothing without a login (doc/clients.md "Auggie").
 
 No call has an id.  Its conversations are not known.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NAME = "auggie"
 AGENT_TYPE = "Auggie"
 PROGRAM = "auggie"
-FOLDERS = (".augment",)  # its configuration, at home or at the top
+FOLDERS = (".augment",)  # in home or in the worktree's root
 SETTINGS = {
     "local": ".augment/settings.local.json",
     "shared": ".augment/settings.json",
@@ -43,8 +43,8 @@ HOOKS = claudes.list_hooks(KINDS, EVENTS)
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The hook, and its payload with the directory, and with the file that a call says it changed
-    where its input names none."""
+    """(the hook, its payload with the directory, and with the changed file if the call's input
+    names none)."""
     roots, changed = fields.get("workspace_roots"), payload.get_objects(fields, "file_changes")
     arguments = payload.get_object(fields, "tool_input")
     if len(changed) == 1:

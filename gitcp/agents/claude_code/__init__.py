@@ -1,4 +1,4 @@
-"""Claude Code: its hooks, where it keeps things, and what its payloads mean
+"""Claude Code: its hooks, paths and payloads
 (doc/clients.md "Claude Code")."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "claude-code"
 AGENT_TYPE = "Claude Code"
 PROGRAM = "claude"
-FOLDERS = (".claude",)  # its configuration, at home or at the top
+FOLDERS = (".claude",)  # in home or in the worktree's root
 HOME_ENV = "CLAUDE_CONFIG_DIR"
 NO_HOOKS = "disableAllHooks"
 MANAGED = (
@@ -67,8 +67,8 @@ EVENTS = {
     "PreCompact": "compact",
     "SessionEnd": "session-end",
 }
-# A hook costs a process: none for tools that are known to write nothing.  The client takes a
-# matcher with other signs than letters and `|` for a regular expression.
+# A hook costs a process, so tools that write nothing get none.  A matcher with other characters
+# than letters and `|` is a regular expression.
 _START = payload.build_matcher(KINDS, "read", "todo")
 _TOOLS = {
     "PreToolUse": _START,
@@ -76,22 +76,25 @@ _TOOLS = {
     "PostToolUseFailure": _START,
 }
 _SECONDS = {"SessionEnd": 10}  # ended after 1.5 s otherwise
-# (client's event, matcher or None, seconds or None); what a batch tells, each of its calls does
+# (client's event, matcher or None, seconds or None); the calls of a batch have their own events
 HOOKS = tuple(
     (name, _TOOLS.get(name), _SECONDS.get(name)) for name in EVENTS if name != "PostToolBatch"
 )
 _LONGEST = 200  # characters of the name of a project's folder
-_FAILED = ("<tool_use_error>", "PreToolUse:")  # how the text of a call that never ran begins
+_FAILED = (
+    "<tool_use_error>",
+    "PreToolUse:",
+)  # the beginning of the result of a call that did not run
 
 
 def is_own(fields: Mapping[str, Any]) -> bool:
-    """Whether a payload is surely of this client; others run its hooks too."""
+    """Whether a payload is certainly this client's; others run its hooks, too."""
     has_name = str(fields.get("transcript_path")).endswith(f"{fields.get('session_id')}.jsonl")
     return has_name and "conversation_id" not in fields
 
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
+    """The record of a hook call; raises InputError for an invalid field."""
     ours = EVENTS.get(name)
     if ours is None or (ours == "turn-start" and fields.get("agent_id") is not None):
         return payload.make_unknown(NAME)
@@ -115,7 +118,7 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
     if isinstance(response, dict):
         if tool["kind"] == "task" and response.get("agentId"):
             tool["agent_id"] = ids.check_component(response["agentId"], "agentId")
-        if response.get("backgroundTaskId"):  # also of a call the person sent there
+        if response.get("backgroundTaskId"):  # also for a call that the person moved there
             tool["background"] = True
             tool["background_id"] = payload.get_text(response, "backgroundTaskId")
         payload.add_output(tool, response.get("stdout"), response.get("stderr"))
@@ -124,7 +127,7 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
 
 
 def _refine_event(ours: str, tool: Tool, response: object) -> str:
-    """A subagent left running in the background has not ended: SubagentStop will say so."""
+    """The event of a call; a subagent that runs in the background ends with SubagentStop."""
     running = isinstance(response, dict) and response.get("isAsync") is True
     return ours if tool["kind"] == "task" and running else payload.refine_event(ours, tool)
 
@@ -135,7 +138,7 @@ def locate_sessions(home: str, cwd: str) -> str:
 
 
 def _make_slug(cwd: str) -> str:
-    """The client's name for a directory: a long one is cut, and told apart by a number."""
+    """The client's name of a directory: a long one is cut, and ends with a hash."""
     data = cwd.encode("utf-16-le", "surrogatepass")
     units = [int.from_bytes(data[n : n + 2], "little") for n in range(0, len(data), 2)]
     name = "".join(chr(u) if u < 128 and chr(u).isalnum() else "-" for u in units)
@@ -153,7 +156,7 @@ def _make_slug(cwd: str) -> str:
 
 
 def is_open(home: str, session_id: str) -> bool:
-    """Whether the client lists the session as one that a running client of it holds."""
+    """Whether a running client lists the session as its own."""
     folder = resolve_path(home, ".claude/sessions", HOME_ENV)
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         try:
@@ -177,7 +180,7 @@ def _is_running(pid: int) -> bool:
 
 
 def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str:
-    """Where the transcript of a subagent is, given its session's; it need not be there."""
+    """The path of a subagent's transcript by its session's, whether it exists or not."""
     name = f"agent-{ids.check_component(agent_id, 'agent_id')}.jsonl"
     now = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
     before = os.path.join(os.path.dirname(transcript_path), name)  # older clients

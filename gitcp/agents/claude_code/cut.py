@@ -1,8 +1,8 @@
-"""A transcript of Claude Code up to a moment, under a new id.
+"""Cuts a transcript of Claude Code at a moment, under a new id.
 
-Lines form a tree: each names its parent, and going back in the client only lets the next
-prompt name an older one.  So the cut follows the chain of ancestors, never the lines: what was
-abandoned stays away, and a compaction stays whole.
+Lines form a tree: each names its parent, and after going back in the client the next prompt names
+an older one.  So the cut follows the ancestors, not the order of lines: abandoned lines are left
+out, and a compaction is complete.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def find_last_leaf(data: bytes) -> str:
 
 
 def list_prompts(data: bytes) -> list[Prompt]:
-    """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
+    """The person's prompts, in order: (text, time, the leaf before it)."""
     lines = _load(data)
     tree = _Tree(lines)
     return [
@@ -42,18 +42,18 @@ def list_prompts(data: bytes) -> list[Prompt]:
 
 
 def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
-    """The leaves of exact cuts right before and right after a call; '' where there is none."""
+    """The leaves of exact cuts before and after a call; '' without one."""
     return _Tree(_load(data)).find_leaves_around(call)
 
 
 def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
-    """(the transcript up to leaf and what its turn still said, what was left out).
+    """(the transcript up to leaf and to the end of its turn, a text for each kind of thing left
+    out).
 
-    leaf: a uuid.  redacted: the bytes were redacted, and what is signed is not valid any more.
-    exact: nothing of the turn after leaf but the results of the calls that are kept.  Returns
-    b'' when no line has that uuid.
+    leaf: a uuid.  redacted: the bytes were redacted, so that signatures are invalid.  exact: end
+    at leaf, with only the results of the calls that are kept.  Returns b'' if no line has the uuid.
     """
     lines = _load(data)
     tree = _Tree(lines)
@@ -91,7 +91,7 @@ def _is_history(line: dict[str, Any], staying: set[str]) -> bool:
 def _format_line(
     raw: bytes, line: dict[str, Any], gone: dict[str, str | None], redacted: bool
 ) -> tuple[bytes, int]:
-    """(a line as it is kept, b'' for not at all; how many blocks it lost)."""
+    """(a line as it is kept, b'' for none; the number of blocks left out)."""
     lost = 0
     if redacted and line.get("type") == "assistant":
         whole = _get_blocks(line)
@@ -119,7 +119,7 @@ def _rename_session(line: bytes, old: str, new: str) -> bytes:
 
 
 class _Tree:
-    """The lines of a transcript by uuid: at is their place, parent whom they name."""
+    """The lines of a transcript by uuid.  at: their positions; parent: their parents' uuids."""
 
     def __init__(self, lines: list[Line]) -> None:
         self._lines = lines
@@ -130,12 +130,12 @@ class _Tree:
             uuid = _get_uuid(line)
             if uuid:
                 self.at[uuid] = n
-                # Lines that name no parent at all follow on each other.
+                # A line without a parent follows the line before it.
                 self.parent[uuid] = line.get("parentUuid", before)
                 before = uuid
 
     def find_end_of_turn(self, leaf: str) -> str:
-        """The last line of leaf's turn: a client writes what was done last after its Stop."""
+        """The last line of leaf's turn: a client writes some lines after its Stop."""
         turn, end = self.list_ancestors(leaf), leaf
         for _, line in self._lines[self.at[leaf] + 1 :]:
             uuid = _get_uuid(line)
@@ -147,7 +147,7 @@ class _Tree:
         return end
 
     def find_before_compaction(self, leaf: str) -> str:
-        """leaf, or where the conversation was before a compaction that leaf is within."""
+        """leaf, or the line before a compaction that leaf is part of."""
         line = self._lines[self.at[leaf]][1]
         if line.get("subtype") == "compact_boundary":
             before = line.get("logicalParentUuid")
@@ -165,10 +165,10 @@ class _Tree:
         return ancestors
 
     def list_siblings(self, staying: set[str], end: int, later: bool) -> set[str]:
-        """The other lines of the messages in kept, and the results of their calls; later: also
-        those that stand below line end.
+        """The other lines of the messages in kept, and the results of their calls.  later: also
+        those after line end.
 
-        Calls made at once stand on each other, their results each on its own call.
+        Parallel calls are children of each other; each result is a child of its call.
         """
         part = self._lines[: end + 1]
         messages = {_get_message(line) for _, line in part if _get_uuid(line) in staying} - {""}
@@ -182,9 +182,9 @@ class _Tree:
         return (same | results) - {""}
 
     def find_leaves_around(self, call: str) -> tuple[str, str]:
-        """(the line before which a call was not made yet, the line of the call); '' for none.
+        """(the line before a call, the line of the call); '' for none.
 
-        Before the first call of a message the agent has said nothing of it.
+        The line before the first call of a message is the one before the message.
         """
         spoken_lines = [line for _, line in self._lines if _get_uuid(line)]
         own = next((line for line in spoken_lines if call in _list_calls(line)), None)
@@ -199,13 +199,13 @@ class _Tree:
 
 
 def _load(data: bytes) -> list[Line]:
-    """The lines of a transcript that are JSON, each as it stands and read."""
+    """(bytes, value) of each line of a transcript that is JSON."""
     parsed = ((raw, transcript_scan.load(raw)) for raw in data.split(b"\n") if raw.strip())
     return [(raw, line) for raw, line in parsed if line is not None]
 
 
 def _get_uuid(line: dict[str, Any]) -> str:
-    """The name of a line of the session itself; '' for what no other line can name."""
+    """The uuid of a line of the session; '' for a line that cannot be a parent."""
     uuid = line.get("uuid")
     return uuid if isinstance(uuid, str) and not line.get("isSidechain") else ""
 
@@ -231,7 +231,7 @@ def _list_calls(line: dict[str, Any]) -> list[Any]:
 
 
 def _find_prompt(line: dict[str, Any]) -> str:
-    """What the person said in a line; '' for a result, and for what the client said itself."""
+    """The person's prompt in a line; '' for a result, and for text by the client."""
     message = line.get("message")
     if line.get("type") != "user" or any(line.get(key) for key in NOT_SAID):
         return ""
@@ -245,9 +245,9 @@ def _is_result(line: dict[str, Any]) -> bool:
 
 
 def _begins(line: dict[str, Any]) -> bool:
-    """Whether a line ends the turn before it: somebody speaks, or a compaction comes between.
+    """Whether a line ends the turn before it: a prompt or a compaction.
 
-    The text of a skill, which the client says, names the call that asked for it.
+    The text of a skill, by the client, names the call that asked for it.
     """
     if line.get("type") == "user":
         return not _is_result(line) and "sourceToolUseID" not in line

@@ -1,4 +1,4 @@
-"""Reading a transcript of Claude Code: JSON lines, a message often spread over several."""
+"""Reads the transcripts of Claude Code: JSON lines, several of which may be one message."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit", "mcp__acp__Write", "mcp__acp__Edit")
 TASKS = ("Task", "Agent")
-# A text inside a line has its quotes escaped, so these can only be the line's own structure.
+# Quotes of a text inside a line are escaped, so these belong to the line's own structure.
 _COMPACT = (b'"type":"user"', b'"type":"assistant"', b',{"type":"text"', b'[{"type":"text"')
 _SPACED = tuple(m.replace(b":", b": ").replace(b",", b", ") for m in _COMPACT)
 NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidechain")
-_RECENT = 8  # lines of one message stand close together
+_RECENT = 8  # the lines of a message are close together
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
     return transcript_scan.read(_Reader(transcript_scan.begin(previous)), data)
 
 
 def find_written_path(name: str, arguments: dict[str, Any]) -> str | None:
-    """The path that a call of the tool name with this input writes, as it was named."""
+    """The path that a call of a tool writes, as its input names it."""
     path = arguments.get("file_path") or arguments.get("notebook_path") if name in WRITES else None
     return path if isinstance(path, str) else None
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, what came of it) of an entry (gitcp.agents.reading.edits)."""
+    """(call, its result) of an entry (gitcp.agents.reading.edits)."""
     result = entry.get("toolUseResult")
     answer: dict[str, Any] = {}
     if isinstance(result, dict):
@@ -52,12 +52,12 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if block.get("type") == "tool_result":
             failed = block.get("is_error") is True or isinstance(result, str)
             if str(block.get("content")).startswith("File created successfully at:"):
-                answer["created"] = True  # all that a subagent's transcript tells
+                answer["created"] = True  # a subagent's transcript has only this
             yield str(block.get("tool_use_id")), {**answer, "failed": failed}
 
 
 def _read_diff(file: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(path, what became of it) of a file that a command changed, as the client compared it."""
+    """(path, its change) of a file that a command changed, by the client's diff."""
     edits: list[list[Any]] = []
     for hunk in _list_objects(file.get("hunks")):
         lines = [line for line in hunk.get("lines") or () if isinstance(line, str)]
@@ -96,7 +96,7 @@ class _Reader:
             self.take_queued(line)
 
     def is_awaited(self, line: bytes) -> bool:
-        """Is it the result of a call whose outcome matters?"""
+        """Whether a block is the result of a call whose outcome is needed."""
         return any(b'"%s"' % key.encode() in line for key in self.pending)
 
     def load(self, line: bytes) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class _Reader:
         return entry or {}
 
     def take_user(self, line: bytes) -> None:
-        """A prompt, results of calls, or both: what is typed meanwhile comes with a result."""
+        """Add a prompt, results of calls, or both: a prompt typed meanwhile comes with a result."""
         entry = self.load(line)
         if entry.get("type") != "user":
             return
@@ -118,7 +118,7 @@ class _Reader:
             self.add_prompt("\n\n".join(texts))
 
     def take_queued(self, line: bytes) -> None:
-        """A prompt typed while the agent worked is kept as an attachment only."""
+        """Add a prompt typed while the agent worked, which is only an attachment."""
         attachment = self.load(line).get("attachment")
         if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
             prompt = attachment.get("prompt")
@@ -137,7 +137,7 @@ class _Reader:
         if entry.get("type") != "assistant" or not isinstance(message, dict):
             return
         if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
-            self.scan["prompts"].clear()  # this is a fork: till here another session was asked
+            self.scan["prompts"].clear()  # a fork: the prompts so far are another session's
         for block in _list_blocks(entry):
             if block.get("type") == "tool_use":
                 self.take_call(block)
@@ -177,14 +177,14 @@ class _Reader:
     def add_subagent(self, entry: dict[str, Any], block: dict[str, Any]) -> None:
         result = entry.get("toolUseResult")
         agent = result.get("agentId") if isinstance(result, dict) else None
-        if not isinstance(agent, str):  # older clients say it in the text alone
+        if not isinstance(agent, str):  # older clients have it only in the text
             text = stdlib.re.search(r"agentId: ([A-Za-z0-9_-]+)", str(block.get("content")))
             agent = text[1] if text else None
         if agent and agent not in self.scan["subagents"]:
             self.scan["subagents"].append(agent)
 
     def finish(self, lines: list[bytes]) -> Scan:
-        """A write without a result yet counts: the client may be dead, the file written."""
+        """Count writes without a result: the client may have been killed after them."""
         paths = [path for path in self.pending.values() if path]
         self.scan["written"] = transcript_scan.join_unique(self.written, paths)
         self.scan["usage"] = self.spent

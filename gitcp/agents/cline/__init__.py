@@ -1,7 +1,7 @@
-"""Cline: its hooks, where it keeps things, and what its payloads mean.
+"""Cline: its hooks, paths and payloads.
 
-A hook is an executable file named by its event; those of every hook folder run, so that ours lie
-in one.  Headless, a prompt has no hook: the session's file has it.
+A hook is an executable file named by its event.  Those of every hook folder run, and gitcp has one
+folder.  A headless prompt has no hook; it is in the session's file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NAME = "cline"
 AGENT_TYPE = "Cline"
 PROGRAM = "cline"
-FOLDERS = (".cline", ".clinerules")  # its configuration, at home or at the top
+FOLDERS = (".cline", ".clinerules")  # in home or in the worktree's root
 ANSWERS = "cline"  # gitcp.agents.exchange.replies
 FORM = "scripts"  # gitcp.agents.install.own_files
 SETTINGS = {"shared": ".clinerules/hooks", "user": ".cline/hooks"}  # folders
@@ -57,9 +57,9 @@ _PATHS = ("path", "file_path", "absolutePath")
 
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
-    ours, parent = EVENTS.get(name), fields.get("parent_agent_id")
-    if ours is None or (parent is not None and ours in ("turn-start", "turn-end")):
+    """The record of a hook call; raises InputError for an invalid field."""
+    event, parent = EVENTS.get(name), fields.get("parent_agent_id")
+    if event is None or (parent is not None and event in ("turn-start", "turn-end")):
         return payload.make_unknown(NAME)
     context = payload.get_object(fields, "sessionContext")
     roots = fields.get("workspaceRoots")
@@ -70,23 +70,23 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
         "turn_id": fields.get("timestamp") if isinstance(fields.get("timestamp"), str) else None,
         "last_assistant_message": payload.get_object(fields, "turn").get("outputText"),
     }
-    if ours == "turn-start":
+    if event == "turn-start":
         prompt = payload.get_object(fields, "userPromptSubmit").get("prompt")
         common["prompt"] = prompt or payload.get_object(fields, "taskStart").get("task")
     else:
         common.pop("turn_id")
-    record = payload.read_event(NAME, ours, common)
+    record = payload.read_event(NAME, event, common)
     folder = os.path.join(os.path.expanduser("~"), TRANSCRIPTS, record["session_id"])
     record["transcript_path"] = os.path.join(folder, record["session_id"] + ".messages.json")
-    if ours == "turn-start" and not record["prompt"]:
+    if event == "turn-start" and not record["prompt"]:
         record["prompt"] = _read_prompt(os.path.join(folder, record["session_id"] + ".json"))
-    if ours in ("tool-start", "tool-end"):
-        record["tool"] = _read_tool(fields, ours, record["cwd"])
+    if event in ("tool-start", "tool-end"):
+        record["tool"] = _read_tool(fields, event, record["cwd"])
     return record
 
 
 def _read_prompt(path: str) -> str:
-    """The prompt a session began with, by its file; "" while that does not tell."""
+    """The first prompt of a session, by its file; "" without one."""
     try:
         with open(path, "rb") as f:
             task = (load(f.read()) or {}).get("prompt")
@@ -95,26 +95,28 @@ def _read_prompt(path: str) -> str:
     return prompts.clean(task) if isinstance(task, str) else ""
 
 
-def _read_tool(fields: dict[str, Any], ours: str, cwd: str) -> Tool:
-    call = payload.get_object(fields, "tool_call" if ours == "tool-start" else "tool_result")
-    other = payload.get_object(fields, "preToolUse" if ours == "tool-start" else "postToolUse")
-    arguments = payload.get_object(call, "input") or payload.get_object(other, "parameters")
+def _read_tool(fields: dict[str, Any], event: str, cwd: str) -> Tool:
+    call = payload.get_object(fields, "tool_call" if event == "tool-start" else "tool_result")
+    hook_fields = payload.get_object(
+        fields, "preToolUse" if event == "tool-start" else "postToolUse"
+    )
+    arguments = payload.get_object(call, "input") or payload.get_object(hook_fields, "parameters")
     commands = arguments.get("commands")
     if isinstance(commands, list):
         arguments = {**arguments, "command": "\n".join(str(command) for command in commands)}
-    as_named = {
-        "tool_name": call.get("name") or other.get("toolName"),
+    fields_by_name = {
+        "tool_name": call.get("name") or hook_fields.get("toolName"),
         "tool_input": arguments,
         "tool_use_id": call.get("id"),
         "duration_ms": call.get("durationMs"),
     }
-    tool = payload.read_tool(as_named, KINDS, _PATHS, cwd)
+    tool = payload.read_tool(fields_by_name, KINDS, _PATHS, cwd)
     if tool["kind"] == "write" and not tool["input_paths"]:
         tool["input_paths"] = _list_patched(arguments, cwd)
     output = call.get("output")
     parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
     payload.add_output(tool, *(part.get("result") for part in parts))
-    tool["failed"] = bool(call.get("error")) or other.get("success") is False
+    tool["failed"] = bool(call.get("error")) or hook_fields.get("success") is False
     return tool
 
 
@@ -126,12 +128,12 @@ def _list_patched(arguments: dict[str, Any], cwd: str) -> list[str]:
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations, wherever they were held."""
+    """The files with conversations of any directory."""
     return list_files(os.path.join(home, TRANSCRIPTS), ".messages.json")
 
 
-def read_directory(path: str) -> str:
-    """The directory that a conversation was held in, which the file beside it tells; ''."""
+def read_directory(path: str, _: str) -> str:
+    """The directory of a conversation, by the file beside it; '' without one."""
     try:
         with open(path.removesuffix(".messages.json") + ".json", "rb") as f:
             return str((load(f.read()) or {}).get("cwd") or "")

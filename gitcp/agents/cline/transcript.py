@@ -1,4 +1,4 @@
-"""Reading a transcript of Cline: one JSON document of messages, written anew each time."""
+"""Reads the transcripts of Cline: one JSON document of messages, written anew each time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _path = facts.make_path_reader("path", "file_path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data, always the whole (its bytes is 0, previous is not needed); see Scan."""
+    """Scan a whole document; `bytes` of the result is 0, previous is not used.  See Scan."""
     document = transcript_scan.load(data) or {}
     return facts.scan_document(list_messages(document), list_facts, list_written)
 
@@ -30,13 +30,13 @@ def list_messages(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript that begins so is of this client."""
+    """Whether a transcript with this beginning is the client's."""
     head = (list_messages(first) or [{}])[0]
     return "role" in head and "type" not in head
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a message says (gitcp.core.transcript.facts)."""
+    """The facts of a message (gitcp.core.transcript.facts)."""
     role = entry.get("role")
     if isinstance(entry.get("ts"), int):
         yield "time", str(entry["ts"])
@@ -57,7 +57,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, what came of it) of a message (gitcp.agents.reading.edits)."""
+    """(call, its result) of a message (gitcp.agents.reading.edits)."""
     for block in list_objects(entry.get("content")):
         if block.get("type") == "tool_result":
             content = block.get("content")
@@ -74,7 +74,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of the tool name with this input writes, as it named them."""
+    """The paths that a call of a tool writes, as its input names them."""
     if name == "apply_patch":
         texts = (value for value in arguments.values() if isinstance(value, str))
         return apply_patch.list_paths("\n".join(texts))
@@ -82,14 +82,14 @@ def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
 
 
 def _extract_typed(text: str) -> str:
-    """A prompt without the element its client puts around it."""
+    """A prompt without the element that the client puts around it."""
     head, _, rest = text.partition(">")
     inner, end, _ = rest.rpartition("</user_input>")
     return inner if head.startswith("<user_input") and end else text
 
 
 def _read_usage(counts: dict[str, Any]) -> Usage:
-    """inputTokens holds what came from the cache and went into it."""
+    """inputTokens includes the tokens read from the cache and written to it."""
     names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
     whole, write, read, output = (tokens.parse_count(counts.get(name)) for name in names)
     return tokens.make_usage(max(0, whole - write - read), write, read, output, 1)

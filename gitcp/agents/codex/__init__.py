@@ -1,4 +1,4 @@
-"""Codex: its hooks, where it keeps things, and what its payloads mean (doc/clients.md "Codex")."""
+"""Codex: its hooks, paths and payloads (doc/clients.md "Codex")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME = "codex"
 AGENT_TYPE = "Codex"
 PROGRAM = "codex"
-FOLDERS = (".codex",)  # its configuration, at home or at the top
+FOLDERS = (".codex",)  # in home or in the worktree's root
 HOME_ENV = "CODEX_HOME"
 SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
 ANSWERS = "permission"  # gitcp.agents.exchange.replies
@@ -45,14 +45,14 @@ EVENTS = {
     "PreCompact": "compact",
     "SessionEnd": "session-end",
 }
-# Its regular expressions know no "all but".  write_stdin goes on with a command.
+# Its regular expressions have no lookahead.  write_stdin continues a command.
 _TOOLS = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
 # (client's event, matcher or None, seconds or None)
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
 
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
+    """The record of a hook call; raises InputError for an invalid field."""
     ours, agent = EVENTS.get(name), fields.get("agent_id")
     if ours is None or (ours == "turn-start" and agent is not None):
         return payload.make_unknown(NAME)
@@ -63,7 +63,7 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
         tool = record["tool"] = payload.read_tool(fields, KINDS)
         _complete_tool(tool, fields, record["cwd"])
         if tool["kind"] == "task" and ours == "tool-start":
-            record["event"] = "subagent-start"  # it runs in the background: SubagentStop ends it
+            record["event"] = "subagent-start"  # SubagentStop ends it
     return record
 
 
@@ -83,7 +83,7 @@ def _complete_tool(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
 
 
 def _list_patched(fields: dict[str, Any], cwd: str) -> list[str]:
-    """The paths of a patch, also of one given to a shell in a here-document."""
+    """The paths of a patch, also in a shell's here-document."""
     command = payload.get_text(payload.get_object(fields, "tool_input"), "command")
     if "*** Begin Patch" not in command:
         return []
@@ -91,7 +91,7 @@ def _list_patched(fields: dict[str, Any], cwd: str) -> list[str]:
 
 
 def name_transcript(session_id: str, time: str) -> str:
-    """What the transcript of a session is called below locate_sessions(); time: its start,
+    """The file of a session's transcript below locate_sessions().  time: its start,
     RFC 3339."""
     day, second = time[:10].replace("-", os.sep), time[:19].replace(":", "-")
     return os.path.join(day, f"rollout-{second}-{session_id}.jsonl")

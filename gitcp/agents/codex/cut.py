@@ -1,4 +1,5 @@
-"""A rollout of Codex up to a moment, under a new id: its lines are in order, none is abandoned."""
+"""Cuts a rollout of Codex at a moment, under a new id.  Its lines are in order, none is
+abandoned."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
-_HEADER = 1  # line 0 says whose rollout it is: alone it is no conversation
+_HEADER = 1  # line 0 is the header; alone it is no conversation
 
 
 def find_last_leaf(data: bytes) -> str:
@@ -25,7 +26,7 @@ def find_last_leaf(data: bytes) -> str:
 
 
 def list_prompts(data: bytes) -> list[Prompt]:
-    """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
+    """The person's prompts, in order: (text, time, the leaf before it)."""
     lines, asked, turn = _split_lines(data), [], 0
     leaves = _Leaves(lines)
     for number, line in enumerate(lines):
@@ -39,7 +40,7 @@ def list_prompts(data: bytes) -> list[Prompt]:
 
 
 def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
-    """The leaves of exact cuts right before and right after a call; '' where there is none."""
+    """The leaves of exact cuts before and after a call; '' without one."""
     lines = _split_lines(data)
     named = (n for n, line in enumerate(lines) if _get_call(line, _CALLS) == call)
     own = next(named, None)
@@ -55,11 +56,11 @@ def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
 def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
-    """(the rollout up to the line of leaf and to the end of its turn, what was left out).
+    """(the rollout up to leaf and to the end of its turn, a text for each kind of thing left out).
 
-    redacted: the bytes were redacted: reasoning whose encrypted content that broke is left
-    out, which the service would refuse for good.  exact: nothing of the turn after leaf but the
-    outputs of the calls that are kept.  Returns b'' when that line is another one here.
+    redacted: the bytes were redacted: reasoning whose encrypted content is damaged is left out,
+    because the service refuses it.  exact: end at leaf, with only the outputs of the calls that
+    are kept.  Returns b'' if the rollout does not have leaf.
     """
     lines = _split_lines(data)
     end = _Leaves(lines).find_end(leaf)
@@ -76,7 +77,7 @@ def cut_conversation(
 
 
 def format_title(text: str, session_id: str) -> bytes:
-    """Nothing: the client keeps names apart from a rollout."""
+    """Return b'': the client stores titles elsewhere."""
     return b""
 
 
@@ -85,21 +86,20 @@ def _split_lines(data: bytes) -> list[bytes]:
 
 
 class _Leaves:
-    """The names of beginnings of a rollout, in every copy of it: how many of their lines
-    redaction always leaves, and the time of the last of those, which another rollout does not
-    have there."""
+    """The leaves of a rollout, the same in every copy: the number of lines that redaction always
+    leaves, and the time of the last of them, which tells rollouts apart."""
 
     def __init__(self, lines: list[bytes]) -> None:
         self._lines = lines
         self._left = [n for n, line in enumerate(lines) if not _is_reasoning(line)]
 
     def name_leaf(self, end: int) -> str:
-        """The leaf of the first end lines; '' where there is none."""
+        """The leaf of the first end lines; '' without one."""
         count = bisect_left(self._left, end)
         return f"{count} {_get_time(self._lines[self._left[count - 1]])}" if count else ""
 
     def find_end(self, leaf: str) -> int:
-        """How many lines a leaf names; 0 where they are others here."""
+        """The number of lines of a leaf; 0 if this rollout does not have it."""
         count = int(leaf.partition(" ")[0] or 0)
         end = self._left[count - 1] + 1 if 0 < count <= len(self._left) else 0
         return end if self.name_leaf(end) == leaf else 0
@@ -122,7 +122,7 @@ def _list_outputs(lines: list[bytes], end: int) -> list[bytes]:
 
 
 def _is_thought(line: bytes) -> bool:
-    """Whether a line is what the model thought or said, or the client's word of it."""
+    """Whether a line is the model's reasoning or message, or the client's event of it."""
     payload = _load_payload(line)
     item = payload.get("item")
     kind = item.get("type") if isinstance(item, dict) else payload.get("type")

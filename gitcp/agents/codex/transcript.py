@@ -1,4 +1,4 @@
-"""Reading a transcript of Codex: JSON lines that say at their start what they hold."""
+"""Reads the transcripts of Codex: JSON lines with their kind at the beginning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Scan
 
-_HEAD = 600  # bytes within which the kind of a line stands, before anything long
+_HEAD = 600  # bytes at the beginning of a line that have its kind
 _KINDS = (
     b'"token_count"',
     b'"UserMessage"',
@@ -27,17 +27,17 @@ _KINDS = (
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data (what follows previous["bytes"] when previous is given); see Scan.
+    """Scan data, which follows previous["bytes"] if previous is given; see Scan.
 
-    Paths are absolute: as the client settled them, or the patch's against its directory.
+    Paths are absolute: by the client's event, or from the patch and its directory.
     """
     return transcript_scan.read(_Reader(transcript_scan.begin(previous)), data)
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, what came of it) of an entry (gitcp.agents.reading.edits).
+    """(call, its result) of an entry (gitcp.agents.reading.edits).
 
-    What the client settled is exact.  Older ones tell of the outcome of a patch alone.
+    The client's events are exact.  Older clients have only the outcome of a patch.
     """
     payload = facts.ensure_object(entry.get("payload"))
     item = facts.ensure_object(payload.get("item")) or payload
@@ -55,7 +55,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What became of a path; nothing where it was moved."""
+    """The change of a path; none if it was moved."""
     changed = facts.ensure_object(change)
     kind = changed.get("type") or next(iter(changed), "")
     about = facts.ensure_object(changed.get(kind)) or changed
@@ -70,8 +70,8 @@ def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, An
 class _Reader:
     """The state of one scan: the directory, patches not yet applied, the last token total.
 
-    forked: the total that comes next begins with what the session cost that this one is a
-    fork of, whose lines are not copied.
+    forked: the next total includes the usage of the session that was forked, whose lines are not
+    copied.
     """
 
     def __init__(self, scan: Scan) -> None:
@@ -117,7 +117,7 @@ class _Reader:
             self.forked = self.forked or "history_base" in item
 
     def add_usage(self, info: object) -> None:
-        """The client's total grows, is repeated, or starts again from nothing."""
+        """Add the growth of the client's total, which may be repeated or restart at 0."""
         now = _list_counts(info, "total_token_usage")
         if now is None or now == self.total:
             return
@@ -150,7 +150,7 @@ class _Reader:
         self.written = transcript_scan.join_unique(self.written, paths)
 
     def take_call(self, item: dict[str, Any]) -> None:
-        """Older clients keep the patch and its outcome, but not what it changed."""
+        """Note a patch: older clients have its outcome, but not its changes."""
         key, text = item.get("call_id"), item.get("input")
         if item.get("name") == "apply_patch" and isinstance(key, str) and isinstance(text, str):
             self.pending[key] = [
@@ -163,7 +163,7 @@ class _Reader:
             self.add_written(paths)
 
     def finish(self, lines: list[bytes]) -> Scan:
-        """A patch without an outcome yet counts: the client may be dead, the file written."""
+        """Count patches without an outcome: the client may have been killed after them."""
         waiting = [path for paths in self.pending.values() for path in paths]
         self.scan["written"] = transcript_scan.join_unique(self.written, waiting)
         carry = {"cwd": self.cwd, "total": self.total, "pending": self.pending}
@@ -173,7 +173,7 @@ class _Reader:
 
 
 def _list_counts(info: object, key: str) -> list[int] | None:
-    """Input, of it from and into the cache, and output; None where the client tells no such."""
+    """(input, its parts read from and written to the cache, output); None without counts."""
     counts = info.get(key) if isinstance(info, dict) else None
     names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens"
     if not isinstance(counts, dict):

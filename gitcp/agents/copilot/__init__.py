@@ -1,8 +1,8 @@
-"""Copilot CLI: its hooks, where it keeps things, and what its payloads mean.
+"""Copilot CLI: its hooks, paths and payloads.
 
-It also runs the hooks of Claude Code's settings, with the same payload but for its spelling:
-events in PascalCase bring snake_case, its own ones camelCase.  No call has an id: Pre and Post
-meet by their arguments.  One event has the same time stamp in both, so that it counts once.
+It also runs the hooks of Claude Code's settings, with the same payload in another spelling: events
+in PascalCase have keys in snake_case, its own events have camelCase.  No call has an id: its two
+hooks are matched by their arguments.  An event has the same time in both, and counts once.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 NAME = "copilot"
 AGENT_TYPE = "Copilot CLI"
 PROGRAM = "copilot"
-FOLDERS = (".copilot",)  # its configuration, at home or at the top
+FOLDERS = (".copilot",)  # in home or in the worktree's root
 HOME_ENV = "COPILOT_HOME"
 SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
 ANSWERS = "copilot"  # gitcp.agents.exchange.replies
 FORM = "copilot"  # gitcp.agents.install.settings
-SECONDS = 30  # that a hook may take
+SECONDS = 30  # the time-out of a hook
 RESUME = "copilot --resume={}"
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
 COVERED_BY = "claude-code"
@@ -64,7 +64,7 @@ _PATHS = ("path", "file_path")
 
 
 def list_settings_paths(home: str, top: str) -> dict[str, str]:
-    """Where hooks can be installed: for all users of the repository, for the person."""
+    """scope -> the file for hooks: for all users of the repository, for the person."""
     return {
         "shared": os.path.join(top, ".github", "hooks", "gitcp.json"),
         "user": resolve_path(home, ".copilot/hooks/gitcp.json", HOME_ENV),
@@ -72,12 +72,12 @@ def list_settings_paths(home: str, top: str) -> dict[str, str]:
 
 
 def is_own(fields: Mapping[str, Any]) -> bool:
-    """False where a payload is of VS Code, which runs the hooks of this client too."""
+    """False for a payload of VS Code, which also runs this client's hooks."""
     return "hookEventName" not in fields
 
 
 def is_payload(fields: Mapping[str, Any]) -> bool:
-    """Whether a payload that came to a hook of Claude Code is of this client."""
+    """Whether a payload for a hook of Claude Code is this client's."""
     if not is_own(fields):
         return False
     if "sessionId" in fields or "parentAgentId" in fields:
@@ -91,7 +91,7 @@ def is_payload(fields: Mapping[str, Any]) -> bool:
 
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
+    """The record of a hook call; raises InputError for an invalid field."""
     name = _CLAUDES.get(name, name[:1].lower() + name[1:])
     fields = {_make_snake_case(key): value for key, value in fields.items()}
     ours, agent = EVENTS.get(name), fields.get("agent_id")
@@ -152,13 +152,13 @@ def _load_arguments(arguments: object) -> dict[str, Any]:
 
 
 def _make_id(arguments: dict[str, Any]) -> str:
-    """What the two hooks of one call have in common."""
+    """An id by the arguments of a call, which both its hooks have."""
     text = stdlib.json.dumps(arguments, sort_keys=True)
     return f"args-{stdlib.hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _format_moment(stamp: object) -> str:
-    """A time stamp in milliseconds, however it was written; it names a prompt."""
+    """A time in ms, from any form; it identifies a prompt."""
     if isinstance(stamp, str):
         try:
             return f"{stdlib.datetime.datetime.fromisoformat(stamp).timestamp() * 1000:.0f}"
@@ -177,5 +177,5 @@ def locate_sessions(home: str, cwd: str) -> str:
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations, wherever they were held."""
+    """The files with conversations of any directory."""
     return list_files(locate_sessions(home, cwd), "events.jsonl")

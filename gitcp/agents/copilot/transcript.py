@@ -1,4 +1,4 @@
-"""Reading a transcript of Copilot CLI: JSON lines of {type, data, id, timestamp}."""
+"""Reads the transcripts of Copilot CLI: JSON lines of {type, data, id, timestamp}."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _path = facts.make_path_reader("path", "file_path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
     return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript that begins so is of this client."""
+    """Whether a transcript with this beginning is the client's."""
     return "data" in first and "." in str(first.get("type"))
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.facts).  A subagent's lines name it."""
+    """The facts of a line (gitcp.core.transcript.facts).  A subagent's lines name it."""
     kind, data = entry.get("type"), ensure_object(entry.get("data"))
     if kind == "user.message" and not entry.get("agentId"):
         yield "prompt", str(data.get("content") or "")
@@ -53,7 +53,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, what came of it) of a line (gitcp.agents.reading.edits)."""
+    """(call, its result) of a line (gitcp.agents.reading.edits)."""
     data = ensure_object(entry.get("data"))
     if entry.get("type") == "tool.execution_complete":
         answer: dict[str, Any] = {"failed": data.get("success") is not True}
@@ -63,14 +63,14 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of the tool name with this input writes, as it named them."""
+    """The paths that a call of a tool writes, as its input names them."""
     if name == "apply_patch":
         return apply_patch.list_paths(str(arguments.get("patch") or arguments.get("input") or ""))
     return _path(arguments) if name in WRITES else []
 
 
 def _read_usage(counts: dict[str, Any]) -> Usage:
-    """inputTokens holds what came from the cache and went into it."""
+    """inputTokens includes the tokens read from the cache and written to it."""
     names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
     whole, write, read, output = (tokens.parse_count(counts.get(name)) for name in names)
     return tokens.make_usage(max(0, whole - write - read), write, read, output, 1)

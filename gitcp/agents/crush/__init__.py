@@ -1,7 +1,7 @@
-"""Crush: hooks in its configuration, from its documentation alone (doc/clients.md "Crush").
+"""Crush: hooks in its configuration, by its documentation only (doc/clients.md "Crush").
 
-No call has an id, and subagents tell of none.  Its conversations are in a database that is not
-known.
+No call has an id, and subagents' calls have no hooks.  Its conversations are in an unknown
+database.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from gitcp.agents.exchange import claudes
 NAME = "crush"
 AGENT_TYPE = "Crush"
 PROGRAM = "crush"
-FOLDERS = (".crush", ".config/crush")  # its configuration, at home or at the top
+FOLDERS = (".crush", ".config/crush")  # in home or in the worktree's root
 SETTINGS = {"shared": "crush.json", "user": ".config/crush/crush.json"}
 FORM = "windsurf"  # gitcp.agents.install.settings
-SECONDS = 30  # that a hook may take
+SECONDS = 30  # the time-out of a hook
 IF_ASKED = "versions before July 2026 refuse a configuration with its hooks"
 UNSEEN = True
 PROJECT_ENV = "CRUSH_PROJECT_DIR"

@@ -1,6 +1,6 @@
-"""Cursor: its hooks and what its payloads mean, from its documentation alone.
+"""Cursor: its hooks and payloads, by its documentation only.
 
-It also runs the hooks of Claude Code's settings: the same session, turn and call then come
+It also runs the hooks of Claude Code's settings: the same session, turn and call are then reported
 twice and count once.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAME = "cursor"
 AGENT_TYPE = "Cursor"
 PROGRAM = "cursor-agent"
-FOLDERS = (".cursor",)  # its configuration, at home or at the top
+FOLDERS = (".cursor",)  # in home or in the worktree's root
 UNSEEN = True
 PROJECT_ENV = "CURSOR_PROJECT_DIR"
 ANSWERS = "cursor"  # gitcp.agents.exchange.replies
@@ -62,19 +62,19 @@ _PATHS = ("file_path", "path", "target_file", "target_notebook")
 
 
 def is_own(fields: dict[str, Any]) -> bool:
-    """False where a payload is of Grok Build, which runs the hooks of this client too."""
+    """False for a payload of Grok Build, which also runs this client's hooks."""
     return "hookEventName" not in fields
 
 
 def is_payload(fields: dict[str, Any]) -> bool:
-    """Whether a payload that came to a hook of Claude Code is of this client."""
+    """Whether a payload for a hook of Claude Code is this client's."""
     return "cursor_version" in fields or (
         "conversation_id" in fields and "workspace_roots" in fields
     )
 
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
+    """The record of a hook call; raises InputError for an invalid field."""
     name = _CLAUDES.get(name, name[:1].lower() + name[1:])
     ours = EVENTS.get(name)
     if ours is None:
@@ -112,12 +112,12 @@ def locate_sessions(home: str, cwd: str) -> str:
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations that were held in cwd: no word of theirs tells where."""
+    """The files with conversations of cwd, which their contents do not name."""
     return list_files(locate_sessions(home, cwd), ".jsonl")
 
 
 def read_head(path: str) -> dict[str, str]:
-    """What the name of a transcript says of it, its lines do not (gitcp.agents.reading.edits)."""
+    """The head of a transcript by its name: its lines have none (gitcp.agents.reading.edits)."""
     folder, name = os.path.split(path.removesuffix(".jsonl"))
     above, below = os.path.split(folder)
     parent = os.path.basename(above) if below == "subagents" else ""

@@ -1,7 +1,7 @@
-"""Reading a transcript of Cursor: JSON lines of {role, message: {content}}.
+"""Reads the transcripts of Cursor: JSON lines of {role, message: {content}}.
 
-Documented by its users only; what a line does not say is passed over.  It tells no tokens, no
-times and nothing of what came of a call, and calls have no ids.
+It is documented by its users only.  It has no tokens, times, or results of calls, and calls have no
+ids.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _path = facts.make_path_reader("file_path", "path", "target_file")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
     return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript that begins so is of this client."""
+    """Whether a transcript with this beginning is the client's."""
     return "role" in first and isinstance(first.get("message"), dict)
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcript.facts)."""
     content = ensure_object(entry.get("message")).get("content")
     if entry.get("role") == "user":
         yield "prompt", _extract_typed(facts.join_texts(content))
@@ -51,14 +51,14 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of the tool name with this input writes, as it named them."""
+    """The paths that a call of a tool writes, as its input names them."""
     if name == "ApplyPatch":
         return apply_patch.list_paths(str(arguments.get("patch")))
     return _path(arguments) if name in WRITES else []
 
 
 def _extract_typed(text: str) -> str:
-    """The person's part of a prompt, which its client puts into an element."""
+    """The person's part of a prompt, inside the client's element."""
     _, begun, rest = text.partition("<user_query>")
     inner, ended, _ = rest.partition("</user_query>")
     return inner if begun and ended else text

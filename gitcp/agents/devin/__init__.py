@@ -1,5 +1,5 @@
-"""Devin CLI: hooks as Claude Code's, which say neither where they are nor where its transcript is,
-from its documentation alone (doc/clients.md "Devin").
+"""Devin CLI: hooks as Claude Code's, which name neither the directory nor the transcript,
+by its documentation only (doc/clients.md "Devin").
 
 It also runs the hooks of Claude Code's settings.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAME = "devin"
 AGENT_TYPE = "Devin"
 PROGRAM = "devin"
-FOLDERS = (".devin", ".config/devin")  # its configuration, at home or at the top
+FOLDERS = (".devin", ".config/devin")  # in home or in the worktree's root
 SETTINGS = {
     "local": ".devin/config.local.json",
     "shared": ".devin/config.json",
@@ -40,10 +40,10 @@ HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
 def is_payload(fields: Mapping[str, Any]) -> bool:
-    """Whether a payload that came to a hook of Claude Code is of this client."""
+    """Whether a payload for a hook of Claude Code is this client's."""
     return PROJECT_ENV in os.environ and "cwd" not in fields and "hook_event_name" in fields
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The hook, and its payload with the directory of the project."""
+    """(the hook, its payload with the project's directory)."""
     return name, {"cwd": os.environ.get(PROJECT_ENV) or os.getcwd(), **fields}

@@ -1,1 +1,1 @@
-"""What passes between a client and us: its payloads, our answers, records that others send."""
+"""The exchange with clients: their payloads, gitcp's answers, records of other tools."""

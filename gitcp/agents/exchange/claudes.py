@@ -1,4 +1,4 @@
-"""The hooks that most clients have by Claude Code's names, or are told by in its words."""
+"""The hooks that most clients have under Claude Code's names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-CORE = {  # what every such client has
+CORE = {  # the events of all these clients
     "SessionStart": "session-start",
     "UserPromptSubmit": "turn-start",
     "PreToolUse": "tool-start",
@@ -28,7 +28,7 @@ EVENTS = {
 def list_hooks(
     kinds: Mapping[str, str], events: Iterable[str] = EVENTS
 ) -> tuple[tuple[str, str | None, int | None], ...]:
-    """(event, matcher or None, None) of each: calls of tools whose kind is `read` are left out."""
+    """(event, matcher or None, None) of each hook, without tools of kind `read`."""
     tools = payload.build_matcher(kinds, "read")
     return tuple((name, tools if "Tool" in name else None, None) for name in events)
 
@@ -36,7 +36,7 @@ def list_hooks(
 def nest_hooks(
     events: Iterable[str], command: Callable[[str], str], seconds: int | None = None
 ) -> dict[str, Any]:
-    """A file of hooks as Claude Code's settings have them: the command of each event, with the
-    seconds that it may take, if given."""
+    """A file of hooks in the form of Claude Code's settings, with the command of each event, and
+    the time-out in seconds, if any."""
     hook = {"type": "command"} | ({"timeout": seconds} if seconds else {})
     return {"hooks": {name: [{"hooks": [{**hook, "command": command(name)}]}] for name in events}}

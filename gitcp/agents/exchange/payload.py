@@ -1,6 +1,6 @@
-"""Checked access to the JSON that a client's hook gives, and the records made of it.
+"""Checked access to the payload of a client's hook, and the records made of it.
 
-A field of the wrong type, or an id that is not safe as a name, is an InputError naming the field.
+A field of the wrong type, or an id that is unsafe as a file name, raises InputError.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TEXTS = {
     "prompt_id": "turn",
     "turn_id": "turn",
 }
-# keys under which a call that writes tells of contents
+# the keys of contents in a call that writes
 _OLD = "old_string", "old_str", "oldString", "old_text", "oldText", "before"
 _NEW = "new_string", "new_str", "newString", "new_text", "newText", "after"
 _EVERYWHERE = "replace_all", "replaceAll", "change_all"
@@ -39,20 +39,20 @@ _OUTPUT = 65536  # characters of a shell's output that an event carries
 
 
 def build_matcher(kinds: Mapping[str, str], *left_out: str) -> str:
-    """A matcher of JavaScript for every tool, known or not, whose kind is none of left_out.
+    """A JavaScript matcher for every tool, even an unknown one, except the kinds in left_out.
 
-    It covers the whole name: Copilot CLI looks for no part of one.
+    It matches the whole name, as Copilot CLI does.
     """
     return f"^(?!(?:{'|'.join(name for name, kind in kinds.items() if kind in left_out)})$).*$"
 
 
 def make_unknown(agent: str) -> Event:
-    """The record of a hook that means nothing to us; nothing of its payload is trusted."""
+    """The record of an unknown hook, without anything of its payload."""
     return {"type": "event", "event": "unknown", "agent": agent}
 
 
 def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
-    """The record with what all clients say in the same words."""
+    """The record with the fields that all clients have."""
     record: Event = {
         "type": "event",
         "event": name,
@@ -84,8 +84,8 @@ def read_event(agent: str, name: str, payload: Mapping[str, Any]) -> Event:
 def read_tool(
     payload: Mapping[str, Any], kinds: Mapping[str, str], keys: tuple[str, ...] = (), cwd: str = ""
 ) -> Tool:
-    """The call a payload is about.  keys: those of its input under the first of which a call that
-    writes names its path, in cwd; without them input_paths is left to the client's adapter."""
+    """The call of a payload.  keys: the keys of its input for the path of a call that writes,
+    relative to cwd; without them the client's adapter sets input_paths."""
     name, arguments = get_text(payload, "tool_name"), get_object(payload, "tool_input")
     if not name:
         raise InputError("'tool_name' is missing")
@@ -121,7 +121,7 @@ def _guess_kind(name: str, payload: Mapping[str, Any]) -> str:
 
 
 def _describe_write(arguments: Mapping[str, Any], response: object) -> dict[str, Any]:
-    """What a call that writes says of the content it finds and leaves, as far as it does."""
+    """The contents before and after a call that writes, as far as its input has them."""
     for value in arguments.values():
         if isinstance(value, str) and "*** Begin Patch" in value:
             return _describe_patch(value)
@@ -137,7 +137,7 @@ def _describe_write(arguments: Mapping[str, Any], response: object) -> dict[str,
     content, line = _get_first(arguments, _CONTENT), arguments.get("insert_line")
     if isinstance(new := arguments.get("new_text"), str) and arguments.get("old_text") is None:
         if line is None:
-            content = new  # of a file that is not there yet
+            content = new  # of a new file
         elif isinstance(line, int):
             more["inserted"] = [line, new]
     if isinstance(content, str):
@@ -148,7 +148,7 @@ def _describe_write(arguments: Mapping[str, Any], response: object) -> dict[str,
 
 
 def _describe_patch(patch: str) -> dict[str, Any]:
-    """The same of the patch of one file."""
+    """The contents by the patch of a single file."""
     from gitcp.core.transcript import apply_patch
 
     hunks = list(apply_patch.parse_hunks(patch))
@@ -164,7 +164,7 @@ def _get_first(fields: Mapping[str, Any], keys: tuple[str, ...]) -> object:
 
 
 def refine_event(ours: str, tool: Tool) -> str:
-    """Our event of a call: a task's are a subagent's, and the end of a list of tasks is its own."""
+    """The event of a call: that of a task is a subagent's, the end of a todo list is `todo`."""
     if tool["kind"] == "task":
         return "subagent-start" if ours == "tool-start" else "subagent-end"
     done = tool["kind"] == "todo" and ours == "tool-end" and not tool["failed"]
@@ -172,8 +172,8 @@ def refine_event(ours: str, tool: Tool) -> str:
 
 
 def take_response(tool: Tool, response: object) -> None:
-    """Add to the record of a call what its shell printed and whether it failed, by the client's
-    answer."""
+    """Add a shell's output, and whether the call failed, to its record, by the client's
+    response."""
     if isinstance(response, dict):
         display = response.get("returnDisplay") or response.get("llmContent")
         display = display or response.get("output")
@@ -187,7 +187,7 @@ def take_response(tool: Tool, response: object) -> None:
 
 
 def add_output(tool: Tool, *texts: object) -> None:
-    """Add what a shell call printed to its record; what is not a text counts as nothing."""
+    """Add a shell call's output to its record; values that are not texts are left out."""
     printed = "\n".join(
         prompts.replace_surrogates(text) for text in texts if isinstance(text, str) and text
     )
@@ -196,7 +196,7 @@ def add_output(tool: Tool, *texts: object) -> None:
 
 
 def get_text(fields: Mapping[str, Any], key: str) -> str:
-    """The text under key; "" when it is absent or null."""
+    """The text under a key; "" if absent or null."""
     value = get_words(fields, key)
     if value and value != fields[key]:
         raise InputError(f"'{key}' is not UTF-8: {ascii(fields[key])[:80]}")
@@ -204,7 +204,7 @@ def get_text(fields: Mapping[str, Any], key: str) -> str:
 
 
 def get_words(fields: Mapping[str, Any], key: str) -> str:
-    """A text for people under key, "" when there is none; what is not UTF-8 becomes "?"."""
+    """A text for people under a key, "" without one; invalid UTF-8 becomes "?"."""
     value = fields.get(key)
     if value is None:
         return ""
@@ -214,7 +214,7 @@ def get_words(fields: Mapping[str, Any], key: str) -> str:
 
 
 def get_object(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """The object under key; empty when it is absent or null."""
+    """The object under a key; empty if absent or null."""
     value = fields.get(key)
     if value is None:
         return {}
@@ -224,7 +224,7 @@ def get_object(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def get_objects(fields: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """The objects listed under key; none when it is absent or null."""
+    """The list of objects under a key; empty if absent or null."""
     value = fields.get(key)
     if value is None:
         return []
@@ -242,13 +242,13 @@ def get_directory(payload: Mapping[str, Any]) -> str:
 
 
 def resolve_path(spelled: str, cwd: str, field: str) -> str:
-    """The absolute path that given means in cwd, without `.` and `..`; nothing is looked up."""
+    """The absolute form of a path in cwd, without `.` and `..`; the disk is not read."""
     if "\0" in spelled:
         raise InputError(f"'{field}' has a NUL: {ascii(spelled)[:80]}")
     return os.path.normpath(os.path.join(cwd, spelled))
 
 
 def find_paths(fields: Mapping[str, Any], keys: tuple[str, ...], cwd: str) -> list[str]:
-    """What stands under the first of keys that is there, as a path; or nothing."""
+    """The path under the first of the keys that exists, in a list; [] without one."""
     spelled = ((get_text(fields, key), key) for key in keys)
     return next(([resolve_path(value, cwd, key)] for value, key in spelled if value), [])

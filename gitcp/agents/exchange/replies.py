@@ -1,13 +1,13 @@
-"""How a client that calls hooks hears an answer: standard output, standard error and status.
+"""The answer to a client's hook: standard output, standard error and status.
 
-A refusal is for the model, a message for the person.  What is said at tool-end comes too late
-to stop anything: the model reads it.  An adapter's ANSWERS names the way of its client:
+A refusal is for the model, a message for the person.  A refusal at tool-end stops nothing, but the
+model reads it.  ANSWERS of a client names the form:
 
     permission   Claude Code, Codex, Qwen Code: hookSpecificOutput
     decision     Gemini CLI, whose standard output holds nothing but JSON
     copilot      Copilot CLI: the permission itself; it shows no messages
     cursor       Cursor: the permission, for a prompt whether to continue
-    cline        Cline, which takes no status for a no
+    cline        Cline, which ignores the status
     text         opencode: the status and standard error; it shows no messages
     plain        any other tool: the same, and messages on standard output
 """
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     Reply = tuple[str, str, int]  # standard output, standard error, status
 
-# The client's name of the hook of a prompt, by its way of hearing.
+# The client's hook of a prompt, by the form of its answers.
 _PROMPTS = {"permission": "UserPromptSubmit", "decision": "BeforeAgent"}
-REFUSED = 2  # the status by which these clients understand "no"
+REFUSED = 2  # the status of a refusal
 
 
 def format_refusal(way: str, event: str, message: str) -> Reply:
-    """What says no to an event, by our name of it."""
+    """The answer that refuses an event."""
     answer = _REFUSALS[way](message)
     if way == "permission" and event != "tool-start":
         answer = {}
@@ -38,8 +38,8 @@ def format_refusal(way: str, event: str, message: str) -> Reply:
 
 
 def format_message(way: str, message: str, agent: str = "") -> str:
-    """What a hook prints so that the client shows the person a message, and its model, with
-    the prompt, what is for the agent; "" where the client knows neither."""
+    """The output of a hook that shows a message to the person, and a text to the model with the
+    prompt; "" if the client supports neither."""
     if way == "plain":
         return "".join(f"{text}\n" for text in (message, agent) if text)
     if way not in _PROMPTS:

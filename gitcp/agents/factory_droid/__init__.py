@@ -1,7 +1,7 @@
-"""Factory Droid: hooks as Claude Code's, in names of its own (doc/clients.md "Factory Droid").
+"""Factory Droid: hooks as Claude Code's with its own names (doc/clients.md "Factory Droid").
 
-Headless a prompt has no hook: the transcript has it.  No call has an id, a failed one no end, and
-its transcript tells no tokens.
+A headless prompt has no hook; it is in the transcript.  No call has an id, a failed call has no
+end, and the transcript has no tokens.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gitcp.agents.exchange import claudes
 NAME = "factory-droid"
 AGENT_TYPE = "Factory Droid"
 PROGRAM = "droid"
-FOLDERS = (".factory",)  # its configuration, at home or at the top
+FOLDERS = (".factory",)  # in home or in the worktree's root
 SETTINGS = dict.fromkeys(("shared", "user"), ".factory/settings.json")
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"

@@ -1,6 +1,6 @@
-"""Reading a transcript of Factory Droid: JSON lines of {type, id, timestamp, message}.
+"""Reads the transcripts of Factory Droid: JSON lines of {type, id, timestamp, message}.
 
-What the client itself says stands in blocks of a prompt, and its hooks in messages without any.
+The client's own texts are blocks of a prompt, and its hooks are messages without blocks.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
 
-SHOWS_FILES = True  # what a tool that reads gives back is what the file holds
+SHOWS_FILES = True  # the output of a tool that reads is the file's content
 WRITES = ("Create", "Edit")
 _path = facts.make_path_reader("file_path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
     return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript that begins so is of this client."""
+    """Whether a transcript with this beginning is the client's."""
     return first.get("type") == "session_start"
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcript.facts)."""
     message = ensure_object(entry.get("message"))
     for block in list_objects(message.get("content")):
         kind = block.get("type")
@@ -49,5 +49,5 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of the tool name with this input writes, as it named them."""
+    """The paths that a call of a tool writes, as its input names them."""
     return _path(arguments) if name in WRITES else []

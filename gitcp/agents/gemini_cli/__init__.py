@@ -1,4 +1,4 @@
-"""Gemini CLI: its hooks, where it keeps things, and what its payloads mean
+"""Gemini CLI: its hooks, paths and payloads
 (doc/clients.md "Gemini CLI")."""
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 NAME = "gemini-cli"
 AGENT_TYPE = "Gemini CLI"
 PROGRAM = "gemini"
-FOLDERS = (".gemini",)  # its configuration, at home or at the top
+FOLDERS = (".gemini",)  # in home or in the worktree's root
 SESSION_ENV = ("GEMINI_SESSION_ID",)
 PROJECT_ENV = "GEMINI_PROJECT_DIR"
-HERE_ONLY = True  # it does not read the settings of the top from below
+HERE_ONLY = True  # it does not read the settings of directories above
 ANSWERS = "decision"  # gitcp.agents.exchange.replies
 FORM = "commented"  # gitcp.agents.install.settings
 SETTINGS = dict.fromkeys(("shared", "user"), ".gemini/settings.json")
@@ -40,7 +40,7 @@ KINDS = {
         "read",
     ),
 }
-# PreCompress comes before every call of the model: it is no sign of compaction.
+# PreCompress comes before every call of the model, not only before a compaction.
 EVENTS = {
     "SessionStart": "session-start",
     "BeforeAgent": "turn-start",
@@ -52,16 +52,16 @@ EVENTS = {
 _TOOLS = payload.build_matcher(KINDS, "read")
 # (client's event, matcher or None, milliseconds or None)
 HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
-PATHS = ("file_path", "path", "filename")  # what its tools, new and old, call a path
+PATHS = ("file_path", "path", "filename")  # keys of its tools, new and old
 
 
 def make_call_id(fields: Mapping[str, Any]) -> str:
-    """A name for a call by what it is told to do: one that is told the same has the same name."""
+    """An id for a call by its tool and input: equal calls have equal ids."""
     return name_call(fields.get("tool_name"), fields.get("tool_input"))
 
 
 def name_call(name: object, arguments: object) -> str:
-    """The name of a call of a tool with this input, in a payload or in a transcript."""
+    """The id of a call by its tool and input, in a payload or in a transcript."""
     digest = ids.start_sha256()
     digest.update(json.dumps([name, arguments]).encode("utf-8", "surrogatepass"))
     return f"call-{digest.hexdigest()[:12]}"
@@ -70,7 +70,7 @@ def name_call(name: object, arguments: object) -> str:
 def locate_sessions(home: str, cwd: str) -> str:
     """The folder of the transcripts of sessions started in cwd.
 
-    The client names it by a slug that it keeps in projects.json; older ones by a hash of cwd.
+    The client names it by a slug in projects.json, older versions by a hash of cwd.
     """
     root = os.path.join(home, ".gemini", "tmp")
     digest = stdlib.hashlib.sha256(os.fsencode(cwd)).hexdigest()
@@ -81,7 +81,7 @@ def locate_sessions(home: str, cwd: str) -> str:
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations that were held in cwd or below it."""
+    """The files with conversations of cwd or directories below it."""
     try:
         with open(os.path.join(home, ".gemini", "projects.json"), encoding="utf-8") as stream:
             known = list(stdlib.json.load(stream)["projects"])
@@ -103,6 +103,6 @@ def _find_slug(home: str, cwd: str) -> str | None:
 
 
 def name_transcript(session_id: str, time: str) -> str:
-    """What the transcript of a session is called below locate_sessions(); time: its start,
+    """The file of a session's transcript below locate_sessions().  time: its start,
     RFC 3339."""
     return f"session-{time[:16].replace(':', '-')}-{session_id[:8]}.jsonl"

@@ -1,4 +1,4 @@
-"""A conversation of Gemini CLI up to a moment, under a new id: JSON lines, or one document."""
+"""Cuts a conversation of Gemini CLI, JSON lines or one document, at a moment, under a new id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def find_last_leaf(data: bytes) -> str:
-    """The id of the message at which a conversation ends; '' when it has none."""
+    """The id of a conversation's last message; '' without one."""
     document = _load_document(data)
     parts: Iterable[dict[str, Any]] = document["messages"] if document else _load_lines(data)
     ids = [m["id"] for m in parts if isinstance(m, dict) and isinstance(m.get("id"), str)]
@@ -25,20 +25,20 @@ def find_last_leaf(data: bytes) -> str:
 
 
 def list_prompts(data: bytes) -> list[Prompt]:
-    """What the person asked, in order: (the text, its time, the leaf that stands before it)."""
+    """The person's prompts, in order: (text, time, the leaf before it)."""
     document = _load_document(data)
     before, asked = "", []
     for part in document["messages"] if document else _load_lines(data):
         if part.get("type") == "user" and (text := extract_prompt(part.get("content"))):
             asked.append((text, str(part.get("timestamp") or ""), before))
-        if asked:  # the client's own context alone is no conversation
+        if asked:  # a conversation needs a prompt
             before = str(part.get("id") or before)
     return asked
 
 
 def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
-    """The messages right before the first of the calls of that name, and with the answer to the
-    last; '' where there is none, or in a document."""
+    """(the message before the first call with that id, the message with the result of the last); ''
+    without one, and in a document."""
     lines = [] if _load_document(data) else _load_lines(data)
     own = [n for n, line in enumerate(lines) if call in _name_calls(line)]
     if not own:
@@ -50,7 +50,7 @@ def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
 
 
 def _name_calls(line: dict[str, Any]) -> list[str]:
-    """The names of the calls of a message, as the hooks' payloads have them."""
+    """The ids of the calls of a message, as in the payloads of hooks."""
     return [
         name_call(call.get("name"), call.get("args"))
         for call in list_objects(line.get("toolCalls"))
@@ -60,10 +60,8 @@ def _name_calls(line: dict[str, Any]) -> list[str]:
 def cut_conversation(
     data: bytes, leaf: str, old_id: str, new_id: str, redacted: bool, exact: bool = False
 ) -> tuple[bytes, list[str]]:
-    """(the conversation up to the message leaf and, unless exact, to the end of its turn, nothing
-    left out).
-
-    Returns b'' when no message has that id.
+    """(the conversation up to the message leaf and, unless exact, to the end of its turn; [], as
+    nothing is left out).  Returns b'' if no message has that id.
     """
     document = _load_document(data)
     if document is not None:
@@ -75,7 +73,7 @@ def cut_conversation(
 
 
 def format_title(text: str, session_id: str) -> bytes:
-    """Nothing: the client gives its conversations no names."""
+    """Return b'': the client has no titles."""
     return b""
 
 
@@ -90,7 +88,7 @@ def _load_lines(data: bytes) -> list[dict[str, Any]]:
 
 
 def _cut_after(parts: list[dict[str, Any]], leaf: str, exact: bool) -> list[dict[str, Any]]:
-    """parts up to the one named leaf and, unless exact, on to where the person speaks next."""
+    """The parts up to leaf and, unless exact, up to the next prompt."""
     ids = [part.get("id") for part in parts]
     if not leaf or leaf not in ids:
         return []
@@ -101,7 +99,7 @@ def _cut_after(parts: list[dict[str, Any]], leaf: str, exact: bool) -> list[dict
 
 
 def _starts(part: dict[str, Any]) -> bool:
-    """Whether the client was resumed or rewound here, or the person said something."""
+    """Whether a prompt is here, or the client was resumed or rewound."""
     if "projectHash" in part or "$rewindTo" in part:
         return True
     if part.get("type") != "user":

@@ -1,8 +1,8 @@
-"""Reading a transcript of Gemini CLI: one JSON document, or lines that build it up.
+"""Reads the transcripts of Gemini CLI: one JSON document, or lines that build it up.
 
-Lines hold a message each, a later one of the same id replacing it, or {"$set": {…}} with keys of
-the document; a resumed session sets all its messages anew, without their tokens and with calls as
-`functionCall` parts of the content in place of `toolCalls`.
+A line has a message, which replaces an earlier one of the same id, or {"$set": {…}} with keys of
+the document.  A resumed session sets all its messages again, without tokens, and with calls as
+`functionCall` parts of the content instead of `toolCalls`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Scan
 
-SHOWS_FILES = True  # what a tool that reads gives back is what the file holds
+SHOWS_FILES = True  # the output of a tool that reads is the file's content
 WRITES = ("write_file", "replace", "edit", "edit_file", "save_file")
-_CONTEXT = ("<session_context>", "<state_snapshot>")  # said by the client in the person's place
+_CONTEXT = ("<session_context>", "<state_snapshot>")  # texts by the client in the person's place
 _HEAD = 300
-_LOST = ("tokens", "timestamp")  # what a resumed session of Gemini no longer says of a message
+_LOST = ("tokens", "timestamp")  # keys that a resumed session drops
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data, always the whole (its bytes is 0, previous is not needed); see Scan.
+    """Scan a whole document; `bytes` of the result is 0, previous is not used.  See Scan.
 
-    items counts messages in the order in which their ids first appear.
+    items counts messages in the order of the first appearance of their ids.
     """
     reader = _Reader()
     lines, _ = transcript_scan.split(data)
@@ -37,7 +37,7 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
         if transcript_scan.load(data.partition(b"\n")[0]) is None
         else None
     )
-    if whole is not None:  # a document over many lines
+    if whole is not None:  # a document of several lines
         reader.take_document(whole)
     else:
         for line in lines:
@@ -47,7 +47,7 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
 
 
 def find_written_path(name: str, arguments: dict[str, Any]) -> str | None:
-    """The path that a call of the tool name with this input writes, as it was named."""
+    """The path that a call of a tool writes, as its input names it."""
     if name not in WRITES:
         return None
     paths = (arguments.get(key) for key in ("file_path", "path", "filename"))
@@ -55,8 +55,8 @@ def find_written_path(name: str, arguments: dict[str, Any]) -> str | None:
 
 
 def merge_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Gemini's messages: a later one of the same id stands in the place of the earlier, and
-    what was rewound is no longer there."""
+    """The messages of Gemini: a later one replaces an earlier one of the same id, and rewound ones
+    are removed."""
     kept: dict[str, dict[str, Any]] = {}
     for part in parts:
         if "$rewindTo" in part:
@@ -76,7 +76,7 @@ def merge_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, what came of it) of a message (gitcp.agents.reading.edits)."""
+    """(call, its result) of a message (gitcp.agents.reading.edits)."""
     for call in facts.list_objects(entry.get("toolCalls")):
         if call.get("status") in ("success", "error", "cancelled"):
             answer = {"failed": call["status"] != "success", "at": call.get("timestamp")}
@@ -84,7 +84,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def read_display(display: object) -> dict[str, Any]:
-    """What a client shows of a file that was written: what it held before and holds now."""
+    """The contents of a written file before and after, by the client's display."""
     result = facts.ensure_object(display)
     if not isinstance(result.get("newContent"), str):
         return {}
@@ -99,13 +99,13 @@ def read_display(display: object) -> dict[str, Any]:
 
 
 class _Reader:
-    """The state of one scan: each message's place, and the tokens last given for it."""
+    """The state of a scan: the position of each message, and its last token counts."""
 
     def __init__(self) -> None:
         self.scan = transcript_scan.begin()
         self.places: dict[str, None] = {}
         self.spent: dict[str, dict[str, Any]] = {}
-        self.asked: dict[str, str] = {}  # call id -> path, of calls known by their parts alone
+        self.asked: dict[str, str] = {}  # call id -> path, of calls known only by their parts
 
     def read_line(self, line: bytes) -> None:
         if b'"functionResponse"' in line[:_HEAD] and b'"id"' in line[:8]:
@@ -114,7 +114,7 @@ class _Reader:
             self.take_document(transcript_scan.load(line))
 
     def take_result(self, line: bytes) -> None:
-        """A message that only gives a tool's output back: long, and all we need is its id."""
+        """Note the id of a message that only has a tool's output, which is long."""
         key = stdlib.re.match(rb'\{"id": ?"([^"\\]+)"', line)
         if key and b'"text"' not in line:
             self.add_place(key[1].decode(errors="replace"))
@@ -166,7 +166,7 @@ class _Reader:
             self.scan["prompts"].append(text)
 
     def add_usage(self, key: str, counts: dict[str, Any]) -> None:
-        """Upstream's reading: input holds the cached part too, thoughts are left out."""
+        """Add tokens: input includes the cached part, and thoughts are left out."""
         before = self.spent.get(key)
         self.spent[key] = counts
         total = list(tokens.list_counts(self.scan["usage"]))
@@ -186,7 +186,7 @@ class _Reader:
                 self.scan["written"].append(path)
 
     def take_parts(self, content: object) -> None:
-        """Calls, and the errors that came of some, as a resumed session keeps them."""
+        """Note calls and their errors in the form of a resumed session."""
         for part in content if isinstance(content, list) else []:
             call, answer = (
                 part.get(key) if isinstance(part, dict) else None
@@ -204,7 +204,7 @@ class _Reader:
                     self.asked.pop(str(answer.get("id")), None)
 
     def finish(self) -> Scan:
-        """A call without an answer yet counts: the client may be dead, the file written."""
+        """Count calls without an answer: the client may have been killed after them."""
         self.scan["written"] = transcript_scan.join_unique(
             self.scan["written"], list(self.asked.values())
         )

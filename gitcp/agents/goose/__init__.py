@@ -1,4 +1,4 @@
-"""Goose: a plugin of hooks, from its documentation alone (doc/clients.md "Goose").
+"""Goose: a plugin of hooks, by its documentation only (doc/clients.md "Goose").
 
 Its conversations are in a database that is not known.
 """
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 NAME = "goose"
 AGENT_TYPE = "Goose"
 PROGRAM = "goose"
-FOLDERS = (".goose", ".config/goose")  # its configuration, at home or at the top
+FOLDERS = (".goose", ".config/goose")  # in home or in the worktree's root
 SETTINGS = dict.fromkeys(("shared", "user"), ".agents/plugins/gitcp")  # a folder
 FORM = "files"  # gitcp.agents.install.own_files
-SECONDS = 30  # that a hook may take
+SECONDS = 30  # the time-out of a hook
 UNSEEN = True
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 KEYS = {"message": "prompt", "working_dir": "cwd", "tool_call_id": "tool_use_id"}
@@ -35,12 +35,12 @@ EVENTS = {
     for name, ours in claudes.EVENTS.items()
     if name not in ("SubagentStop", "PreCompact")
 }
-# A rule whose matcher cannot be read is skipped.
+# A rule with an invalid matcher is skipped.
 HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
 def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:
-    """The plugin: what it is, and its hooks."""
+    """The files of the plugin: its description and its hooks."""
     about = {"name": "gitcp", "version": "1", "description": command("").partition("# ")[2]}
     return {
         os.path.join(path, "plugin.json"): about,

@@ -1,4 +1,4 @@
-"""Grok Build: hooks as Claude Code's, told of in words of its own, from its documentation alone
+"""Grok Build: hooks as Claude Code's with its own keys, by its documentation only
 (doc/clients.md "Grok Build").
 
 It also runs the hooks of Claude Code's and of Cursor's settings.  Its transcript is not known.
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 NAME = "grok-build"
 AGENT_TYPE = "Grok Build"
 PROGRAM = "grok"
-FOLDERS = (".grok",)  # its configuration, at home or at the top
+FOLDERS = (".grok",)  # in home or in the worktree's root
 HOME_ENV = "GROK_HOME"
 SETTINGS = dict.fromkeys(("shared", "user"), ".grok/hooks/gitcp.json")
 FORM = "files"  # gitcp.agents.install.own_files
 EXPANDS = True
-SECONDS = 5  # that a hook may take where its entry names none
+SECONDS = 5  # the default time-out of a hook
 UNSEEN = True
 PROJECT_ENV = "GROK_WORKSPACE_ROOT"
 COVERED_BY = "claude-code"
@@ -48,18 +48,18 @@ EVENTS = {
     **dict.fromkeys(("StopCancelled", "StopFailure"), "turn-end"),
 }
 _LIMIT = 60  # seconds
-# It ignores matchers of some events, and reads none that looks ahead.
+# It ignores matchers of some events, and supports no lookahead.
 HOOKS = tuple((name, None, _LIMIT) for name in EVENTS)
 
 
 def is_payload(fields: Mapping[str, Any]) -> bool:
-    """Whether a payload that came to another's hook is of this client."""
+    """Whether a payload for another client's hook is this one's."""
     return "hookEventName" in fields and "workspaceRoot" in fields
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The hook by what the payload says, however the settings call it; a stop at the end of a
-    session is none."""
+    """(the hook by the payload, whatever the settings call it, and the payload); a stop at the end
+    of a session is no event."""
     words = payload.get_text(fields, "hookEventName").split("_")
     name = "".join(word.capitalize() for word in words) or name
     prompt = payload.get_words(fields, "prompt")

@@ -1,4 +1,4 @@
-"""What has to be written into a client's settings for our hooks to run, and for Entire's not to."""
+"""Plans the changes of a client's settings that make it run gitcp's hooks, and not Entire's."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _THEIRS = "'{}' is not gitcp's and was left as it is: {}"
 
 
 class Ground:
-    """What planning needs to know: read gives the bytes of a file or None, tracked tells
-    whether git has it, baked are the interpreter and the entry that commands name, recorded tells
-    whether the record of enable knows a file."""
+    """The ground of a plan.  read: the bytes of a file, or None.  tracked: whether git tracks it.
+    baked: the interpreter and the entry point of commands.  recorded: whether the manifest has
+    it."""
 
     def __init__(
         self,
@@ -40,10 +40,10 @@ class Ground:
 
 
 def find_clients(home: str, top: str, besides: Collection[str]) -> tuple[list[str], list[str]]:
-    """The agents whose configuration or program is here, and what to say of the choice.
+    """(the agents whose configuration or program exists, the messages about the choice).
 
-    Claude Code stands for none at all.  One that runs the hooks of another here is left out.
-    besides: those that others found.
+    Claude Code is the default.  An agent that runs the hooks of another one is left out.
+    besides: agents found elsewhere.
     """
     clients: dict[str, Client] = {}
     for name in agents.list_names():
@@ -71,10 +71,10 @@ def find_clients(home: str, top: str, besides: Collection[str]) -> tuple[list[st
 def plan_client(
     adapter: Client, scope: str, home: str, top: str, ground: Ground, force: bool
 ) -> tuple[list[Write], list[str]]:
-    """What to write and to say so that a client runs our hooks, and not Entire's.
+    """The files and messages that make a client run gitcp's hooks, and not Entire's.
 
-    scope: local, shared or user.  A client without settings for one clone alone has the
-    shared file instead: written for this clone while it is not tracked.
+    scope: local, shared or user.  A client without local settings gets the shared file, written for
+    this clone unless it is tracked.
     """
     if adapter.FORM == "run":
         return [], [f"{adapter.NAME} has no hooks: 'gitcp run {adapter.PROGRAM}' records it"]
@@ -104,8 +104,8 @@ def plan_client(
 
 
 def keep_entires(adapter: Client, home: str, top: str, ground: Ground, force: bool) -> bool:
-    """Whether Entire's hooks stay in settings that git tracks: those are other people's too, and
-    are left as they are without force."""
+    """Whether Entire's hooks stay in settings that git tracks: other people use those, so that only
+    force removes them."""
     paths = _list_with_entires(adapter, adapter.list_settings_paths(home, top), ground)
     return not force and any(map(ground.tracked, paths))
 
@@ -122,7 +122,7 @@ def _list_with_entires(adapter: Client, paths: dict[str, str], ground: Ground) -
 def _plan_own_files(
     adapter: Client, target: str, scope: str, ground: Ground
 ) -> tuple[list[Write], list[str]]:
-    """The files that are ours alone, apart from those that are there already or the person's."""
+    """The client's own files of gitcp that are missing or outdated, except the person's."""
     baked = None if scope == "shared" else ground.baked
     writes: list[Write] = []
     notes = []
@@ -142,10 +142,8 @@ def _plan_own_files(
 def _plan_settings(
     adapter: Client, path: str, scope: str, ground: Ground, force: bool
 ) -> Write | None:
-    """The settings at path with our hooks and, unless git tracks them, without Entire's; None
-    when they are so.
-
-    Raises InputError, naming path, for settings that cannot be read.
+    """The settings at path with gitcp's hooks and, unless git tracks them, without Entire's; None
+    if unchanged.  Raises InputError, naming path, for unreadable settings.
     """
     name, old = adapter.NAME, ground.read(path)
     lost = replies.format_message(adapter.ANSWERS, _LOST)
@@ -172,29 +170,29 @@ def _plan_settings(
 
 
 def plan_removal(adapter: Client, path: str, old: bytes) -> Write | None:
-    """The settings at path without Entire's hooks; None when it has none."""
+    """The settings at path without Entire's hooks; None if it has none."""
     try:
         text = old.decode()
         new = settings.remove(text, settings.is_entires_command, adapter.FORM)
     except (InputError, ValueError):
-        return None  # not ours to judge: nothing is put in there
+        return None  # a foreign file: nothing is added
     note = f"took Entire's hooks out of '{path}'"
     return _make_write(path, adapter.NAME, new, note) if new != text else None
 
 
 def remove_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
-    """Somebody's settings without our hooks; None when nothing is left and keep is not set."""
+    """Settings without gitcp's hooks; None if they are empty then and keep is not set."""
     try:
         text, form = data.decode(), agents.get_client(agent).FORM
         left = settings.remove(text, settings.make_matcher(agent), form)
         empty = settings.parse(left, form) in ({}, {"version": 1})
         return None if not keep and empty else left.encode()
     except (InputError, ValueError):
-        return data  # no longer settings: nothing in it can be told to be ours
+        return data  # no settings any more
 
 
 def drop_own_file(data: bytes) -> bytes | None:
-    """A file that was edited since we wrote it: kept where nothing says any more it is ours."""
+    """A file that was edited since it was written: kept if it has no mark of gitcp any more."""
     return None if own_files.is_ours(data) else data
 
 

@@ -1,7 +1,7 @@
-"""One value put into JSON text, or taken out of it: every other byte stays where it is.
+"""Adds a value to JSON text, or removes one, and leaves every other byte.
 
-Taking out what was put in gives the same text back, but for the white space of a list or an
-object that was empty.  Comments, and a comma after a last item, are stepped over.
+Removing an added value restores the text, except for the white space of an empty list or object.
+Comments, and a comma after the last item, are allowed.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _scan = json.JSONDecoder().raw_decode
 
 
 class _Item:
-    """A member or an element: start is where its key begins, value where its value does."""
+    """A member or an element.  start: the position of its key; value: that of its value."""
 
     def __init__(self, key: str | int, start: int, value: int, end: int) -> None:
         self.key, self.start, self.value, self.end = key, start, value, end
 
 
 def parse(text: str, comments: bool = False) -> dict[str, Any]:
-    """The object a text holds, which may have comments; InputError when there is none, or it
-    has a key twice."""
+    """The object of a text, which may have comments; raises InputError if it is none, or has a key
+    twice."""
     try:
         plain = (_make_plain(text) if comments else text).removeprefix("\ufeff")
         parsed = json.loads(plain, object_pairs_hook=_make_object)
@@ -45,9 +45,9 @@ def parse(text: str, comments: bool = False) -> dict[str, Any]:
 
 
 def add_value(text: str, path: Path, value: object) -> str:
-    """The text of an object with value at path: in a list at its end, else under a new key.
+    """The text of an object with a value added at path: at the end of a list, else under a new key.
 
-    What path needs on the way is made, objects all.
+    Missing objects on the path are added.
     """
     at, keys_left = _find_object(text), list(path)
     while keys_left:
@@ -62,7 +62,7 @@ def add_value(text: str, path: Path, value: object) -> str:
 
 
 def cut_value(text: str, path: Path) -> str:
-    """The text without what is at path, of keys and numbers, which has to be there."""
+    """The text without the value at path, of keys and numbers, which must exist."""
     at = _find_object(text)
     for part in path[:-1]:
         at = next(item.value for item in _list_items(text, at) if item.key == part)
@@ -82,7 +82,7 @@ def cut_value(text: str, path: Path) -> str:
 
 
 def _append(text: str, at: int, key: str | int | None, value: object) -> str:
-    """The text with an item at the end of the object or the list that begins at `at`."""
+    """The text with an item added at the end of the object or list that begins at `at`."""
     items, eol = _list_items(text, at), "\r\n" if "\r\n" in text else "\n"
     if not items:
         return _fill(text, at, key, value, eol)
@@ -102,7 +102,7 @@ def _append(text: str, at: int, key: str | int | None, value: object) -> str:
 
 
 def _fill(text: str, at: int, key: str | int | None, value: object, eol: str) -> str:
-    """The text with the first item of the object or the list that begins at `at`."""
+    """The text with a first item added to the empty object or list that begins at `at`."""
     close = _skip_blanks(_blank_comments(text), at + 1)
     inner = text[at + 1 : close].rstrip(_BLANK)
     if "\n" not in text.strip() and text.strip(_BLANK + "\ufeff") != "{}":
@@ -115,7 +115,7 @@ def _fill(text: str, at: int, key: str | int | None, value: object, eol: str) ->
 
 
 def _format_item(key: str | int | None, value: object, unit: str | None, indent: str) -> str:
-    """An item as text, on lines of their own when there is a unit to indent by."""
+    """An item as text, on lines of its own if there is a unit of indentation."""
     head = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
     text = head + json.dumps(value, indent=unit, ensure_ascii=False)
     if any("\ud800" <= c <= "\udfff" for c in text):  # an escaped half of a pair
@@ -124,7 +124,7 @@ def _format_item(key: str | int | None, value: object, unit: str | None, indent:
 
 
 def _find_indent(text: str) -> str:
-    """What a text is indented by."""
+    """The unit of a text's indentation."""
     indented = re.search(r"\n([ \t]+)\S", text)
     return indented[1] if indented else "  "
 
@@ -139,12 +139,12 @@ def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _blank_comments(text: str) -> str:
-    """The text with blanks for its comments, as long as before."""
+    """The text with its comments replaced by blanks of the same length."""
     return _COMMENT.sub(lambda match: match[1] or re.sub(r"\S", " ", match[0]), text)
 
 
 def _make_plain(text: str) -> str:
-    """The same with a blank for each comma after a last item."""
+    """The text with each comma after a last item replaced by a blank."""
     return _LAST_COMMA.sub(lambda match: match[1] or " ", _blank_comments(text))
 
 
@@ -153,7 +153,7 @@ def _find_object(text: str) -> int:
 
 
 def _list_items(text: str, at: int) -> list[_Item]:
-    """What the object or the list that begins at `at` holds, in order."""
+    """The items of the object or list that begins at `at`, in order."""
     plain = _make_plain(text)
     items: list[_Item] = []
     start = _skip_blanks(plain, at + 1)
@@ -170,19 +170,19 @@ def _list_items(text: str, at: int) -> list[_Item]:
 
 
 def _find_comma(text: str, at: int) -> int | None:
-    """Where the comma is that follows a value, None when none does."""
+    """The position of the comma after a value; None without one."""
     bare = _blank_comments(text)
     follows = _skip_blanks(bare, at)
     return follows if bare[follows] == "," else None
 
 
 def _find_line_end(text: str, at: int) -> int:
-    """Where a comment that is the rest of a line ends; `at` when nothing of the kind follows."""
+    """The end of a comment that ends the line; `at` without one."""
     end = text.find("\n", at)
     comment = text[at:end].rstrip()
     return at + len(comment) if comment and not _blank_comments(text)[at:end].strip() else at
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    """The place of the first sign from `at` on that is no white space."""
+    """The position of the next character that is not white space."""
     return len(text) - len(text[at:].lstrip(_BLANK))

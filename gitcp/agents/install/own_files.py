@@ -1,7 +1,7 @@
-"""Files that are ours from the first line to the last: plugins, hook scripts, files of hooks.
+"""The files that gitcp writes as a whole: plugins, hook scripts, files of hooks.
 
-Where an installation's interpreter or entry is gone, or cannot run, they look for `gitcp-hook`
-on PATH, and without that do nothing.
+If an installation's interpreter or entry point is gone or cannot run, they use `gitcp-hook` on
+PATH, and without that do nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FORMS = ("plugin", "scripts", "files")  # of clients whose hooks are such files
 MARKER = "gitcp: written by 'gitcp enable', taken out by 'gitcp disable --uninstall'"
 
-# Before each client's own part: what tells gitcp-hook of a hook.
+# This comes before each client's own part: it calls gitcp-hook.
 _HEAD = """\
 // %(marker)s
 import { spawn } from "node:child_process"
@@ -74,8 +74,8 @@ fi
 def build_files(adapter: Client, path: str, baked: tuple[str, str] | None) -> dict[str, bytes]:
     """path -> text of each file that makes a client run our hooks.
 
-    path: what Client.list_settings_paths() gives.  baked: interpreter and entry, absolute; None
-    for files that other people get too.
+    path: of Client.list_settings_paths().  baked: the absolute paths of interpreter and entry
+    point; None for files that other people get, too.
     """
     if adapter.FORM == "files":
         return _build_json_files(adapter, path, baked)
@@ -98,8 +98,7 @@ def build_files(adapter: Client, path: str, baked: tuple[str, str] | None) -> di
 def _build_json_files(
     adapter: Client, path: str, baked: tuple[str, str] | None
 ) -> dict[str, bytes]:
-    """Files of JSON, on one line each: what the client's `files` makes of the path and of what
-    gives the command for an event."""
+    """The files of Client.build_files() as JSON, each on one line."""
     command = settings.make_shared_command(adapter.NAME)
     if baked:
         make = settings.make_plain_command if adapter.EXPANDS else settings.make_own_command
@@ -116,7 +115,7 @@ def _build_script(adapter: Client, event: str, baked: tuple[str, str] | None) ->
 
 
 def spell_remedy(adapter: Client, path: str) -> str:
-    """What the person can do where a file of another's stands in the place of one of these."""
+    """The advice for a foreign file in the place of one of these."""
     if adapter.FORM == "scripts":
         return f"make it call 'gitcp-hook {adapter.NAME} {os.path.basename(path)}'"
     return f"move it, then 'gitcp enable --agent {adapter.NAME}'"

@@ -1,4 +1,4 @@
-"""The hook entries of a client's settings: put in, taken out, all else left as it is.
+"""Adds and removes the hook entries of a client's settings, and leaves everything else.
 
 Most clients nest alike: {"hooks": {event: [{"matcher", "hooks": [{"type", "command"}]}]}},
 in a file that may have comments where an adapter's FORM is commented.
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 def build_entries(
     hooks: Iterable[Hook], command: Callable[[str], str], form: str
 ) -> list[tuple[str, Settings]]:
-    """(client's event, entry to put at the end of its list) for each of an adapter's HOOKS.
+    """(client's event, entry to append to its list) for each of a client's HOOKS.
 
-    command gives the command line for a client's event; form is how the client nests: cursor,
-    windsurf, vs-code, copilot, antigravity, else as most do.
+    command: client's event -> command line.  form: the client's FORM.
     """
     return [
         (event, _build_entry(form, event, matcher, time, command(event)))
@@ -61,9 +60,10 @@ def _build_entry(
 def find_surplus(
     settings: Settings, ours: Callable[[str], bool], form: str = "nested"
 ) -> tuple[str | int, ...] | None:
-    """The path of what to take out next until no hook is ours, with what is empty by that.
+    """The path of the next item to remove, a hook of gitcp's or what is empty without it; None
+    without one.
 
-    ours tells which commands are ours; None: nothing is.
+    ours: whether a command is gitcp's.
     """
     root, events = _get_root(form), _get_events(settings, form)
     for event, entries in events.items():
@@ -106,7 +106,7 @@ def _get_events(settings: Settings, form: str) -> dict[str, list[Any]]:
 
 
 def get_hooks(entry: object) -> list[Any]:
-    """The hooks of an entry: those it nests, or itself."""
+    """The hooks that an entry nests, or the entry itself."""
     nested = entry.get("hooks") if isinstance(entry, dict) else None
     if isinstance(nested, list):
         return nested
@@ -114,14 +114,14 @@ def get_hooks(entry: object) -> list[Any]:
 
 
 def get_command(hook: object) -> str:
-    """The command line of a hook, "" when it has none."""
+    """The command line of a hook; "" without one."""
     command = (hook.get("command") or hook.get("bash")) if isinstance(hook, dict) else None
     return command if isinstance(command, str) else ""
 
 
 _OURS = r"(?:\bgitcp-hook|\bgitcp hook|/gitcp/entry\.py'?)\s+{agent}\s+[\w.]+\s*$"
 _THERE = "command -v gitcp-hook >/dev/null 2>&1"
-# As sh has it, which not every client runs a command by: $0 is the interpreter, $1 the entry.
+# For sh, since not every client runs commands by it: $0 is the interpreter, $1 the entry point.
 _EITHER = (
     'if [ -x "$0" ] && [ -f "$1" ]; then "$0" -I -S "$@"; s=$?; '
     f"case $s in {'|'.join(map(str, CANNOT))}) ;; *) exit $s;; esac; fi; "
@@ -137,7 +137,7 @@ def is_entires_command(command: str) -> bool:
 
 
 def make_matcher(agent: str) -> Callable[[str], bool]:
-    """What tells whether a hook's command is one of ours for an agent."""
+    """Return a test whether a hook's command is gitcp's for an agent."""
     pattern = re.compile(_OURS.format(agent=re.escape(agent)))
     return lambda command: bool(pattern.search(command))
 
@@ -145,9 +145,9 @@ def make_matcher(agent: str) -> Callable[[str], bool]:
 def make_own_command(py: str, entry: str, agent: str, lost: str = "") -> Callable[[str], str]:
     """client's event -> the command for a file of the person's own; the paths are absolute.
 
-    Where they are gone, or Python cannot begin, gitcp-hook is looked for on PATH; where that is
-    not there either, the start of a session prints lost.  Without the test a Python that cannot
-    find entry would exit 2, with which a hook refuses.
+    If they are gone, or Python cannot start, gitcp-hook of PATH runs; without that the start of a
+    session prints lost.  Without the test a Python that cannot find the entry point would exit 2,
+    which refuses the call.
     """
 
     def format_command(event: str) -> str:
@@ -160,13 +160,13 @@ def make_own_command(py: str, entry: str, agent: str, lost: str = "") -> Callabl
 
 
 def make_shared_command(agent: str) -> Callable[[str], str]:
-    """client's event -> the command for a file that other people get too: who does not have
-    gitcp is not bothered."""
+    """client's event -> the command for a file that other people get, too: it does nothing without
+    gitcp."""
     return lambda event: f"! {_THERE} || exec gitcp-hook {agent} {event}"
 
 
 def make_plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
-    """As own_command, for a client that puts variables into commands itself: it has none."""
+    """client's event -> the command without variables, for a client that expands them itself."""
     py, entry = stdlib.shlex.quote(py), stdlib.shlex.quote(entry)
     exists = f"[ -x {py} ] && [ -f {entry} ]"
     return lambda event: (
@@ -175,7 +175,7 @@ def make_plain_command(py: str, entry: str, agent: str) -> Callable[[str], str]:
 
 
 def parse_programs(command: str) -> list[str]:
-    """The files that one of own_command's needs, [] for any other."""
+    """The files that a command of make_own_command() needs; [] for any other command."""
     try:
         words = stdlib.shlex.split(command)
     except ValueError:
@@ -190,10 +190,9 @@ def install(
     command: Callable[[str], str],
     form: str = "nested",
 ) -> str:
-    """The settings with an agent's hooks, nested in its form; text None is no file yet.
+    """The settings with an agent's hooks in its form.  text: None without a file.
 
-    Raises InputError when text is not an object of JSON, or its hooks are not what they
-    should be.
+    Raises InputError if the text is not a JSON object, or its hooks have another shape.
     """
     new, mine = "{}\n" if text is None else text, make_matcher(agent)
     wanted, root = build_entries(hooks, command, form), _get_root(form)
@@ -210,19 +209,19 @@ def install(
 
 
 def remove(text: str, mine: Callable[[str], bool], form: str = "nested") -> str:
-    """The settings without the hooks that are mine; InputError as for install()."""
+    """The settings without the hooks that are own; raises InputError as install() does."""
     while path := find_surplus(parse(text, form), mine, form):
         text = json_text.cut_value(text, path)
     return text
 
 
 def parse(text: str, form: str = "nested") -> Settings:
-    """The object of a settings file; InputError when it is none, or has a key twice."""
+    """The object of a settings file; raises InputError if it is none, or has a key twice."""
     return json_text.parse(text, comments=form == "commented")
 
 
 def _list_own(parsed: Settings, mine: Callable[[str], bool], form: str) -> list[str]:
-    """What is ours in the settings, in a form to compare."""
+    """The own hooks of the settings, in a form to compare."""
     return sorted(
         json.dumps([event, entry.get("matcher"), hook], sort_keys=True)
         for event, entry, hook in list_hooks(parsed, form)

@@ -1,4 +1,4 @@
-"""Kilo Code: opencode by another name, with places of its own (doc/clients.md "Kilo Code")."""
+"""Kilo Code: a fork of opencode with its own paths (doc/clients.md "Kilo Code")."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NAME = "kilo-code"
 AGENT_TYPE = "Kilo Code"
 PROGRAM = "kilo"
-FOLDERS = (".kilo", ".kilocode", ".config/kilo")  # its configuration, at home or at the top
+FOLDERS = (".kilo", ".kilocode", ".config/kilo")  # in home or in the worktree's root
 SESSION_ENV = ("KILO_SESSION_ID",)  # the plugin sets it
 ANSWERS = opencode.ANSWERS
 FORM = opencode.FORM
@@ -30,7 +30,7 @@ fetch = opencode.fetch
 
 
 def list_settings_paths(home: str, top: str) -> dict[str, str]:
-    """Where the plugin can lie: for all users of the repository, for the person."""
+    """scope -> the path of the plugin: for all users of the repository, for the person."""
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     return {
         "shared": os.path.join(top, ".kilo", "plugin", "gitcp.js"),
@@ -39,7 +39,7 @@ def list_settings_paths(home: str, top: str) -> dict[str, str]:
 
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
+    """The record of a hook call; raises InputError for an invalid field."""
     return opencode.read_event(name, fields, NAME)
 
 
@@ -49,10 +49,10 @@ def locate_sessions(home: str, cwd: str) -> str:
 
 
 def export(record: Event, folder: str) -> None:
-    """Copy the session's new messages to folder, and name that file as its transcript."""
+    """Copy the session's new messages to a file in folder, and set that as transcript_path."""
     opencode.export(record, folder, "kilo")
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
-    """The sessions held in cwd or below it, each as the database and the id behind a `#`."""
+    """The sessions of cwd or directories below it, each as `<database>#<id>`."""
     return opencode.list_conversations(home, cwd, "kilo")

@@ -1,4 +1,4 @@
-"""Reading a transcript of Kilo Code, which is as one of opencode."""
+"""Reads the transcripts of Kilo Code, which are as opencode's."""
 
 from gitcp.agents.opencode.transcript import list_facts, list_written, read_answers, scan
 

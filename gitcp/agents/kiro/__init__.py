@@ -1,5 +1,5 @@
-"""Kiro, its editor from version 1 and its CLI from version 3: hooks of the workspace, from their
-documentation alone (doc/clients.md "Kiro").  Its transcript is not known."""
+"""Kiro, its editor from version 1 and its CLI from version 3: hooks of the workspace, by their
+documentation only (doc/clients.md "Kiro").  Its transcript is not known."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 NAME = "kiro"
 AGENT_TYPE = "Kiro"
 PROGRAM = "kiro-cli"
-FOLDERS = (".kiro",)  # its configuration, at home or at the top
+FOLDERS = (".kiro",)  # in home or in the worktree's root
 SETTINGS = dict.fromkeys(("shared", "user"), ".kiro/hooks/gitcp.json")
 FORM = "files"  # gitcp.agents.install.own_files
-SECONDS = 30  # that a hook may take
+SECONDS = 30  # the time-out of a hook
 UNSEEN = True
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 PATHS = ("path", "file_path")

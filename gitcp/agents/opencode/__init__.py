@@ -1,8 +1,8 @@
-"""opencode: a plugin of ours that pipes what it is told to gitcp-hook, and waits for it.
+"""opencode: a plugin that pipes its events to gitcp-hook, and waits for it.
 
-The payload is {hook, input, output, parent, directory}: what opencode gave the plugin, and the
-session that started this one, which makes this one a subagent.  Conversations are in a database;
-before it is read a session's new messages are copied from there to a file of the repository.
+The payload is {hook, input, output, parent, directory}.  parent is the session that started this
+one as a subagent.  Conversations are in a database, from which a session's new messages are copied
+to a file of the repository before they are read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NAME = "opencode"
 AGENT_TYPE = "OpenCode"
 PROGRAM = "opencode"
-FOLDERS = (".opencode", ".config/opencode")  # its configuration, at home or at the top
+FOLDERS = (".opencode", ".config/opencode")  # in home or in the worktree's root
 SESSION_ENV = ("OPENCODE_SESSION_ID",)  # the plugin sets it
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 FORM = "plugin"  # gitcp.agents.install.own_files
@@ -52,7 +52,7 @@ HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
 def list_settings_paths(home: str, top: str) -> dict[str, str]:
-    """Where the plugin can lie: for all users of the repository, for the person."""
+    """scope -> the path of the plugin: for all users of the repository, for the person."""
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     return {
         "shared": os.path.join(top, ".opencode", "plugins", "gitcp.js"),
@@ -61,8 +61,8 @@ def list_settings_paths(home: str, top: str) -> dict[str, str]:
 
 
 def read_event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
-    """The record of a hook call of this client, or of one that is made from it; InputError names a
-    field that cannot be right."""
+    """The record of a hook call of this client, or of a fork of it; raises InputError for an
+    invalid field."""
     ours, parent = EVENTS.get(name), fields.get("parent")
     call, output = payload.get_object(fields, "input"), payload.get_object(fields, "output")
     if ours is None or (parent is not None and ours not in ("tool-start", "tool-end")):
@@ -92,8 +92,8 @@ def read_event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
 
 
 def extract_prompt(parts: Iterable[dict[str, Any]]) -> str:
-    """What the person asked in the parts of a message.  `opencode run` puts quotes round an
-    argument with a blank, and a backslash before each quote in it: they are taken off."""
+    """The person's prompt in the parts of a message.  `opencode run` quotes an argument with blanks
+    and escapes its quotes; both are removed."""
     texts = (payload.get_words(part, "text") for part in parts if part.get("synthetic") is not True)
     text = "\n\n".join(filter(None, texts))
     inner = text[1:-1].replace('\\"', "")
@@ -118,15 +118,15 @@ def _read_tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> To
 
 
 def locate_sessions(home: str, cwd: str, name: str = NAME) -> str:
-    """The folder of the client's database; name: as the client calls itself there."""
+    """The folder of the client's database.  name: of that folder."""
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     return os.path.join(data, name)
 
 
 def export(record: Event, folder: str, name: str = NAME) -> None:
-    """Copy the session's new messages to folder, and name that file as its transcript.
+    """Copy the session's new messages to a file in folder, and set that as transcript_path.
 
-    name: as the client calls itself where its database lies.
+    name: the folder of the database.
     """
     from gitcp.agents.opencode import messages
 
@@ -144,8 +144,8 @@ def export(record: Event, folder: str, name: str = NAME) -> None:
 
 
 def list_conversations(home: str, cwd: str, name: str = NAME) -> list[str]:
-    """The sessions held in cwd or below it, each as the database and the id behind a `#`; name: as
-    the client calls itself where its database lies."""
+    """The sessions of cwd or directories below it, each as `<database>#<id>`.  name: the folder of
+    the database."""
     from gitcp.agents.opencode import messages
 
     database = os.path.join(locate_sessions(home, "", name), f"{name}.db")
@@ -153,7 +153,7 @@ def list_conversations(home: str, cwd: str, name: str = NAME) -> list[str]:
 
 
 def fetch(name: str, folder: str) -> str:
-    """Copy a session that list_conversations() named into folder; the file."""
+    """Copy a session of list_conversations() into a folder; return the file."""
     from gitcp.agents.opencode import messages
 
     database, _, key = name.rpartition("#")
@@ -163,6 +163,6 @@ def fetch(name: str, folder: str) -> str:
 
 
 def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str:
-    """Where the transcript of a subagent is, given its session's; it need not be there."""
+    """The path of a subagent's transcript by its session's, whether it exists or not."""
     name = ids.check_component(agent_id, "agent_id") + ".jsonl"
     return os.path.join(os.path.dirname(transcript_path), name)

@@ -1,7 +1,7 @@
-"""Messages of an opencode session, from its database to a file that only grows.
+"""Copies the messages of an opencode session from its database to a file that only grows.
 
-The database is opened to read and never waited for: locked or of another shape, nothing is
-copied, and a later event does it.
+The database is opened for reading without waiting.  If it is locked or has another schema, nothing
+is copied, and a later event tries again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _PARTS = "SELECT id, message_id, data FROM part WHERE session_id = ? AND message
 
 
 def append(database: str, session_id: str, path: str, done: bool = True) -> bool:
-    """Add to the file at path the messages it has not; whether the session was found.
+    """Append the messages that the file at path lacks; return whether the session exists.
 
-    A prompt that nothing follows yet, whose text comes after it, and an answer that is still
-    being written are left for later, unless done says that nothing more will come.
+    A last prompt, whose text may not be there yet, and an unfinished answer are left for later,
+    unless done: the session has ended.
     """
     db = _open(database)
     if db is None:
@@ -46,7 +46,8 @@ def append(database: str, session_id: str, path: str, done: bool = True) -> bool
 
 
 def list_sessions(database: str, directory: str) -> list[str]:
-    """The ids of the sessions held in a directory or below it; none where it cannot be read."""
+    """The ids of the sessions of a directory or one below it; none if the database is
+    unreadable."""
     db = _open(database)
     if db is None:
         return []
@@ -60,7 +61,7 @@ def list_sessions(database: str, directory: str) -> list[str]:
 
 
 def _open(database: str) -> Connection | None:
-    """The database, to be read; None where that cannot be."""
+    """The database, opened for reading; None if that fails."""
     from urllib.parse import quote
 
     if not os.path.exists(database):
@@ -72,7 +73,7 @@ def _open(database: str) -> Connection | None:
 
 
 def _read_session(db: Connection, session_id: str) -> dict[str, Any]:
-    """The session's row, in the names of an export; LookupError when there is none."""
+    """The session's row with the names of an export; raises LookupError without one."""
     db.row_factory = stdlib.sqlite3.Row
     row = db.execute("SELECT * FROM session WHERE id = ?", (session_id,)).fetchone()
     if row is None:
@@ -91,14 +92,14 @@ def _read_messages(db: Connection, session_id: str, after: str) -> Iterator[dict
         parts.setdefault(message, []).append(whole)
     for key, data in db.execute(_MESSAGES, (session_id, after)):
         info = {**json.loads(data), "id": key, "sessionID": session_id}
-        info.pop("summary", None)  # worked out later, from the client's own snapshots
+        info.pop("summary", None)  # the client computes it later
         yield {"info": info, "parts": parts.get(key, [])}
 
 
 def _trim_to_last(path: str) -> str | None:
-    """The id of the file's last message, "" when it has none yet; None without a file.
+    """The id of the file's last message, "" without one; None without a file.
 
-    A last line that was cut short by a kill is taken away.
+    A last line that a kill has cut short is removed.
     """
     try:
         with open(path, "rb+") as f:

@@ -1,7 +1,7 @@
-"""Reading a transcript of opencode, as gitcp takes it out of the client's database.
+"""Reads the transcripts of opencode, as gitcp copies them from the client's database.
 
-The first line is {"info"} of the session, each other one a message {"info", "parts"}: joined to
-{"info", "messages"} they are what `opencode import` reads.
+The first line is {"info"} of the session, each other line a message {"info", "parts"}.  Joined to
+{"info", "messages"} they are the input of `opencode import`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _path = facts.make_path_reader("filePath")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
     return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript that begins so is of this client."""
+    """Whether a transcript with this beginning is the client's."""
     return isinstance(first.get("info"), dict)
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcript.facts)."""
     info, parts = ensure_object(entry.get("info")), list_objects(entry.get("parts"))
     if "role" in info:
         yield "at", str(info.get("id") or "")
@@ -62,7 +62,7 @@ def _list_part_facts(part: dict[str, Any]) -> Iterator[Fact]:
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, what came of it) of a message (gitcp.agents.reading.edits)."""
+    """(call, its result) of a message (gitcp.agents.reading.edits)."""
     for part in list_objects(entry.get("parts")):
         state = ensure_object(part.get("state"))
         if part.get("type") == "tool" and state.get("status") in ("completed", "error"):
@@ -76,7 +76,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of the tool name with this input writes, as it named them."""
+    """The paths that a call of a tool writes, as its input names them."""
     if name == "apply_patch":
         return apply_patch.list_paths(str(arguments.get("patchText") or ""))
     return _path(arguments) if name in WRITES else []

@@ -1,4 +1,4 @@
-"""OpenHands: hooks as Claude Code's, in names of its own (doc/clients.md "OpenHands").
+"""OpenHands: hooks as Claude Code's with its own names (doc/clients.md "OpenHands").
 
 No call has an id.  Its conversations are folders of files, which are not read.
 """
@@ -10,7 +10,7 @@ from gitcp.agents.exchange import claudes
 NAME = "openhands"
 AGENT_TYPE = "OpenHands"
 PROGRAM = "openhands"
-FOLDERS = (".openhands",)  # its configuration, at home or at the top
+FOLDERS = (".openhands",)  # in home or in the worktree's root
 SETTINGS = dict.fromkeys(("shared", "user"), ".openhands/hooks.json")
 PROJECT_ENV = "OPENHANDS_PROJECT_DIR"
 ANSWERS = "text"  # gitcp.agents.exchange.replies

@@ -1,6 +1,6 @@
-"""Any other tool: it gives our own event records, and a transcript in our words, or none.
+"""Any other tool: it sends gitcp's event records, and may have a transcript in gitcp's format.
 
-Its name is for people, and what stored data calls it.
+Its name is for people, and its agent type in stored data.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _LONGEST = 60  # characters of an agent's name
 
 
 def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
-    """A record of type event as a tool wrote it, checked; keys that are unknown are left out.
+    """Check a record of type event by a tool; unknown keys are left out.
 
-    cwd stands for one that is not given.  InputError names a field that cannot be right.
+    cwd: the default directory.  Raises InputError for an invalid field.
     """
     name = payload.get_text(fields, "event")
     if name not in EVENTS:
@@ -60,7 +60,7 @@ def check_event(fields: dict[str, Any], cwd: str) -> dict[str, Any]:
 
 
 def check_name(name: object) -> str:
-    """The name of a tool, for people: on one line, not long."""
+    """Check the name of a tool: one short line."""
     if not isinstance(name, str) or not name.strip():
         raise InputError("'agent' must be a text that is not empty")
     if len(name) > _LONGEST or not name.isprintable():

@@ -1,4 +1,4 @@
-"""Reading a transcript in our own words: lines of JSON of type `transcript`
+"""Reads transcripts in gitcp's format: JSON lines of type `transcript`
 (gitcp-agent-protocol(7))."""
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _WORDS = {"prompt": "prompt", "answer": "reply"}
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
     return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript that begins so is in our words."""
+    """Whether a transcript with this beginning is in gitcp's format."""
     return first.get("type") == "transcript"
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcript.facts)."""
     if not is_its(entry):
         return
     kind, tool = entry.get("kind"), ensure_object(entry.get("tool"))
@@ -44,7 +44,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call, which is as in an event record, says it writes."""
+    """The paths that a call, in the form of an event record, writes."""
     paths = arguments.get("input_paths")
     return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 

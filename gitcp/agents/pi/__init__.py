@@ -1,4 +1,4 @@
-"""Pi: an extension of ours that tells of its events in Claude Code's words
+"""Pi: an extension that reports its events with Claude Code's names
 (doc/clients.md "Pi")."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from gitcp.agents.exchange import claudes
 NAME = "pi"
 AGENT_TYPE = "Pi"
 PROGRAM = "pi"
-FOLDERS = (".pi",)  # its configuration, at home or at the top
+FOLDERS = (".pi",)  # in home or in the worktree's root
 SETTINGS = {"shared": ".pi/extensions/gitcp.ts", "user": ".pi/agent/extensions/gitcp.ts"}
 FORM = "plugin"  # gitcp.agents.install.own_files
 PLUGIN = "pi/plugin.ts"
@@ -37,6 +37,6 @@ def locate_sessions(home: str, cwd: str) -> str:
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations that may have been held in cwd or below it."""
+    """The files with conversations that may be of cwd or a directory below it."""
     folder, slug = os.path.split(locate_sessions(home, cwd))
     return list_files(folder, ".jsonl", prefix=slug.removesuffix("--"))

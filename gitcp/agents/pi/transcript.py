@@ -1,4 +1,4 @@
-"""Reading a transcript of Pi: JSON lines, a header, then lines of {type, id, message}."""
+"""Reads the transcripts of Pi: JSON lines, a header, then lines of {type, id, message}."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
 
-SHOWS_FILES = True  # what a tool that reads gives back is what the file holds
+SHOWS_FILES = True  # the output of a tool that reads is the file's content
 WRITES = ("write", "edit")
 _path = facts.make_path_reader("path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
     return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript that begins so is of this client."""
+    """Whether a transcript with this beginning is the client's."""
     return first.get("type") == "session" and "version" in first
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcript.facts)."""
     message = ensure_object(entry.get("message"))
     role, content = message.get("role"), message.get("content")
     if role == "user":
@@ -51,5 +51,5 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of the tool name with this input writes, as it named them."""
+    """The paths that a call of a tool writes, as its input names them."""
     return _path(arguments) if name in WRITES else []

@@ -1,7 +1,7 @@
 """Qwen Code: hooks as Claude Code's, tools as Gemini CLI's.
 
-Headless it has no session start and no end; after each tool's result it submits an empty
-prompt, which is no turn.
+Headless it reports no start or end of a session, and submits an empty prompt, which is no turn,
+after each result of a tool.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME = "qwen-code"
 AGENT_TYPE = "Qwen Code"
 PROGRAM = "qwen"
-FOLDERS = (".qwen",)  # its configuration, at home or at the top
+FOLDERS = (".qwen",)  # in home or in the worktree's root
 SESSION_ENV = ()  # its shell has QWEN_CODE=1 and no session
 PROJECT_ENV = "GEMINI_PROJECT_DIR"
 ANSWERS = "permission"  # gitcp.agents.exchange.replies
@@ -53,11 +53,11 @@ PATHS = ("file_path", "path", "notebook_path")
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A hook of Claude Code's and its payload; an empty prompt is no event."""
+    """(the hook, its payload with Claude Code's keys); an empty prompt is no event."""
     path = fields.get("transcript_path")
     if isinstance(path, str) and path and not path.endswith(".jsonl"):
         file = os.path.join(path, f"{fields.get('session_id')}.jsonl")
-        fields = {**fields, "transcript_path": file}  # it was the folder of all transcripts
+        fields = {**fields, "transcript_path": file}  # it named the folder of all transcripts
     return "" if name == "UserPromptSubmit" and not fields.get("prompt") else name, fields
 
 

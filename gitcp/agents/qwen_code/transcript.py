@@ -1,4 +1,4 @@
-"""Reading a transcript of Qwen Code: JSON lines as Claude Code's, messages as Gemini's."""
+"""Reads the transcripts of Qwen Code: JSON lines as Claude Code's, messages as Gemini's."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan, Usage
     from gitcp.core.transcript.facts import Fact
 
-SHOWS_FILES = True  # what a tool that reads gives back is what the file holds
+SHOWS_FILES = True  # the output of a tool that reads is the file's content
 WRITES = ("write_file", "edit", "replace")
 _path = facts.make_path_reader("file_path", "path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data (what follows previous["bytes"] when previous is given); see Scan."""
+    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
     return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
-    """Whether a transcript that begins so is of this client."""
+    """Whether a transcript with this beginning is the client's."""
     return "systemPayload" in first or "parts" in ensure_object(first.get("message"))
 
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
-    """What a line says (gitcp.core.transcript.facts)."""
+    """The facts of a line (gitcp.core.transcript.facts)."""
     kind, parts = entry.get("type"), list_objects(ensure_object(entry.get("message")).get("parts"))
     if kind == "user":
         yield "prompt", facts.join_texts(parts)
@@ -53,7 +53,7 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(call, what came of it) of an entry (gitcp.agents.reading.edits)."""
+    """(call, its result) of an entry (gitcp.agents.reading.edits)."""
     result = ensure_object(entry.get("toolCallResult"))
     if result:
         failed = result.get("status") != "success"
@@ -62,12 +62,12 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of the tool name with this input writes, as it named them."""
+    """The paths that a call of a tool writes, as its input names them."""
     return _path(arguments) if name in WRITES else []
 
 
 def _read_usage(counts: dict[str, Any]) -> Usage:
-    """The prompt's tokens hold those that came from the cache."""
+    """The prompt's tokens include those from the cache."""
     names = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount")
     whole, read, output = (tokens.parse_count(counts.get(name)) for name in names)
     return tokens.make_usage(max(0, whole - read), 0, read, output, 1)

@@ -1,4 +1,4 @@
-"""One tool call of a transcript, with what the agent said around it."""
+"""Finds a tool call of a transcript, with the agent's words around it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class Task(TypedDict):
-        """The call that started a subagent: its id, and its input as the transcript has it."""
+        """The call that started a subagent: its id and its input."""
 
         tool_use_id: str
         given: Any
 
     class Around(TypedDict):
         """before, after: the agent's words next to the call, '' for none.  name, given: the
-        tool and its input, as the transcript has it.  task: of the subagent that called it."""
+        tool and its input.  task: the subagent that made the call."""
 
         before: str
         name: str
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def find(data: bytes, tasks: Mapping[str, bytes], tool_use_id: str) -> Around | None:
     """The call of that id in a session's transcript or in one of its tasks (tool use id -> the
-    subagent's transcript); None where none of them has it."""
+    subagent's transcript); None if none has it."""
     around = _find(data, tool_use_id)
     for task in () if around else tasks:
         if around := _find(tasks[task], tool_use_id, of_subagent=True):

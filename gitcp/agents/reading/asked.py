@@ -1,4 +1,4 @@
-"""Which prompt of a transcript a turn began with: by what was asked, and when."""
+"""Finds the prompt of a transcript with which a turn began, by its text and time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Prompt = tuple[str, str, str]  # the text, its time as written, the leaf before it
+    Prompt = tuple[str, str, str]  # text, time as written, the leaf before it
 
 
 def find_prompt(prompts: Sequence[Prompt], asked: str, until: int) -> Prompt | None:
-    """The prompt of the turn that asked this (its beginning, redacted) and first wrote something
-    at until, in seconds since 1970; None where no prompt is before that.
+    """The prompt of the turn with this text (its beginning, redacted) and its first edit at until,
+    in seconds since 1970; None without an earlier prompt.
 
-    Of several equal ones the newest counts; where no text is equal, time alone tells.
+    The newest of several equal prompts counts; without an equal text, the newest by time.
     """
     end = (until + 1) * 10**9
     earlier = [one for one in prompts if (parse_time(one[1]) or 0) < end]

@@ -1,6 +1,6 @@
-"""What was said in a transcript, for eyes: whichever agent wrote it, told by its shape.
+"""Lists the conversation of a transcript for people, of any agent.
 
-Stored data names agents wrongly or not at all, so the name is not asked.
+The agent is recognised by the shape of the transcript: its name in stored data may be wrong.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
 
-# The first of these that a call's input has tells best what it did.
+# The first of these keys in a call's input describes it.
 _TELLING = """input_paths file_path filePath notebook_path path absolute_path command commands cmd
 pattern query url description prompt message subject name""".split()
 _ROLES = {"prompt": "User", "answer": "Assistant"}
 
 
 def list_entries(data: bytes, start: int = 0) -> Iterator[Entry]:
-    """(role, text) of what was said from item `start` on, in order (Scan's items).
+    """(role, text) of the messages from item `start` on (Scan's items), in order.
 
-    A call of a tool is `Name: detail` on one line.  Lines that are not JSON are passed over.
+    A call of a tool is `Name: detail` on one line.  Lines that are not JSON are skipped.
     """
     for item in list_items(data, start=start):
         if item["kind"] == "call":
@@ -34,7 +34,7 @@ def list_entries(data: bytes, start: int = 0) -> Iterator[Entry]:
 
 
 def list_turn_entries(data: bytes, number: int) -> list[Entry]:
-    """What was said in the turn of a session's prompt, the first of which is 1; [] for none."""
+    """The messages in the turn of a session's prompt, counted from 1; [] without one."""
     spoken: list[Entry] = []
     prompts_seen = 0
     for role, text in list_entries(data):

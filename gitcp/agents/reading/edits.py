@@ -1,7 +1,7 @@
-"""What the tools of a conversation wrote, as its transcript tells it afterwards.
+"""Reads the edits by the tools of a conversation from its transcript.
 
-A client's reader says in `read_answers` what came of the calls that an entry tells of.  What a
-person changed or refused, and what failed, is no edit.
+The `read_answers` of a client's reader has the results of calls.  A call that failed, or that a
+person changed or refused, makes no edit.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from gitcp.agents import Client
 
     class Edit(TypedDict):
-        """One call's change of one file.  path: absolute.  turn: the prompt it followed, from 1.
-        at: ns since 1970.  tells: what gitcp.core.credit.file_edits takes; `created` where the
-        file was not there before, `deleted` where it is gone, `inserted` [before line, text]."""
+        """A call's change of a file.  path: absolute.  turn: the number of its prompt, from 1.  at:
+        ns since 1970.  tells: for gitcp.core.credit.file_edits; `created` if the file was new,
+        `deleted` if it is gone, `inserted` [before line, text]."""
 
         path: str
         turn: int
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         tells: dict[str, Any]
 
     class Turn(TypedDict):
-        """A prompt as it was typed, its time in ns since 1970, and the model that answered."""
+        """A prompt, its time in ns since 1970, and the model that answered."""
 
         prompt: str
         at: int
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
 
 _CWD = ("cwd", "directory")
 _IDS = ("sessionId", "session_id")
-_SHELLS = dict.fromkeys(("exec_command", "shell"), "shell")  # as transcripts alone name them
+_SHELLS = dict.fromkeys(("exec_command", "shell"), "shell")  # names that only transcripts have
 _PARTS = "offset limit start_line end_line line_range view_range range".split()  # of a file
 _ABSENT = ("does not exist", "No such file", "ENOENT", "not found")
 _STAMP = b'"timestamp"'
-_HEAD = 40  # entries within which a transcript says whose it is
+_HEAD = 40  # entries that are searched for the head
 
 
 def read_entries(path: str) -> Iterator[dict[str, Any]]:
-    """The entries of a transcript, one read at a time; of one document, its messages.  Raises
+    """Yield the entries of a transcript; the messages of one that is a document.  Raises
     OSError."""
     with open(path, "rb") as stream:
         first = stream.readline()
@@ -70,7 +70,7 @@ def read_entries(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _expand(line: bytes) -> Iterator[dict[str, Any]]:
-    """The entry that a line is; the messages that a line of Gemini's sets."""
+    """The entry of a line; the messages that a line of Gemini's sets."""
     entry = transcript_scan.load(line)
     given = entry.get("$set") if entry else None
     if isinstance(given, dict) and isinstance(given.get("messages"), list):
@@ -83,8 +83,8 @@ def _expand(line: bytes) -> Iterator[dict[str, Any]]:
 
 
 def recognise_client(path: str) -> str:
-    """The name of the client whose transcript a file is, by its shape.  Raises InputError where
-    that does not show, OSError."""
+    """The name of the client of a transcript, by its shape.  Raises InputError for an unknown one,
+    and OSError."""
     for number, entry in enumerate(read_entries(path)):
         if "parentUuid" in entry or "isSidechain" in entry:
             return "qwen-code" if "parts" in str(entry.get("message"))[:200] else "claude-code"
@@ -102,8 +102,8 @@ def recognise_client(path: str) -> str:
 
 
 def read_head(path: str) -> dict[str, str]:
-    """What a transcript says of itself at its start: session, parent (of a subagent), agent, cwd;
-    '' where it does not.  Raises OSError."""
+    """The head of a transcript: session, parent (of a subagent), agent, cwd, each '' if unknown.
+    Raises OSError."""
     about = {"session": "", "parent": "", "agent": "", "cwd": ""}
     for number, entry in enumerate(read_entries(path)):
         inner = [entry, *(v for v in map(entry.get, ("payload", "data", "info")) if v)]
@@ -131,27 +131,27 @@ def _find_text(places: Iterable[dict[str, Any]], keys: Iterable[str]) -> str:
 
 
 class Reading:
-    """One transcript being read: its turns so far, and the calls that have no answer yet."""
+    """The state of reading a transcript: its turns so far, and the calls without an answer."""
 
     def __init__(self, client: Client, cwd: str, agent: str = "", began: int = 0) -> None:
-        """cwd: the directory it began in; agent: of the subagent whose it is; began: in ns since
-        1970, the time of its entries before one tells its own."""
+        """cwd: its first directory.  agent: the subagent's id.  began: the time, in ns since 1970,
+        of the entries before the first one with a time."""
         self._client, self._reader = client, client.get_reader()
         self._cwd, self._agent = cwd, agent
         self._kinds = {**_SHELLS, **client.KINDS}
         self._waiting: dict[str, list[Edit]] = {}
         self._done: set[str] = set()
         self._asked: set[str] = set()
-        self._commands: dict[str, tuple[str, int]] = {}  # its words, and when it began
+        self._commands: dict[str, tuple[str, int]] = {}  # its text, and the time of its start
         self._files = Sightings()
-        # call -> the file that it shows, and whether its text is what that holds
+        # call -> the file that it shows, and whether its text is the content
         self._looks: dict[str, tuple[str, bool]] = {}
         self._at, self.is_timed = began, False
         self.turns: list[Turn] = []
 
     def read_edits(self, lines: Iterable[dict[str, Any]]) -> Iterator[Edit]:
-        """The edits that entries tell of, in the order in which they were made; at the end those
-        calls that nothing says anything of: they may have been made."""
+        """Yield the edits of entries in their order; at the end those of calls without a result,
+        which may have been made."""
         for entry in lines:
             yield from self._read_entry(entry)
         for waiting in self._waiting.values():
@@ -161,7 +161,7 @@ class Reading:
         self._cwd = find_cwd(entry) or self._cwd
         self._take_time(entry.get("timestamp"))
         if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
-            self.turns.clear()  # a fork begins with a copy of another session's words
+            self.turns.clear()  # a fork begins with a copy of another session
             self._waiting.clear()
             return
         listed = list(self._list_items(entry))
@@ -181,13 +181,13 @@ class Reading:
             yield from self._take_answer(call, answer)
 
     def _take_time(self, stamp: object) -> None:
-        """Note when what follows was written, where that is told."""
+        """Note the time of an entry, if it has one."""
         if at := _parse_time(stamp):
             self._at, self.is_timed = at, True
 
     def _is_new(self, entry: dict[str, Any]) -> bool:
-        """Whether the person typed what an entry asks, and it comes for the first time: a resumed
-        session of Gemini's sets all its messages anew."""
+        """Whether an entry's prompt is the person's and new: a resumed session of Gemini's sets all
+        its messages again."""
         key = str(entry.get("uuid") or entry.get("id") or "")
         again = bool(key) and key in self._asked
         self._asked.add(key)
@@ -223,7 +223,7 @@ class Reading:
             self._looks[key] = os.path.normpath(os.path.join(self._cwd, path)), plain
 
     def _find_shown(self, kind: str | None, arguments: dict[str, Any]) -> str:
-        """The file that a call shows whole; ''."""
+        """The file that a call shows completely; '' for none."""
         if kind == "shell":
             return commands.find_shown(_join_command(arguments))
         if kind != "read" or any(arguments.get(key) is not None for key in _PARTS):
@@ -231,7 +231,7 @@ class Reading:
         return _find_text([arguments], self._list_path_keys())
 
     def _take_result(self, item: items.Item) -> Iterator[Edit]:
-        """The edits of commands that what a call gave back shows."""
+        """The edits of commands that a call's output shows."""
         text, (path, plain) = item["text"], self._looks.get(item["id"], ("", False))
         self._files.note_text(text)
         if path and item["failed"] and any(words in text for words in _ABSENT):
@@ -243,7 +243,7 @@ class Reading:
             yield from self._match_look(path, text if text.endswith("\n") else f"{text}\n")
 
     def _match_look(self, path: str, content: str) -> Iterator[Edit]:
-        """The edits of commands that a file shows which holds this now."""
+        """The edits of commands that a file's new content shows."""
         if change := self._files.find_made(path, content, len(self.turns)):
             run, tells = change
             edit = self._make_edit(run["call"], path, tells)
@@ -252,7 +252,7 @@ class Reading:
     def _list_changes(
         self, name: str, arguments: dict[str, Any]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(path, what is to become of it) of a call that writes."""
+        """(path, its change) of a call that writes."""
         patch = next((v for v in arguments.values() if "*** Begin Patch" in str(v)), None)
         if isinstance(patch, str):
             yield from parse_patch(patch)
@@ -286,7 +286,7 @@ class Reading:
         }
 
     def _take_answer(self, call: str, answer: dict[str, Any]) -> Iterator[Edit]:
-        """The edits of a call that came to an end; none where it failed or was changed."""
+        """The edits of a call with a result; none if it failed or was changed."""
         waiting, command = self._waiting.pop(call, []), self._commands.pop(call, None)
         if call in self._done:
             return
@@ -321,14 +321,14 @@ class Reading:
 def _join_command(arguments: dict[str, Any]) -> str:
     """The words of a shell call."""
     words = next((arguments[key] for key in ("command", "cmd", "commands") if key in arguments), "")
-    if isinstance(words, list):  # ["bash", "-lc", its words], or several
+    if isinstance(words, list):  # ["bash", "-lc", command], or several words
         lists = words[-1:] if words[1:2] in (["-c"], ["-lc"]) else words
         return "\n".join(str(one) for one in lists)
     return str(words)
 
 
 def parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(path, what becomes of it) of each file of a patch that moves none."""
+    """(path, its change) of each file of a patch that moves none."""
     if "*** Move to: " in patch:
         return
     hunks: dict[str, list[tuple[str | None, str]]] = {p: [] for p in apply_patch.list_paths(patch)}
@@ -342,16 +342,15 @@ def parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def find_cwd(entry: dict[str, Any]) -> str:
-    """The directory that an entry says it was made in; ''."""
+    """The directory of an entry; '' if it names none."""
     inner = entry.get("payload")
     cwd = entry.get("cwd") or (inner.get("cwd") if isinstance(inner, dict) else None)
     return cwd if isinstance(cwd, str) and os.path.isabs(cwd) else ""
 
 
 def find_line_time(line: bytes) -> int:
-    """When an entry of a transcript was written, in ns since 1970; 0 where its line does not
-    tell."""
-    if line.count(_STAMP) == 1:  # a text in a line has its quotes escaped
+    """The time of a transcript's line, in ns since 1970; 0 without one."""
+    if line.count(_STAMP) == 1:  # quotes of a text in a line are escaped
         parts = line[line.index(_STAMP) + len(_STAMP) :].lstrip(b" :").split(b'"', 2)
         if not parts[0] and (at := parse_time(parts[1].decode("utf-8", "replace"))):
             return at

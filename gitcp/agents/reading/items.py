@@ -1,8 +1,8 @@
-"""A transcript as a list of what happened: prompts, answers, tool calls and what they gave.
+"""Lists the items of a transcript of any agent: prompts, answers, tool calls and their results.
 
-Whichever agent wrote it, told by its shape: Claude Code's blocks, Codex's items, Gemini's messages,
-or what the reader of a client says.  Texts are as they stand, the client's own
-additions to a prompt taken out.
+The shape of the transcript tells the agent: Claude Code's blocks, Codex's items, Gemini's messages,
+or the facts of a client's reader.  Texts are unchanged, without the client's own additions to a
+prompt.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MARKS = (
     b'"assistant"',
     b'"response_item"',
     b'"queued_command"',
-)  # the rest says nothing
+)  # other lines have nothing to list
 _IDS = ("tool_use_id", "call_id", "callId", "tool_call_id", "id")
 _INPUTS = ("input", "arguments", "args", "parameters", "action")
 _RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
@@ -58,10 +58,10 @@ _ROLES = {"user": "prompt", "assistant": "answer", "gemini": "answer"}
 
 
 def list_items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterator[Item]:
-    """The items of a transcript in their order; what is no JSON is passed over.
+    """The items of a transcript in their order; lines that are not JSON are skipped.
 
-    start: the line, or message, from which on they are wanted.  of_subagent: it is a subagent's
-    own, whose every line stands beside the main conversation.
+    start: the first line or message to list.  of_subagent: whether it is a subagent's own
+    transcript, all lines of which are marked as beside the main conversation.
     """
     if (parts := read_entries(data)) is not None:
         yield from list_fact_items(*parts, start)
@@ -74,12 +74,12 @@ def list_items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterat
 
 
 def list_entry_items(entry: dict[str, Any]) -> Iterator[Item]:
-    """The items of an entry of a client whose reader has no facts; their line is not told."""
+    """The items of an entry of a client whose reader has no facts, without line numbers."""
     time = entry.get("timestamp")
     entry = _unwrap(entry)
     message = entry.get("message")
     if isinstance(message, dict) and entry.get("type", "user") not in ("user", "assistant"):
-        return  # a client keeps what it sent to the model beside the conversation
+        return  # text that the client sent to the model beside the conversation
     message = message if isinstance(message, dict) else entry
     role = str(message.get("role") or entry.get("type") or "")
     content = message.get("content")
@@ -95,7 +95,7 @@ def list_entry_items(entry: dict[str, Any]) -> Iterator[Item]:
 
 
 def _unwrap(entry: dict[str, Any]) -> dict[str, Any]:
-    """What an entry has around it taken away: of a prompt typed meanwhile, of a payload."""
+    """An entry without its wrapper: that of a prompt typed meanwhile, or of a payload."""
     queued = entry.get("attachment")
     if isinstance(queued, dict) and queued.get("type") == "queued_command":
         return {"type": "user", "content": queued.get("prompt")}
@@ -106,7 +106,7 @@ def _unwrap(entry: dict[str, Any]) -> dict[str, Any]:
 def list_fact_items(
     reader: ModuleType, entries: list[dict[str, Any]], start: int = 0
 ) -> Iterator[Item]:
-    """The items of entries that a reader tells through facts, from the number start on."""
+    """The items of entries by the facts of a reader, from the number start on."""
     for line, entry in enumerate(entries[start:], start):
         time = str(entry.get("timestamp") or "")
         for kind, *fact in reader.list_facts(entry):
@@ -182,7 +182,7 @@ def _load_input(arguments: Any) -> Any:
 
 
 def _list_entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]]]:
-    """(its number, entry) of each line or message from start on."""
+    """(number, entry) of each line or message from start on."""
     listed = _list_messages(data)
     if listed is not None:
         return enumerate(listed[start:], start)
@@ -195,14 +195,14 @@ def _list_entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]
 
 
 def _find_document(data: bytes) -> list[dict[str, Any]] | None:
-    """The messages of a transcript that is one document, or that updates one; else None."""
+    """The messages of a transcript that is a document, or lines that update one; else None."""
     if (parts := read_entries(data)) is not None:
         return parts[1] if hasattr(parts[0], "list_messages") else None
     return _list_messages(data)
 
 
 def _list_messages(data: bytes) -> list[dict[str, Any]] | None:
-    """_find_document() of one that no reader of clients knows: Gemini's."""
+    """The messages of a document without a client's reader: Gemini's."""
     lines = _split_lines(data)
     first = transcript_scan.load(lines[0]) if lines else None
     if first is None and (whole := transcript_scan.load(data)) is not None:
@@ -213,8 +213,8 @@ def _list_messages(data: bytes) -> list[dict[str, Any]] | None:
 
 
 def cut_parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
-    """A transcript cut before the numbers of some items, each part one that its agent's scan
-    reads: of lines, goes on with; of a document, takes alone."""
+    """A transcript cut before the numbers of some items, in parts for its agent's scan: lines that
+    continue the part before, or documents of their own."""
     listed, lines = _find_document(data), _split_lines(data)
     ends = [*starts[1:], len(lines if listed is None else listed)]
     pairs = zip(starts, ends, strict=True)
@@ -224,7 +224,7 @@ def cut_parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
 
 
 def find_pictures(data: bytes) -> Iterator[tuple[int, str, str]]:
-    """(line as list_items() counts, media type, base64) of each image that a transcript holds."""
+    """(line as list_items() counts, media type, base64) of each image in a transcript."""
     if b"image" not in data:
         return
     listed = _find_document(data)
@@ -260,9 +260,9 @@ def _split_lines(data: bytes) -> list[bytes]:
 
 
 def read_entries(data: bytes) -> Read | None:
-    """(the reader, the entries) of a transcript; None where none of these reads it.
+    """(the reader, the entries) of a transcript; None if no reader matches.
 
-    An entry is a line that is not empty, {} where it is no JSON, or a message of a document.
+    An entry is a line that is not empty, {} if it is not JSON, or a message of a document.
     """
     lines = [line for line in data.split(b"\n") if line.strip()]
     whole = transcript_scan.load(lines[0]) if lines else None

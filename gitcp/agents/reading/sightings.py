@@ -1,8 +1,8 @@
-"""What a conversation was shown of files, and what its commands made of them since.
+"""The contents of files that a conversation was shown, and the edits by commands between them.
 
-A command seldom says what a file holds after it.  The next look at the file shows that, and the
-last one before it what it held: the lines in which they differ are the command's as far as they are
-its own words, and the conversation was not shown them from elsewhere meanwhile.
+A command seldom shows the content that it leaves.  The next output with the file does, and the last
+one before shows the old content.  Lines in which they differ are the command's if its text has them
+and the conversation was not shown them meanwhile from elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class Run(TypedDict):
-        """A command: its call, in which turn and when it began, in ns since 1970."""
+        """A command: its call, its turn, and its start in ns since 1970."""
 
         call: str
         turn: int
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
         moment: int
 
 
-_LEAST = 4  # characters by which a line is known again
-_LARGEST = 200_000  # characters of a content that is kept in mind
-_MANY = 100  # contents, commands and texts that are
+_LEAST = 4  # characters of a line that identify it
+_LARGEST = 200_000  # characters of a content that is stored
+_MANY = 100  # contents, commands and texts that are stored
 
 
 class Sightings:
-    """The files of one conversation as far as it has been read."""
+    """The files of a conversation as far as it has been read."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, int, int]] = {}  # path -> content, turn, moment
@@ -55,7 +55,7 @@ class Sightings:
         self._runs.append({"call": call, "turn": turn, "at": at, "words": words, "moment": moment})
 
     def note_content(self, path: str, content: str | None, turn: int) -> None:
-        """Note what a file holds now; None where nobody knows."""
+        """Note the content of a file; None if unknown."""
         self._moment += 1
         self._known.pop(path, None)
         if content is not None and len(content) <= _LARGEST:
@@ -64,7 +64,7 @@ class Sightings:
                 self._known.pop(next(iter(self._known)))
 
     def note_edit(self, path: str, tells: dict[str, Any], turn: int) -> None:
-        """Note what a call made of a file, as far as what it tells says that."""
+        """Note the content that a call made, as far as it is known."""
         before = tells.get("original", self._known.get(path, (None,))[0])
         after = tells.get("content")
         if after is None and before is not None and "edits" in tells:
@@ -77,8 +77,8 @@ class Sightings:
         self.note_content(path, after, turn)
 
     def find_before(self, path: str, content: str, turn: int, call: str) -> str | None:
-        """What a file held before a call wrote this content; None where it is not known, or where
-        some lines of it may come from elsewhere."""
+        """The content of a file before a call wrote this content; None if unknown, or if some lines
+        may come from elsewhere."""
         before, since, moment = self._known.get(path, ("", 0, 0))
         runs = [run for run in self._runs if run["call"] != call]
         if not moment or since != turn or self._list_runs(runs, path, moment):
@@ -88,8 +88,8 @@ class Sightings:
         return before if self._has_own_lines(before, content, moment, until) else None
 
     def find_made(self, path: str, content: str, turn: int) -> tuple[Run, dict[str, Any]] | None:
-        """(the first of the commands, what a client would tell of them) that made, in this turn and
-        in words of their own, something of what a file is now seen to hold."""
+        """(the first command, the edit in a client's form) of the commands of this turn whose text
+        has lines of a file's new content."""
         before, since, moment = self._known.get(path, ("", 0, 0))
         runs = self._list_runs(self._runs, path, moment)
         self.note_content(path, content, turn)
@@ -105,7 +105,7 @@ class Sightings:
         return [run for run in runs if run["moment"] > moment and name in run["words"]]
 
     def _has_own_lines(self, before: str, after: str, since: int, until: int) -> bool:
-        """Whether no text that was shown between two moments has a line that came."""
+        """Whether no text shown between two moments has one of the new lines."""
         if len(self._texts) == _MANY and self._texts[0][0] > since:
             return False
         had = set(before.split("\n"))

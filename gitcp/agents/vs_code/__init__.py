@@ -1,9 +1,8 @@
-"""VS Code's own agent (its "Local" harness), from its documentation alone.
+"""VS Code's own agent (its "Local" harness), by its documentation only.
 
-It runs the hooks of Copilot CLI's and Claude Code's settings and tells of them in words of its
-own: of all clients only its payloads and those of Grok Build have `hookEventName`.  Its other
-harnesses are Copilot CLI, Claude Code and Codex, which call as they do elsewhere.  Its transcript
-is not known.
+It runs the hooks of Copilot CLI's and Claude Code's settings with its own payloads: only these and
+Grok Build's have `hookEventName`.  Its other harnesses are Copilot CLI, Claude Code and Codex, with
+their usual payloads.  Its transcript is not known.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ NAME = "vs-code"
 AGENT_TYPE = "VS Code"
 SETTINGS = {"shared": ".github/hooks/gitcp-vscode.json", "user": ".copilot/hooks/gitcp-vscode.json"}
 FORM = "vs-code"  # gitcp.agents.install.settings
-SECONDS = 30  # that a hook may take
+SECONDS = 30  # the time-out of a hook
 COVERED_BY = "copilot"
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 UNSEEN = True
@@ -41,7 +40,7 @@ _PATHS = ("filePath", "file_path", "path")
 
 
 def is_payload(fields: Mapping[str, Any]) -> bool:
-    """Whether a payload that came to another's hook is of this client."""
+    """Whether a payload for another client's hook is this one's."""
     return "hookEventName" in fields and "workspaceRoot" not in fields
 
 
@@ -49,7 +48,7 @@ is_own = is_payload
 
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; InputError names a field that cannot be right."""
+    """The record of a hook call; raises InputError for an invalid field."""
     ours = EVENTS.get(payload.get_text(fields, "hookEventName") or name)
     agent = fields.get("agent_id")
     if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
@@ -78,7 +77,7 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
 
 
 def _list_written(arguments: dict[str, Any]) -> list[str]:
-    """The paths of a call that names several: a patch, replacements, files."""
+    """The paths of a call with several: a patch, replacements, files."""
     if patch := payload.get_words(arguments, "input"):
         return apply_patch.list_paths(patch)
     replacements = payload.get_objects(arguments, "replacements")

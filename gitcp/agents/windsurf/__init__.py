@@ -1,7 +1,7 @@
-"""Windsurf's Cascade: its hooks and what its payloads mean, from its documentation alone.
+"""Windsurf's Cascade: its hooks and payloads, by its documentation only.
 
-It tells of a prompt, of writes, commands and servers' tools, and of its answer.  Its transcript is
-not known.
+Its hooks report prompts, writes, commands, servers' tools and answers.  Its transcript is not
+known.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAME = "windsurf"
 AGENT_TYPE = "Windsurf"
 PROGRAM = "windsurf"
-FOLDERS = (".windsurf", ".codeium/windsurf")  # its configuration, at home or at the top
+FOLDERS = (".windsurf", ".codeium/windsurf")  # in home or in the worktree's root
 ANSWERS = "text"  # gitcp.agents.exchange.replies
 FORM = "windsurf"  # gitcp.agents.install.settings
 SETTINGS = {"shared": ".windsurf/hooks.json", "user": ".codeium/windsurf/hooks.json"}
@@ -33,7 +33,7 @@ HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The hook, and its payload in Claude Code's words."""
+    """(the hook, its payload with Claude Code's keys)."""
     info = payload.get_object(fields, "tool_info")
     begins = EVENTS.get(name) == "turn-start"
     return name, {

@@ -69,9 +69,8 @@ def find_conversations(
     conversations: dict[str, Conversation] = {}
     for client in map(agents.get_client, clients or agents.list_names()):
         for root in roots:
-            fetch = getattr(client, "fetch", None)
             for source in client.list_conversations(home, root):
-                path = fetch(source, folder) if fetch else source
+                path = client.fetch(source, folder)
                 if path not in conversations and (
                     conversation := open_file(client, path, root, roots, since)
                 ):
@@ -117,11 +116,10 @@ def open_file(
         st = os.stat(path)
         if st.st_mtime < since or not os.path.isfile(path):
             return None
-        head = getattr(client, "read_head", edits.read_head)(path)
+        head = (client.read_head or edits.read_head)(path)
     except OSError:
         return None
-    read_directory = getattr(client, "read_directory", None)
-    cwd = head["cwd"] or (read_directory(path) if read_directory else default_root)
+    cwd = head["cwd"] or client.read_directory(path, default_root)
     session, agent = head["session"], head["agent"]
     if head["parent"]:  # a subagent's own session
         session, agent = head["parent"], session
