@@ -113,12 +113,8 @@ class Gathered:
         """Add a conversation, unless it cannot be read.  A call that an older conversation has,
         too, belongs to that one."""
         session = self.sessions.setdefault(conversation.session, Session(conversation))
-        reading = edits.Reading(
-            conversation.client,
-            conversation.cwd,
-            conversation.agent,
-            int(conversation.began * 10**9),
-        )
+        client, agent, began = conversation.client, conversation.agent, conversation.began
+        reading = edits.Reading(client, conversation.cwd, agent, int(began * 10**9))
         keys: set[tuple[str, int]] = set()
         try:
             for edit in reading.read_edits(edits.read_entries(conversation.path)):
@@ -128,28 +124,17 @@ class Gathered:
                     continue
                 keys.add(key)
                 stored = self._spool.put(json.dumps(edit["tells"]).encode())
-                call = (
-                    edit["at"],
-                    conversation.session,
-                    edit["turn"],
-                    edit["call"],
-                    bool(conversation.agent),
-                    stored,
-                )
-                self._calls.setdefault(path, []).append(call)
+                about = edit["at"], conversation.session, edit["turn"], edit["call"]
+                self._calls.setdefault(path, []).append((*about, bool(agent), stored))
                 session.note_edit(edit["at"])
         except OSError:
             return
         if keys and not reading.is_timed:
             session.note_edit(int(conversation.age * 10**9))
         self._seen |= keys
-        if not conversation.agent:
-            session.path, session.size, session.age = (
-                conversation.path,
-                conversation.size,
-                conversation.age,
-            )
-            session.turns = reading.turns
+        if not agent:
+            session.path, session.turns = conversation.path, reading.turns
+            session.size, session.age = conversation.size, conversation.age
 
     def list_paths(self) -> Iterable[str]:
         """The paths that calls wrote."""

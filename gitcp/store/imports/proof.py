@@ -62,17 +62,12 @@ class Calls:
         self, oid: str, time: int, change: Staged, in_time: Callable[[str], bool]
     ) -> Proof | None:
         """The proof of the calls that a commit, made at a time in s, has by its change of the path;
-        None without an earlier call, or if a content is missing.
-
-        in_time: whether a session was in time for the commit.  Parents must be given first; a
-        commit older than the last one costs a new replay.
-        """
+        None without an earlier call, or if a content is missing.  in_time: whether a session was
+        in time for it.  Parents come first; an older commit costs a new replay."""
         self._advance(time)
         old_mode, old_oid, mode, new_oid = change
-        parent, new = (
-            self._version(name if name and kind in _FILES else "")
-            for kind, name in ((old_mode, old_oid), (mode, new_oid))
-        )
+        parent = self._version(old_oid if old_oid and old_mode in _FILES else "")
+        new = self._version(new_oid if new_oid and mode in _FILES else "")
         if parent is None or new is None:
             return None
         if self._lines is None:

@@ -63,7 +63,7 @@ def bring_edits(repo: Repo, state: State, paths: Collection[str]) -> None:
             at, lines = read_clock(repo), []
             for path, stretch in stretches:
                 if not _is_brought(held.lines, state["session_id"], path, stretch):
-                    lines += _state_edits(stretch, at)
+                    lines += _make_stated_edits(stretch, at)
             held.append(lines)
         other = find_worktree(repo, worktree_id)
         if other:
@@ -84,7 +84,7 @@ def _is_brought(lines: list[JournalLine], session_id: str, path: str, stretch: S
     )
 
 
-def _state_edits(stretch: Stretch, at: int) -> list[JournalLine]:
+def _make_stated_edits(stretch: Stretch, at: int) -> list[JournalLine]:
     lines = [{**edit, "how": entries.STATED, "at": at} for edit in stretch.edits]
     return [{key: value for key, value in line.items() if key != "left"} for line in lines]
 
