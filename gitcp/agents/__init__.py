@@ -201,9 +201,7 @@ def resolve_path(home: str, path: str, variable: str) -> str:
 def locate_below(home: str, path: str) -> str:
     """A path below home, with the first folder of a client replaced by its variable."""
     clients = (client for client in map(get_client, list_names()) if client.HOME_ENV)
-    client = next(
-        (client for client in clients if client.FOLDERS[0] == path.partition("/")[0]), None
-    )
+    client = next((c for c in clients if c.FOLDERS[0] == path.partition("/")[0]), None)
     return client.locate(home, path) if client else os.path.join(home, path)
 
 
@@ -233,9 +231,8 @@ def get_client(name: str) -> Client:
     names, key = list_names(), name.lower().replace(" ", "-")
     for candidate in (key, key.removesuffix("-cli")):
         if candidate in names:
-            return Client(
-                __import__("gitcp.agents." + candidate.replace("-", "_"), fromlist=["NAME"])
-            )
+            module = "gitcp.agents." + candidate.replace("-", "_")
+            return Client(__import__(module, fromlist=["NAME"]))
     raise InputError(f"unknown agent '{name}'; known are {', '.join(names)}")
 
 

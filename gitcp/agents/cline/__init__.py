@@ -97,15 +97,13 @@ def _read_prompt(path: str) -> str:
 
 def _read_tool(fields: dict[str, Any], event: str, cwd: str) -> Tool:
     call = payload.get_object(fields, "tool_call" if event == "tool-start" else "tool_result")
-    hook_fields = payload.get_object(
-        fields, "preToolUse" if event == "tool-start" else "postToolUse"
-    )
-    arguments = payload.get_object(call, "input") or payload.get_object(hook_fields, "parameters")
+    details = payload.get_object(fields, "preToolUse" if event == "tool-start" else "postToolUse")
+    arguments = payload.get_object(call, "input") or payload.get_object(details, "parameters")
     commands = arguments.get("commands")
     if isinstance(commands, list):
         arguments = {**arguments, "command": "\n".join(str(command) for command in commands)}
     fields_by_name = {
-        "tool_name": call.get("name") or hook_fields.get("toolName"),
+        "tool_name": call.get("name") or details.get("toolName"),
         "tool_input": arguments,
         "tool_use_id": call.get("id"),
         "duration_ms": call.get("durationMs"),
@@ -116,7 +114,7 @@ def _read_tool(fields: dict[str, Any], event: str, cwd: str) -> Tool:
     output = call.get("output")
     parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
     payload.add_output(tool, *(part.get("result") for part in parts))
-    tool["failed"] = bool(call.get("error")) or hook_fields.get("success") is False
+    tool["failed"] = bool(call.get("error")) or details.get("success") is False
     return tool
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from functools import partial
 
 from gitcp.errors import Error
 from gitcp.process.files import Damaged
@@ -98,12 +99,11 @@ def list_recent(repo: Repo, count: int, limit: int | None = None) -> tuple[list[
     ids, marked_ids = states.list_ids(repo), set(markers.list_ids(repo))
     open_ids = [session_id for session_id in ids if session_id in marked_ids]
     closed_ids = [session_id for session_id in ids if session_id not in marked_ids]
+    get_age = partial(_compute_age, states.get_folder(repo))
     if len(closed_ids) > count:
-        closed_ids.sort(key=lambda session_id: _compute_age(states.get_folder(repo), session_id))
+        closed_ids.sort(key=get_age)
     if limit is not None and len(open_ids) > limit:
-        open_ids = sorted(
-            open_ids, key=lambda session_id: _compute_age(states.get_folder(repo), session_id)
-        )[:limit]
+        open_ids = sorted(open_ids, key=get_age)[:limit]
     chosen = open_ids + closed_ids[:count]
     return _read_own(repo, chosen), len(ids) - len(chosen)
 

@@ -54,21 +54,16 @@ class Turn:
 
     def _divide_work(self, objects: Objects, recorded: set[str]) -> None:
         """Set changed, mine, undone and away.  recorded: the paths on the session's streams."""
-        dirty_at_start = self.base["dirty"] if self.base else {}
-        since = int(self.base.get("at", 0)) if self.base else 0
-        committed = _list_committed(
-            objects, self.base["head"] if self.base else self.head, self.head
-        )
+        base = self.base or {"dirty": {}, "head": self.head}
+        since = int(base.get("at", 0))
+        committed = _list_committed(objects, base["head"], self.head)
         written = self.work.list_written(since)
-        changed = stream_rules.list_changed_paths(dirty_at_start, self.entries, committed)
+        changed = stream_rules.list_changed_paths(base["dirty"], self.entries, committed)
         # A call of an earlier turn may write after that turn's end.
-        unrecorded = {
-            path
-            for path in self.work.list_paths()
-            if path not in recorded and self.work.is_present(path)
-        }
-        written |= unrecorded & set(self.entries)
-        changed |= unrecorded & set(self.entries)
+        unrecorded = self.entries.keys() & {*self.work.list_paths()} - recorded
+        late_paths = {path for path in unrecorded if self.work.is_present(path)}
+        written |= late_paths
+        changed |= late_paths
         self.changed = changed - (self.work.list_foreign(since) - written)
         self.mine = written & changed
         cleaned = (changed & recorded) - self.entries.keys()
