@@ -1,4 +1,4 @@
-"""What an agent is answered: bounded text, marked as data that somebody else wrote."""
+"""Format answers for agents: bounded text, marked as data from others."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _PROMPT = 72
 
 
 def quote_lines(lines: Iterable[str], mark: str, most: int = MOST) -> str:
-    """The lines between two that have the mark, which nobody can know who wrote them; those that
-    are too many are left out, and one line at the end counts them."""
+    """The lines between two marks, which their authors cannot guess.  Lines past the limit are left
+    out, and a last line counts them."""
     quoted: list[str] = []
     room, left = most, 0
     for line in lines:

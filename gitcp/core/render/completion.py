@@ -1,5 +1,5 @@
-"""What completes a command line: scripts of bash, zsh and fish that ask gitcp, and the words that
-may follow others."""
+"""Complete command lines: scripts for bash, zsh and fish that ask gitcp, and the candidates for the
+last word."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def format_script(shell: str, commands: Iterable[str]) -> str:
 
 
 def split_words(words: Sequence[str]) -> list[str]:
-    """The words after `gitcp` in one form: `gitcp-log` becomes `log`, and bash's `--agent`, `=`,
-    `c` becomes `--agent`, `c`."""
+    """The words after `gitcp`; `gitcp-log` becomes `log`, and `--agent`, `=`, `c`, as bash splits
+    it, becomes `--agent`, `c`."""
     program, *typed = words
     name = program.rpartition("/")[2]
     if name.startswith("gitcp-"):
@@ -90,8 +90,8 @@ def split_words(words: Sequence[str]) -> list[str]:
 
 
 def list_candidates(rows: Rows, words: Sequence[str]) -> tuple[Candidates, str]:
-    """(the words that may come in place of the last one, as far as rows tell them; the kind of
-    those that the repository has, or "").  words: those after a command's name."""
+    """(the candidates for the last word by the command's rows, the kind of those that only the
+    repository knows, or "").  words: those after the command's name."""
     options = {name: row for row in _flatten_rows(rows) for name in row[0] if name.startswith("-")}
     *before, last = words
     free = before.index("--") if "--" in before else len(before)

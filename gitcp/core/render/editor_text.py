@@ -1,4 +1,4 @@
-"""What an editor shows of a line: its hover, its lens, and the turn that wrote it as a file."""
+"""Format the texts that an editor shows of a line: hover, lens, and the turn that wrote it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNSAVED = "changed in the editor: not saved yet"
 
 
 def format_hover(record: Record, words: Words, subject: str) -> str:
-    """Who wrote a line, for which prompt, what the agent said to it, and its commit."""
+    """The author of a line, its prompt, the agent's words about it, and its commit."""
     lines = [_format_author(record)]
     if record["who"] == "session":
         lines += [f"> {shorten(record['prompt'], _LINE)}"] if record["prompt"] else []
@@ -51,15 +51,15 @@ def _choose_answer(words: Words) -> str:
 
 
 def name_turn(record: Record) -> str:
-    """What a turn is called: its agent, and the number of its prompt."""
+    """The name of a turn: its agent, and the number of its prompt."""
     number = f" #{record['number']}" if record["number"] is not None else ""
     return f"{record['agent'] or 'Agent'}{number}"
 
 
 def list_lenses(records: Sequence[Record | None]) -> Iterator[tuple[int, str]]:
-    """(index of its first line, title) of the lens of each run of lines of one turn.
+    """(index of the first line, title) of the lens of each run of lines of the same turn.
 
-    records: of each line of a text, None where nothing is known of it.
+    records: one for each line of a text, None if its author is not known.
     """
     start, turns = 0, [_identify_turn(record) for record in records]
     for end in range(1, len(turns) + 1):

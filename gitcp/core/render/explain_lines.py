@@ -1,4 +1,4 @@
-"""The lines of `gitcp explain`: what a checkpoint is about, in the original program's words."""
+"""Draw the lines of `gitcp explain`, in the original program's form."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _draw_commits(commits: list[Record], when: When) -> Iterator[Line]:
 
 
 def _draw_summary(summary: Record, asked: list[str]) -> Iterator[Line]:
-    """What a summary says; without one the intent is what was asked."""
+    """The lines of a summary; without one the prompt is the intent."""
     intent = summary.get("intent") or (shorten(asked[-1], 200) if asked else "")
     yield from _draw_fact("Intent", str(intent))
     yield from _draw_fact("Outcome", str(summary.get("outcome") or ""))

@@ -1,7 +1,7 @@
-"""Sessions as lanes in a terminal: down the page beside git's graph, and along a line of time.
+"""Draw sessions as lanes in a terminal: columns beside git's graph, or rows along the time.
 
-Down the page a lane has `+` at a commit that holds work of the session, `o` at a prompt of it and
-`|` between; along the time `=` is a turn and `#` a tool call in it.
+In a column `+` is a commit with work of the session, `o` a prompt, and `|` the time between.  In a
+row `=` is a turn and `#` a tool call.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def draw_graph(commits: Sequence[Record], drawn: Mapping[str, Drawn]) -> Iterato
 
 
 class Lanes:
-    """Which session is in which column: from its newest row to its oldest, then it is free."""
+    """The columns of sessions; a column is free after the oldest row of its session."""
 
     def __init__(self, rows: Sequence[Sequence[str]]) -> None:
         """rows: the sessions of each row, from above."""
@@ -77,8 +77,8 @@ class Lanes:
         return _COLOURS[list(self._lane).index(session_id) % len(_COLOURS)]
 
     def draw_row(self, n: int, signs: Mapping[str, str]) -> Line:
-        """The cells of all lanes in row n.  signs: session -> its sign; a lane without one shows
-        that its session goes on."""
+        """The cells of all lanes in row n.  signs: session -> its sign; a lane without one has
+        `|`."""
         width = max(self._lane.values(), default=-1) + 1
         cells = [("  ", "")] * width
         for name, lane in self._lane.items():
@@ -141,7 +141,7 @@ def _map_parts(commit: Record) -> dict[str, Record]:
 
 
 def _list_shares(sessions: Mapping[str, Record], lanes: Lanes) -> list[Share]:
-    """Whose the lines are that a commit adds: its sessions', the person's, nobody's."""
+    """The number of lines that a commit adds by each session, the person, and unknown authors."""
     rows = {
         name: ensure_object(ensure_object(part.get("initial_attribution")).get("lines_added"))
         for name, part in sessions.items()

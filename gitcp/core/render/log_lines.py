@@ -1,4 +1,4 @@
-"""The lines of `gitcp log`: a commit, and below it who was behind it."""
+"""Draw the lines of `gitcp log`: commits, and the sessions of each."""
 
 from __future__ import annotations
 

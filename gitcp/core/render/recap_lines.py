@@ -96,7 +96,7 @@ def _format_files(paths: Sequence[str]) -> str:
 
 
 def format_markdown(records: Iterable[Record]) -> Iterator[str]:
-    """The same as Markdown; what people and agents wrote stands in code spans."""
+    """The recaps as Markdown, with texts of people and agents in code spans."""
     for record in records:
         yield f"## {_quote_line(record['repository'])}\n"
         yield f"{_format_summary(record)}\n"
@@ -124,12 +124,12 @@ def _format_commit(commit: Record) -> str:
 
 
 def _quote_line(text: str) -> str:
-    """A text on one line that no Markdown is read in."""
+    """A text on one line, in which Markdown has no effect."""
     return quote_code(shorten(text, _WIDE) or " ")
 
 
 def format_request(records: Iterable[Record]) -> str:
-    """What a model is asked to put a recap into words."""
+    """The request to a model to summarize a recap."""
     return _TASK % "\n".join(format_markdown(records))
 
 

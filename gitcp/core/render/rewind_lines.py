@@ -1,4 +1,4 @@
-"""Points, plans and the undo log as lines for eyes."""
+"""Draw points, plans and the undo log as lines."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _KEPT = 20  # paths that stay, of which a plan names no more
 def draw_point(
     at: Point, name: str, changes: dict[str, int] | None, ago: Ago, width: int = _WIDEST
 ) -> Line:
-    """One point on one line of at most width cells, under a name; changes: verb -> count of what
-    going there would do.  Where there is little room the marks go, then the session."""
+    """A point on a line of at most width cells, under a name; changes: verb -> number of paths.  If
+    the line is too long, the marks are left out, then the session."""
     facts = ["gone" if at["gone"] else "", point_list.describe_lacking(at["kind"], at["lacking"])]
     facts += [format_effect(changes) if changes else ""]
     marks = [_format_marks([_KINDS[at["kind"]], *facts]), _format_marks(facts), ""]
@@ -74,7 +74,7 @@ def format_effect(changes: dict[str, int]) -> str:
 
 
 def draw_plan(planned: Plan) -> Iterator[Line]:
-    """A plan, path by path with the reasons, what stays last."""
+    """A plan: each path with the reason; paths that stay come last."""
     actions = sorted(planned["actions"], key=lambda a: a["verb"] == plans.KEEP)
     kept = 0
     for one in actions:
@@ -99,7 +99,7 @@ def draw_patch(rows: Iterable[str]) -> Iterator[Line]:
 
 
 def draw_undo_log(steps: Sequence[Step], ago: Ago) -> Iterator[Line]:
-    """The undo log, newest first: what is in force, and what was undone."""
+    """The undo log, newest first: the steps in force, and the undone ones."""
     force = set(undo_tree.list_in_force(steps))
     for step in reversed(list(undo_tree.map_steps(steps).values())):
         live = step["id"] in force
@@ -122,7 +122,7 @@ def draw_points(
 
 
 def name_points(listed: Iterable[Point]) -> dict[str, str]:
-    """id -> what a point is called in a list, all of one width."""
+    """id -> the name of a point in a list; all have the same width."""
     names = point_list.shorten_names(listed)
     width = max(map(len, names.values()), default=0)
     return {own: f"{name:<{width}}" for own, name in names.items()}

@@ -1,4 +1,4 @@
-"""The lines of `gitcp search`: a turn a paragraph, what matches in colour."""
+"""Draw the lines of `gitcp search`: a paragraph for each turn, with matches in colour."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMPACT = 200  # bytes of a line of --compact
 
 
 def draw_hits(listed: Sequence[Hit], left: int, ago: Ago) -> Iterator[Line]:
-    """The hits, and what to type next; left: how many more there are."""
+    """The hits, and the commands to type next; left: the number of further hits."""
     for hit in listed:
         yield from _draw_hit(hit, ago)
         yield []
@@ -48,15 +48,15 @@ def _draw_hit(hit: Hit, ago: Ago) -> Iterator[Line]:
 
 
 def _find_link(hit: Hit) -> tuple[Mapping[str, Any] | None, str]:
-    """The first commit of a turn and the checkpoint that links the two; of a turn without a commit
-    its last checkpoint, '' for none."""
+    """(the first commit of a turn, its checkpoint); for a turn without a commit its last
+    checkpoint, '' for none."""
     for commit in hit["commits"]:
         return commit, commit["checkpoint_id"]
     return None, next(reversed(hit["checkpoint_ids"]), "")
 
 
 def _split_snippet(snippet: str) -> Iterator[tuple[str, str]]:
-    """The parts of a snippet, what stands between \\1 and \\2 in colour."""
+    """The parts of a snippet, with those between \\1 and \\2 in colour."""
     for part in snippet.split("\1"):
         match, mark, rest = part.partition("\2")
         yield (match, "red") if mark else (part, "")
@@ -64,7 +64,7 @@ def _split_snippet(snippet: str) -> Iterator[tuple[str, str]]:
 
 
 def name_turn(hit: Hit) -> str:
-    """What a turn is called: the beginning of its session's id, and its prompt's number."""
+    """The name of a turn: the beginning of its session's id, and its prompt's number."""
     return f"{hit['session_id'][:SHORTEST]} #{hit['number']}"
 
 

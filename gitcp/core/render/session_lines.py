@@ -1,4 +1,4 @@
-"""The lines of `gitcp show` for what is not committed: a temporary checkpoint, a session."""
+"""Draw the lines of `gitcp show` for a temporary checkpoint, a point and a session."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def draw_temporary(checkpoint: Record, when: When, full: bool, transcript: bool)
 
 
 def draw_point(record: Record, when: When) -> Iterator[Line]:
-    """A point to go back to that is no checkpoint, as store.back.trees.show() gives it."""
+    """A point that is not a checkpoint, as store.back.trees.show() gives it."""
     kind, whose = _POINTS[record["kind"]]
     if record["id"].endswith(":after"):
         kind = kind.replace("before", "after")
@@ -88,7 +88,7 @@ def draw_session(record: Record, when: When, full: bool) -> Iterator[Line]:
 
 
 def _draw_checkpoint(checkpoint: Record, when: When, full: bool) -> Iterator[Line]:
-    """A checkpoint of a session: a line for it and for what was asked last; in full each file."""
+    """A checkpoint of a session: a line for it and for its last prompt; in full each file."""
     name = checkpoint["checkpoint_id"] or checkpoint["oid"][:12]
     asked, files = checkpoint.get("asked", ()), checkpoint.get("files", {})
     kind = "" if checkpoint["checkpoint_id"] else "  (temporary)"
@@ -108,7 +108,7 @@ def _draw_checkpoint(checkpoint: Record, when: When, full: bool) -> Iterator[Lin
 
 
 def _draw_first(lines: list[Line], full: bool, word: str) -> Iterator[Line]:
-    """Lines, unless all are wanted the first of them with how many more there are."""
+    """All lines, or the first of them and the number of the others."""
     more = len(lines) - _LINES
     if full or more <= 1:
         yield from lines

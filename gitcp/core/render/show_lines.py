@@ -1,4 +1,4 @@
-"""The lines of `gitcp show`: a committed checkpoint, with everything that was said."""
+"""Draw the lines of `gitcp show` for a committed checkpoint, with its conversation."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _draw_attribution(credit: Record) -> Iterator[Line]:
 
 
 def draw_prompts(texts: Sequence[str]) -> Iterator[Line]:
-    """What was asked, numbered; a line for each."""
+    """The prompts, numbered, a line for each."""
     if texts:
         yield [("  Prompts:", "bold")]
     for number, prompt in enumerate(texts, 1):
@@ -114,7 +114,7 @@ def _draw_files(files: dict[str, Record]) -> Iterator[Line]:
 
 
 def draw_excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
-    """The conversation of a transcript: from item start on and shortened, or in full."""
+    """The conversation in a transcript: shortened from item start on, or in full."""
     for number, (role, text) in enumerate(
         conversation.list_entries(transcript, 0 if full else start)
     ):

@@ -1,6 +1,6 @@
-"""Lines for eyes: spans of text with a colour, and the small texts that they are made of.
+"""Lines as spans of text with a colour, and the formats of small texts in them.
 
-What comes from data is only ever a span's text, so that drawing can escape all of it.
+Text from data is always the text of a span, so that all of it is escaped when it is drawn.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
 
 
 def paint_lines(lines: Iterable[Line], ink: Ink) -> Iterator[str]:
-    """The text of each line; ink(text, colour) escapes what a terminal obeys, and paints."""
+    """The text of each line; ink(text, colour) escapes control characters and paints."""
     for line in lines:
         yield "".join([ink(text, colour) for text, colour in line]) + "\n"
 
 
 def list_texts(lines: Iterable[Line]) -> Iterator[str]:
-    """The text of each line, as it is."""
+    """The text of each line, unchanged."""
     for line in lines:
         yield "".join([text for text, _ in line])
 
 
 def shorten(text: str, size: int) -> str:
-    """text on one line in at most size cells of a terminal, `…` for what is left out.
+    """text on one line in at most size cells of a terminal, with `…` for the rest.
 
-    What is shown as one sign, an emoji of several or a letter with its accents, is not cut.
+    An emoji of several characters, or a letter with its accents, is not cut.
     """
     line = " ".join(text.split())
     if len(line) * 2 <= size or (line.isascii() and len(line) <= size):
@@ -59,18 +59,18 @@ def shorten(text: str, size: int) -> str:
 
 
 def count_cells(text: str) -> int:
-    """How many cells of a terminal a text on one line takes."""
+    """The number of cells that a text on one line takes in a terminal."""
     return len(text) if text.isascii() else sum(wide for _, wide in _split_signs(text))
 
 
 def pad(text: str, size: int) -> str:
-    """short(text, size), and spaces up to so many cells."""
+    """shorten(text, size), with spaces up to size cells."""
     line = shorten(text, size)
     return line + " " * (size - count_cells(line))
 
 
 def clip(text: str, size: int) -> tuple[str, int]:
-    """(the beginning of text that takes at most so many cells of a terminal, how many)."""
+    """(the longest beginning of text that fits in so many cells, its cells)."""
     if text.isascii():
         return text[:size], min(len(text), size)
     kept, taken = "", 0
@@ -82,7 +82,7 @@ def clip(text: str, size: int) -> tuple[str, int]:
 
 
 def _split_signs(line: str) -> Iterator[tuple[str, int]]:
-    """Each sign of a line with the cells it takes: wide characters and emoji two."""
+    """Each sign of a line with its cells: two for wide characters and emoji."""
     sign, taken = "", 0
     for c in line:
         joined = sign.endswith(_JOINER) or c in JOINERS or combining(c) or c in _MODIFIERS
@@ -110,9 +110,9 @@ def format_number(count: int) -> str:
 
 
 def format_usage(usage: Any, agent: str = "") -> str:
-    """A token usage in words, what its subagents used included; '' when nothing was used.
+    """A token usage as text, with its subagents'; '' if it is empty.
 
-    What came from a cache is told apart: stored usages of Gemini CLI count it as input too.
+    Cached input is listed separately: stored usages of Gemini CLI also count it as input.
     """
     counted: Any = ensure_object(usage)
     fresh, creation, read, output, calls = tokens.list_counts(tokens.flatten(counted))

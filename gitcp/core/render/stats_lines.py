@@ -1,4 +1,4 @@
-"""The tables of `gitcp stats`, for a terminal and for a pull request."""
+"""Draw the tables of `gitcp stats`, for a terminal and for a pull request."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def draw_stats(stats: Record, width: int) -> Iterator[Line]:
 
 
 def spell_cost(cost: Record) -> str:
-    """What all tokens of a record `stats` cost, by which prices, and how much has none."""
+    """The cost of all tokens in a record `stats`, the prices used, and the tokens without one."""
     amount, unpriced = cost["amount"], cost["unpriced_tokens"]
     words = "no price is known" if amount is None else f"{amount:.2f} {cost['currency']}"
     if unpriced and amount is not None:
@@ -74,7 +74,7 @@ def _format_attested(row: Record) -> str:
 
 
 def _draw_survival(lived: Record, width: int) -> Iterator[Line]:
-    """What became of the agents' lines, and by model."""
+    """The survival of the agents' lines, in all and by model."""
     alive, added = format_number(lived["alive"]), count_noun(lived["added"], "line")
     yield [(f"{alive} of the agents' {added} live", "bold")]
     share = _format_share(lived["alive"], lived["added"]).strip()
@@ -151,7 +151,7 @@ def _draw_rows(rows: Sequence[tuple[str, Mapping[str, int]]], width: int) -> Ite
 
 
 def format_markdown(stats: Record) -> Iterator[str]:
-    """The same as tables of Markdown, for a comment on a pull request."""
+    """The record as tables in Markdown, for a comment on a pull request."""
     yield f"**{_format_summary(stats)}**"
     yield ""
     yield "| lines | added | removed | share |"
@@ -194,5 +194,5 @@ def _quote_label(label: str) -> str:
 
 
 def _mark_unprintable(label: str) -> str:
-    """A label as many cells wide as it will be drawn: what drawing would escape is one `?`."""
+    """A label with `?` for each character that drawing escapes, so that its width is known."""
     return "".join(c if c.isprintable() or c in JOINERS else "?" for c in label)

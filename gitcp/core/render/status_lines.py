@@ -1,4 +1,4 @@
-"""The lines of `gitcp status`: whether it records, who works here, on which streams, and why."""
+"""Draw the lines of `gitcp status`: whether it records, sessions at work, streams and reasons."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def draw_status(
 
 
 def _draw_head(about: Record) -> Line:
-    """Whether it records, and how; where; what to do."""
+    """Whether and where gitcp records, and what to do."""
     state, branch = about["state"], about["branch"] or "detached HEAD"
     at = f" at {about['head'][:7]}" if about["head"] else ", no commit yet"
     if state == "enabled":
@@ -72,18 +72,18 @@ def _draw_head(about: Record) -> Line:
 
 
 def explain_beginning(state: str, bare: object = False) -> str:
-    """How recording begins where gitcp is disabled or not set up; bare: there is no worktree."""
+    """How to begin recording if gitcp is disabled or not set up; bare: there is no worktree."""
     return _WAKE if state == "disabled" else _BEGIN_ELSEWHERE if bare else _BEGIN
 
 
 def format_remedy(finding: Record) -> str:
-    """What to do about a finding: a command is quoted, anything else is said."""
+    """What to do about a finding: a quoted command, or a sentence."""
     what = str(finding["remedy"])
     return f"'{what}'" if what.startswith("gitcp ") else what
 
 
 def _get_home(session: Record) -> str:
-    """Git's name of the worktree a session is at home in, "" for the main one."""
+    """Git's name of a session's home worktree, "" for the main one."""
     return session.get("worktree_id") or ""
 
 
@@ -108,7 +108,7 @@ def _draw_session(
 
 
 def _draw_claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> Iterator[Line]:
-    """Who is at work now: sessions in a turn whose agent runs, on what and since when."""
+    """The sessions at work: those in a turn whose agent runs, with their claims and times."""
     if claims:
         yield []
         yield [("At work now:", "bold")]
@@ -124,7 +124,7 @@ def _draw_claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> 
 
 
 def _format_work(session: Record, about: Record) -> str:
-    """How many files no commit has: here, on the session's stream and beside it; elsewhere."""
+    """The number of uncommitted files: here, on the session's stream and beside it; elsewhere."""
     files = set(session.get("files_touched") or ())
     places = session.get("open", {_get_home(session): files})
     here = files & {*places.get(about["worktree_id"], ())}
@@ -234,7 +234,7 @@ def _draw_lost_work(about: Record, labels: dict[str, str]) -> Iterator[Line]:
 
 
 def _draw_store(about: Record) -> Iterator[Line]:
-    """Where checkpoints go, and how many are not there yet."""
+    """The destination of checkpoints, and the number of those not yet sent."""
     name, remote = about.get("destination", ""), about.get("remote")
     to = f"'gitcp push --to {remote or '<remote>'}'"
     if about.get("reachable") and about["unpushed"]:

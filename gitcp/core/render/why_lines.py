@@ -1,4 +1,4 @@
-"""The lines of `gitcp why`: the prompt, the words and the edit behind some lines."""
+"""Draw the lines of `gitcp why`: prompt, words of the agent and edit that made some lines."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _draw_words(what: str, text: str, full: bool) -> Iterator[Line]:
 
 
 def _draw_call(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
-    """What a call did: the lines an edit took and put, or its input as it is."""
+    """A call: the lines that an edit removed and added, or its input."""
     yield [(f"  {name}:", "bold")]
     arguments = ensure_object(tool_input)
     edits = list_objects(arguments.get("edits")) or [arguments]

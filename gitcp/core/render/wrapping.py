@@ -1,4 +1,4 @@
-"""Text fitted to a width, cut and broken between words."""
+"""Fit text to a width, and wrap it between words."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _WORDS = re.compile(r"\s*\S+|\s+$")
 
 
 def fit_words(text: str, size: int) -> str:
-    """text on one line in at most size cells, `…` for what is left out; only a first word that is
-    longer is cut itself."""
+    """text on one line in at most size cells, with `…` for the words left out; only a first word
+    that is too long is cut."""
     line, cut = " ".join(text.split()), shorten(text, size)
     if cut == line:
         return line
