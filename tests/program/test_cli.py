@@ -117,7 +117,10 @@ def test_what_is_no_number_is_said_in_plain_words(repo: Path, line: str, says: s
     assert (done.returncode, done.stderr.splitlines()[0]) == (129, f"error: {says}")
 
 
-def test_what_cannot_be_done_is_one_line_that_says_why(repo: Path) -> None:
+def test_what_cannot_be_done_is_one_line_that_says_why(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     for line, status, says in (
         ("forget", 128, "fatal: name a session or a checkpoint, or give --before or --all"),
         ("forget --before=soon", 128, "fatal: not a day such as 2026-11-22: 'soon'"),

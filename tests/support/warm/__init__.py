@@ -141,6 +141,8 @@ def command(
     name: str, args: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: bytes = b""
 ) -> Done:
     """A command as a person runs it, from bin/."""
+    # git would put a file in the place of the device.
+    assert "--global" not in args or env.get("GIT_CONFIG_GLOBAL") != os.devnull
     return _run(_COMMAND, [str(BIN / f"gitcp-{name}"), *args], cwd, env, stdin)
 
 
