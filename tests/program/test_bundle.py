@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from tests.support.paths import TOP
 CODE = """
 import os, sys
 sys.path.insert(0, os.getcwd())
-sys.argv = ["gitcp-hook", "codex", "Nothing"]
+sys.argv = ["gitcp-hook", "codex", *sys.argv[1:]]
 from gitcp.start import process
 status = process.main()
 from gitcp.start.bundle import Bundle
@@ -49,9 +50,9 @@ def lib(installed: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def hook(lib: Path) -> list[str]:
-    """Run a hook that means nothing; the modules that came out of the file."""
-    argv = [sys.executable, "-I", "-S", "-c", CODE]
+def hook(lib: Path, event: str = "Stop") -> list[str]:
+    """Run a hook where nothing is recorded; the modules that came out of the file."""
+    argv = [sys.executable, "-I", "-S", "-c", CODE, event]
     done = subprocess.run(
         argv, cwd=lib, check=True, input=b'{"session_id":"a","cwd":"/"}', stdout=subprocess.PIPE
     )
@@ -99,9 +100,9 @@ def test_an_upgrade_that_dates_its_files_alike_runs_the_new_ones(lib: Path) -> N
 def test_an_upgrade_that_lays_the_file_out_otherwise_does_not_read_the_old_one(lib: Path) -> None:
     source = lib / "gitcp" / "start" / "bundle.py"
     text = source.read_text()
-    other = text.replace("(package, stamp, needs, code)", "(package, needs, stamp, code)")
-    other = other.replace("package, stamp, _, code = part", "package, _, stamp, code = part")
-    other = other.replace("self.parts[spec.name][2]", "self.parts[spec.name][1]")
+    other = text.replace("stamp, needs, code, ", "needs, stamp, code, ")
+    other = other.replace("package, stamp, _, code, _ = part", "package, _, stamp, code, _ = part")
+    other = other.replace("in part[2]:", "in part[1]:")
     other = other.replace("= package, stamp, needs, held", "= package, needs, stamp, held")
     assert other != text
     for version in (other, text):
@@ -133,17 +134,83 @@ def test_code_behind_the_table_that_is_gone_or_damaged_is_imported_as_ever(lib: 
     assert behind in _list_behind(lib)
     assert behind in hook(lib)
     data = bundle(lib).read_bytes()
-    for spoilt in (data[: -len(data) // 50], data[:-2000] + bytes(2000)):
+    end = _find_end(data)
+    for spoilt in (data[:end], data[:end] + bytes(len(data) - end)):
         bundle(lib).write_bytes(spoilt)
         assert behind not in hook(lib)
+        hook(lib)
         assert behind in hook(lib)
+
+
+def test_a_function_that_no_hook_called_is_read_when_one_does(lib: Path) -> None:
+    assert "dumps" in _list_waiting(lib, "gitcp.core.json")
+    assert "loads" not in _list_waiting(lib, "gitcp.core.json")
+    source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
+    asked = """assert json.dumps({"a": 1}) == json.dumps.__call__({"a": 1}) == '{"a": 1}'"""
+    source.write_text(f"{source.read_text()}\nfrom gitcp.core import json\n{asked}\n")
+    hook(lib)
+    assert "gitcp.agents.codex" in hook(lib)
+    assert "dumps" not in _list_waiting(lib, "gitcp.core.json")
+
+
+def test_a_function_whose_code_is_damaged_is_made_from_its_source(
+    lib: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
+    asked = "from gitcp.core import json\nimport os\nif os.environ.get('ASK'): json.dumps({'a': 1})"
+    source.write_text(f"{source.read_text()}\n{asked}\n")
+    hook(lib)
+    assert "gitcp.agents.codex" in hook(lib)
+    data = bundle(lib).read_bytes()
+    assert "dumps" in _list_waiting(lib, "gitcp.core.json")
+    bundle(lib).write_bytes(data[: _find_end(data)])
+    monkeypatch.setenv("ASK", "1")
+    assert "gitcp.agents.codex" in hook(lib)
+    assert hook(lib) == [], "it was taken away"
 
 
 def _list_behind(lib: Path) -> list[str]:
     """The modules whose code lies behind the table."""
-    line, _, rest = bundle(lib).read_bytes().partition(b"\n")
-    table = marshal.loads(rest[: int(line.split()[-1])])
-    return sorted(name for name, part in table.items() if isinstance(part[-1], tuple))
+    return sorted(name for name, part in _read_table(lib).items() if isinstance(part[3], tuple))
+
+
+def _list_waiting(lib: Path, module: str) -> list[str]:
+    """The functions of a module whose code lies there."""
+    return sorted(_read_table(lib)[module][4])
+
+
+def _read_table(lib: Path) -> dict[str, Any]:
+    data = bundle(lib).read_bytes()
+    table: dict[str, Any] = marshal.loads(data[: _find_end(data)].partition(b"\n")[2])
+    return table
+
+
+def _find_end(data: bytes) -> int:
+    """Where the table of a file ends."""
+    line = data.partition(b"\n")[0]
+    return len(line) + 1 + int(line.split()[-1])
+
+
+def test_a_hook_that_no_client_has_leaves_no_file_behind(lib: Path) -> None:
+    for _ in range(2):
+        assert hook(lib, "Nothing") == []
+    assert bundle(lib).name.startswith("hooks-codex-Stop.")
+
+
+def test_an_upgrade_takes_away_the_files_of_the_version_before(lib: Path) -> None:
+    folder, name = bundle(lib).parent, bundle(lib).name
+    own = bundle(lib).read_bytes()
+    older = name.replace("-codex-Stop", "")
+    (folder / older).write_bytes(b"gitcp of another layout\n")
+    (folder / name.replace("Stop", "PreToolUse")).write_bytes(own)
+    (folder / "hooks-codex-Stop.cpython-39").write_bytes(b"gitcp of another Python\n")
+    source = lib / "gitcp" / "start" / "bundle.py"
+    source.write_text(source.read_text() + "\n")
+    hook(lib)
+    assert sorted(path.name for path in folder.glob("hooks*")) == [
+        name,
+        "hooks-codex-Stop.cpython-39",
+    ]
 
 
 def test_hooks_of_git_have_a_file_each_whatever_git_tells_them() -> None:
@@ -156,7 +223,8 @@ def test_a_module_that_is_gone_is_gone(lib: Path) -> None:
 
 
 def _cut_short(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-40_000])
+    data = path.read_bytes()
+    path.write_bytes(data[: _find_end(data) - 100])
 
 
 def _without_its_index(path: Path) -> None:
