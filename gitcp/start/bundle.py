@@ -119,19 +119,19 @@ class Bundle:
     def _make_deferrer(self, module: str, space: "dict[str, Any]") -> "Callable[[str], Any]":
         """What the code of a module, which runs in space, makes a function of that waits."""
 
-        def defer(name: str) -> "Any":
+        def make_function(name: str) -> "Any":
             function: Any = None
 
-            def call(*args: "Any", **options: "Any") -> "Any":
+            def read_first(*args: "Any", **options: "Any") -> "Any":
                 nonlocal function
                 if function is None:
                     function = self._read_function(module, name, space)
                 return function(*args, **options)
 
-            call.__name__ = name
-            return call
+            read_first.__name__ = name
+            return read_first
 
-        return defer
+        return make_function
 
     def _read_function(self, module: str, name: str, space: "dict[str, Any]") -> "Any":
         """Put a function that waited into its module."""
