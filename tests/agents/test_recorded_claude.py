@@ -136,7 +136,7 @@ def test_two_commits_of_one_session_have_two_checkpoints_of_it(played: Plays) ->
 def test_what_the_readme_shows_of_this_session_is_what_the_commands_print(played: Plays) -> None:
     repo, _ = unpack(played("claude-code/resume"))
     _, _, rest = (TOP / "README.md").read_text().partition("    $ gitcp status\n")
-    example, _, _ = rest.partition("\nThings are called ")
+    example, _, _ = rest.partition("\ngitcp uses the names and formats ")
     shown = re.findall(r"^    (?! *\[\.\.\.\])([^$ ].*|  +.*)", example, re.M)
     printed = repo.gitcp("status")
     repo.git("add", "second.txt")

@@ -105,7 +105,11 @@ def test_without_a_session_every_byte_is_gits(history: Path, options: str) -> No
     if options == "--progress":  # for the terminal, not for the output
         theirs = tool("git", "blame", "a.txt")
     assert theirs.returncode == 0
-    assert (_timeless(ours.stdout), ours.returncode) == (_timeless(theirs.stdout), 0)
+    assert (_timeless(ours.stdout), ours.returncode, ours.stderr) == (
+        _timeless(theirs.stdout),
+        0,
+        theirs.stderr,
+    )
 
 
 def _timeless(blame: bytes) -> bytes:
