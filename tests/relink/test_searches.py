@@ -222,7 +222,7 @@ def test_notes_on_commits_that_a_rebase_left_behind_are_not_pushed(
     world.gitcp("fetch", "origin")
     world.git("reset", "-q", "--hard", old[0])
     assert all(len(noted(world, oid)) == 1 for oid in old)
-    assert "united" not in world.gitcp("push", "origin")
+    assert "merged with" not in world.gitcp("push", "origin")
 
 
 def pull_merge(world: World, tmp_path: Path, how: str) -> list[list[str]]:
