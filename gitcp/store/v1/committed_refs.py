@@ -134,6 +134,7 @@ class Places:
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
         self._refs: list[str] | None = None
+        self._may_have_own: bool | None = None
         self._tips: dict[str, str | None] = {}
         self._trees: dict[str, Tree | Error] = {}
 
@@ -169,7 +170,10 @@ class Places:
     def find_tree(self, place: str, checkpoint_id: str, trouble: list[Error]) -> str | None:
         """The directory of a checkpoint in one place, else None; trouble gets an error."""
         if place == CHECKPOINTS:
-            return self._read_tip(build_checkpoint_ref(checkpoint_id), trouble)
+            if self._may_have_own is None:
+                self._may_have_own = refs.may_be_below(self._repo, f"{CHECKPOINTS}/")
+            own = build_checkpoint_ref(checkpoint_id)
+            return self._read_tip(own, trouble) if self._may_have_own else None
         shard = checkpoint_id[:2]
         try:
             tree = self._read_tip(place, trouble)
