@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from bench.budgets import Cost, run
@@ -126,12 +127,12 @@ class Session:
             }
             (states / f"{sid}.json").write_text(json.dumps(state))
 
-    def stored(self, count: int) -> None:
+    def stored(self, count: int, with_states: bool = True) -> None:
         """count sessions of the past: ended, committed, their states and checkpoints kept."""
         folder = self.repo / ".git" / "entire-sessions"
         folder.mkdir(exist_ok=True)
         head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.repo, text=True)
-        for n in range(count):
+        for n in range(count if with_states else 0):
             sid = f"{n:08x}-1111-4222-8333-444444444444"
             state = {
                 "session_id": sid,
@@ -146,6 +147,30 @@ class Session:
             (folder / f"{sid}.json").write_text(json.dumps(state))
         if count:
             quietly("git", "fast-import", "--quiet", cwd=self.repo, stdin=_branch(count))
+
+    def originals(self, count: int) -> None:
+        """count sessions as the original program leaves them: idle, each with a list of all files
+        that it found at its start."""
+        folder = self.repo / ".git" / "entire-sessions"
+        read = partial(subprocess.check_output, cwd=self.repo, text=True)
+        head, names = read(["git", "rev-parse", "HEAD"]).strip(), read(["git", "ls-files"]).split()
+        for n in range(count):
+            sid = f"{n:08x}-3333-4222-8333-444444444444"
+            state = {
+                "session_id": sid,
+                "base_commit": head,
+                "attribution_base_commit": head,
+                "worktree_path": str(self.repo),
+                "started_at": "2026-11-20T10:00:00Z",
+                "last_interaction_time": "2026-11-20T11:00:00Z",
+                "phase": "idle",
+                "checkpoint_count": 1,
+                "untracked_files_at_start": names,
+                "files_touched": names[n : n + 3],
+                "agent_type": "Claude Code",
+                "transcript_path": f"{self.transcript.parent}/{sid}.jsonl",
+            }
+            (folder / f"{sid}.json").write_text(json.dumps(state, indent=2))
 
 
 def _branch(count: int) -> str:

@@ -15,7 +15,6 @@ from bench.history import V1, linked
 
 ROUNDS = 3
 SIZES = (1_000, *((10_000,) if os.environ.get("LONG") else ()))
-RANGE = "main~100..main"
 STORE = f"git rev-list --objects {V1} | cut -d' ' -f1 | git cat-file --batch --buffer"
 # A command: its arguments, git beside it, and how many times git's it may cost, its start aside.
 COMMANDS = {
@@ -23,7 +22,6 @@ COMMANDS = {
     "stats": (("--json",), ("git", "log", "--numstat"), 2),
     "stats --survival": (("--survival", "--json"), ("git", "log", "-p", "-U0"), 3),
     "show": (("main",), ("git", "log", "--format=%H%n%B"), 1.5),
-    "page": (("-o", "-", RANGE), ("git", "log", "-p", RANGE), 3),
     "fsck": ((), ("sh", "-c", STORE), 2),
     "search": (("change",), ("git", "log", "--grep=change"), 1),
 }
@@ -34,6 +32,13 @@ FILE = ("main", "--", "dir00/file000.py")
 def test_reading_a_history(size: int) -> None:
     for name, (words, beside, most) in COMMANDS.items():
         compare(linked(size), f"{size}", (*name.split()[:1], *words), beside, most)
+
+
+@pytest.mark.parametrize("count", (100, 999))
+def test_a_page_of_a_range(count: int) -> None:
+    wanted = f"main~{count}..main"
+    beside = ("git", "log", "-p", wanted)
+    compare(linked(1_000), f"{count}", ("page", "-o", "-", wanted), beside, 3)
 
 
 def test_reading_a_file() -> None:
