@@ -190,7 +190,7 @@ def _locate_file() -> str:
         del words[1:]
     elif len(words) > 1 and not os.path.isdir(f"{_TOP}/gitcp/agents/{words[0].replace('-', '_')}"):
         words = ["other"]  # whatever it is called, an adapter on PATH reads it
-    plain = all(word.translate(_SIGNS).isalnum() for word in words)
+    plain = words and all(word.translate(_SIGNS).isalnum() for word in words)
     return cpython.get_path("-".join(("hooks", *words))) if plain else ""
 
 

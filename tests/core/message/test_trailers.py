@@ -103,6 +103,7 @@ MORE = [*TEXT, b"Signed-off-by: A <a@b>", b"", b"", b"", b" folded", b"\tf", b"#
         b"Conflicts:", b"Empty:",
         b"(cherry picked from commit 1)", b"\r", b"Foo: bar\r", b" ", b"---", b"x: y: z", b": x",
         b"Conflicts:\r", LINE[:-1], OTHER[:-1], CUT[:-1], b"a b: c", b"#Foo: bar"]  # fmt: skip
+WHITE = (b"\r", b" ")
 
 
 @settings(max_examples=100, deadline=None)
@@ -122,9 +123,10 @@ def cleaned(message: bytes) -> bytes:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.sampled_from([m for m in MORE if m != b"\r"]), max_size=9), st.booleans())
+@given(st.lists(st.sampled_from([m for m in MORE if m not in WHITE]), max_size=9), st.booleans())
 def test_the_commit_has_what_was_added(lines: list[bytes], editor: bool) -> None:
-    """But for a line of CR alone: git adds below it, and its clean-up then parts the block."""
+    """Except below a line of white space, which git takes for a part of the block, and which its
+    clean-up empties, so that the block ends there."""
     message = b"\n".join(lines) + b"\n" + (EDITOR if editor else b"")
     added = trailers.add(message, [A, C])
     text = [s for s in cleaned(message).split(b"\n") if not s.startswith((b"Signed", b"Entire"))]
