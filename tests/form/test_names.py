@@ -16,7 +16,7 @@ VERBS = set(
     assign attempt attest attribute begin bind blame blank bring build carry catch check choose
     classify clean clear clip clone close collect commit communicate compare compile complete
     compute conclude condense confirm connect continue convert copy count create credit cut decide
-    decode delete deny derive describe destroy diagnose discard dismiss display distrust
+    decode delete deny derive describe destroy diagnose discard dismiss distrust
     divide do draw drop dump edit embed enable encode end enforce ensure erase escape exclude
     exec expand explain export extend extract feed fetch fill filter finalize find finish fit
     fix flatten flush fold follow forbid forget format gather generate get go greet grep group
@@ -35,7 +35,7 @@ VERBS = set(
     verify wait walk warn watch weigh wish withdraw wrap write""".split()
 )
 CONDITIONS = set(
-    """accepts are asks begins belongs can changes contains covers differs ends exists
+    """accepts are begins belongs can changes contains covers differs ends exists
     explains fits had has holds is knows lacks leads looks makes matches may needs overlaps says
     should starts touches wants was will would""".split()
 )

@@ -79,26 +79,26 @@ def _finish_git(running: Running) -> bytes:
         raise e.shorten() from None
 
 
-def read_edges(git: Git, options: Options, rows: Sequence[Entry]) -> list[tuple[bytes, bytes]]:
-    """For each line, git's output before the author, and between the number and the content.  It
-    has colours, scores and marks that only git can compute."""
-    width = len(str(max((row["final"] for row in rows), default=0)))
-    parts = []
+def read_margins(git: Git, options: Options, entries: Sequence[Entry]) -> list[tuple[bytes, bytes]]:
+    """(git's text before the author, git's text between number and content) of each line: colours,
+    scores and marks."""
+    width = len(str(max((entry["final"] for entry in entries), default=0)))
+    margins = []
     lines = _finish_git(_start_git(git, *options["given"], "-s")).split(b"\n")
-    for line, row in zip(lines, rows, strict=False):
-        end = len(line) - len(row["content"] or b"")
-        middle = b" %*d) " % (width, row["final"])
-        start = line.rindex(middle, 0, end)
-        parts.append((line[:start], line[start + len(middle) : end]))
-    return parts
+    for line, entry in zip(lines, entries, strict=False):
+        end = len(line) - len(entry["content"] or b"")
+        number = b" %*d) " % (width, entry["final"])
+        start = line.rindex(number, 0, end)
+        margins.append((line[:start], line[start + len(number) : end]))
+    return margins
 
 
-def find_asked_path(repo: Repo, git: Git, options: Options, rows: Sequence[Entry]) -> bytes:
+def find_asked_path(repo: Repo, git: Git, options: Options, entries: Sequence[Entry]) -> bytes:
     """The path of the blamed file, from the top of the worktree."""
     top = repo.top or "."
     prefix = os.path.relpath(os.path.realpath(git.cwd), os.path.realpath(top))
     args = [os.path.normpath(os.path.join(prefix, name)) for name in options["names"]]
-    paths = {row["path"] for row in rows}
+    paths = {entry["path"] for entry in entries}
     # `<rev> <file>`, or `<file> <rev>`, which git accepts too.
     likely = [a for a in reversed(args) if a in paths or os.path.lexists(os.path.join(top, a))]
     return encode_name((likely or args or [""])[0])
