@@ -1,8 +1,8 @@
-"""Which objects are in the packs of ours: one file tells it of all small packs.
+"""The indexes of gitcp's packs; one file has those of all small packs.
 
-<common>/gitcp/indexes has index behind index, each after a line with the pack's name and its size.
-A pack never changes, so an entry is right as long as the pack is there; entries of packs that are
-gone count for nothing until the file goes, when packs are joined.
+<common>/gitcp/indexes has for each pack a line with its name and the size of its index, then the
+index.  A pack never changes, so its entry stays valid.  Entries of removed packs are ignored; the
+file is removed when packs are joined.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
-_SMALL = 1 << 16  # bytes of an index that is in the file
+_SMALL = 1 << 16  # bytes of the largest index in the file
 _MOST = 1 << 22  # bytes of the file
 
 
 class Index:
-    """The index of one pack.  Raises OSError where there is none.
+    """The index of a pack.
 
-    path: the pack's, without its end; data: the index, where it is at hand.
+    path: the pack's, without a suffix.  data: the index; by default path.idx is opened, which
+    raises OSError if it does not exist.
     """
 
     _fd = _pack = -1
@@ -39,13 +40,13 @@ class Index:
         self._head = self._read(packfile.HEAD, 0)
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        # At the end of the process modules may be gone before what memory.py has.
+        # At the end of the process, modules may be cleared before the tables of memory.py.
         for fd in (self._fd, self._pack):
             if fd >= 0:
                 close(fd)
 
     def read_small(self) -> bytes:
-        """All of the index, b"" where it is large."""
+        """The whole index; b"" if it is large."""
         data = self._data or self._read(_SMALL + 1, 0)
         return data if len(data) <= _SMALL else b""
 
@@ -54,8 +55,8 @@ class Index:
         return self._find_number(oid) >= 0
 
     def read_object(self, oid: str) -> bytes:
-        """The pack from where an object begins, packfile.SMALL bytes; b"" where it has none, or
-        cannot be read."""
+        """The first packfile.SMALL bytes of the pack from an object on; b"" if the pack has no such
+        object or cannot be read."""
         number = self._find_number(oid)
         if number < 0:
             return b""
@@ -68,7 +69,7 @@ class Index:
             return b""  # joined with others meanwhile
 
     def _find_number(self, oid: str) -> int:
-        """Which object of the pack one is by its oid, -1 where the pack has none."""
+        """The position of an object in the order of oids; -1 if the pack does not have it."""
         start, end = packfile.find_bucket(self._head, oid)
         number = packfile.find_position(self._read(end - start, start), oid)
         before = (start - packfile.HEAD) // (len(oid) // 2)
@@ -79,21 +80,21 @@ class Index:
 
 
 def read_all(repo: Repo) -> dict[str, Index]:
-    """The index of each pack of ours, by its name; small ones are in the file from now on."""
-    there, known = kept.locate_folder(repo), _read_file(repo)
+    """pack -> its index, of all packs; small indexes that the file lacks are added to it."""
+    folder, stored = kept.locate_folder(repo), _read_file(repo)
     indexes: dict[str, Index] = {}
-    for name in kept.list_packs(repo, known):
+    for name in kept.list_packs(repo, stored):
         try:
-            indexes[name] = Index(os.path.join(there, name), known.get(name, b""))
+            indexes[name] = Index(os.path.join(folder, name), stored.get(name, b""))
         except OSError:
-            continue  # joined with others, or not there yet
-        if name not in known:
+            continue  # joined with others, or not in place yet
+        if name not in stored:
             add_index(repo, name, indexes[name].read_small())
     return indexes
 
 
 def add_index(repo: Repo, name: str, data: bytes) -> None:
-    """Append the index of a pack to the file, where it is small and the file can be written."""
+    """Append the index of a pack to the file, if it is small and the file can be written."""
     if not 0 < len(data) <= _SMALL:
         return
     path, flags = _locate_file(repo), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
@@ -108,35 +109,35 @@ def add_index(repo: Repo, name: str, data: bytes) -> None:
         finally:
             os.close(fd)
     except (Error, OSError):
-        pass  # each hook opens what is not in it
+        pass  # hooks then open the index itself
 
 
 def forget_file(repo: Repo) -> None:
-    """Begin the file anew: packs are gone."""
+    """Remove the file after packs were removed."""
     files.remove_file(_locate_file(repo))
 
 
 def _read_file(repo: Repo) -> dict[str, bytes]:
-    """pack -> its index, of those in the file; one that is damaged goes."""
+    """pack -> its index, of those in the file.  A damaged file is removed."""
     width, hasher = len(repo.empty_tree) // 2, kept.find_hasher(repo.algo)
     try:
         data = files.read_file(_locate_file(repo)) or b""
     except Error:
-        return {}  # something else is in its place
-    whole, at = dict[str, bytes](), 0
-    while (end := data.find(b"\n", at)) >= 0:
-        name, _, size = data[at:end].partition(b" ")
-        at = end + 1 + int(size) if size.isdigit() else 0
-        index = data[end + 1 : at]
+        return {}  # not a regular file
+    indexes, position = dict[str, bytes](), 0
+    while (end := data.find(b"\n", position)) >= 0:
+        name, _, size = data[position:end].partition(b" ")
+        position = end + 1 + int(size) if size.isdigit() else 0
+        index = data[end + 1 : position]
         trailer = index[-2 * width : -width].hex()
         if name != b"pack-" + trailer.encode() or hasher(index[:-width]).digest() != index[-width:]:
-            break  # killed, or without room, while it was appended
-        whole[name.decode()] = index
+            break  # a kill or a full disk cut the entry off
+        indexes[name.decode()] = index
     else:
-        if at == len(data):
-            return whole
+        if position == len(data):
+            return indexes
     forget_file(repo)
-    return whole
+    return indexes
 
 
 def _locate_file(repo: Repo) -> str:

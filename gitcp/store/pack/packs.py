@@ -1,13 +1,12 @@
-"""Packs of ours: what a process writes goes into one file that no prune of git's takes.
+"""gitcp's packs: a process writes its objects into one pack, which git does not prune.
 
-An object is always there before the ref that needs it, and `git gc --prune=now` deletes what no
-ref needs, however young; what is loose makes gc run, and what it cannot delete yet makes it run
-again and again.  A pack with a `.keep` beside it is neither pruned, nor counted, nor taken apart;
-a repository that borrows objects has none (kept.py).  upkeep joins small packs, and lets go of old
-ones: then git does with them what it does.
+An object is written before the ref that needs it, and `git gc --prune=now` deletes every object
+that no ref needs.  Loose objects make gc run, and run again as long as they are too young to be
+deleted.  A pack with a `.keep` file is not pruned, counted or repacked; a repository that borrows
+objects has no such file (kept.py).  upkeep joins small packs and releases old ones to git.
 
-A pack is made in kept.make_workshop() and moved into place, its index last, without which it is
-none: killed at any instant nothing is half there.
+A pack is written to a temporary directory (kept.make_folder()) and moved into place, its index
+last.  git ignores a pack without an index, so a kill at any instant leaves no partial pack.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
-MOST = 16  # packs of ours, before some of them are joined
+MOST = 16  # packs, before some of them are joined
 _HELD = 1 << 20  # bytes that wait in memory
 _LARGEST = 1 << 30  # bytes of a pack to which an object is still added
 _PIECE = 1 << 20
 _FEW = 64  # objects
-_AS_GIVEN = (
+_PACK_OBJECTS = (
     "-c core.bigFileThreshold=1m -c pack.threads=1 -c pack.compression=1 -c pack.indexVersion=2"
     " -c pack.packSizeLimit=0 pack-objects -q --window=0"
 )
 
 
 class Packs:
-    """The packs of ours in one object database, and the one that this process is making.
+    """gitcp's packs in one object database, and the one that this process writes.
 
-    What was added is there for git once flush() has been called, as it is before any git
-    starts, and before a file of ours that may name an object is written.
+    git finds an added object after flush(), which is called before git starts, and before a file
+    that may name an object is written.
     """
 
     def __init__(self, repo: Repo) -> None:
@@ -56,7 +55,7 @@ class Packs:
         self._indexes: dict[str, indexes.Index] | None = None
 
     def add_object(self, kind: str, oid: str, data: bytes) -> None:
-        """Let git have an object; nothing is added twice."""
+        """Add an object, unless it is in the pack already."""
         if oid in self._entries:
             return
         self._flush_full()
@@ -69,41 +68,42 @@ class Packs:
             self._write_parts()
 
     def add_stream(self, f: BinaryIO, size: int) -> str | None:
-        """Let git have the next size bytes of f as a blob; None where it has fewer."""
+        """Add the next size bytes of f as a blob; return its oid, None if f has fewer."""
         self._flush_full()
         fd = self._write_parts()
         digest, packer = self._hasher(b"blob %d\0" % size), zlib.compressobj(1)
         packed = packfile.build_object_head("blob", size)
-        at, crc, left = self._size, 0, size
+        position, crc, left = self._size, 0, size
         try:
             while left and (data := f.read(min(left, _PIECE))):
                 digest.update(data)
                 packed += packer.compress(data)
-                at, crc, packed = kept.write_at(fd, packed, at), zlib.crc32(packed, crc), b""
+                position = kept.write_at(fd, packed, position)
+                crc, packed = zlib.crc32(packed, crc), b""
                 left -= len(data)
             packed += packer.flush()
             oid = str(digest.hexdigest())
             if not left and not self.has(oid):
-                at = kept.write_at(fd, packed, at)
-                self._note_object(oid, zlib.crc32(packed, crc), at)
-                self._written = at
+                position = kept.write_at(fd, packed, position)
+                self._note_object(oid, zlib.crc32(packed, crc), position)
+                self._written = position
         finally:
             os.ftruncate(fd, self._written)
         return None if left else oid
 
     def adopt_loose(self, folder: str) -> None:
-        """Take over the loose objects that git wrote below folder."""
+        """Pack the loose objects that git wrote below folder, and put the pack in place."""
         fans = [fan for fan in os.listdir(folder) if len(fan) == 2]
-        oids = [fan + rest for fan in fans for rest in os.listdir(os.path.join(folder, fan))]
+        oids = [fan + name for fan in fans for name in os.listdir(os.path.join(folder, fan))]
         if not oids:
             return
         base, env = os.path.join(folder, "pack"), {"GIT_OBJECT_DIRECTORY": folder}
-        _, out = self._repo.git.run(*_AS_GIVEN.split(), base, stdin=encode_lines(oids), env=env)
+        _, out = self._repo.git.run(*_PACK_OBJECTS.split(), base, stdin=encode_lines(oids), env=env)
         for name in out.decode().split():
             self._place_pack(name, f"{base}-{name}", files.peek(f"{base}-{name}.idx"))
 
     def flush(self) -> bool:
-        """Put what was added where git finds it; whether there was anything."""
+        """Put the pack in place; return whether it has objects."""
         if not self._entries:
             self.abandon()
             return False
@@ -114,26 +114,23 @@ class Packs:
         self._place_pack(trailer.hex(), path, index)
         trace.append_note("pack", f"{trailer.hex()}: {len(self._entries)} objects")
         self.abandon()
-        if self._are_many():
+        if self._has_many_packs():
             late.upkeep.join_packs(self._repo)
             self._indexes = None
         return True
 
     def flush_named(self, data: bytes) -> None:
-        """flush() where data, which a file of ours gets next, names an object that was added."""
+        """flush() if data, which will be written to a file, names an added object."""
         if any(oid.encode() in data for oid in self._entries):
             self.flush()
 
-    def _are_many(self) -> bool:
+    def _has_many_packs(self) -> bool:
         repo = self._repo
-        some = self._indexes or [
-            *kept.list_kept(repo),
-            *files.list_names(repo.join_shared("packs")),
-        ]
-        return len(some) > MOST and len(self._read_indexes()) > MOST
+        candidates = self._indexes or [*kept.list_kept(repo), *kept.list_unkept(repo)]
+        return len(candidates) > MOST and len(self._read_indexes()) > MOST
 
     def abandon(self) -> None:
-        """Begin another pack; of this one nothing stays where it was made."""
+        """Drop the added objects and remove the pack's temporary files."""
         fd, self._fd, self._entries = self._fd, -1, {}
         self._parts.clear()
         self._size = self._written = packfile.START
@@ -142,54 +139,53 @@ class Packs:
             try:
                 kept.remove_pack(self._path)
             except OSError as e:
-                trace.append_note("pack", f"not removed: {e}")  # sweep() finds it
+                trace.append_note("pack", f"not removed: {e}")  # upkeep removes it later
 
     def has_few(self) -> bool:
-        """Whether this process has little to write: not worth opening the packs that are there."""
+        """Whether this process adds so few objects that the existing packs need not be opened."""
         return len(self._entries) < _FEW
 
     def has(self, oid: str) -> bool:
-        """Whether an object is safe from a prune: to be flushed, or in a pack of ours."""
+        """Whether an object is safe from a prune: it was added, or is in one of the packs."""
         return oid in self._entries or bool(self.find_pack(oid))
 
     def find_pack(self, oid: str) -> str:
-        """The name of the pack of ours that has an object, '' for none; its age is renewed."""
+        """The pack that has an object, '' for none.  Its time stamps are renewed."""
         for name, index in self._read_indexes().items():
             if index.has(oid):
                 try:
-                    for end in (".pack", ".idx"):  # git goes by the age of the pack
-                        os.utime(os.path.join(self.folder, name + end))
+                    for suffix in (".pack", ".idx"):  # git prunes by the age of the pack
+                        os.utime(os.path.join(self.folder, name + suffix))
                 except OSError:
-                    continue  # joined with others meanwhile, or another user's: its age stays
+                    continue  # joined with others meanwhile, or another user's
                 return name
         return ""
 
     def read_object(self, oid: str) -> tuple[str, bytes] | None:
-        """(kind, content) of an object in a pack of ours; None for none, and for a large one."""
+        """(kind, content) of an object in one of the packs; None if it is in none, or large."""
         data = next(
             filter(None, (index.read_object(oid) for index in self._read_indexes().values())), b""
         )
         return packfile.parse_object(data) if data else None
 
     def find_stamp(self, oid: str) -> int | None:
-        """What stands for the pack of ours that has an object, 0 for one that this process
-        makes; None where none has it."""
+        """The number of the pack that has an object, 0 for the one being written; None for none."""
         name = self.find_pack(oid)
         return _parse_stamp(name) if name else 0 if oid in self._entries else None
 
     def list_stamps(self) -> set[int]:
-        """What stands for each pack of ours, and for all others together."""
+        """The numbers of all packs, and stamp_others()."""
         return {self.stamp_others(), *map(_parse_stamp, self._read_indexes())}
 
     def stamp_others(self) -> int:
-        """What stands for the packs that are not ours, as they are now; never 0, also for none."""
-        ours = self._read_indexes()
+        """A number, not 0, for the present set of git's own packs."""
+        indexes = self._read_indexes()
         names = [name for name in files.list_names(self.folder) if name.endswith(".idx")]
-        rest = [name for name in names if name.removesuffix(".idx") not in ours]
-        return zlib.crc32("".join(rest).encode()) or 1
+        foreign = [name for name in names if name.removesuffix(".idx") not in indexes]
+        return zlib.crc32("".join(foreign).encode()) or 1
 
     def _read_indexes(self) -> dict[str, indexes.Index]:
-        """The index of each pack of ours that was there when first asked, or came from here."""
+        """The index of each pack, as of the first call, and of those that this process wrote."""
         if self._indexes is None:
             self._indexes = indexes.read_all(self._repo)
         return self._indexes
@@ -198,11 +194,11 @@ class Packs:
         kept.place_pack(self._repo, name, path)
         indexes.add_index(self._repo, f"pack-{name}", index)
         if self._indexes is not None:
-            to = os.path.join(self.folder, f"pack-{name}")
-            self._indexes[f"pack-{name}"] = indexes.Index(to, index)
+            target = os.path.join(self.folder, f"pack-{name}")
+            self._indexes[f"pack-{name}"] = indexes.Index(target, index)
 
     def _note_object(self, oid: str, crc: int, end: int) -> None:
-        """The pack has one object more, which ends there."""
+        """Note an object that begins at the end of the pack.  end: the position after it."""
         git.add_pending(self.flush, self.abandon)
         self._entries[oid] = self._size, crc
         self._size = end
@@ -212,9 +208,9 @@ class Packs:
             self.flush()
 
     def _write_parts(self) -> int:
-        """Write what waits in memory to the pack's file; return its descriptor."""
+        """Write the objects in memory to the pack's file; return its descriptor."""
         if self._fd < 0:
-            folder = kept.make_workshop(self._repo)
+            folder = kept.make_folder(self._repo)
             path = os.path.join(folder, f"pack-{os.getpid()}-{os.urandom(4).hex()}")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd, self._path = os.open(f"{path}.pack", flags, 0o444), path
@@ -228,15 +224,15 @@ class Packs:
         return self._fd
 
     def _finish_file(self, fd: int) -> bytes:
-        """Give the pack its head and the hash of all that is in it; return that."""
+        """Write the pack's header and its trailer, a hash of the pack, which is returned."""
         head = packfile.build_head(len(self._entries))
         files.write_at(fd, head, 0)
         os.ftruncate(fd, self._size)  # a file that shrank while it was read
-        digest, at = self._hasher(head), packfile.START
-        while data := os.pread(fd, _PIECE, at):
+        digest, position = self._hasher(head), packfile.START
+        while data := os.pread(fd, _PIECE, position):
             digest.update(data)
-            at += len(data)
-        files.write_at(fd, digest.digest(), at)
+            position += len(data)
+        files.write_at(fd, digest.digest(), position)
         return bytes(digest.digest())
 
 
@@ -244,11 +240,11 @@ def _parse_stamp(name: str) -> int:
     return int(name[-15:], 16)
 
 
-_OF: dict[str, Packs] = memory.get_table("packs")
+_BY_REPOSITORY: dict[str, Packs] = memory.get_table("packs")
 
 
 def get_packs(repo: Repo) -> Packs:
-    """The one Packs of this process for a repository."""
-    if repo.common not in _OF:
-        _OF[repo.common] = Packs(repo)
-    return _OF[repo.common]
+    """This process's Packs of a repository."""
+    if repo.common not in _BY_REPOSITORY:
+        _BY_REPOSITORY[repo.common] = Packs(repo)
+    return _BY_REPOSITORY[repo.common]

@@ -1,5 +1,5 @@
-"""Where a command that only looks stores objects when the repository cannot be written: a directory
-that goes at its end, as git has one for what is pushed until it is accepted."""
+"""A temporary object directory for commands that only read, in a repository that they cannot
+write.  git uses such a directory for pushed objects that it has not accepted yet."""
 
 from __future__ import annotations
 
@@ -18,28 +18,27 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_scratch(repo: Repo, only: bool = True) -> Iterator[Repo]:
-    """The repository to work with: repo itself, or, where it cannot be written, one whose new
-    objects go into a temporary directory, which goes at the end.  only: nothing but looks is done
-    with it; else it is repo."""
+    """Yield repo, or if it cannot be written a copy of it whose new objects go into a temporary
+    directory, which is removed at the end.
+
+    only: whether the caller only reads; otherwise repo itself is the result.
+    """
     if not only or _can_write_packs(repo):
         yield repo
         return
     objects = os.path.dirname(kept.locate_folder(repo))
-    known = (objects, repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))
+    alternates = (objects, repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))
     with stdlib.tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
-        alternates = os.pathsep.join(filter(None, known))
-        place = {
+        env = {
             "GIT_OBJECT_DIRECTORY": folder,
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(filter(None, alternates)),
         }
-        yield repo.copy_with(place)
+        yield repo.copy_with(env)
 
 
 def _can_write_packs(repo: Repo) -> bool:
-    """Whether a pack can be made, and put where git finds it."""
-
     try:
-        with stdlib.tempfile.TemporaryFile(dir=kept.make_workshop(repo)):
+        with stdlib.tempfile.TemporaryFile(dir=kept.make_folder(repo)):
             return os.access(kept.locate_folder(repo), os.W_OK)
     except OSError:
         return False

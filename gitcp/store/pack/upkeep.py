@@ -1,4 +1,4 @@
-"""Upkeep of the packs of ours: small ones joined, old ones let go, what a kill left taken away."""
+"""Upkeep of gitcp's packs: join small ones, release old ones, remove what a kill has left."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 _JOINED = 8 << 20  # bytes: larger packs stay as they are
-_WITHIN = 2  # times as large as all smaller ones together is small enough to be joined
-_KEPT = 14 * 86400.0  # seconds: from then on git's own pruning would take what is as old
+_RATIO = 2  # a pack is joined if it is not this times larger than all smaller ones together
+_KEPT = 14 * 86400.0  # seconds; git prunes what is older by default
 _MULTI = "multi-pack-index"
-_LEFT = 43200.0  # seconds: nobody holds a lock of git's for so long
-_STRAY = 86400.0  # seconds: nobody is still moving it into place
+_STALE = 43200.0  # seconds; an older lock of git was left behind, as git takes its gc.pid
+_STRAY = 86400.0  # seconds; an older pack without an index was left behind
 
 
 def join_packs(repo: Repo) -> None:
-    """Make one pack of the smallest, so that there are only as many as their sizes differ.
+    """Join the smallest packs, so that the number of packs grows with the logarithm of their size.
 
-    On the disk before the parts go: a power cut loses nothing that was there.  Where there is
-    no room for it, or no leave, the parts stay as they are.
+    The joined pack is on the disk before its parts are removed.  Nothing changes if another
+    process joins packs, or if the pack cannot be written.
     """
     folder = kept.locate_folder(repo)
     try:
@@ -38,36 +38,33 @@ def join_packs(repo: Repo) -> None:
                 trace.append_note("pack", f"{len(parts)} joined")
                 _write_joined(repo, folder, parts)
     except (Error, OSError) as e:
-        trace.append_note(
-            "pack", f"none joined: {e}"
-        )  # another process is at it, or there is no room
+        trace.append_note("pack", f"none joined: {e}")
 
 
 def _choose_smallest(repo: Repo, folder: str) -> list[str]:
     """The packs to join: up to the last that is not much larger than all smaller ones."""
-    listed = _read_multi_index(folder)
+    multi_index = _read_multi_index(folder)
     sized = sorted(
         (size, name)
         for name in kept.list_packs(repo)
-        if 0 < (size := _read_size(folder, name)) <= _JOINED and name.encode() not in listed
+        if 0 < (size := _read_size(folder, name)) <= _JOINED and name.encode() not in multi_index
     )
     count = below = 0
     for n, (size, _) in enumerate(sized, 1):
-        count = n if size <= _WITHIN * below else count
+        count = n if size <= _RATIO * below else count
         below += size
     return [name for _, name in sized[:count]]
 
 
 def _read_multi_index(folder: str) -> bytes:
-    """What has the names of the packs that git would miss."""
+    """The file with the names of the packs that git expects to find."""
     return files.peek(os.path.join(folder, _MULTI))
 
 
 def _is_in_use(folder: str) -> bool:
-    """Whether git may be about to count on packs that it has listed: `git maintenance` is at
-    work.  As for its gc.pid, what is older than half a day was left behind."""
+    """Whether `git maintenance` runs, which may be about to use packs that it has listed."""
     locks = (os.path.join(os.path.dirname(folder), "maintenance"), _MULTI)
-    return any(0 < _compute_age(os.path.join(folder, f"{lock}.lock")) < _LEFT for lock in locks)
+    return any(0 < _compute_age(os.path.join(folder, f"{lock}.lock")) < _STALE for lock in locks)
 
 
 def _read_size(folder: str, name: str) -> int:
@@ -84,11 +81,11 @@ def _write_joined(repo: Repo, folder: str, packs: list[str]) -> None:
     entries: dict[str, packfile.Entry] = {}
     size, done = packfile.START, []
     for name in packs:
-        read = _read_pack(repo, os.path.join(folder, name))
-        if read is None:
-            continue  # damaged: fsck says so, and nothing is copied from it
+        objects = _read_pack(repo, os.path.join(folder, name))
+        if objects is None:
+            continue  # damaged, which fsck reports
         done.append(name)
-        for oid, crc, body in read:
+        for oid, crc, body in objects:
             if oid not in entries:
                 entries[oid] = size, crc
                 bodies.append(body)
@@ -103,16 +100,16 @@ def _write_joined(repo: Repo, folder: str, packs: list[str]) -> None:
         kept.place_pack(repo, trailer.hex(), path)
     finally:
         kept.remove_pack(path)
-    listed = _read_multi_index(folder)  # maybe since a moment ago
+    multi_index = _read_multi_index(folder)  # git may have written it meanwhile
     for name in done:
-        if name != f"pack-{trailer.hex()}" and name.encode() not in listed:
+        if name != f"pack-{trailer.hex()}" and name.encode() not in multi_index:
             _remove_pack(repo, folder, name)
     indexes.forget_file(repo)
     indexes.add_index(repo, f"pack-{trailer.hex()}", index)
 
 
 def _read_pack(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
-    """(oid, crc, bytes) of each object of a pack; None where it is not as it was written."""
+    """(oid, crc, bytes) of each object of a pack; None if the pack is damaged."""
     data, width = files.peek(f"{path}.pack"), len(repo.empty_tree) // 2
     if kept.find_hasher(repo.algo)(data[:-width]).digest() != data[-width:]:
         return None
@@ -122,27 +119,29 @@ def _read_pack(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
         return None
     by_offset = sorted((offset, crc, oid) for oid, (offset, crc) in entries.items())
     ends = [offset for offset, _, _ in by_offset[1:]] + [len(data) - width]
-    return [(o, crc, data[at:end]) for (at, crc, o), end in zip(by_offset, ends, strict=True)]
+    return [
+        (oid, crc, data[offset:end])
+        for (offset, crc, oid), end in zip(by_offset, ends, strict=True)
+    ]
 
 
 def sweep_packs(repo: Repo) -> None:
-    """Let git have its way with packs that are as old as it prunes by default, and take away
-    those that were never moved into place whole."""
+    """Release packs of the age at which git prunes by default, and remove old ones without an
+    index, which were not moved into place completely."""
     folder = kept.locate_folder(repo)
     for name in kept.list_packs(repo):
         path = os.path.join(folder, name)
         if not os.path.exists(f"{path}.idx"):
-            if (
-                max(_compute_age(f"{path}.keep"), _compute_age(repo.join_shared("packs", name)))
-                > _STRAY
-            ):
+            marks = f"{path}.keep", repo.join_shared("packs", name)
+            if max(map(_compute_age, marks)) > _STRAY:
                 _remove_pack(repo, folder, name)
         elif _compute_age(f"{path}.idx") > _KEPT:
             kept.release_pack(repo, name)
 
 
 def release_packs(repo: Repo, younger: float = 0.0) -> None:
-    """Let git prune and pack as it likes, but what is younger in seconds: it may be on its way."""
+    """Release all packs to git, except those younger than so many seconds, whose objects may not
+    have a ref yet."""
     folder = kept.locate_folder(repo)
     for name in kept.list_packs(repo):
         if _compute_age(os.path.join(folder, f"{name}.idx")) >= younger:
