@@ -185,6 +185,58 @@ def test_a_commit_split_where_a_rebase_stops_leaves_the_others_alone(world: Worl
     assert links == [set(found["fourth"]), {split}, {split}, set(found["first"])]
 
 
+BLOCK = "try:\n    run()\nfinally:\n    stop()\n"
+EDITS = {
+    "a function": ("# the first part\n", "# the first part\ndef add(a, b):\n    return a + b\n"),
+    "a value": ("# the second part\n", "# the second part\nVALUE = guess()\n"),
+    "its next value": ("VALUE = guess()", "VALUE = better_guess()"),
+    "a block": ("# the first part\n", "# the first part\n" + BLOCK),
+    "the same block again": ("# the third part\n", "# the third part\n" + BLOCK),
+    "a removed line": ("VALUE = better_guess()\n", ""),
+}
+SCRIPTS = {
+    "a new file": "echo 'print(1)' >new.py",
+    "an empty file": "touch empty.py",
+    "a mode": "chmod +x run.sh",
+    "a deletion": "rm old.txt",
+    "a renamed file": "mv name.py other_name.py",
+    "a binary file": "printf 'a\\0b' >bin",
+}
+
+
+def test_relink_finds_the_ids_of_twelve_commits_that_were_rebased_without_reflogs(
+    world: World,
+) -> None:
+    """git itself forgets the old commits; what is left of them is the store."""
+    world.git("config", "core.logAllRefUpdates", "false")
+    name = "def name():\n    return 'the name of it'\n\n\nprint(name())\n"
+    before = {"app.py": PLAIN, "run.sh": "echo\n", "old.txt": "old\n", "name.py": name}
+    for path, text in before.items():
+        world.write(path, text)
+    world.commit()
+    base, agent = world.head, world.agent("session-a")
+    want: dict[str, list[str]] = {"upstream": []}
+    for step in (*EDITS, *SCRIPTS):
+        agent.prompt(step)
+        if step in EDITS:
+            world.write("app.py", world.read("app.py").replace(*EDITS[step]))
+        else:
+            shell(world, SCRIPTS[step])
+        agent.stop()
+        shell(world, f"git add -A; git commit -q -m '{step}'")
+        want[step] = ids(world)
+    shell(world, f"git format-patch -q --stdout {base} >../p; sed -i /^Entire/d ../p")
+    world.git("reset", "-q", "--hard", base)
+    world.write("app.py", f"import os\n{PLAIN}# the end\n")
+    world.git(*BARE, "commit", "-q", "-a", "-m", "upstream")
+    world.git(*BARE, "am", "-q", "-3", str(world.path.parent / "p"))
+    shell(world, "rm -rf .git/logs .git/ORIG_HEAD; git gc -q --prune=now")
+    world.gitcp("relink")
+    commits = logged(world, f"{base}..")
+    assert {one.message.strip(): noted(world, one.oid) for one in commits} == want
+    assert not any(one.ids for one in commits)
+
+
 def test_a_team_that_pulls_with_rebase_has_no_wrong_note(world: World, tmp_path: Path) -> None:
     """A person commits a line, a turn in the same file is committed, all is pulled, three times."""
     agent = world.agent("session-a")

@@ -147,4 +147,8 @@ def _compare_lines(
         return removed, "every line the commit removes was removed in the record"
     if removed and not theirs and taken <= gone and any(map(line_evidence.is_meaningful, taken)):
         return removed, "every line the record removes is removed in the commit"
+    if not (mine or gone or taken or line_evidence.find_added_lines(*record)):
+        place = line_evidence.find_place(*change, own)
+        if place and place == line_evidence.find_place(*record, own):
+            return _mark_content(place), "lines that the file had before, at the recorded place"
     return _NONE, "other lines than recorded"

@@ -7,6 +7,8 @@ staged half of a file is a part of it in any order.  A line is its bytes without
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -34,6 +36,21 @@ def drop_blank_lines(lines: set[bytes]) -> set[bytes]:
 def find_added_lines(a: bytes | None, b: bytes | None) -> set[bytes]:
     """Return the non-blank lines of b that a does not have; None: there is no file."""
     return drop_blank_lines(collect_lines(b or b"") - collect_lines(a or b""))
+
+
+def find_place(a: bytes, b: bytes, own: Container[bytes] | None = None) -> bytes:
+    """Return what a change from a to b removes and adds, with the line before and the line after
+    that are not blank; b"" if no added line is meaningful, or one is not in own (None: all are)."""
+    old, new = a.split(b"\n"), b.split(b"\n")
+    start = len(os.path.commonprefix([old, new]))
+    end = len(os.path.commonprefix([old[start:][::-1], new[start:][::-1]]))
+    added = [line for line in new[start : len(new) - end] if line.strip()]
+    if not any(map(is_meaningful, added)) or not (own is None or all(x in own for x in added)):
+        return b""
+    before = [line for line in new[:start] if line.strip()][-1:]
+    after = [line for line in new[len(new) - end :] if line.strip()][:1]
+    removed = old[start : len(old) - end]
+    return b"\n".join([*before, b"\0", *removed, b"\0", *added, b"\0", *after])
 
 
 def is_meaningful(line: bytes) -> bool:
