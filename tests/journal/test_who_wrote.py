@@ -267,6 +267,21 @@ def test_of_two_shells_the_one_that_names_the_path_wrote_it(
     assert shared == ["three.txt"], "nobody can tell: it counts once"
 
 
+def test_of_two_shells_that_append_to_one_new_file_each_has_the_line_that_its_command_says(
+    world: World, a: Agent, b: Agent
+) -> None:
+    said = {a.sid: "what the first says\n", b.sid: "what the second says\n"}
+    for agent in (a, b):
+        agent.prompt("append a line")
+    calls = [begin(x, "Bash", command=f"echo '{said[x.sid].strip()}' >> new.txt") for x in (a, b)]
+    for agent, call in zip((a, b), calls, strict=True):
+        with (world.path / "new.txt").open("a") as f:
+            f.write(said[agent.sid])
+        end(agent, call)
+    world.commit("new.txt")
+    assert shares(world) == {a.sid: 1, b.sid: 1}
+
+
 def test_show_and_log_print_lines_that_add_up(world: World, a: Agent, b: Agent) -> None:
     a.prompt("six lines")
     edit(a, "f.txt", text(*range(6)))

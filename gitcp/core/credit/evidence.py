@@ -78,10 +78,12 @@ _BREAKS = str.maketrans(dict.fromkeys("\"'`;|&<>(){}=,:\n\t\r\0", " "))
 _MOST = 400  # stored words of a call
 
 
-def attribute_change(change: Change, windows: Sequence[Window]) -> Verdict:
+def attribute_change(change: Change, windows: Sequence[Window], added: str = "") -> Verdict:
     """Attribute a change to a window that explains it, else to the person.  A file tool at its path
     comes first, then a call that names the path, then other calls, then a turn.  A restored
-    content has no author, unless a tool or a transcript names the path."""
+    content has no author, unless a tool or a transcript names the path.
+
+    added: the added lines; their words decide between sessions that explain the change alike."""
     windows = [w for w in windows if w["kind"] != TOOL or _is_named(w, change["path"])]
     able = [w for w in windows if explains(w, change)]
     best = _find_best(able, change["path"])
@@ -91,9 +93,15 @@ def attribute_change(change: Change, windows: Sequence[Window]) -> Verdict:
         who = UNKNOWN if any(_may_explain(w, change) for w in windows) else PERSON
         return {"who": who, "how": BETWEEN, "shared": False, "by": None}
     rank = _rank_window(best, change["path"])
-    rivals = {w["who"][0] for w in able if _rank_window(w, change["path"]) == rank}
+    rivals = [w for w in able if _rank_window(w, change["path"]) == rank]
+    if len({w["who"][0] for w in rivals}) > 1:
+        words = frozenset(list_words(added))
+        counts = [len(words.intersection(w["names"])) for w in rivals]
+        rivals = [w for w, count in zip(rivals, counts, strict=True) if count == max(counts)]
+        best = max(rivals, key=lambda w: w["begin"])
     how = WINDOW if best["kind"] in (SHELL, CUT) else best["kind"]
-    return {"who": best["who"], "how": how, "shared": len(rivals) > 1, "by": best}
+    shared = len({w["who"][0] for w in rivals}) > 1
+    return {"who": best["who"], "how": how, "shared": shared, "by": best}
 
 
 def explains(window: Window, change: Change) -> bool:

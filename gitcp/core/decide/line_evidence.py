@@ -7,8 +7,6 @@ staged half of a file is a part of it in any order.  A line is its bytes without
 
 from __future__ import annotations
 
-import os
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -42,8 +40,8 @@ def find_place(a: bytes, b: bytes, own: Container[bytes] | None = None) -> bytes
     """Return what a change from a to b removes and adds, with the line before and the line after
     that are not blank; b"" if no added line is meaningful, or one is not in own (None: all are)."""
     old, new = a.split(b"\n"), b.split(b"\n")
-    start = len(os.path.commonprefix([old, new]))
-    end = len(os.path.commonprefix([old[start:][::-1], new[start:][::-1]]))
+    start = _count_equal(old, new)
+    end = _count_equal(old[start:][::-1], new[start:][::-1])
     added = [line for line in new[start : len(new) - end] if line.strip()]
     if not any(map(is_meaningful, added)) or not (own is None or all(x in own for x in added)):
         return b""
@@ -51,6 +49,11 @@ def find_place(a: bytes, b: bytes, own: Container[bytes] | None = None) -> bytes
     after = [line for line in new[len(new) - end :] if line.strip()][:1]
     removed = old[start : len(old) - end]
     return b"\n".join([*before, b"\0", *removed, b"\0", *added, b"\0", *after])
+
+
+def _count_equal(a: list[bytes], b: list[bytes]) -> int:
+    """Return how many lines two texts have in common at their start."""
+    return next((n for n, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))  # noqa: B905
 
 
 def is_meaningful(line: bytes) -> bool:

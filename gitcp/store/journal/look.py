@@ -139,6 +139,9 @@ def _record_changes(
         restored = entries.had_content(journal.lines, path, after) or git_trees.has(path, after)
         change = describe_change(repo, seen, path, before, after, restored)
         verdict = late.evidence.attribute_change(change, windows)
+        if verdict["shared"]:
+            added = _read_added(objects, before, after)
+            verdict = late.evidence.attribute_change(change, windows, added)
         who, how = verdict["who"], verdict["how"]
         if who == late.replay.PERSON and late.windows.is_made_by_hook(
             judged, journal.lines, path, before
@@ -155,6 +158,13 @@ def _record_changes(
         line |= {"kept": False} if path in ignored else {}
         lines.append(line)
     journal.append(pack_edits(objects, lines))
+
+
+def _read_added(objects: Objects, before: Version, after: Version) -> str:
+    """The lines that a change adds."""
+    old, new = (objects.read(version[1]) if version else None for version in (before, after))
+    added = late.line_evidence.find_added_lines(old and old[2], new and new[2])
+    return b"\n".join(added).decode(errors="replace")
 
 
 def _build_details(verdict: Verdict, follows: str | None, change: Change, at: int) -> JournalLine:

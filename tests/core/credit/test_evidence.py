@@ -131,6 +131,13 @@ def test_what_two_sessions_explain_alike_is_shared() -> None:
     )
 
 
+def test_of_two_sessions_that_explain_a_change_alike_the_one_that_says_its_words_made_it() -> None:
+    two = [window(1, 6, "echo", "hello"), window(2, 6, "echo", "bye", who=B)]
+    for added, who, shared in (("hello", A, False), ("bye", B, False), ("echo", B, True)):
+        verdict = evidence.attribute_change(change(5), two, added)
+        assert (verdict["who"], verdict["shared"]) == (who, shared)
+
+
 def test_restored_content_names_the_window_it_went_through() -> None:
     by = evidence.attribute_change(change(5, restored=True), [window(4, 6)])["by"]
     assert by is not None and by["who"] == A

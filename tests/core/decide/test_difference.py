@@ -49,11 +49,13 @@ CASES: dict[str, tuple[str | None, str | None, str | None, str | None, set[str] 
     "lines in another order": (
         text("a", "b"), text("b", "a"), text("a"), text("b", "a"), None, True),
     "a line again, at the same place": (
-        text("a", "b"), text("a", "b", "a"), text("x", "a", "b"), text("x", "a", "b", "a"), None, True),
+        text("a", "b"), text("a", "b", "a"), text("x", "a", "b"), text("x", "a", "b", "a"),
+        None, True),
     "a line again, at another place": (
         text("a", "b"), text("a", "b", "a"), text("a", "b"), text("a", "a", "b"), None, False),
     "a line again that is another's": (
-        text("a", "b"), text("a", "b", "a"), text("x", "a", "b"), text("x", "a", "b", "a"), {"b"}, False),
+        text("a", "b"), text("a", "b", "a"), text("x", "a", "b"), text("x", "a", "b", "a"),
+        {"b"}, False),
     "a line that moved, and moved there too": (
         text("z", "a", "b", "c"), text("z", "b", "a", "c"), text("y", "z", "a", "b", "c"),
         text("y", "z", "b", "a", "c"), None, True),
