@@ -1,4 +1,7 @@
-"""What a commit changes: of one that is being made, by its index; of one that is made, by trees."""
+"""The changes of commits: path -> (old mode, old oid, mode, oid).
+
+The changes of a commit being made are those of its index; of an existing one, those of its tree.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _OURS = ".entire/"
 
 
 def read_staged(git: Git, parent: str) -> Changes:
-    """What the index of this commit changes against the tree-ish parent."""
+    """The changes of git's index against the tree-ish parent."""
     args = "diff-index --cached --raw -z --no-renames --no-abbrev --ignore-submodules=none"
     out = git.read_records(*args.split(), parent)
     return {
@@ -34,32 +37,32 @@ def read_staged(git: Git, parent: str) -> Changes:
 
 
 def _parse_change(raw: bytes) -> Staged:
-    """What git says of a path: `:<mode> <mode> <oid> <oid> <status>`."""
+    """Parse git's raw format: `:<mode> <mode> <oid> <oid> <status>`."""
     old_mode, mode, old, new, _ = raw[1:].decode().split(" ")
     return old_mode, _drop_zeros(old), mode, _drop_zeros(new)
 
 
 def read_tree_changes(objects: Objects, old: str | None, new: str) -> Changes:
-    """The same for a commit that is made: tree new against tree old (None: no parent)."""
+    """The changes from tree old (None: the empty tree) to tree new."""
     none = (difference.ABSENT, None)
     return {
-        path: (*(was or none), *(now or none))
-        for path, was, now in compare_trees(objects, old, new)
+        path: (*(before or none), *(after or none))
+        for path, before, after in compare_trees(objects, old, new)
         if not path.startswith(_OURS)
     }
 
 
 def read_changes(objects: Objects, commit: Commit) -> tuple[str, Changes]:
-    """(the first parent of a commit that is made, zeros without one; what the commit changes).
+    """(a commit's first parent, zeros if it has none; its changes against that).
 
-    A merge changes what it has from neither side.
+    A merge changes only the paths that differ from every parent.
     """
     parent = (commit["parents"] or ["0" * len(commit["oid"])])[0]
     return parent, compare_with_parents(objects, commit)[0]
 
 
 def compare_with_parents(objects: Objects, commit: Commit) -> list[Changes]:
-    """What a commit that is made changes of each parent, of the paths that it has from none."""
+    """The changes against each parent, of the paths that differ from every parent."""
     trees = [find_tree(objects, parent) for parent in commit["parents"]] or [None]
     each = [read_tree_changes(objects, tree, commit["tree"]) for tree in trees]
     own = set(each[0]).intersection(*each)
@@ -69,40 +72,42 @@ def compare_with_parents(objects: Objects, commit: Commit) -> list[Changes]:
 def read_many_changes(
     repo: Repo, objects: Objects, commits: Iterable[Commit]
 ) -> dict[str, Changes]:
-    """oid -> what a commit changes, of many at once; one that cannot be told is left out."""
-    wanted = {commit["oid"]: commit for commit in commits}
-    single = [oid for oid, commit in wanted.items() if len(commit["parents"]) < 2]
-    changes = _ask_changes(repo, single)
-    for oid in wanted.keys() - changes.keys():
+    """oid -> its changes, read in bulk; a commit with missing objects is left out."""
+    by_oid = {commit["oid"]: commit for commit in commits}
+    single = [oid for oid, commit in by_oid.items() if len(commit["parents"]) < 2]
+    changes = _read_in_bulk(repo, single)
+    for oid in by_oid.keys() - changes.keys():
         with stdlib.contextlib.suppress(Error):
-            changes[oid] = read_changes(objects, wanted[oid])[1]
+            changes[oid] = read_changes(objects, by_oid[oid])[1]
     return changes
 
 
-def _ask_changes(repo: Repo, oids: list[str]) -> dict[str, Changes]:
+def _read_in_bulk(repo: Repo, oids: list[str]) -> dict[str, Changes]:
     args = "diff-tree --stdin --always --root -r -z --no-renames --no-abbrev"
     changes: dict[str, Changes] = {}
     try:
         _, out = repo.git.run(*args.split(), stdin=encode_lines(oids))
     except GitError:
-        return {}  # something is missing: each is asked alone
-    fields, of = iter(out.split(b"\0")[:-1]), ""
+        return {}  # an object is missing; the caller reads each commit alone
+    fields, oid = iter(out.split(b"\0")[:-1]), ""
     for field in fields:
         if not field.startswith(b":"):
-            of = field.decode()
-            changes[of] = {}
+            oid = field.decode()
+            changes[oid] = {}
         elif not (path := decode_name(next(fields))).startswith(_OURS):
-            changes[of][path] = _parse_change(field)
+            changes[oid][path] = _parse_change(field)
     return changes
 
 
 def subtract_changes(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Changes:
-    """Those of changes that none of the other commits makes, be it on other ground."""
-    had = [read_changes(objects, other)[1] for other in commits]
+    """The changes without those that one of commits makes, even if on another base."""
+    all_changes = [read_changes(objects, commit)[1] for commit in commits]
     return {
         path: change
         for path, change in changes.items()
-        if not any(path in old and _is_same(objects, old[path], change) for old in had)
+        if not any(
+            path in other and _is_same(objects, other[path], change) for other in all_changes
+        )
     }
 
 
@@ -120,11 +125,11 @@ def _drop_zeros(name: str) -> str | None:
 
 
 def read_content(objects: Objects, oid: str | None) -> bytes | None:
-    """The bytes of a blob; None when there is none, as of a submodule."""
+    """The bytes of a blob; None if there is none, as for a submodule."""
     obj = objects.read(oid) if oid else None
     return obj[2] if obj and obj[1] == "blob" else None
 
 
 def make_reader(objects: Objects) -> difference.Blob:
-    """read_content() as match() asks for it."""
+    """read_content() with these objects."""
     return lambda oid: read_content(objects, oid)

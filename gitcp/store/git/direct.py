@@ -1,4 +1,4 @@
-"""Reading small objects without git, from loose files and packs of ours; git reads all others."""
+"""Read small objects without git, from loose files and gitcp's packs; git reads all others."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ class Unsure(Exception):
 
 
 def read_object(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None:
-    """The object of a full oid, a full ref or HEAD, or of its `^{tree}`; None if there is no such
-    ref.  near: the objects in memory, by oid; the commit of a tree is added.  Raises Unsure if git
-    has to read it."""
+    """The object that a full oid, a full ref or HEAD names, or its `^{tree}`; None if there is no
+    such ref.
+
+    near: the objects in memory, by oid; the commit of a tree is added.  Raises Unsure if git has to
+    read the object.
+    """
     name = spec.removesuffix(_TREE)
     if (oid := _resolve(repo, name)) is None:
         return None
@@ -56,13 +59,12 @@ def _is_oid(repo: Repo, name: str) -> bool:
 
 
 def _read_file(repo: Repo, oid: str) -> Object:
-    ours = packs.get_packs(repo)
-    if packed := ours.read_object(oid):
+    own_packs = packs.get_packs(repo)
+    if packed := own_packs.read_object(oid):
         return oid, *packed
-    loose = os.path.join(os.path.dirname(ours.folder), oid[:2], oid[2:])
-    head, _, content = (
-        packfile.unpack_deflated(files.peek(loose, most=packfile.SMALL)) or b""
-    ).partition(b"\0")
+    loose = os.path.join(os.path.dirname(own_packs.folder), oid[:2], oid[2:])
+    data = packfile.unpack_deflated(files.peek(loose, most=packfile.SMALL)) or b""
+    head, _, content = data.partition(b"\0")
     kind, _, size = head.decode("ascii", "replace").partition(" ")
     if size != str(len(content)):
         raise Unsure

@@ -1,7 +1,7 @@
-"""Private files: read by one function, checked against their shape, replaced whole or not at all.
+"""gitcp's files in a repository: each is checked when it is read, and replaced atomically.
 
-A cache that is damaged says nothing, and the next one replaces it.  Everything else that is
-damaged is set aside in <common>/gitcp/corrupt, and one line says so.
+A damaged cache counts as absent and is replaced by the next one.  Any other damaged file is moved
+to <common>/gitcp/corrupt, with a warning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gitcp.core.upkeep.shapes import Shape
     from gitcp.repo import Repo
 
-# What is for all who share a repository: nothing that people said or files hold.
+# Files for all users of a shared repository; they have no text of prompts or files.
 _FOR_ALL = frozenset(
     "open linked unpushed recording recording-unshared dismissed foreign expired pushed searched"
     " heard journal clock claims warnings unsigned push-said push-failed".split()
@@ -36,17 +36,17 @@ _WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def load_json(path: str, shape: Shape) -> Any:
-    """The content of a file of JSON; None when there is none.
+    """The value of a JSON file; None if there is no file.
 
-    Raises Damaged for one that is not of that shape, no regular file or far too large; Error
-    when it cannot be read for another cause.
+    Raises Damaged if the file does not have this shape, is not a regular file or is far too large;
+    Error if it cannot be read for another reason.
     """
     data = read_file(path)
     return None if data is None else parse_checked(path, data, shape)
 
 
 def parse_checked(path: str, data: bytes, shape: Shape) -> Any:
-    """What data says, of the file named path; raise Damaged where it is not of that shape."""
+    """The value of JSON data from a file.  Raises Damaged if it does not have this shape."""
     if len(data) > LARGEST:
         raise Damaged(path, f"larger than {LARGEST} bytes")
     try:
@@ -59,7 +59,7 @@ def parse_checked(path: str, data: bytes, shape: Shape) -> Any:
 
 
 def load_cache(path: str, shape: Shape) -> Any:
-    """load_json() of a cache: None also where it is damaged."""
+    """load_json() of a cache; None also if it is damaged."""
     try:
         return load_json(path, shape)
     except Error as e:
@@ -68,7 +68,7 @@ def load_cache(path: str, shape: Shape) -> Any:
 
 
 def read_cache(path: str, tail: int = 0) -> bytes:
-    """The bytes of a cache, or its last tail bytes; none where it cannot be read."""
+    """The bytes of a cache, or its last tail bytes; b"" if it cannot be read."""
     try:
         return read_file(path, tail=tail) or b""
     except Error as e:
@@ -77,20 +77,20 @@ def read_cache(path: str, tail: int = 0) -> bytes:
 
 
 def seal_value(version: int, value: Any) -> bytes:
-    """A value as marshal writes it, behind a line that load_sealed() knows it by: marshal itself
-    believes every byte it reads, and allocates by it."""
+    """A value in marshal's format, after a line with a checksum: marshal does not check what it
+    reads, and may allocate any amount of memory for damaged data."""
     data = marshal.dumps(value, 4)
     return b"gitcp %d %x\n" % (version, crc32(data)) + data
 
 
 def load_sealed(path: str, version: int) -> Any:
-    """What seal_value() wrote under this version; None where the file is any other."""
+    """The value of a file of seal_value() with this version; None for any other file."""
     mark, _, data = read_cache(path).partition(b"\n")
     return marshal.loads(data) if mark == b"gitcp %d %x" % (version, crc32(data)) else None
 
 
 def read_or_set_aside(repo: Repo, read: Callable[[], Any]) -> Any:
-    """What read() returns; None where it raises Damaged, with that file set aside."""
+    """Call read() and return its result; None, with the file set aside, if it raises Damaged."""
     try:
         return read()
     except Damaged as e:
@@ -99,7 +99,7 @@ def read_or_set_aside(repo: Repo, read: Callable[[], Any]) -> Any:
 
 
 def set_aside(repo: Repo, error: Damaged) -> None:
-    """Move a damaged file to <common>/gitcp/corrupt, and say so."""
+    """Move a damaged file to <common>/gitcp/corrupt, with a warning."""
     try:
         place = move_aside(repo.common, error.path)
     except OSError as e:
@@ -108,10 +108,10 @@ def set_aside(repo: Repo, error: Damaged) -> None:
 
 
 def write_private(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
-    """Replace a private file by data: whoever reads sees the old bytes or the new ones.
+    """Replace a file atomically.
 
-    durable: it has to outlive a power cut, as a state does; what is told anew need not.
-    What else stands in its place is moved to <common>/gitcp/corrupt.
+    durable: it must survive a power cut, as a state must.  A directory or link in its place is
+    moved to <common>/gitcp/corrupt.
     """
     tmp = repo.join_shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
     try:
@@ -121,7 +121,7 @@ def write_private(repo: Repo, path: str, data: bytes, durable: bool = False) -> 
         fd = os.open(tmp, _WRITES, 0o600)
     try:
         files.fill_file(fd, data, durable)
-        if _is_for_all(path):
+        if _is_shared(path):
             repo.share_file(tmp)
         try:
             put_file(repo.common, tmp, path)
@@ -134,8 +134,8 @@ def write_private(repo: Repo, path: str, data: bytes, durable: bool = False) -> 
 
 
 def open_private(repo: Repo, path: str, flags: int) -> int:
-    """A descriptor of a private file that only grows; it is made where there is none.  What else
-    stands in its place is set aside.  Raises OSError."""
+    """Open a file that is only appended to; it is created if there is none.  Anything but a regular
+    file in its place is set aside.  Raises OSError."""
     flags |= os.O_NOFOLLOW
     try:
         return open_file(path, flags)
@@ -144,17 +144,17 @@ def open_private(repo: Repo, path: str, flags: int) -> int:
     except Damaged as e:
         set_aside(repo, e)
     fd = open_file(path, flags | os.O_CREAT)
-    if _is_for_all(path):
+    if _is_shared(path):
         repo.share_file(path)
     return fd
 
 
-def _is_for_all(path: str) -> bool:
+def _is_shared(path: str) -> bool:
     return path.rpartition("/gitcp/")[2].partition("/")[0] in _FOR_ALL
 
 
 def touch_private(repo: Repo, path: str) -> None:
-    """Let there be a file whose existence, or time, says something; any kind of file does."""
+    """Create an empty file, or renew its time stamp."""
     try:
         os.utime(path)
     except OSError:
@@ -165,7 +165,7 @@ def touch_private(repo: Repo, path: str) -> None:
 
 
 def remove_private(repo: Repo, path: str) -> None:
-    """Remove a private file; what else is there is moved to <common>/gitcp/corrupt."""
+    """Remove a file; a directory in its place is moved to <common>/gitcp/corrupt."""
     try:
         files.remove_file(path)
     except (IsADirectoryError, PermissionError):
@@ -175,17 +175,16 @@ def remove_private(repo: Repo, path: str) -> None:
 
 
 def escape_remote(remote: str) -> str:
-    """The name of a file about a remote, which is known by its name or URL."""
+    """The name of a file about a remote, from the remote's name or URL."""
     return remote.replace("%", "%25").replace("/", "%2F")[-200:]
 
 
 def read_words(path: str, fits: Callable[[object], bool]) -> list[str]:
-    """The words of a cache, as write_words() left them; none where it cannot be read, or has a
-    word that does not fit."""
-    each = read_cache(path).decode("utf-8", "replace").split()
-    return each if all(map(fits, each)) else []
+    """The words of a cache that write_words() wrote; [] if it has others or cannot be read."""
+    words = read_cache(path).decode("utf-8", "replace").split()
+    return words if all(map(fits, words)) else []
 
 
-def write_words(repo: Repo, path: str, each: Iterable[str]) -> None:
-    """Replace a private file by these words, one a line."""
-    write_private(repo, path, "".join(f"{word}\n" for word in each).encode())
+def write_words(repo: Repo, path: str, words: Iterable[str]) -> None:
+    """write_private() with one word in each line."""
+    write_private(repo, path, "".join(f"{word}\n" for word in words).encode())

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     Edit = tuple[str, str | None, str | None]  # ref, new oid or None, old oid or None
 
 
-# Our transactions do not run the person's reference-transaction hook
+# gitcp's transactions do not run the person's reference-transaction hook
 # (doc/git.md "Locks and refs").
-_WAYS = (
+_OPTIONS = (
     "-c core.hooksPath=/dev/null -c core.fsync=reference"
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
 )
-_SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # no worktree has its own
+_SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # the same in all worktrees
 _TRIES = 20
-_ODD = bytes(range(33)) + b"~^:?*[\\\x7f"  # in no name of a ref
-_FEW = 30  # refs that are read one by one sooner than git starts
-_STALE = 2.0  # seconds: core.filesRefLockTimeout of our own transactions
+_INVALID = bytes(range(33)) + b"~^:?*[\\\x7f"  # characters that no ref has
+_FEW = 30  # reading so many refs is faster than starting git
+_STALE = 2.0  # seconds; core.filesRefLockTimeout in _OPTIONS
 _OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
 _PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.get_table("packed refs")
@@ -42,13 +42,13 @@ _RETRY = ("but expected", "reference already exists", "unable to resolve referen
 
 
 def set_markers(repo: Repo) -> None:
-    """Before a ref moves, set the markers that there is data and that it is not pushed."""
+    """Set the markers that data exists and that it is not pushed; call it before a ref moves."""
     for name in ("linked", "unpushed"):
         private.touch_private(repo, repo.join_shared(name))
 
 
 def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
-    """Apply edits in their order, all or none; reason goes into the reflog.
+    """Apply edits in one transaction.  reason: for the reflog.
 
     (ref, new, old) moves, (ref, new, None) creates, (ref, None, old) deletes.  Raises Moved if a
     ref is not at its old value, GitError for any other failure.
@@ -67,7 +67,7 @@ def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
         else:
             raise Error(f"'{ref}': neither an old nor a new value")
     data = encode_name("\0".join(orders) + "\0")
-    args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
+    args = (*_OPTIONS.split(), "update-ref", "-m", reason, "-z", "--stdin")
     for left in range(len(edits), -1, -1):  # a killed process may have left each ref's lock
         try:
             repo.git.run(*args, stdin=data)
@@ -78,11 +78,10 @@ def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
 
 
 def retry_moved(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
-    """Call attempt(), which reads a ref, builds on it and moves it, under our lock; return its
-    result.
+    """Call attempt(), which reads a ref and moves it, under gitcp's lock; return its result.
 
-    Other processes of gitcp wait for the lock.  If another program moves the ref meanwhile
-    (Moved), attempt() is called again, up to _TRIES times.
+    If another program moves the ref meanwhile (Moved), attempt() is called again, up to _TRIES
+    times.
     """
     for left in reversed(range(_TRIES)):
         try:
@@ -108,8 +107,8 @@ def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
 
 
 def read_ref(repo: Repo, ref: str) -> str | None:
-    """The oid of a full ref name, None if there is no such ref; from the files if they have it
-    plainly, else from git."""
+    """The oid of a full ref name; None if there is no such ref.  git is only asked if the files do
+    not simply have it."""
     if ref.startswith(_SHARED) and repo.config.get("extensions.refstorage", "files") == "files":
         content = _read_stored(repo, encode_name(ref))
         if _is_oid(repo, content):
@@ -121,8 +120,8 @@ def read_ref(repo: Repo, ref: str) -> str | None:
 
 
 def read_head(repo: Repo) -> str | None:
-    """The oid of HEAD, None if it is unborn; from the files if they have it plainly, else from
-    git."""
+    """The oid of HEAD; None if it is unborn.  git is only asked if the files do not simply have
+    it."""
     trace.append_note("head", "asked")
     content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
     if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
@@ -142,7 +141,7 @@ def _read_stored(repo: Repo, name: bytes) -> bytes:
 
 
 def _read_entry(packed: bytes, name: bytes) -> bytes:
-    """What packed-refs says of a ref, b"" for nothing."""
+    """A ref's oid in packed-refs; b"" if it has none."""
     before, entry, _ = packed.partition(b" " + name + b"\n")
     return before.rpartition(b"\n")[2] if entry else b""
 
@@ -189,8 +188,8 @@ def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
 
 
 def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
-    """ref -> oid of every ref below the patterns; read from the files where these are few folders
-    and tell it plainly."""
+    """ref -> oid of every ref that matches a pattern of for-each-ref, by default of all.  git is
+    only asked if the files do not simply have them."""
     if patterns and (stored := _list_stored(repo, patterns)) is not None:
         return stored
     if patterns and not (patterns := tuple(drop_empty_patterns(repo, patterns))):
@@ -204,47 +203,49 @@ def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
 
 
 def _list_stored(repo: Repo, folders: Sequence[str]) -> dict[str, str] | None:
-    """list_refs() by the files; None where only git can tell, or sooner."""
-    plain = all(folder.endswith("/") and folder.startswith(_SHARED) for folder in folders)
-    if not plain or any(sign in folder for folder in folders for sign in "*?["):
+    """list_refs() from the files; None if only git can do it, or git is faster."""
+    are_plain = all(folder.endswith("/") and folder.startswith(_SHARED) for folder in folders)
+    if not are_plain or any(sign in folder for folder in folders for sign in "*?["):
         return None
     if repo.config.get("extensions.refstorage", "files") != "files":
         return None
     common, names = os.fsencode(repo.common), [encode_name(folder) for folder in folders]
     loose = _list_files(common, names)
-    packed = _read_packed(common)  # then: a ref that git packs is there before its own file goes
+    packed = _read_packed(common)  # last: git writes it before it removes a packed ref's file
     if loose is None or sum(packed.count(b" " + name) for name in names) > _FEW:
         return None
     oids = _list_packed(packed, names) | loose
-    clear = all(_is_oid(repo, oid) and oid.strip(b"0") for oid in oids.values())
-    if not clear or any(b".." in name or name.translate(None, _ODD) != name for name in oids):
-        return None  # symbolic, damaged, gone since, or no name that git takes
+    are_oids = all(_is_oid(repo, oid) and oid.strip(b"0") for oid in oids.values())
+    if not are_oids or any(
+        b".." in name or name.translate(None, _INVALID) != name for name in oids
+    ):
+        return None  # symbolic, damaged, removed meanwhile, or no valid name
     return {decode_name(name): oids[name].decode() for name in sorted(oids)}
 
 
 def _list_packed(packed: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes]:
-    """What packed-refs says of each ref below the folders."""
+    """ref -> oid of the refs below folders in packed-refs."""
     parts = ((folder, part) for folder in folders for part in packed.split(b" " + folder)[1:])
     names = (folder + part.partition(b"\n")[0] for folder, part in parts)
     return {name: _read_entry(packed, name) for name in names}
 
 
 def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] | None:
-    """What each file of a ref below the folders holds; None where there are many."""
-    paths, left = list[bytes](), [*folders]
-    while left:
-        folder = left.pop()
+    """ref -> content of its file, of the refs below folders; None if there are many."""
+    paths, pending = list[bytes](), [*folders]
+    while pending:
+        folder = pending.pop()
         try:
             entries = [*os.scandir(os.path.join(common, folder))]
         except FileNotFoundError:
             continue
         except OSError:
             return None
-        below = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
-        left += [folder + entry.name + b"/" for entry in below]
-        plain = (entry.name for entry in entries if entry not in below)
-        paths += [folder + name for name in plain if not name.endswith(b".lock")]
-        if len(paths) + len(left) > _FEW:
+        subfolders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        pending += [folder + entry.name + b"/" for entry in subfolders]
+        names = (entry.name for entry in entries if entry not in subfolders)
+        paths += [folder + name for name in names if not name.endswith(b".lock")]
+        if len(paths) + len(pending) > _FEW:
             return None
     return {path: _read_file(os.path.join(common, path)) for path in paths}
 
@@ -253,8 +254,8 @@ def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
     """Remove the lock file that git's message names, left by a killed git on one of gitcp's refs,
     and those on the other refs of the transaction; return whether the first was removed.
 
-    The caller holds our lock.  Only a file older than git waits is removed, and never
-    packed-refs.lock, which is not only ours (doc/git.md "Locks and refs").
+    The caller holds gitcp's lock.  Only a file older than git waits is removed, and never
+    packed-refs.lock, which other programs use too (doc/git.md "Locks and refs").
     """
     path, sign, _ = message.partition("Unable to create '")[2].partition("': File exists")
     inside = os.path.relpath(path, repo.common) if sign and path.endswith(".lock") else ""
@@ -268,21 +269,21 @@ def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
 
 def _take_stale_lock(repo: Repo, path: str) -> bool:
     """Remove a lock file that is older than git waits for one; return whether it is gone."""
-    away = repo.join_shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
+    moved = repo.join_shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
     try:
         before = os.lstat(encode_name(path))
-        repo.make_folder(os.path.dirname(away))
-        if _read_clock(away) - before.st_mtime < _STALE:
+        repo.make_folder(os.path.dirname(moved))
+        if _read_clock(moved) - before.st_mtime < _STALE:
             return False
-        os.rename(encode_name(path), away)
-        if not os.path.samestat(os.lstat(away), before):
-            os.link(away, encode_name(path))  # a running git has made it in between
+        os.rename(encode_name(path), moved)
+        if not os.path.samestat(os.lstat(moved), before):
+            os.link(moved, encode_name(path))  # a running git has made it in between
             return False
     except FileNotFoundError:
         return True  # its owner has removed it
     finally:
-        if os.path.lexists(away):
-            os.unlink(away)
+        if os.path.lexists(moved):
+            os.unlink(moved)
     trace.append_note("refs", f"removed the stale lock '{path}'")
     return True
 

@@ -22,31 +22,31 @@ _MODES = {"40000": TREE, "100644": "100644", "100755": "100755"}
 
 
 def read_tree(objects: Objects, oid: str) -> Tree:
-    """The entries of one tree by name; raise Error when it is missing."""
+    """name -> entry of one tree.  Raises Error if it is missing or malformed."""
     data, width = objects.need(oid, "tree"), len(oid) // 2 + 1
     entries: Tree = {}
-    at, end, digits = 0, len(data), data.hex()
-    while at < end:
-        nul = data.find(b"\0", at)
-        mode, _, name = data[at:nul].decode("utf-8", "surrogateescape").partition(" ")
-        at = nul + width
-        known = _MODES.get(mode)
-        if nul < 0 or at > end or not (known or (mode.isascii() and mode.isdigit())):
+    position, end, digits = 0, len(data), data.hex()
+    while position < end:
+        nul = data.find(b"\0", position)
+        mode, _, name = data[position:nul].decode("utf-8", "surrogateescape").partition(" ")
+        position = nul + width
+        full_mode = _MODES.get(mode)
+        if nul < 0 or position > end or not (full_mode or (mode.isascii() and mode.isdigit())):
             raise Error(f"malformed tree '{oid}'")
-        entries[name] = (known or mode.zfill(6), digits[2 * nul + 2 : 2 * at])
+        entries[name] = (full_mode or mode.zfill(6), digits[2 * nul + 2 : 2 * position])
     return entries
 
 
 def find_file(look: Callable[[str], Entry | None], path: str) -> Entry | None:
-    """The entry of a file by a Lookup; None also where a directory stands."""
+    """The entry of a file, by a Lookup; None also for a directory."""
     entry = look(path)
     return None if entry and entry[0] == TREE else entry
 
 
 def find_tree(objects: Objects, commit: str | None) -> str | None:
-    """The tree of a commit, by any name; None for zeros, and for one that is not here."""
-    named = objects.read(f"{commit}^{{tree}}") if commit and commit.strip("0") else None
-    return named[0] if named else None
+    """The tree of a commit, by any name; None for zeros, or if it is not here."""
+    tree = objects.read(f"{commit}^{{tree}}") if commit and commit.strip("0") else None
+    return tree[0] if tree else None
 
 
 def write_tree(objects: Objects, entries: Tree) -> str:
@@ -63,11 +63,10 @@ def write_tree(objects: Objects, entries: Tree) -> str:
 
 
 def edit_tree(objects: Objects, base: str | None, edits: Mapping[str, Entry | None]) -> str:
-    """The tree base (None: the empty one) with edits applied; return its oid.
+    """Store the tree base (None: the empty tree) with edits applied; return its oid.
 
-    edits: path -> entry to set, or None to remove (a directory: all of it).  A path set
-    below a file replaces the file; a file set over a directory replaces the directory.
-    Directories that become empty go.
+    edits: path -> the entry to set, or None to remove the file or directory.  A file and a
+    directory of the same name replace each other.  Empty directories are removed.
     """
     return _edit_folder(objects, base, edits) or objects.write("tree", b"")
 
@@ -79,9 +78,9 @@ def _edit_folder(
     before = dict(tree)
     below: dict[str, dict[str, Entry | None]] = {}
     for path, entry in edits.items():
-        name, slash, rest = path.partition("/")
+        name, slash, path_below = path.partition("/")
         if slash:
-            below.setdefault(name, {})[rest] = entry
+            below.setdefault(name, {})[path_below] = entry
         elif entry is None:
             tree.pop(name, None)
     for name, inner in below.items():
@@ -103,7 +102,7 @@ def _edit_folder(
 
 
 def find_entry(objects: Objects, tree: str, path: str) -> Entry | None:
-    """The entry at path below tree, None when there is none."""
+    """The entry at a path of a tree; None if there is none."""
     entry: Entry | None = (TREE, tree)
     for name in path.split("/"):
         if entry is None or entry[0] != TREE:
@@ -113,7 +112,7 @@ def find_entry(objects: Objects, tree: str, path: str) -> Entry | None:
 
 
 class Lookup:
-    """find_entry() in one tree for many paths, each directory read once."""
+    """find_entry() in one tree for many paths; each directory is read once."""
 
     def __init__(self, objects: Objects, tree: str | None) -> None:
         self._objects = objects
@@ -124,7 +123,7 @@ class Lookup:
         return self.read_folder(folder).get(name)
 
     def read_folder(self, path: str) -> Tree:
-        """The entries of a directory, {} when it is none."""
+        """The entries of a directory; {} if it is none."""
         if path not in self._seen:
             entry = self(path)
             is_tree = entry is not None and entry[0] == TREE
@@ -133,10 +132,10 @@ class Lookup:
 
 
 def list_files(objects: Objects, tree: str, most: int = _MOST) -> Iterator[tuple[str, Entry]]:
-    """Every path below tree that is not a directory.
+    """Yield (path, entry) of each file of a tree.
 
-    Raises Error for directories nested deeper than any of a person's, and for more than most
-    entries: a tree that refers to another again and again may pretend to any number.
+    Raises Error for more than most entries, or deep nesting: a hostile tree may name another one
+    any number of times.
     """
     yield from _list_files(objects, tree, "", [most])
 
