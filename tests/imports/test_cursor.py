@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.imports.conftest import Yesterday
+from tests.support import warm
 from tests.support.harness import Json
 
 BASE = "def base():\n    return 'the world is round'\n"
@@ -74,6 +75,21 @@ def test_conversations_of_cursor_are_linked_where_a_commit_holds_their_edits(
     assert (link["files"], link["lines"]) == (["base.py", "new.py", "whole.py"], 4)
     assert "Shape the world" in based.run("why", "base.py:2")
     assert based.run("fsck") == ""
+
+
+def test_a_transcript_of_cursor_is_attached_with_its_subagents(based: Yesterday) -> None:
+    here = Cursor(based, based.repo)
+    change: Json = {"path": "base.py", "old_string": OLD, "new_string": NEW}
+    patch = "*** Begin Patch\n*** Add File: new.py\n+print('by a subagent')\n*** End Patch"
+    folder = here.keep("s-1/s-1", ("StrReplace", change))
+    here.keep("s-1/subagents/a-1", ("ApplyPatch", patch))
+    here.keep("s-2/s-2", ("StrReplace", change))
+    (based.repo / "base.py").write_text(BASE.replace(OLD, NEW))
+    (based.repo / "new.py").write_text("print('by a subagent')\n")
+    based.commit()
+    out = warm.run("attach", "--json", str(folder / "s-1.jsonl"), cwd=based.repo).stdout
+    link = json.loads(out)
+    assert (link["session_id"], link["files"]) == ("s-1", ["base.py", "new.py"])
 
 
 def test_a_conversation_of_cursor_links_no_commit_from_before_it_nor_one_without_its_edits(

@@ -90,9 +90,11 @@ def find_session(
     if os.path.isfile(name):
         client = agents.get_client(agent or edits.recognise_client(name))
         roots += [edits.read_head(name)["cwd"] or roots[0]]
-        subagent_files = agents.list_files(name.removesuffix(".jsonl"), ".jsonl")
+        folders = name.removesuffix(".jsonl"), os.path.join(os.path.dirname(name), "subagents")
+        subagent_files = [path for root in folders for path in agents.list_files(root, ".jsonl")]
         candidates = [open_file(client, path, roots[0], roots) for path in (name, *subagent_files)]
-        selected = [conversation for conversation in candidates if conversation]
+        own = candidates[0]
+        selected = [c for c in candidates if c and own and c.session == own.session]
     else:
         clients = [agent] if agent else ()
         conversations = find_conversations(home, roots, folder, clients)
