@@ -152,9 +152,7 @@ def _find_git(env: Mapping[str, str]) -> str:
 
 def _list_sources(env: Mapping[str, str], git_dir: str) -> list[str]:
     """All files of configuration that git reads if they exist."""
-    home = env.get("HOME", "")
-    base = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    person = [os.path.join(base, "git", "config"), os.path.join(home, ".gitconfig")]
+    person = list_person_sources(env)
     programs = (
         _find_git(env),
         os.path.realpath(_find_git(env)),
@@ -163,12 +161,19 @@ def _list_sources(env: Mapping[str, str], git_dir: str) -> list[str]:
         (p, p.partition(part)[0]) for p in programs for part in ("/bin/", "/lib/", "/libexec/")
     ]
     system = ["/etc/gitconfig", *(f"{at}/etc/gitconfig" for p, at in parted if at != p)]
-    if "GIT_CONFIG_GLOBAL" in env:
-        person = [env["GIT_CONFIG_GLOBAL"]]
     if "GIT_CONFIG_SYSTEM" in env:
         system = [env["GIT_CONFIG_SYSTEM"]]
     own = [os.path.join(git_dir, name) for name in ("config", "config.worktree", "commondir")]
     return [os.path.join(os.path.dirname(git_dir), file) for file in (*person, *system, *own)]
+
+
+def list_person_sources(env: Mapping[str, str]) -> list[str]:
+    """The files of git's global configuration, there or not."""
+    if "GIT_CONFIG_GLOBAL" in env:
+        return [env["GIT_CONFIG_GLOBAL"]]
+    home = env.get("HOME", "")
+    base = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    return [os.path.join(base, "git", "config"), os.path.join(home, ".gitconfig")]
 
 
 def _read_stamp(file: str) -> Stamp:

@@ -104,6 +104,20 @@ def test_a_template_of_the_persons_is_left_out_or_called_with_force(
     assert (two / ".git" / "called").read_text() == "own\n"
 
 
+def test_a_configuration_of_git_that_is_no_file_is_refused_and_left_as_it_is(
+    home: Path, monkeypatch: Env
+) -> None:
+    """git would put a file in its place: as root, also in the place of /dev/null."""
+    special = home / "special"
+    os.mkfifo(special)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(special))
+    before = sorted(home.rglob("*"))
+    done = run("enable", "--global", "--agent=claude-code")
+    assert done.returncode == 128
+    assert f"'{special}' is not a file" in done.stderr
+    assert special.is_fifo() and sorted(home.rglob("*")) == before
+
+
 def test_disable_takes_out_all_that_it_wrote(home: Path, tmp_path: Path) -> None:
     before = (home / "gitconfig").read_text()
     at = made(tmp_path / "there")

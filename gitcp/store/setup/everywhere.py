@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 
+from gitcp import asked
 from gitcp.core.setup import hook_scripts
 from gitcp.errors import Error
 from gitcp.git import Git
@@ -33,7 +34,11 @@ def locate_template() -> str:
 def install_person(clients: Sequence[str], force: bool) -> tuple[list[str], list[str]]:
     """Set up git's template and the agents in the person's settings; (what was done, notes).
 
-    clients: none for all agents that are on this machine."""
+    clients: none for all agents that are on this machine.  Raises Error, with nothing done, if
+    git's global configuration is not a regular file."""
+    path = _find_special_config()
+    if path:
+        raise Error(f"'{path}' is not a file, so git cannot keep its global configuration there")
     with tempfile.TemporaryDirectory() as folder:  # plans need a repository
         Git(folder).run("init", "-q", "--template=", folder)
         repo = Repo.find(folder)
@@ -63,6 +68,13 @@ def _set_template(repo: Repo, baked: tuple[str, str], force: bool, notes: list[s
         Git().run("config", "--global", _KEY, own)
         done.append(f"set {_KEY} to '{own}'")
     return done
+
+
+def _find_special_config() -> str:
+    """Git's global configuration if it is no regular file, else ''.  git puts a file in its place,
+    also in that of a device."""
+    paths = asked.list_person_sources(os.environ)
+    return next((p for p in paths if os.path.exists(p) and not os.path.isfile(p)), "")
 
 
 def _read_template() -> str:
@@ -99,7 +111,7 @@ def _plan_hooks(own: str, baked: tuple[str, str]) -> Iterator[Write]:
 
 def remove_template() -> str:
     """Unset init.templateDir if it is gitcp's; return what was done, '' for nothing."""
-    if _read_template() != locate_template():
+    if _find_special_config() or _read_template() != locate_template():
         return ""
     Git().run("config", "--global", "--unset", _KEY)
     return f"unset {_KEY}"
