@@ -31,12 +31,13 @@ def test_below_the_commands_only_memory_keeps_anything_between_two_calls() -> No
 
 def _doors(module: ast.Module) -> Iterator[tuple[str, int]]:
     for node in ast.walk(module):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("print", "input"):
-            yield ast.unparse(node.func), node.lineno
-        elif isinstance(node, ast.Attribute) and ast.unparse(node) in DOORS:
-            yield ast.unparse(node), node.lineno
-        elif _changed_name(node) == "os.environ":
-            yield "os.environ", getattr(node, "lineno", 0)
+        match node:
+            case ast.Call(func=ast.Name("print" | "input" as word)):
+                yield word, node.lineno
+            case ast.Attribute(ast.Name(module_name), attr) if f"{module_name}.{attr}" in DOORS:
+                yield f"{module_name}.{attr}", node.lineno
+            case _ if _changed_name(node) == "os.environ":
+                yield "os.environ", getattr(node, "lineno", 0)
 
 
 def _changed(module: ast.Module) -> Iterator[tuple[str, int]]:

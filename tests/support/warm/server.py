@@ -153,7 +153,12 @@ def main() -> None:
     else:
         from gitcp.__main__ import main as command
 
-        status = command()
+        try:
+            status = command()
+        except SystemExit as end:  # of -h; it need not take the whole interpreter down
+            if not isinstance(end.code, int):
+                raise
+            status = end.code
     server.tell()
     process.leave(status)
 
