@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Events = Iterator[tuple[Repo, Record]]
 
-_TAIL = 1 << 20  # bytes of a transcript in which the last prompt is looked for
+_TAIL = 1 << 20  # bytes at the end of a transcript, in which the last prompt is searched
 
 
 def read_call(argv: Sequence[str]) -> Events:
@@ -40,7 +40,7 @@ def read_call(argv: Sequence[str]) -> Events:
     payload = parse_payload(data)
     client = recognise(get_client(argv[0]), payload)
     if seconds := client.get_hook_seconds(argv[1], argv[0]):
-        deadline.set_bound(seconds / 2)  # what is left to do then, the next event does
+        deadline.set_bound(seconds / 2)  # the next event does the rest
     event: Record = {**client.read_event(argv[1], payload)}
     if event["event"] != "unknown":
         yield from _locate_event(client, event)
@@ -52,7 +52,7 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
     try:
         client = late.adapters.find(Repo.find_here(), name)
     except NoRepository:
-        return  # the agent is at work where nothing is recorded
+        return  # nothing is recorded where the agent works
     for event in client.read_events(hook, data):
         yield from _locate_event(client, event)
         os.chdir(start)
@@ -61,7 +61,7 @@ def _read_external(name: str, hook: str, data: bytes) -> Events:
 def read_records(warn: Callable[[str], None]) -> Events:
     """The events among the records on standard input; warn is called for any other record."""
     start = os.getcwd()
-    # Whether the process was begun for the event that comes.
+    # Whether the process was started for its first event.
     waiting = bool(stdlib.select.select([sys.stdin], [], [], 0)[0])
     for line in filter(bytes.strip, sys.stdin.buffer):
         came, waiting = 0 if waiting else time_ns(), False
@@ -86,35 +86,34 @@ def _locate_event(client: Client | None, event: Record) -> Events:
     project = os.environ.get(client.PROJECT_ENV if client else "", "")
     try:
         home = locate(event, project)
-        unknown = None if home else locate_unheard(event, project)
+        home_of_unknown = None if home else locate_unheard(event, project)
     except NoJj as e:
         tell(event, f"gitcp: {e}")
         return
-    home = home or unknown
-    if home is None or is_off(home[1]):
+    folder, repo = home or home_of_unknown or ("", None)
+    if repo is None or is_off(repo):
         return
-    place, repo = home
-    os.chdir(place)
+    os.chdir(folder)
     if client:
         heard.note_event(repo, client.NAME, event["event"])
     if client and client.export:
         late.conversation_copy.copy(repo, client, event)
-    if unknown:
-        begun = {**event, "event": "turn-start", "prompt": _read_last_prompt(client, event)}
-        begun.pop("tool", None)
-        yield repo, begun
+    if home_of_unknown:
+        start = {**event, "event": "turn-start", "prompt": _read_last_prompt(client, event)}
+        start.pop("tool", None)
+        yield repo, start
     yield repo, event
 
 
 def _read_last_prompt(client: Client | None, event: Record) -> str:
-    """The last prompt in the end of the session's transcript; "" if it has none yet."""
+    """The last prompt at the end of the session's transcript; "" if there is none yet."""
     path = event.get("transcript_path")
-    try:
-        data = files.read_file(path, tail=_TAIL) if client and path else None
-    except Error:
-        return ""  # the stages that need it say what is wrong with it
-    if client is None or not data:
+    if not (client and path):
         return ""
+    try:
+        data = files.read_file(path, tail=_TAIL) or b""
+    except Error:
+        return ""  # the stages that need the transcript report the error
     prompts = client.scan(data if len(data) < _TAIL else data.partition(b"\n")[2])["prompts"]
     return prompts[-1] if prompts else ""
 
@@ -132,16 +131,16 @@ def parse_payload(data: bytes) -> Record:
 
 def tell(event: Record, message: str, context: str = "") -> None:
     """Give messages to the agent, and to the person through the client if it shows messages."""
-    print(replies.format_message(_find_way(event), message, context), end="")
+    print(replies.format_message(_find_form(event), message, context), end="")
 
 
 def refuse(event: Record, message: str) -> tuple[str, int]:
     """Refuse the event for the agent's client: (text for standard error, status)."""
-    out, err, status = replies.format_refusal(_find_way(event), event["event"], message)
+    out, err, status = replies.format_refusal(_find_form(event), event["event"], message)
     print(out, end="")
     return err, status
 
 
-def _find_way(event: Record) -> str:
-    """The form of answers for the agent of an event (gitcp.agents.exchange.replies)."""
+def _find_form(event: Record) -> str:
+    """The form of answers to an event's agent (gitcp.agents.exchange.replies)."""
     return str(event.get("answers") or find_client(event["agent"]).ANSWERS)

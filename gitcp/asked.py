@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    Stamp = list[int] | None  # of a file; None where there is none
     from gitcp.git import Git
     from gitcp.process.running import Running
 
+    Stamp = list[int] | None  # of a file; None for no file
     Values = dict[str, list[str]]  # key -> its values, the effective one last
 
 
@@ -58,14 +58,10 @@ def recall_answers(cwd: str, env: Mapping[str, str]) -> dict[str, Any] | None:
         kept = json.loads(read_file(_build_path(top), _LARGEST) or b"")
     except (Error, ValueError, RecursionError):
         return None
-    if (
-        shapes.find_fault(kept, _SHAPE)
-        or kept["key"] != _compute_key(env)
-        or kept["where"][-1:] != [top]
-    ):
+    if shapes.find_fault(kept, _SHAPE) or kept["where"][-1:] != [top]:
         return None
     same = all(_read_stamp(file) == stamp for file, stamp in kept["files"].items())
-    return kept if same else None
+    return kept if same and kept["key"] == _compute_key(env) else None
 
 
 def keep_answers(
@@ -80,19 +76,14 @@ def keep_answers(
     where: as of Answers.read_place(); origins: the files of the configuration.
     """
     git_dir, top = where[0], where[-1]
-    included = any(key == "include.path" or key.startswith("includeif.") for key in config)
-    if (
-        _find_top(top) != top
-        or git_dir != os.path.join(top, ".git")
-        or included
-        or not _is_plain(env)
-    ):
+    if _find_top(top) != top or git_dir != os.path.join(top, ".git") or not _is_plain(env):
+        return
+    if any(key == "include.path" or key.startswith("includeif.") for key in config):
         return
     read = [os.path.join(top, origin) for origin in origins]
     stamps = {file: _read_stamp(file) for file in [*read, *_list_sources(env, git_dir)]}
-    if any(stamp and stamp[0] > began - _SLACK for stamp in stamps.values()):
-        return
-    if not all(stamps[file] for file in read):
+    young = any(stamp and stamp[0] > began - _SLACK for stamp in stamps.values())
+    if young or not all(stamps[file] for file in read):
         return
     answers = {"key": _compute_key(env), "where": where, "config": config, "files": stamps}
     new = f"{_build_path(top)}.{os.getpid()}"
@@ -102,7 +93,7 @@ def keep_answers(
             f.write(json.dumps(answers).encode())
         put_file(git_dir, new, _build_path(top))
     except OSError:
-        pass  # nothing of ours is here: not enabled
+        pass  # gitcp is not enabled here
 
 
 def _build_path(top: str) -> str:
@@ -119,7 +110,7 @@ def _find_top(cwd: str) -> str | None:
             st = None
         here = os.lstat(folder)
         if here.st_dev != (device or here.st_dev) or os.path.lexists(os.path.join(folder, "HEAD")):
-            return None  # another file system; a git directory, as it seems
+            return None  # another file system, or perhaps a git directory
         if st:
             own = st.st_uid == here.st_uid == os.geteuid()
             return folder if own and stat.S_ISDIR(st.st_mode) else None
@@ -138,10 +129,9 @@ def _is_plain(env: Mapping[str, str]) -> bool:
 def _compute_key(env: Mapping[str, str]) -> dict[str, str]:
     """The key of the cache: the environment that git's answers depend on, and the git program."""
     names = ("HOME", "XDG_CONFIG_HOME", *_SOURCES)
-    stamp = (
-        _read_stamp(_find_git(env)) or []
-    )  # not its inode: a hook's PATH begins with a twin of git
-    return {**{name: env[name] for name in names if name in env}, "git": f"{stamp[1:3]}"}
+    # Without the inode: a hook's PATH begins with a copy of git.
+    stamp = (_read_stamp(_find_git(env)) or [])[1:3]
+    return {**{name: env[name] for name in names if name in env}, "git": f"{stamp}"}
 
 
 def _find_git(env: Mapping[str, str]) -> str:
@@ -153,14 +143,12 @@ def _find_git(env: Mapping[str, str]) -> str:
 def _list_sources(env: Mapping[str, str], git_dir: str) -> list[str]:
     """All files of configuration that git reads if they exist."""
     person = list_person_sources(env)
-    programs = (
-        _find_git(env),
-        os.path.realpath(_find_git(env)),
-    )  # a link may stand where its etc/ is
-    parted = [
-        (p, p.partition(part)[0]) for p in programs for part in ("/bin/", "/lib/", "/libexec/")
-    ]
-    system = ["/etc/gitconfig", *(f"{at}/etc/gitconfig" for p, at in parted if at != p)]
+    system = ["/etc/gitconfig"]
+    git = _find_git(env)
+    for program in (git, os.path.realpath(git)):  # either may stand beside git's etc/
+        for part in ("/bin/", "/lib/", "/libexec/"):
+            prefix, separator, _ = program.partition(part)
+            system += [f"{prefix}/etc/gitconfig"] if separator else []
     if "GIT_CONFIG_SYSTEM" in env:
         system = [env["GIT_CONFIG_SYSTEM"]]
     own = [os.path.join(git_dir, name) for name in ("config", "config.worktree", "commondir")]
@@ -181,19 +169,15 @@ def _read_stamp(file: str) -> Stamp:
         st = os.stat(file)
     except OSError:
         return None
-    regular = stat.S_ISREG(st.st_mode)  # /dev/null, say, has nothing to change
+    regular = stat.S_ISREG(st.st_mode)  # the times of /dev/null, say, mean nothing
     return [st.st_ctime_ns, st.st_mtime_ns, st.st_size, st.st_ino] if regular else [0]
 
 
 _CONFIG = ("config", "-z", "--list", "--show-origin")
-# The top level comes last: in a bare repository git fails there, with the rest said.
+# The top level comes last: in a bare repository git fails there, after the other answers.
 _WHERE = (
-    "rev-parse",
-    "--path-format=absolute",
-    "--git-dir",
-    "--git-common-dir",
-    "--show-object-format",
-    "--show-toplevel",
+    *("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"),
+    *("--show-object-format", "--show-toplevel"),
 )
 
 

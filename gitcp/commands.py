@@ -3,7 +3,7 @@
 Literal and import-free: every hook reads it, so reading it must cost nothing.
 """
 
-# name -> its file in gitcp/stages, the line that is also .Nd in its manual page
+# name -> its file in gitcp/stages, its summary (.Nd in its manual page)
 STAGES = {
     # tree building
     "list-changes": ("trees", "list what differs in the worktree from HEAD"),
@@ -47,7 +47,7 @@ STAGES = {
     "check-store": ("upkeep", "check every promise of the stored data"),
     "list-orphans": ("upkeep", "list what no session and no commit needs"),
 }
-# name, which its file in gitcp/cmd has too -> that line
+# name, that of its file in gitcp/cmd -> its summary
 TOOLS = {
     "enable": "install the hooks of git and of an agent",
     "disable": "silence or remove the hooks",
@@ -94,7 +94,7 @@ TOOLS = {
     "completion": "write what a shell needs to complete commands",
     "hook": "run the pipeline of a hook",
 }
-# What `gitcp` alone shows, by what a person wants to do.
+# The commands that `gitcp` alone shows, by purpose.
 EVERYDAY = {
     "start, and see that it works": ("enable", "status", "doctor"),
     "ask what happened": ("log", "show", "why", "search", "stats"),

@@ -91,22 +91,22 @@ class Context:
 
     def read_states(self, session_ids: Iterable[str]) -> dict[str, State]:
         """read_state() of several sessions: the existing states by id."""
-        wanted = sorted(set(session_ids))
-        self.hold(wanted)
-        return {one: state for one in wanted if (state := self.read_state(one)) is not None}
+        names = sorted(set(session_ids))
+        self.hold(names)
+        return {name: state for name in names if (state := self.read_state(name)) is not None}
 
     def hold(self, session_ids: Iterable[str]) -> None:
         """Lock these sessions, in the order of their ids.
 
         If one comes before a lock that is held, leave() first: earlier states are then void.
         """
-        wanted = sorted({ids.check_session_id(one) for one in session_ids} - self._locks.keys())
-        if wanted and self._locks and wanted[0] < max(self._locks):
+        names = sorted(set(map(ids.check_session_id, session_ids)) - self._locks.keys())
+        if names and self._locks and names[0] < max(self._locks):
             self.leave()
-        for one in wanted:
-            lock = exclusive(self.repo, f"session-{one}")
+        for name in names:
+            lock = exclusive(self.repo, f"session-{name}")
             lock.__enter__()
-            self._locks[one] = lock
+            self._locks[name] = lock
 
     def keep(self, state: State) -> None:
         """Have the state written, with its marker, at the context's end at the latest.  Later
@@ -154,8 +154,8 @@ def open_here() -> Context:
 
 def leave_all() -> None:
     """leave() the contexts of all worktrees, before a foreign program runs."""
-    for one in _OPEN.values():
-        one.leave()
+    for ctx in _OPEN.values():
+        ctx.leave()
 
 
 def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
@@ -166,18 +166,18 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
     worktree in the session's state counts.
     """
     fresh = event["event"] in ("session-start", "turn-start")
-    for place in dict.fromkeys((event.get("cwd"), project)):
-        if not place or not os.path.isdir(place):
+    for folder in dict.fromkeys((event.get("cwd"), project)):
+        if not folder or not os.path.isdir(folder):
             continue
         try:
-            repo = Repo.find_at(place)
+            repo = Repo.find_at(folder)
         except Error as e:
             if isinstance(e, Late) or (isinstance(e, NoJj) and event["event"] == "session-start"):
                 raise
             trace.append_note("hook", str(e))
             continue
         if fresh or is_off(repo):
-            return place, repo
+            return folder, repo
         state = open_context(repo).read_state(event["session_id"], rebuild=False)
         if state is None:
             leave_all()
@@ -186,7 +186,7 @@ def locate(event: Record, project: str = "") -> tuple[str, Repo] | None:
         if (state.get("worktree_id") or "") != repo.worktree_id and home and os.path.isdir(home):
             leave_all()
             return home, Repo.find_at(home)
-        return place, repo
+        return folder, repo
     return None
 
 
@@ -201,13 +201,13 @@ _CALLS = ("tool-start", "tool-end", "subagent-start", "subagent-end")
 def locate_unheard(event: Record, project: str = "") -> tuple[str, Repo] | None:
     """Like locate(), for a tool call of a session without a state: the client's project, not the
     target of a `cd`; None if gitcp is not enabled there."""
-    place = project or event.get("cwd")
+    folder = project or event.get("cwd")
     if event["event"] not in _CALLS or "tool" not in event or event.get("agent_id"):
         return None
-    if not place or not os.path.isdir(place):
+    if not folder or not os.path.isdir(folder):
         return None
     try:
-        repo = Repo.find_at(place)
+        repo = Repo.find_at(folder)
     except Error:
         return None
-    return (place, repo) if os.path.isdir(repo.join_shared()) else None
+    return (folder, repo) if os.path.isdir(repo.join_shared()) else None

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _UNSETTLED: dict[Callable[[], object], Callable[[], object]] = memory.get_table("unsettled")
 
-# Never page, never prompt, never translate, never take a lock merely to read; and write what there
-# is in whole pieces, not by a system call for each commit.
+# git never prompts, never translates and takes no lock merely to read; and it writes its output in
+# large pieces, not by a system call for each commit.
 QUIET = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
@@ -24,7 +24,7 @@ QUIET = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_FLUSH": "0",
 }
-# Nor fetch a missing object from a promisor remote behind the person's back: allow_fetch().
+# Without allow_fetch() git fetches no missing object from a promisor remote.
 _AT_HOME = {"GIT_NO_LAZY_FETCH": "1"}
 _ALLOWED: dict[str, bool] = memory.get_table("allowed")
 
@@ -120,7 +120,7 @@ class Git:
         apart: in a process session of its own, without a terminal.  filters: it runs the person's
         filters, in the person's environment.
         """
-        if args[0] != "config":  # which reads no object
+        if args[0] != "config":  # it reads no object
             settle_pending()
         inherited = build_person_env(self.env) if filters else self.env
         where, own = ("-C", self._cwd) if self._cwd else (), {**inherited, **(env or {})}

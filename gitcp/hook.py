@@ -4,7 +4,7 @@
     agent:  gitcp-hook claude-code Stop <payload
     others: gitcp-hook event <records
 
-One interpreter runs all stages, chained.  A watcher that fails warns and exits 0; a gate
+One interpreter runs all stages of a pipeline.  A watcher that fails warns and exits 0; a gate
 refuses by its verdict only, never because gitcp itself failed.
 """
 
@@ -50,7 +50,7 @@ def main() -> int:
     if not argv or argv[0].startswith("-"):
         return _run_listing(argv)
     if os.environ.get("GITCP_ACTIVE") not in (None, "", "configured"):
-        return OK  # our own git command made this hook run
+        return OK  # a git command of gitcp's ran this hook
     deadline.begin()
     try:
         repo.look_early()
@@ -75,9 +75,9 @@ def main() -> int:
 def _warn_person(message: str) -> None:
     _print_message(f"warning: {message}\n")
     try:
-        late.hook_warnings.warn_here(message)  # kept for `gitcp status`
+        late.hook_warnings.warn_here(message)  # for `gitcp status`
     except OSError:
-        pass  # nothing can be opened any more
+        pass  # no descriptor is left
 
 
 def _run_git_hook(event: str, args: Sequence[str]) -> int:
@@ -89,28 +89,25 @@ def _run_git_hook(event: str, args: Sequence[str]) -> int:
 
 
 def _run_agent_hook(argv: Sequence[str]) -> int:
-    records = argv == ["event"]
-    events = (
-        late.agent_hook.read_records(_warn_person) if records else late.agent_hook.read_call(argv)
-    )
+    agent_hook = late.agent_hook
+    from_records = argv == ["event"]
+    events = agent_hook.read_records(_warn_person) if from_records else agent_hook.read_call(argv)
     return next((status for repo, event in events if (status := run(repo, event))), OK)
 
 
 def run(repo: Repo, first: Record) -> int:
     """Run the pipelines of an event in order; obey the verdict of a gate, and give the messages of
     the others as one answer."""
-    event: str = first["event"]
-    deadline.begin(
-        repo.config.get_option("gitcp.hook-timeout"), repo.config.get_option("gitcp.git-timeout")
-    )
-    if repo.config.get_all("gitcp.hook-timeout"):
-        deadline.set_bound(None)  # the person's own word
-    resting = os.environ.get("GITCP_ACTIVE") == "configured"
-    if not resting and event not in pipelines.COMMITTING and os.path.exists(repo.join_own("auto")):
+    event, config = str(first["event"]), repo.config
+    deadline.begin(config.get_option("gitcp.hook-timeout"), config.get_option("gitcp.git-timeout"))
+    if config.get_all("gitcp.hook-timeout"):
+        deadline.set_bound(None)  # the person's setting counts, not the client's limit
+    built_in = os.environ.get("GITCP_ACTIVE") != "configured"  # else configured pipelines alone
+    if built_in and event not in pipelines.COMMITTING and os.path.exists(repo.join_own("auto")):
         late.settling.settle_left_over(context.open_context(repo))
     messages: dict[str, list[str]] = {"person": [], "agent": []}
     wrong, refusal = list[str](), None
-    for pipeline in [p for p in list_in_force(repo, event) if isinstance(p, str) or not resting]:
+    for pipeline in [p for p in list_in_force(repo, event) if built_in or isinstance(p, str)]:
         try:
             with context.open_context(repo):
                 chained, why = begin_pipeline(repo, event, pipeline, [first])
@@ -129,13 +126,13 @@ def run(repo: Repo, first: Record) -> int:
         return _refuse(first, refusal)
     if any(messages.values()):
         _tell(first, *("\n\n".join(texts) for texts in messages.values()))
-    if event == "post-commit" and not resting:
+    if event == "post-commit" and built_in:
         keep_promise(repo, first)
     return OK
 
 
 def _settle_warnings(repo: Repo, event: str, wrong: Sequence[str]) -> None:
-    """Store the warnings of a hook; if it ran well, its earlier ones are removed."""
+    """Store the warnings of a hook; without any, remove its earlier ones."""
     for message in wrong:
         _warn_person(f"{event}: {message}")
     if not wrong and os.path.exists(repo.join_shared("warnings")):
@@ -151,7 +148,7 @@ def _tell(first: Record, message: str, more: str = "") -> None:
 
 
 def _refuse(first: Record, message: str) -> int:
-    """Refuse for git or for the agent's client; return the status that does."""
+    """Refuse for git or for the agent's client; return the status."""
     err, status = f"{message}\n", pipelines.VERDICT
     if "agent" in first:
         err, status = late.agent_hook.refuse(first, message)

@@ -1,7 +1,7 @@
-"""A repository to ask: what gitcp knows of it, for programs, editors and agents.
+"""The read interface for programs, editors and agents: what gitcp knows about a repository.
 
-Nothing here prints, changes directory or writes into the repository, but for objects that a
-snapshot stores and the index of search().  Paths are the repository's: from its top, with slashes.
+Nothing here prints or changes directory.  Only snapshot() writes objects, and search() its index.
+Paths are relative to the repository's top, with slashes.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 class Repository:
-    """The repository around a directory; in a `with`, or until close().
+    """The repository around a directory, for a `with` or until close().
 
-    lacks: what could not be read, in words.  Each method raises gitcp.errors.Error where it
-    cannot answer.  Records have the keys of gitcp-record(5).
+    lacks: messages about what could not be read.  A method that cannot answer raises
+    gitcp.errors.Error.  Records have the keys of gitcp-record(5).
     """
 
     def __init__(self, path: str = ".") -> None:
@@ -52,12 +52,13 @@ class Repository:
         self.close()
 
     def close(self) -> None:
-        """End the process of git that reads objects."""
+        """End git's process that reads objects."""
         self.objects.close()
 
     @contextmanager
     def _open_objects(self) -> Iterator[tuple[Repo, Prefetched]]:
-        """What a question needs; its warnings go to lacks, and nothing it read is held."""
+        """The repository and its objects for one method.  Warnings go to lacks; the objects that it
+        reads are forgotten."""
         with notice.Collected() as lacks:
             try:
                 yield self.repo, self.objects
@@ -66,14 +67,14 @@ class Repository:
                 self.lacks += [lack for lack in lacks if lack not in self.lacks]
 
     def sessions(self, stored: bool = True) -> list[Record]:
-        """Each session that has a state, or with stored a checkpoint in the permanent store; the
-        one that started last first."""
+        """The sessions with a state and, if stored, those with a checkpoint in the permanent store;
+        the last started first."""
         with self._open_objects() as (repo, objects):
             return session_list.list_sessions(repo, objects, stored)
 
     def show(self, name: str) -> list[Record]:
-        """What a name stands for: the checkpoints of a commit, a checkpoint, a session or a point,
-        each by its name or the beginning of it; transcripts are bytes."""
+        """The records behind a name or its beginning: the checkpoints of a commit, a checkpoint, a
+        session or a point; transcripts are bytes."""
         with self._open_objects() as (repo, objects):
             return trees.show(repo, objects, name)
 
@@ -82,44 +83,45 @@ class Repository:
         for record in self.show(name):
             if record["type"] == "checkpoint":
                 return record
-        raise Error(f"'{name}' is a session or a point, and no checkpoint")
+        raise Error(f"'{name}' names a session or a point, not a checkpoint")
 
     def blame(self, path: str, revision: str = "") -> list[Record]:
         """A record `line` for each line of a file in the worktree, or in a revision."""
-        given = options.parse([*([revision] if revision else []), "--", path])
+        request = options.parse([*([revision] if revision else []), "--", path])
         with self._open_objects() as (repo, objects):
             evidence = Evidence(repo, objects)
             if not revision and not repo.git.read_records("ls-files", "-z", "--", path):
                 return view.build_untracked_records(repo, path, evidence)
-            return list(view.build_records(repo, given, run.run_blame(repo.git, given), evidence))
+            lines = run.run_blame(repo.git, request)
+            return list(view.build_records(repo, request, lines, evidence))
 
     def read_words(self, line: Any) -> tuple[Around | None, list[Entry]]:
-        """What was said where a session wrote a line that blame() gave: the call with the words
-        before and after it, None where it is not known, and (role, text) of all of its turn."""
+        """The words around a session's line of blame(): its call with the words before and after,
+        None if unknown, and (role, text) of its whole turn."""
         with self._open_objects() as (repo, objects):
             return origin.read_words(repo, objects, line)
 
     def why(self, path: str, first: int, last: int = 0, revision: str = "") -> list[Record]:
         """A record `origin` for each run of lines, first to last (0: first alone), that one edit
         or commit brought: its prompt, the tool call and the words before it."""
-        place = f"{path}:{first},{last or first}"
+        lines = f"{path}:{first},{last or first}"
         with self._open_objects() as (repo, objects):
             evidence = Evidence(repo, objects)
-            return list(origin.list_origins(repo, repo.git, objects, evidence, place, revision))
+            return list(origin.list_origins(repo, repo.git, objects, evidence, lines, revision))
 
     def search(
         self, words: str, paths: tuple[str, ...] = (), most: int = 10, **options: Any
     ) -> tuple[list[Record], int]:
-        """The turns that a query finds (gitcp-search(1)), the best first, at most so many; and how
-        many more there are.  options: as store.search.ask.find_hits() has them."""
+        """(the turns that a query finds (gitcp-search(1)), best first, at most `most`; the number
+        of further ones).  options: of store.search.ask.find_hits()."""
         query = parse_query(words)
         add_filters(query, {"path": paths})
         with self._open_objects() as (repo, _):
             return ask.find_hits(repo, query, most=most, **options)
 
     def snapshot(self) -> Record:
-        """The worktree as it stands, stored: tree and head, their oids; left_out: path -> why it
-        is not in the tree."""
+        """Store the worktree as it stands: the oids of its tree and of head; left_out: path -> why
+        it is not in the tree."""
         with self._open_objects() as (repo, objects):
-            now = Present(repo, objects)
-        return {"tree": now.tree, "head": now.head, "left_out": now.left_out}
+            present = Present(repo, objects)
+        return {"tree": present.tree, "head": present.head, "left_out": present.left_out}

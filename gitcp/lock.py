@@ -1,10 +1,10 @@
 """Exclusion between processes, for what git's ref transactions cannot guard.
 
-The fast path takes the very lock that filelock >= 4 takes, in its way; filelock itself,
-38 ms to import, comes in only where somebody has to wait (doc/git.md "Locks and refs").
+The fast path takes the same lock as filelock >= 4; filelock itself, 38 ms to import, is loaded
+only by a process that has to wait (doc/git.md "Locks and refs").
 
-Locks are taken in the order of ORDER, several of one kind in the order of their names: so no
-two processes wait for each other.  Under GITCP_TRACE whoever does otherwise fails.
+Locks are taken in the order of ORDER, several of one kind in the order of their names, so that no
+two processes wait for each other.  Under GITCP_TRACE any other order fails.
 """
 
 from __future__ import annotations
@@ -24,21 +24,8 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
-# Kinds of locks: the name, or what stands before its first dash (`session-<id>`).
-ORDER = (
-    "install",
-    "rewind",
-    "auto",
-    "session",
-    "claims",
-    "transcript",
-    "journal",
-    "stream",
-    "v1",
-    "notes",
-    "packs",
-    "search",
-)
+# Kinds of locks: the name, or its part before the first dash (`session-<id>`).
+ORDER = "install rewind auto session claims transcript journal stream v1 notes packs search".split()
 _HELD: dict[tuple[int, str], bool] = memory.get_table("locks")
 _GIVEN_UP: dict[str, bool] = memory.get_table("locks that were waited for in vain")
 
@@ -49,17 +36,17 @@ class exclusive:
     Waits up to timeout seconds, then raises Busy.  The file is never unlinked.
     """
 
-    __slots__ = ("_fd", "_name", "_path", "_place", "_repo", "_timeout", "_waited")
+    __slots__ = ("_fd", "_name", "_path", "_rank", "_repo", "_timeout", "_waited")
 
     def __init__(self, repo: Repo, name: str, timeout: float = 10.0) -> None:
-        self._name, self._timeout, self._place = name, timeout, rank_lock(name)
+        self._name, self._timeout, self._rank = name, timeout, rank_lock(name)
         self._path, self._repo = repo.join_shared("lock", name.replace("/", "%")), repo
         self._fd: int | None = None
         self._waited: Any = None  # filelock's own lock, where it was needed
 
     def __enter__(self) -> None:
         if trace.is_on():
-            _check_order(self._place)
+            _check_order(self._rank)
         try:
             try:
                 self._fd = _try_lock(self._path)
@@ -74,15 +61,15 @@ class exclusive:
             raise Error(f"cannot lock '{self._name}': {e.strerror}") from None
         if self._fd is None:
             self._wait()
-        _HELD[self._place] = True
+        _HELD[self._rank] = True
 
     def __exit__(self, *_: object) -> None:
-        _HELD.pop(self._place, None)
-        if self._fd is not None:
-            fd, self._fd = self._fd, None
-            os.close(fd)  # lets go of the flock
-        else:
+        _HELD.pop(self._rank, None)
+        if self._fd is None:
             self._waited.release()
+        else:
+            fd, self._fd = self._fd, None
+            os.close(fd)  # releases the flock
 
     def _make_file(self) -> None:
         self._repo.make_folder(os.path.dirname(self._path))
@@ -93,37 +80,38 @@ class exclusive:
         import filelock
 
         trace.append_note("lock", f"waiting for '{self._name}'")
-        limit = deadline.count_seconds_left()
-        wait = self._timeout if limit is None else min(self._timeout, limit)
-        if limit is not None and self._path in _GIVEN_UP:
-            wait = 0.0  # waited for once already: who has it is not about to let go
+        limit, timeout = deadline.count_seconds_left(), self._timeout
+        if limit is not None:  # a hook waits in vain once only for the same lock
+            timeout = 0.0 if self._path in _GIVEN_UP else min(timeout, limit)
         self._waited = filelock.FileLock(
-            self._path, wait, poll_interval=0.01, fallback_to_soft=False
+            self._path, timeout, poll_interval=0.01, fallback_to_soft=False
         )
         try:
             self._waited.acquire()
         except filelock.Timeout:
-            if self._timeout:  # who only looked whether it is free has given nothing up
+            if self._timeout:
                 _GIVEN_UP[self._path] = True
             raise Busy(f"'{self._name}' is locked by another process") from None
 
 
 def rank_lock(name: str) -> tuple[int, str]:
-    """The place of a lock in the order; raise ValueError for one of no known kind."""
+    """The place of a lock in the order; raise ValueError for an unknown kind."""
     kind = name.partition("-")[0]
     if kind not in ORDER:
-        raise ValueError(f"lock '{name}' is of no kind that has a place in the order")
+        raise ValueError(f"lock '{name}' is of no kind in lock.ORDER")
     return ORDER.index(kind), name
 
 
-def _check_order(wanted: tuple[int, str]) -> None:
-    trace.append_note("lock", f"'{wanted[1]}'")
+def _check_order(rank: tuple[int, str]) -> None:
+    trace.append_note("lock", f"'{rank[1]}'")
     last = max(_HELD, default=(-1, ""))
-    if wanted <= last:
-        raise AssertionError(f"lock '{wanted[1]}' is taken after '{last[1]}'")
+    if rank <= last:
+        raise AssertionError(f"lock '{rank[1]}' is taken after '{last[1]}'")
 
 
 def _try_lock(path: str) -> int | None:
+    """A locked descriptor of the file; None if another process has the lock, or replaced the
+    file."""
     fd = open_file(path, os.O_RDWR | os.O_NOFOLLOW)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -31,26 +31,26 @@ DEFAULT: dict[str, list[list[str]]] = {
     "pre-push": [["push-checkpoints"]],
 }
 
-# A record of type 'refuse' that reaches the end of these is obeyed; all others only watch.
+# A record of type 'refuse' at the end of these pipelines is obeyed; all others only watch.
 GATES = frozenset({"commit-msg", "turn-start", "tool-start", "tool-end", "pre-commit", "pre-push"})
 
 # Stages that the built-in pipelines leave out where gitcp.guard is off.
 GUARD = frozenset({"check-claim", "release-claim"})
 
-# git says more to these on standard input.
+# Hooks to which git writes on standard input.
 WITH_STDIN = frozenset({"post-rewrite", "pre-push"})
 
-# The status by which a gate of git's says no: the hook scripts take no other for one.
+# The status by which a git hook refuses; the hook scripts take any other for a failure of gitcp.
 VERDICT = 3
 
-# In the middle of these the person's git holds its index.
+# Hooks during which the person's git locks its index.
 COMMITTING = frozenset({"pre-commit", "prepare-commit-msg", "commit-msg"})
 
 
 def parse_pipeline(text: str) -> list[list[str]]:
     """The stages of a pipeline, each an argv; quotes are read as in a shell, without expansion.
 
-    Raise Error, which names it, for an invalid word or an unknown stage.
+    Raise Error for an invalid word and for an unknown stage.
     """
     lexer = stdlib.shlex.shlex(text, posix=True, punctuation_chars="|")
     lexer.whitespace_split = True

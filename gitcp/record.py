@@ -1,7 +1,7 @@
 """Records on a stream: one JSON object to a line, UTF-8, in and out.
 
-Inside the program a name is a str: UTF-8 with what is not UTF-8 kept as surrogates.
-On the wire such a name travels as {"$bytes": "<base64>"} (gitcp-record(5)).
+Inside the program a name is a str, in which surrogates stand for bytes that are not UTF-8.
+On the wire such a name is {"$bytes": "<base64>"} (gitcp-record(5)).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 _TOGETHER = 0.01  # seconds in which records are written together
-_LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # of the integers that orjson writes
-_FLOAT_BITS = 1023  # of those that a float can hold
-_MUCH = 16 << 20  # bytes of JSON: less is read sooner without orjson, whose start takes 22 ms
-_PARSED: dict[str, int] = memory.get_table("parsed")  # bytes, without it
-_JOINERS = "\u200c\u200d"  # they hold emoji and scripts together, and drive nothing
+_LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # the integers that orjson writes
+_FLOAT_BITS = 1023  # bits of an integer that a float can hold
+_MUCH = 16 << 20  # bytes of JSON from which orjson, which takes 22 ms to start, is faster
+_PARSED: dict[str, int] = memory.get_table("parsed")  # bytes parsed without orjson
+_JOINERS = "\u200c\u200d"  # they join emoji and letters, and control no terminal
 
 
 def decode_name(name: bytes) -> str:
@@ -41,7 +41,7 @@ def encode_name(name: str) -> bytes:
 
 
 def decode_lines(out: bytes) -> list[str]:
-    """The lines of what git printed: a name may hold what str.splitlines() takes for an end."""
+    """The lines that git printed; str.splitlines() would also split at other characters."""
     return decode_name(out.removesuffix(b"\n")).split("\n") if out else []
 
 
@@ -69,18 +69,17 @@ def read_records(stream: BinaryIO) -> Iterator[Record]:
 
 
 def write_records(stream: BinaryIO, records: Iterable[Record]) -> None:
-    """Write each record as it comes, so that a slow producer is seen at once; those of a fast
-    one go together into a pipe or a file.
+    """Write each record as it comes: at once to a terminal and from a slow producer, else many
+    together.
 
-    What a terminal would obey instead of show is written as an escape of JSON, in a pipe, too:
-    a terminal may be at its end.
+    Control characters are written as escapes of JSON, to a pipe, too: a terminal may be at its end.
     """
-    seen, flushed = stream.isatty(), 0.0
+    at_terminal, flushed = stream.isatty(), 0.0
     try:
         for record in records:
             stream.write(_escape_line(dump_record(record)) + b"\n")
             now = time.monotonic()
-            if seen or now - flushed > _TOGETHER:
+            if at_terminal or now - flushed > _TOGETHER:
                 stream.flush()
                 flushed = now
     finally:
@@ -88,11 +87,11 @@ def write_records(stream: BinaryIO, records: Iterable[Record]) -> None:
 
 
 def parse_json(data: bytes) -> Any:
-    """The value of a JSON text as core's json.loads() has it, for who may read thousands of them:
-    by orjson, in a third of the time, once there is so much that its own start is paid for.
+    """The value of a JSON text as of core's json.loads(), for callers with thousands of texts:
+    after _MUCH bytes by orjson, in a third of the time.
 
-    A whole number of more than 64 bits may come as a float.  Raises ValueError, or
-    RecursionError, for what is none.
+    An integer of more than 64 bits may become a float.  Raise ValueError or RecursionError for
+    other texts.
     """
     if "orjson" not in sys.modules:
         _PARSED["bytes"] = _PARSED.get("bytes", 0) + len(data)
@@ -102,7 +101,7 @@ def parse_json(data: bytes) -> Any:
 
     try:
         return orjson.loads(data)
-    except orjson.JSONDecodeError:  # it refuses lone surrogates and numbers that are none
+    except orjson.JSONDecodeError:  # it refuses lone surrogates, NaN and Infinity
         return json.loads(data)
 
 
@@ -122,12 +121,12 @@ def _escape_line(line: bytes) -> bytes:
     content = line.decode()
     if content.isprintable():
         return line
-    kept = (c if c.isprintable() or c in _JOINERS else _escape_char(c) for c in content)
-    return "".join(kept).encode()
+    escaped = (c if c.isprintable() or c in _JOINERS else _escape_char(c) for c in content)
+    return "".join(escaped).encode()
 
 
 def _escape_char(char: str) -> str:
-    # beyond the first plane JSON has a pair of escapes
+    # A character beyond the first plane takes a pair of escapes.
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))
 
@@ -137,16 +136,16 @@ def _pack(value: Any) -> Any:
         return value if _is_utf8(value) else _pack_name("".join(map(_replace_half, value)))
     if isinstance(value, dict):
         pairs = [(_pack(k), _pack(v)) for k, v in value.items()]
-        # A key cannot be an object: such a mapping travels as its pairs.
-        whole = all(isinstance(key, str) for key, _ in pairs)
-        return dict(pairs) if whole else {"$pairs": pairs}
+        # A key of JSON cannot be an object: such a mapping becomes the list of its pairs.
+        has_names = all(isinstance(key, str) for key, _ in pairs)
+        return dict(pairs) if has_names else {"$pairs": pairs}
     if isinstance(value, int) and not _LEAST <= value <= _MOST:
         return float(value) if value.bit_length() <= _FLOAT_BITS else None  # as orjson reads it
     return [_pack(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def _replace_half(char: str) -> str:
-    # Half of a pair, as JSON has it where a text was cut, is neither a character nor a byte.
+    # Half of a surrogate pair, from a text that was cut, is neither a character nor a byte.
     return "\ufffd" if "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" else char
 
 
@@ -156,9 +155,9 @@ def _pack_name(name: str) -> Any:
     return {"$bytes": stdlib.binascii.b2a_base64(encode_name(name), newline=False).decode()}
 
 
-def _is_utf8(key: str) -> bool:
+def _is_utf8(text: str) -> bool:
     try:
-        key.encode()
+        text.encode()
     except UnicodeEncodeError:
         return False
     return True
@@ -175,7 +174,7 @@ def _unpack(value: Any) -> Any:
             try:
                 return {_unpack(k): _unpack(v) for k, v in value["$pairs"]}
             except (TypeError, ValueError):
-                raise InputError("'$pairs' is no list of names with their values") from None
+                raise InputError("'$pairs' is not a list of pairs") from None
         return {k: _unpack(v) for k, v in value.items()}
     return [_unpack(v) for v in value] if isinstance(value, list) else value
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from gitcp.asked import Values
 
 
-# Variables that tie git to an index, a subdirectory or a worktree: what is sealed to a
-# repository names its own.
+# Variables that tie git to an index, a subdirectory or a worktree: a Repo sets its own.
 _TIES = ("GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX")
 
 
@@ -74,10 +73,9 @@ class Config:
 class Repo:
     """One working tree of one repository (or a bare one: top is None).
 
-    top, git_dir and common are absolute; git is sealed to them, hook_git keeps the index
-    that git inherited to the hook we run in (doc/git.md "Which hooks run").
-    workspace is the name of a jj workspace
-    that is no git worktree, '' for its default one.
+    top, git_dir and common are absolute paths, to which git is bound; hook_git has the index of the
+    hook that runs this process (doc/git.md "Which hooks run").  workspace is the name of a jj
+    workspace that is no git worktree, '' for the default one.
     """
 
     workspace = ""
@@ -109,32 +107,32 @@ class Repo:
         eager: bool = False,
         init: str | None = None,
     ) -> Repo:
-        """The repository around cwd; raise Error when there is none.
+        """The repository around cwd; raise Error if there is none.
 
-        eager: read the configuration at the same time, for who will need it anyway.
-        init: where a jj workspace's own git directory is made if it has none, '' for in it.
+        eager: read the configuration at the same time, since it will be needed.
+        init: where a jj workspace's own git directory is made if it has none, '' for inside it.
         """
         base = Git(cwd, env)
-        at = cwd or _read_cwd()
-        free = "GIT_DIR" not in base.env
-        if free and _is_jj_alone(at) and (repo := cls._find_jj(at, None, base, init)):
+        folder = cwd or _read_cwd()
+        is_free = "GIT_DIR" not in base.env
+        if is_free and _is_jj_alone(folder) and (repo := cls._find_jj(folder, None, base, init)):
             return repo
-        answers = _EARLY.pop(at, None) if env is None else None
+        answers = _EARLY.pop(folder, None) if env is None else None
         if eager and answers is None:
-            answers = Answers(base, at)
+            answers = Answers(base, folder)
         place = answers.read_place() if answers else ask_place(base)
         top = place[3] if len(place) > 3 else None
-        apart = free and (top or len(place) < 3) and at != top
-        if apart and (repo := cls._find_jj(at, top, base, init)):
+        may_be_jj = is_free and (top or len(place) < 3) and folder != top
+        if may_be_jj and (repo := cls._find_jj(folder, top, base, init)):
             return repo
         if len(place) < 3:
-            raise NoRepository(at)
+            raise NoRepository(folder)
         return cls(top, place[0], place[1], place[2], base, answers)
 
     @classmethod
-    def _find_jj(cls, at: str, stop: str | None, base: Git, init: str | None) -> Repo | None:
-        """The jj workspace around a directory, below stop; None without one."""
-        if not (root := late.jj.find_root(at, stop)):
+    def _find_jj(cls, folder: str, stop: str | None, base: Git, init: str | None) -> Repo | None:
+        """The jj workspace around a directory, below stop; None for none."""
+        if not (root := late.jj.find_root(folder, stop)):
             return None
         git_dir, common, name = late.jj.open_workspace(root, init)
         repo = cls(root, git_dir, common, "sha1", base)
@@ -160,9 +158,8 @@ class Repo:
 
     def copy_with(self, env: Mapping[str, str | None]) -> Self:
         """The same repository, its git with env over the environment (None: without)."""
-        other = type(self)(
-            self.top, self.git_dir, self.common, self.algo, self.git.copy_with(None, env)
-        )
+        git = self.git.copy_with(None, env)
+        other = type(self)(self.top, self.git_dir, self.common, self.algo, git)
         other.workspace = self.workspace
         return other
 
@@ -189,7 +186,7 @@ class Repo:
 
     @property
     def jj_root(self) -> str:
-        """The jj workspace that works on the same branches: this worktree, or the main one; ''."""
+        """The jj workspace with the same branches: this worktree or the main one; '' for none."""
         if self.jj:
             return self.worktree
         main = os.path.dirname(self.common)
@@ -214,12 +211,12 @@ class Repo:
         return os.path.join(self.common, "gitcp", *parts)
 
     def share_file(self, path: str) -> None:
-        """Give a file or directory of ours to all who share the repository, as git does with its
-        own (core.sharedRepository).  Raises OSError."""
+        """Set the permissions of gitcp's file or directory as git sets those of its own
+        (core.sharedRepository).  Raise OSError."""
         if setting := self.config.get("core.sharedrepository"):
             mode = os.stat(path).st_mode
-            if (wanted := late.sharing.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
-                os.chmod(path, wanted)
+            if (shared := late.sharing.compute_shared_mode(setting, mode)) != stat.S_IMODE(mode):
+                os.chmod(path, shared)
 
     def make_folder(self, path: str) -> None:
         """Create a directory in the git directory, shared as git's are.  Raise OSError."""
@@ -249,17 +246,17 @@ def look_early() -> None:
     A hook calls this first, and imports modules while git answers.
     """
     try:
-        here = _read_cwd()
+        folder = _read_cwd()
     except Error:
         return  # an agent's event names the directory that counts
     git = Git()
-    if "GIT_DIR" in git.env or not _is_jj_alone(here):
-        _EARLY[here] = Answers(git, here)
+    if "GIT_DIR" in git.env or not _is_jj_alone(folder):
+        _EARLY[folder] = Answers(git, folder)
 
 
 def _is_jj_alone(folder: str) -> bool:
-    """Whether a directory is in a jj workspace in which git sees no worktree, so that there is
-    nothing to ask git about."""
+    """Whether a directory is in a jj workspace that git does not see, so that asking git is
+    useless."""
     while not any(map(os.path.lexists, (f"{folder}/.git", f"{folder}/HEAD"))):
         if os.path.isdir(f"{folder}/.jj"):
             return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, notice
+from gitcp.console import cli, progress
 from gitcp.console.options import JSON, REVISIONS, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error
@@ -34,10 +34,9 @@ def run(argv: Sequence[str]) -> int:
     from gitcp.store.facts import export
 
     options = args.repository, args.text, args.light
-    done = export.export_facts(
-        Repo.find(eager=True), args.o, args.revision, *options, _show_progress
-    )
-    notice.show_progress("")
+    repo = Repo.find(eager=True)
+    done = export.export_facts(repo, args.o, args.revision, *options, _show_progress)
+    progress.hide()
     if args.json:
         cli.write_records([done])
     else:
@@ -49,4 +48,4 @@ def run(argv: Sequence[str]) -> int:
 
 def _show_progress(count: int) -> None:
     if count % _EACH == 0:
-        notice.show_progress(f"export-facts: {count} commits")
+        progress.show_line(f"export-facts: {count} commits")

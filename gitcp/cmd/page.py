@@ -6,7 +6,7 @@ import os
 import sys
 
 from gitcp import VERSION
-from gitcp.console import cli, notice
+from gitcp.console import cli, progress
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, Error
 
@@ -73,11 +73,11 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
         if not records:
             raise Error(f"no commits in '{name}': there is no page to make")
         page.tip = records[0]["oid"]
-        notice.show_progress(f"reading the sessions of {len(records)} commits")
+        progress.show_line(f"reading the sessions of {len(records)} commits")
         stories = gather.gather_sessions(repo, objects, records)
         stories.sort(key=lambda story: min((t["start"] for t in story["turns"]), default=""))
         for n, story in enumerate(stories):
-            notice.show_progress(f"sessions: {n} of {len(stories)}")
+            progress.show_line(f"sessions: {n} of {len(stories)}")
             page.add_session(story)
         lines, removers, steps = gather.count_lines(repo, objects, records)
         names = gather.list_refs(repo)
@@ -85,9 +85,9 @@ def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
             page.add_commit(record, lines.get(record["oid"], {}), names.get(record["oid"], ()))
         evidence, ends = Evidence(repo, objects), change.find_ends(repo, records, name)
         about = repo, objects, evidence, ends, steps
-        for file in change.read_files(*about, notice.show_progress):
+        for file in change.read_files(*about, progress.show_line):
             page.add_file(file, removers.get(file["old"], ()))
-    notice.show_progress("")
+    progress.hide()
     return page.format_html(VERSION)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, notice
+from gitcp.console import cli, progress
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import OK
 
@@ -92,11 +92,10 @@ def _count_lines(
         replay = survival.Replay(*about) if lived else None
         total = f" of {replay.commits}" if replay else ""
         options, limits = (survival.OPTIONS, ()) if replay else (ranges.WHOLE, paths)
-        for count, commit in enumerate(
-            ranges.list_commits(repo, objects, revisions, limits, options)
-        ):
+        commits = ranges.list_commits(repo, objects, revisions, limits, options)
+        for count, commit in enumerate(commits):
             if count % _EACH == 0:
-                notice.show_progress(f"stats: {count}{total} commits")
+                progress.show_line(f"stats: {count}{total} commits")
             if replay:
                 replay.replay_commit(commit)
             if ranges.limit_patches(commit, paths):
@@ -106,5 +105,5 @@ def _count_lines(
             stats["survival"] = replay.build_record()
         if prices:
             stats["cost"] = prices.sum_record(sums.spent)
-    notice.show_progress("")
+    progress.hide()
     return stats

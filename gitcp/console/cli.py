@@ -1,4 +1,4 @@
-"""What every command shares: usage in git's manner, one-line errors, a status."""
+"""Parse command lines, with usage as git's, and write output, for all commands."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ printable, guard = notice.escape_unprintable, ending.run_guarded
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that raises on misuse and never guesses abbreviations.
+    """An ArgumentParser that raises UsageError and accepts no abbreviations.
 
-    name: the command's in the table of commands, which says what it is for.
+    name: of a command in the table of commands, which has its summary.
     """
 
     def __init__(self, name: str, rows: Rows = ()) -> None:
-        called = _find_called_name(name)
+        # A stage that has another name for people is called by the one that they typed.
+        typed = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
+        called = typed if commands.ALIASES.get(name) == typed else name
         summary = commands.get_summary(called)
         text = f"{summary[0].upper()}{summary[1:]}."
         super().__init__(prog=f"gitcp-{called}", description=text, allow_abbrev=False)
@@ -37,11 +39,11 @@ class Parser(argparse.ArgumentParser):
         self._rows = rows
         for row in rows:
             group = self.add_mutually_exclusive_group() if isinstance(row, list) else self
-            for names, more in row if isinstance(row, list) else [row]:
-                group.add_argument(*names, **more)
+            for spellings, more in row if isinstance(row, list) else [row]:
+                group.add_argument(*spellings, **more)
 
     def format_usage(self) -> str:
-        """The usage, folded between options, as no two versions of argparse do."""
+        """The usage, folded between options; versions of argparse fold it differently."""
         self.usage = self._fold_usage()
         return super().format_usage()
 
@@ -65,15 +67,13 @@ class Parser(argparse.ArgumentParser):
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
-        """As argparse has it; one argument too many is named, and what may have been meant."""
+        """The parsed arguments; the error about an unknown one suggests an option."""
         parsed, more = self.parse_known_args(args, namespace)
         if more:
-            self.error(f"unknown argument: '{more[0]}'{self._suggest_option(more[0])}")
+            options = [o for o in self._option_string_actions if o.startswith("--")]
+            meant = suggest(more[0].partition("=")[0], options)
+            self.error(f"unknown argument: '{more[0]}'{meant}")
         return parsed
-
-    def _suggest_option(self, option: str) -> str:
-        known = [o for o in self._option_string_actions if o.startswith("--")]
-        return suggest(option.partition("=")[0], known)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
@@ -91,66 +91,62 @@ def describe_unknown(value: str, choices: Sequence[str]) -> str:
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:
-    """'; did you mean …?' with up to three known words that word resembles or begins, else ''."""
+    """'; did you mean …?' with up to three choices that resemble word or begin with it, else ''."""
     near = stdlib.difflib.get_close_matches(word, choices, 3, 0.6)
     near = near or [k for k in choices if k.startswith(word)][:3]
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
-def _find_called_name(name: str) -> str:
-    """The command as a person named it: some have a name beside that of their stage."""
-    called = os.path.basename(sys.argv[0]).removeprefix("gitcp-")
-    return called if commands.ALIASES.get(name) == called else name
-
-
 def parse(name: str, rows: Rows, argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments of a command, by its rows; `error` among them raises UsageError with a message
-    and the usage line."""
+    """The arguments of a command by its rows, with the function `error`, which raises UsageError
+    with a message and the usage line."""
     return Parser(name, rows).parse_args(argv)
 
 
 def write_bytes(parts: Iterable[bytes]) -> None:
-    """Write data to standard output: to the byte, at a terminal what that can show of it."""
+    """Write data to standard output, byte for byte; escaped at a terminal."""
     if sys.stdout.isatty():
         parts = (show_escaped(record.decode_name(part)).encode() for part in parts)
     sys.stdout.buffer.writelines(parts)
 
 
 def show_escaped(text: str) -> str:
-    """Text in what a terminal can show; the colours that git writes stay."""
+    """Text with unprintable characters escaped, but not the colours that git writes."""
     parts = stdlib.re.split(r"(\x1b\[[0-9;]*m)", text)
     return "".join(part if n % 2 else printable(part) for n, part in enumerate(parts))
 
 
 def write_records(records: Iterable[Record]) -> int:
-    """Write records to standard output; OK."""
+    """Write records to standard output; return OK."""
     record.write_records(sys.stdout.buffer, records)
     return OK
 
 
 def read_width() -> int:
-    """The width of the terminal that standard output is; 0 where it is none."""
-    if not sys.stdout.isatty():
-        return 0
-    return stdlib.shutil.get_terminal_size().columns
+    """The width of the terminal; 0 if standard output is none."""
+    return stdlib.shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
 def say(text: str) -> None:
     """Print lines of text, at a terminal folded between words."""
     if width := read_width():
-        rows = (
-            row for line in text.split("\n") for row in late.wrapping.wrap_line([(line, "")], width)
-        )
+        wrap = late.wrapping.wrap_line
+        rows = (row for line in text.split("\n") for row in wrap([(line, "")], width))
         text = "\n".join(late.spans.list_texts(rows))
     print(text)
 
 
 def ask_consent(question: str) -> bool:
     """Whether the person at the terminal says yes; True without a terminal."""
+    return _ask(question, "[Y/n]", default="y").strip().lower() in ("", "y", "yes")
+
+
+def _ask(question: str, answers: str, default: str) -> str:
+    """The line that the person types as an answer, with its newline; default without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return True
-    print(printable(question).replace("\n", " "), "[Y/n] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+        return default
+    print(printable(question).replace("\n", " "), answers, end=" ", file=sys.stderr, flush=True)
+    return sys.stdin.readline()
 
 
 def ask_line(question: str, *, lower: bool = True) -> str:
@@ -164,27 +160,22 @@ def ask_line(question: str, *, lower: bool = True) -> str:
 
 
 def ask_choice(question: str, words: Sequence[str]) -> str:
-    """The one of words that the person types a prefix of; the first for Enter alone and without a
-    terminal, the last for any other input."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return words[0]
+    """The word that the person types a prefix of; the first for Enter alone and without a terminal,
+    the last for any other input."""
     listed = "/".join(f"[{word[0]}]{word[1:]}" for word in words)
-    print(printable(question).replace("\n", " "), listed, end=" ", file=sys.stderr, flush=True)
-    answer = sys.stdin.readline()
+    answer = _ask(question, listed, default="\n")
     if answer == "\n":
         return words[0]
-    given = answer.strip().lower()
-    return next((word for word in words if given and word.startswith(given)), words[-1])
+    prefix = answer.strip().lower()
+    return next((word for word in words if prefix and word.startswith(prefix)), words[-1])
 
 
 def needs_colour(stream: object, setting: str = "") -> bool:
-    """Whether to colour what goes to stream: by setting (color.ui), else at a terminal.
-
-    NO_COLOR and a terminal that is dumb speak against it.
-    """
-    tty = getattr(stream, "isatty", lambda: False)
+    """Whether to colour output to stream: by setting (color.ui), else at a terminal that is not
+    dumb, without NO_COLOR."""
     if setting.lower() == "always":
         return True
     if setting.lower() in ("never", "false", "no", "off") or os.environ.get("NO_COLOR"):
         return False
-    return bool(tty()) and os.environ.get("TERM") != "dumb"
+    is_terminal = getattr(stream, "isatty", lambda: False)
+    return bool(is_terminal()) and os.environ.get("TERM") != "dumb"

@@ -1,4 +1,4 @@
-"""Run a command: print its errors in a line, and return its status as git does."""
+"""Run a command: print an error as one line, and return a status as git does."""
 
 from __future__ import annotations
 
@@ -17,56 +17,54 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What only a mistake of ours makes the system say; all else is wrong with the machine, a file or
-# its permissions, and is told in one sentence.
-_MISTAKES = (errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ECHILD, errno.ESRCH, errno.EDOM)
+# Errors that only a bug of gitcp causes; others are about the machine, a file or its permissions.
+_BUGS = (errno.EBADF, errno.EINVAL, errno.EFAULT, errno.ECHILD, errno.ESRCH, errno.EDOM)
 
-# Objects made before garbage is looked for: records come and go, and leave none.
-_FEW = 50_000
+_FEW = 50_000  # objects that are made before a garbage collection: records leave no garbage
 
 PACKAGES = ("filelock", "orjson", "plumbum")
 _INSTALL = "install gitcp, or run 'make setup' in its checkout ({} has no such package)"
 
 
 def run_guarded(body: Callable[[], int]) -> int:
-    """Run body; say an Error on stderr, without a traceback; return the status.
+    """Run body; print an Error on stderr, without a traceback; return the status.
 
-    Ctrl-C lets body clean up, then ends the process as it ends git: by the signal, at which a
-    loop of the shell's stops too.
+    Ctrl-C lets body clean up, then ends the process by the signal, as it ends git, so that a loop
+    in the shell ends too.
     """
     gc.set_threshold(_FEW)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # die quietly under `| head`
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored no status of git comes
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end quietly under `| head`
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, the status of git is lost
     before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_DFL:  # until here there was nothing to clean up
+    if before == signal.SIG_DFL:  # from here on there is something to clean up
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _run_body(body)
     except KeyboardInterrupt:
-        pass  # with it goes what its frames hold: a child that is in the middle of its answer
+        pass  # its frames, which hold children that still answer, are released here
     finally:
         abandon_pending()
         signal.signal(signal.SIGINT, before)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)
-    return 128 + signal.SIGINT  # where the signal is blocked
+    return 128 + signal.SIGINT  # the signal is blocked
 
 
 def _run_body(body: Callable[[], int]) -> int:
-    """The status of body; its mistakes are told."""
+    """The status of body, or of its error, which is printed."""
     _open_streams()
     allow_fetch()
     try:
-        status = _flush_output(body())
+        status = body()
+        sys.stdout.flush()  # a failure at exit could not be reported
         return NO if status == OK and notice.is_incomplete() else status
     except Error as e:
-        words = _explain_refusal(e) if isinstance(e, NoRepository) else str(e)
-        print(
-            "error:" if e.status == USAGE else "fatal:", escape_unprintable(words), file=sys.stderr
-        )
+        kind = "error:" if e.status == USAGE else "fatal:"
+        message = _explain_refusal(e) if isinstance(e, NoRepository) else str(e)
+        print(kind, escape_unprintable(message), file=sys.stderr)
         return e.status
     except OSError as e:
-        if e.errno in _MISTAKES:
+        if e.errno in _BUGS:
             sys.excepthook(*sys.exc_info())
             return BUG
         print("fatal:", escape_unprintable(format_error(e)), file=sys.stderr)
@@ -89,28 +87,23 @@ def _explain_refusal(e: NoRepository) -> str:
         Git(e.at).run("rev-parse", "--git-dir")
     except GitError as error:
         lines = error.complaint.removeprefix("fatal: ").splitlines()
-        why, trust = lines[0], lines[-1].strip()
-        if not why.startswith("not a git repository"):
-            return f"{why}; '{trust}' trusts it" if "safe.directory" in trust else why
+        reason, remedy = lines[0], lines[-1].strip()
+        if not reason.startswith("not a git repository"):
+            return f"{reason}; '{remedy}' trusts it" if "safe.directory" in remedy else reason
     return str(e)
 
 
 def _open_streams() -> None:
-    """Give a closed standard stream the null device, as git does: no file may take its place."""
+    """Open the null device for a closed standard stream, as git does, so that no file takes its
+    descriptor."""
     for fd, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.dup2(os.open(os.devnull, os.O_RDWR), fd)
             setattr(sys, name, os.fdopen(fd, "w" if fd else "r"))
 
 
-def _flush_output(status: int) -> int:
-    """The status after standard output is flushed, as a failure at exit could not be reported."""
-    sys.stdout.flush()
-    return status
-
-
 def _drop_output() -> None:
-    """Drop the unwritten output, which Python would write again at exit."""
+    """Drop the unwritten output, which Python would try to write again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -6,7 +6,7 @@ import sys
 
 from gitcp import memory
 
-_PLAIN = "\n\t\u200c\u200d"  # the joiners hold emoji and scripts together, and drive nothing
+_PLAIN = "\n\t\u200c\u200d"  # the joiners join emoji and letters, and control no terminal
 _PRINTED: dict[str, bool] = memory.get_table("printed")  # message -> whether something is left out
 _COLLECTED: dict[int, list[str]] = memory.get_table("collected")  # depth -> messages
 
@@ -21,31 +21,31 @@ class Collected:
         _COLLECTED.popitem()
 
 
-def warn_lacking(what: str) -> None:
-    """Print once that something could not be read."""
-    warn(what)
+def warn_lacking(message: str) -> None:
+    """Print a warning once; the output is incomplete, so that the status becomes NO."""
+    warn(message)
     if not _COLLECTED:
-        _PRINTED[what] = True
+        _PRINTED[message] = True
 
 
-def warn(what: str) -> None:
+def warn(message: str) -> None:
     """Print a warning once; the output is complete."""
     if _COLLECTED:
-        _COLLECTED[len(_COLLECTED) - 1].append(what)
-    elif what not in _PRINTED:
-        _PRINTED[what] = False
-        print("warning:", escape_unprintable(what).replace("\n", " "), file=sys.stderr)
+        _COLLECTED[len(_COLLECTED) - 1].append(message)
+    elif message not in _PRINTED:
+        _PRINTED[message] = False
+        print("warning:", escape_unprintable(message).replace("\n", " "), file=sys.stderr)
 
 
-def tell(what: str) -> None:
+def tell(message: str) -> None:
     """Print what the command does, unless messages are collected."""
     if not _COLLECTED:
-        print(escape_unprintable(what), file=sys.stderr)
+        print(escape_unprintable(message), file=sys.stderr)
 
 
-def mute(what: str) -> None:
+def mute(message: str) -> None:
     """Keep warn_lacking() from printing this message, which the person gets in another way."""
-    _PRINTED[what] = True
+    _PRINTED[message] = True
 
 
 def is_incomplete() -> bool:
@@ -54,8 +54,8 @@ def is_incomplete() -> bool:
 
 
 def escape_unprintable(message: str) -> str:
-    """A message with what no terminal can show, or should obey, escaped; bytes of a name that are
-    no UTF-8 as the bytes they are."""
+    """A message with control and unprintable characters escaped; surrogates, which stand for bytes
+    that are not UTF-8, as these bytes."""
     if message.isprintable():
         return message
     return "".join(c if c.isprintable() or c in _PLAIN else _escape_character(c) for c in message)
@@ -64,10 +64,3 @@ def escape_unprintable(message: str) -> str:
 def _escape_character(c: str) -> str:
     code = ord(c) - 0xDC00 if "\udc80" <= c <= "\udcff" else ord(c)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
-
-
-def show_progress(text: str) -> None:
-    """One line on a terminal that is written over; '' takes it away."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{text}")
-        sys.stderr.flush()

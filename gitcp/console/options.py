@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    Row = tuple[tuple[str, ...], dict[str, Any]]  # the names; what argparse is told of them
-    Rows = Sequence[Row | list[Row]]  # those in a list exclude each other
+    Row = tuple[tuple[str, ...], dict[str, Any]]  # the spellings; the arguments for argparse
+    Rows = Sequence[Row | list[Row]]  # the rows of a list exclude each other
 
 
 def make_flag(spellings: str, text: str) -> Row:
@@ -19,7 +19,7 @@ def make_flag(spellings: str, text: str) -> Row:
 
 
 def make_value(spellings: str, metavar: str, text: str, **more: Any) -> Row:
-    """An option with a value, or an argument where names begins with no dash."""
+    """An option with a value, or an argument if the spelling begins with no dash."""
     return tuple(spellings.split()), {"metavar": metavar, "help": text, **more}
 
 
@@ -29,7 +29,7 @@ def make_nul(key: str, text: str) -> Row:
 
 
 JSON = make_flag("--json", "write records, one to a line")
-OFFLINE = make_flag("--offline", "ask no remote: only what is here")
+OFFLINE = make_flag("--offline", "ask no remote")
 REVISIONS = make_value("revision", "<revision>", "as in git-log(1) (default: HEAD)", nargs="*")
 
 
@@ -41,7 +41,7 @@ def parse_number(text: str, least: int = 0) -> int:
 
 
 def parse_positive(text: str) -> int:
-    """The type of an argument that is a number of things, of which there is at least one."""
+    """The type of an argument that is a positive number."""
     return parse_number(text, 1)
 
 
@@ -55,36 +55,36 @@ def is_needed(row: Row | list[Row]) -> bool:
 
 
 def format_usage(row: Row | list[Row]) -> list[str]:
-    """A row as a usage line has it, in the words between which that may be folded."""
+    """A row in a usage line, as the parts between which the line may be folded."""
     if not isinstance(row, list):
         return [_format_form(row) if is_needed(row) else f"[{_format_form(row)}]"]
-    parts = [_format_form(one) for one in row]
-    parts[0], parts[-1] = f"[{parts[0]}", f"{parts[-1]}]"
-    return [parts[0], *(f"| {one}" for one in parts[1:])]
+    first, *alternatives = map(_format_form, row)
+    parts = [f"[{first}", *(f"| {form}" for form in alternatives)]
+    parts[-1] += "]"
+    return parts
 
 
 def _format_form(row: Row) -> str:
-    """An option with the name of its value; an argument, as often as it may be there."""
-    names, more = row
-    value, often = str(more.get("metavar", "")), more.get("nargs")
-    if names[0].startswith("-"):
-        return f"{names[0]} {value}".rstrip()
+    """An option with the name of its value; an argument with the signs for its repetition."""
+    spellings, more = row
+    value, repeated = str(more.get("metavar", "")), str(more.get("nargs"))
+    if spellings[0].startswith("-"):
+        return f"{spellings[0]} {value}".rstrip()
     forms = {"*": f"{value} ...", "...": f"{value} ...", "+": f"{value} [{value} ...]"}
-    return forms.get(str(often), value)
+    return forms.get(repeated, value)
+
+
+def _flatten_rows(rows: Rows) -> list[Row]:
+    """All rows, with those of lists."""
+    return [row for group in rows for row in (group if isinstance(group, list) else [group])]
 
 
 def list_defaults(rows: Rows) -> dict[str, Any]:
     """The arguments of an empty command line, as argparse has them."""
-    flat = [one for row in rows for one in (row if isinstance(row, list) else [row])]
-    return {_name_attribute(*row): row[1].get("default", _get_empty(row[1])) for row in flat}
-
-
-def _name_attribute(spellings: tuple[str, ...], more: dict[str, Any]) -> str:
-    longest = next((name for name in spellings if name.startswith("--")), spellings[0])
-    return str(more.get("dest", longest.lstrip("-").replace("-", "_")))
-
-
-def _get_empty(more: dict[str, Any]) -> object:
-    if more.get("nargs") == "*":
-        return []
-    return False if more.get("action") == "store_true" else None
+    defaults = {}
+    for spellings, more in _flatten_rows(rows):
+        longest = next((name for name in spellings if name.startswith("--")), spellings[0])
+        empty = [] if more.get("nargs") == "*" else more.get("action") != "store_true" and None
+        key = more.get("dest", longest.lstrip("-").replace("-", "_"))
+        defaults[key] = more.get("default", empty)
+    return defaults

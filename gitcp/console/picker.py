@@ -1,7 +1,7 @@
-"""A choice at the terminal: a list to move in and to filter, with views of the marked entry.
+"""Let a person choose at the terminal from a list, with a filter and views of the marked entry.
 
-prompt_toolkit draws it where it is installed (`pip install prompt_toolkit`) and the terminal
-can move its cursor; anywhere else the entries are numbered.
+prompt_toolkit draws the list if it is installed and the terminal can move its cursor; else the
+entries are numbered.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from functools import partial
 
 from gitcp.console import cli
 from gitcp.core.render import spans, wrapping
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     Entry = Callable[[int, int], Line]  # number of an entry, cells there are -> its line
     View = tuple[str, Callable[[int], Iterable[Line]]]  # name, number of an entry -> its lines
 
-_WIDEST = 10_000  # cells in which an entry is never shortened
+_WIDEST = 10_000  # cells of a line that shortens no entry
 _HELP = """\
 up, down     move
 Home, End    the first, the last
@@ -41,9 +40,9 @@ q            leave
 
 
 def choose_entry(question: str, count: int, entry: Entry, views: Sequence[View]) -> int | None:
-    """The index of the entry that the person chooses of count entries; None if they choose none.
+    """The index of the entry that the person chooses of count entries; None for none.
 
-    views: what is shown below the list of the marked entry, the first of them at first.
+    views: of the marked entry, shown below the list; the first of them at first.
     """
     if os.environ.get("TERM", "dumb") != "dumb" and sys.stdout.isatty():
         try:
@@ -77,27 +76,27 @@ def _join_text(line: Line) -> str:
 
 
 class Choice:
-    """What the person has marked and typed, and the screen that shows it."""
+    """The state of a choice: the marked entry, the filter and the view; draw() draws its screen."""
 
     def __init__(self, question: str, count: int, entry: Entry, views: Sequence[View]) -> None:
         self._question, self._entry, self._views = question, entry, views
         self._texts = [_join_text(entry(number, _WIDEST)).casefold() for number in range(count)]
         self._matching = list(range(count))
-        self._at = self._view = self._scroll = self._rows = 0
+        self._mark = self._view = self._scroll = self._rows = 0  # _mark: an index of _matching
         self._filter, self._typing, self._help = "", False, False
 
     @property
     def marked(self) -> int | None:
-        """The number of the marked entry, None where the filter leaves none."""
-        return self._matching[self._at] if self._matching else None
+        """The number of the marked entry, None if the filter leaves none."""
+        return self._matching[self._mark] if self._matching else None
 
     def move(self, step: int) -> None:
-        """Mark the entry that is so many further down."""
-        self._at = max(0, min(len(self._matching) - 1, self._at + step))
+        """Move the mark down by step entries."""
+        self._mark = max(0, min(len(self._matching) - 1, self._mark + step))
         self._scroll, self._help = 0, False
 
     def turn_pages(self, step: int) -> None:
-        """Move by so many pages in what is below the list."""
+        """Scroll the view down by step pages."""
         self._scroll = max(0, self._scroll + step * max(1, self._rows - 1))
 
     def look_next(self) -> None:
@@ -116,11 +115,11 @@ class Choice:
         return False
 
     def erase(self) -> None:
-        """Take back the last character of the filter."""
+        """Remove the last character of the filter."""
         self._set_filter(self._filter[:-1])
 
     def escape(self) -> bool:
-        """Show all entries again; whether they are shown already, and the person leaves."""
+        """Show all entries again; return whether the person leaves, since all were shown."""
         if not (self._typing or self._help):
             return True
         self._set_filter("")
@@ -129,8 +128,8 @@ class Choice:
     def _set_filter(self, text: str) -> None:
         self._filter, self._typing, self._help = text, bool(text), False
         words, marked = text.casefold().split(), self.marked
-        self._matching = [n for n, has in enumerate(self._texts) if all(w in has for w in words)]
-        self._at = self._matching.index(marked) if marked in self._matching else 0
+        self._matching = [n for n, text in enumerate(self._texts) if all(w in text for w in words)]
+        self._mark = self._matching.index(marked) if marked in self._matching else 0
         self._scroll = 0
 
     def draw(self, columns: int, rows: int) -> list[Line]:
@@ -140,8 +139,8 @@ class Choice:
         top = (spans.pad(head, columns - len(count)), "bold")
         lines: list[Line] = [[top, (count, "dim")]]
         height = min(len(self._matching), max(3, (rows - 4) // 2))
-        first = max(0, min(self._at - height // 2, len(self._matching) - height))
-        lines += [self._draw_entry(place, columns) for place in range(first, first + height)]
+        first = max(0, min(self._mark - height // 2, len(self._matching) - height))
+        lines += [self._draw_entry(index, columns) for index in range(first, first + height)]
         name = "help" if self._help else self._views[self._view][0]
         lines.append([(f"-- {name} ".ljust(columns, "-"), "dim")])
         below = self._list_below(columns)
@@ -153,9 +152,9 @@ class Choice:
         empty: list[Line] = [[]] * (self._rows - len(part))
         return [*lines, *part, *empty, [(wrapping.fit_words(keys, columns), "dim")]]
 
-    def _draw_entry(self, place: int, columns: int) -> Line:
-        line = self._entry(self._matching[place], columns - 2)
-        if place != self._at:
+    def _draw_entry(self, index: int, columns: int) -> Line:
+        line = self._entry(self._matching[index], columns - 2)
+        if index != self._mark:
             return [("  ", ""), *line]
         text = f"> {_join_text(line)}"
         return [(text + " " * (columns - spans.count_cells(text)), "reverse")]
@@ -169,10 +168,6 @@ class Choice:
         return [part for row in rows for part in wrapping.wrap_line(row, columns)]
 
 
-def _move_mark(choice: Choice, step: int, event: Any) -> None:
-    choice.move(step)
-
-
 def _run_screen(choice: Choice) -> int | None:
     from prompt_toolkit.application import Application
     from prompt_toolkit.layout import Layout, Window
@@ -181,24 +176,20 @@ def _run_screen(choice: Choice) -> int | None:
     def draw_screen() -> StyleAndTextTuples:
         size = app.output.get_size()
         lines = choice.draw(size.columns, size.rows)
-        parts = [part for line in lines for part in (*line, ("\n", ""))][:-1]
-        return [
-            (_choose_style(colour), text if text == "\n" else cli.printable(text))
-            for text, colour in parts
-        ]
+        safe = [[(cli.printable(text), colour) for text, colour in line] for line in lines]
+        parts = [part for line in safe for part in (*line, ("\n", ""))][:-1]
+        return [(_STYLES.get(colour, f"ansi{colour}"), text) for text, colour in parts]
 
     app: Application[int | None] = Application(
         layout=Layout(Window(FormattedTextControl(draw_screen, show_cursor=False))),
         key_bindings=_bind_keys(choice),
         full_screen=True,
     )
-    app.ttimeoutlen = 0.1  # seconds after which an Esc is no arrow's beginning
+    app.ttimeoutlen = 0.1  # seconds after which an Esc is not the beginning of an arrow key
     return app.run()
 
 
-def _choose_style(colour: str) -> str:
-    plain = {"": "", "bold": "bold", "reverse": "reverse", "dim": "ansibrightblack"}
-    return plain.get(colour, f"ansi{colour}")
+_STYLES = {"": "", "bold": "bold", "reverse": "reverse", "dim": "ansibrightblack"}
 
 
 def _bind_keys(choice: Choice) -> Any:
@@ -207,7 +198,7 @@ def _bind_keys(choice: Choice) -> Any:
     keys = KeyBindings()
     moves = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "home": -sys.maxsize, "end": sys.maxsize}
     for name, step in moves.items():
-        keys.add(name)(partial(_move_mark, choice, step))
+        keys.add(name)(lambda event, step=step: choice.move(step))
     keys.add("pageup")(lambda event: choice.turn_pages(-1))
     keys.add("pagedown")(lambda event: choice.turn_pages(1))
     keys.add("tab")(lambda event: choice.look_next())

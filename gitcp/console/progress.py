@@ -1,4 +1,4 @@
-"""Show the progress of a long task in a line on standard error, if that is a terminal."""
+"""Show the progress of a long task in a line on standard error, if it is a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWING: dict[str, str] = memory.get_table("progress")  # the line on the termi
 
 
 def iterate_shown(title: str, items: Sequence[Item]) -> Iterator[Item]:
-    """The items, one by one, and meanwhile what Counter shows of them."""
+    """The items, one by one, while a Counter shows how many were used."""
     counter = Counter(title)
     for number, item in enumerate(items):
         counter.show(number, len(items))
@@ -30,8 +30,8 @@ def iterate_shown(title: str, items: Sequence[Item]) -> Iterator[Item]:
 
 
 class Counter:
-    """`title: 34 % (12/35)`, where there is a terminal, from a second after it is made, or as long
-    as GIT_PROGRESS_DELAY says, which is git's."""
+    """Shows `title: 34 % (12/35)` at a terminal, from a second after it is made, or
+    GIT_PROGRESS_DELAY seconds, as git does."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -40,17 +40,23 @@ class Counter:
         self._due = time.monotonic() + seconds if sys.stderr.isatty() else float("inf")
 
     def show(self, done: int, every: int) -> None:
-        """Show how much is done, unless it was shown just before; nothing once all is."""
+        """Show the progress, unless it was shown just before; remove it at the end."""
         if done >= every:
             hide()
         elif time.monotonic() > self._due:
             self._due = time.monotonic() + _PAUSE
-            _SHOWING["line"] = f"{self._title}: {done * 100 // every} % ({done}/{every})"
-            print(_CLEAR, _SHOWING["line"], sep="", end="", file=sys.stderr, flush=True)
+            show_line(f"{self._title}: {done * 100 // every} % ({done}/{every})")
+
+
+def show_line(text: str) -> None:
+    """Replace the line of progress, if there is a terminal."""
+    if sys.stderr.isatty():
+        _SHOWING["line"] = text
+        print(_CLEAR, text, sep="", end="", file=sys.stderr, flush=True)
 
 
 def hide() -> None:
-    """Take the line away, before something is written where it stands."""
+    """Remove the line, before other output takes its place."""
     if _SHOWING:
         _SHOWING.clear()
         print(_CLEAR, end="", file=sys.stderr, flush=True)

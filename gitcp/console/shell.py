@@ -29,11 +29,11 @@ _BOOLEANS = ("", "true", "yes", "on", *_NEVER)
 def run_filter(
     words: Sequence[str], data: Iterable[Record], top: str | None = None
 ) -> Iterator[Record]:
-    """The stage `!words`: records as NDJSON to its stdin, its stdout read as records.
+    """The records that the stage `!words` writes to stdout for the records on its stdin.
 
-    It runs in the directory top, by default the current one.  data is read to its end first, so
-    that no stage before it holds a lock while it runs.  Its stderr is ours.  Raises Error naming
-    it when it is not there or its status is not 0, InputError when what it writes is no record.
+    It runs in the directory top, by default the current one, and writes to the stderr of this
+    process.  data is read to its end first, so that no stage before it holds a lock while it runs.
+    Raise Error if there is no such program or its status is not 0, InputError for its output.
     """
     stdin = b"".join(record.dump_record(r) + b"\n" for r in data)
     process = _start_program([find_program(words[0], top), *words[1:]], -1, -1, cwd=top)
@@ -47,8 +47,8 @@ def run_filter(
 
 
 def find_program(name: str, top: str | None) -> str:
-    """The path of a stage's program: on PATH, or, with a slash, relative to top.  Raise Error if
-    there is no such program."""
+    """The path of a stage's program: on PATH, or relative to top if it has a slash.  Raise Error
+    for none."""
     path = which(os.path.join(top, name) if top and "/" in name else name)
     if path is None:
         raise Error(f"no such program: '{name}'")
@@ -56,11 +56,11 @@ def find_program(name: str, top: str | None) -> str:
 
 
 def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
-    """Show text on stdout as it comes, through the person's pager where that is a terminal.
+    """Show text on stdout as it comes, at a terminal through the person's pager.
 
-    The pager is own, as `pager.<command>` has it (a boolean: whether there is one at all), else
-    GIT_PAGER, core, PAGER or less, started as git starts it; empty or `cat` is none.  What it
-    does not want to read any more is not made.
+    The pager is own, the value of `pager.<command>` (or a boolean: whether to use one), else
+    GIT_PAGER, core, PAGER or less, started as git starts it; empty or `cat` is none.  When the
+    person leaves the pager, no more text is made.
     """
     env = os.environ
     pager = env.get("GIT_PAGER", core or env.get("PAGER", "less"))
@@ -82,24 +82,24 @@ def page_text(text: Iterable[str], core: str = "", own: str = "") -> None:
         for number, part in enumerate(text):
             process.stdin.write(part.encode("utf-8", "backslashreplace"))
             if not number:
-                process.stdin.flush()  # the first is there at once, however long the rest takes
+                process.stdin.flush()  # the first part appears at once
     except BrokenPipeError:
-        pass  # the person has seen enough
+        pass  # the person has left the pager
     finally:
-        keyboard = signal(SIGINT, SIG_IGN)  # the pager's, which has the terminal until it ends
-        process.communicate()  # it may still have what nobody reads
+        keyboard = signal(SIGINT, SIG_IGN)  # it is for the pager, which has the terminal
+        process.communicate()
         signal(SIGINT, keyboard)
         signal(SIGPIPE, before)
 
 
 def feed(words: Sequence[str], data: bytes) -> int:
-    """Run a program of ours with data on its standard input, the other streams our own; its
+    """Run a program with data on its standard input and this process's other streams; return its
     status."""
     return stdlib.subprocess.run(words, input=data, check=False).returncode
 
 
 def write(text: Iterable[str]) -> None:
-    """Write text to stdout as it comes, the first of it at once."""
+    """Write text to stdout as it comes, the first part at once."""
     for number, part in enumerate(text):
         sys.stdout.buffer.write(part.encode("utf-8", "backslashreplace"))
         if not number:
@@ -107,9 +107,9 @@ def write(text: Iterable[str]) -> None:
 
 
 def run_git(repo_git: Git, words: Sequence[str]) -> int:
-    """Run git as the person would: their colours, pager and terminal; its status.
+    """Run git as the person does, with their colours, pager and terminal; return its status.
 
-    repo_git: bound to a repository; what seals it for plumbing is left out.
+    repo_git: bound to a repository; its settings for plumbing are left out.
     """
     settle_pending()
     sys.stdout.flush()

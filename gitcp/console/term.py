@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-_CODES = {
-    "bold": 1,
-    "dim": 2,
-    "red": 31,
-    "green": 32,
-    "yellow": 33,
-    "blue": 34,
-    "magenta": 35,
-    "cyan": 36,
-}
+_COLOURS = ("red", "green", "yellow", "blue", "magenta", "cyan")
+_CODES = {"bold": 1, "dim": 2} | {name: 31 + n for n, name in enumerate(_COLOURS)}
 _AGES = ((365 * 86400, "y"), (30 * 86400, "mo"), (86400, "d"), (3600, "h"), (60, "m"))
 
 
 def paint(text: str, colour: str, on: bool) -> str:
-    """text in a colour of _CODES when on, as cli.needs_colour(stream) decides."""
+    """text in a colour of _CODES if on."""
     return f"\033[{_CODES[colour]}m{text}\033[0m" if on and text else text
 
 
@@ -30,8 +22,5 @@ def format_age(seconds: float) -> str:
 
 def clean(text: str) -> str:
     """text on one line, without control characters."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in join_lines(text))
-
-
-def join_lines(text: str) -> str:
-    return " ".join(text.split())
+    line = " ".join(text.split())
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)

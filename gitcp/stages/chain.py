@@ -1,4 +1,4 @@
-"""Pipelines: which are in force for an event, and a pipeline's stages chained in one process."""
+"""The pipelines in force for an event, and the stages of a pipeline chained in one process."""
 
 from __future__ import annotations
 
@@ -20,25 +20,23 @@ if TYPE_CHECKING:
 def list_in_force(repo: Repo, event: str) -> list[Pipeline]:
     """The pipelines of an event: the configured ones, where `default` is the built-in one.
 
-    What is configured is still text: one that cannot be parsed must not stop the others.
+    A configured one is unparsed text, so that one with a mistake does not stop the others.
     """
     built_in = _get_built_in(repo, event)
     values = repo.config.get_all(f"gitcp.{event}.pipeline")
     if not values:
         return [built_in] if built_in else []
-    configured = [value.strip() for value in values]
-    return [(built_in or []) if v == "default" else v for v in configured if v]
+    return [(built_in or []) if v == "default" else v for v in map(str.strip, values) if v]
 
 
 def begin_pipeline(
     repo: Repo, event: str, pipeline: Pipeline, records: list[Record]
 ) -> tuple[Iterable[Record], str]:
-    """(what comes out of a pipeline that takes these records, what is wrong with it): in the place
-    of a configured one that cannot be read stands the built-in one."""
+    """(the output of a pipeline for these records, what is wrong with it).  The built-in pipeline
+    takes the place of a configured one with a mistake."""
     try:
-        if isinstance(pipeline, str):
-            pipeline = pipelines.parse_pipeline(pipeline)
-        return connect_stages(pipeline, records, repo.top), ""
+        stages = pipelines.parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+        return connect_stages(stages, records, repo.top), ""
     except Error as e:
         if not (built_in := _get_built_in(repo, event)):
             raise
@@ -62,13 +60,13 @@ def format_pipeline(pipeline: Pipeline) -> str:
 def connect_stages(
     stages: Iterable[Sequence[str]], records: Iterable[Record], top: str | None
 ) -> Iterable[Record]:
-    """Chain the stages in this process; a stage `!cmd args` is a process of its own, in the
-    directory top."""
+    """Chain the stages in this process; a stage `!cmd args` runs as a process in the directory
+    top."""
     for name, *argv in stages:
         if name.startswith("!"):
             from gitcp.console import shell
 
-            records = shell.run_filter([name[1:], *argv], _hand_over(records), top)
+            records = shell.run_filter([name[1:], *argv], _leave_after(records), top)
         else:
             records = bind_stage(name, argv)(records)
     return records
@@ -77,8 +75,8 @@ def connect_stages(
 def collect_messages(
     event: str, records: Iterable[Record], messages: dict[str, list[str]]
 ) -> tuple[str | None, list[str]]:
-    """What came out of a pipeline: (its refusal, where that is a gate's to make; what is wrong
-    with its records).  What it has to say is added to messages, by whom it is for."""
+    """(a gate's refusal in the output of a pipeline, what is wrong with its records).  Its messages
+    are added to messages, by their addressee."""
     refusal, faults = None, []
     for record in records:
         kind, message = record.get("type"), record.get("message")
@@ -87,14 +85,14 @@ def collect_messages(
         elif kind == "say":
             texts = messages.get(record.get("to", "person"))
             if texts is None or not isinstance(message, str):
-                faults.append("a record of type 'say' that says nothing, or to nobody")
+                faults.append("a record of type 'say' has no message, or is to nobody known")
             else:
                 texts.append(message)
     return refusal, faults
 
 
-def _hand_over(records: Iterable[Record]) -> Iterable[Record]:
-    """The records for a foreign program: when it runs, all is written and nothing locked."""
+def _leave_after(records: Iterable[Record]) -> Iterable[Record]:
+    """The records, for a foreign program: before it runs, states are written and locks released."""
     from gitcp import context
 
     yield from records
@@ -102,8 +100,8 @@ def _hand_over(records: Iterable[Record]) -> Iterable[Record]:
 
 
 def keep_promise(repo: Repo, first: Record) -> None:
-    """After a commit: what its trailer promises is stored, whatever its pipelines hold or fail
-    at.  first: the event of post-commit."""
+    """Store the checkpoint that a new commit's trailer names, if its pipelines left it out or
+    failed.  first: the event of post-commit."""
     from gitcp import context
     from gitcp.store.match import commit_memory
 
@@ -113,18 +111,15 @@ def keep_promise(repo: Repo, first: Record) -> None:
 
 
 def list_events(repo: Repo) -> list[str]:
-    """Every event that has a pipeline: the built-in ones, then others that are configured."""
-    configured = [
-        key.split(".", 1)[1].rpartition(".")[0]
-        for key in repo.config.list_keys("gitcp.", ".pipeline")
-    ]
-    more = {name for name in configured if name and name not in pipelines.DEFAULT}
-    return [*pipelines.DEFAULT, *sorted(more)]
+    """The events with a pipeline: the built-in ones, then others that are configured."""
+    keys = repo.config.list_keys("gitcp.", ".pipeline")
+    configured = {key[len("gitcp.") :].rpartition(".")[0] for key in keys}
+    return [*pipelines.DEFAULT, *sorted(configured - {"", *pipelines.DEFAULT})]
 
 
 def format_table(repo: Repo) -> Iterator[str]:
-    """A line for each pipeline in force: its event, where it comes from, its stages, and why
-    one cannot run."""
+    """A line for each pipeline in force: its event, its source, its stages, and why it cannot
+    run."""
     for event in list_events(repo):
         values = repo.config.get_all(f"gitcp.{event}.pipeline")
         for pipeline in list_in_force(repo, event):
@@ -136,7 +131,7 @@ def format_table(repo: Repo) -> Iterator[str]:
 
 
 def _explain_unable(repo: Repo, pipeline: Pipeline) -> str:
-    """Why a configured pipeline cannot run; '' for nothing that could be seen."""
+    """Why a configured pipeline cannot run; '' if no reason is found."""
     if not isinstance(pipeline, str):
         return ""
     from gitcp.console import shell

@@ -32,8 +32,8 @@ def list_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
 
 
 def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
-    """A checkpoint record, then a session record for each session in it; or, byte for byte on
-    standard output, their transcripts."""
+    """A checkpoint record, then a session record for each session in it; with --transcript no
+    records, but the transcripts on standard output, byte for byte."""
     if not args.id and not args.commit:
         args.error("needs the id of a checkpoint, or --commit")
     if args.transcript:
@@ -46,11 +46,8 @@ def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
     from gitcp.store.v1 import committed_list
 
     for temporary in _take_temporary(args):
-        size = len(temporary["transcript"])
-        yield {
-            **{k: v for k, v in temporary.items() if k != "transcript"},
-            "transcript_bytes": size,
-        }
+        size = len(temporary.pop("transcript"))
+        yield {**temporary, "transcript_bytes": size}
     for checkpoint, sessions in _read_stored(args):
         yield committed_list.build_record(checkpoint) | {"summary": checkpoint["summary"]}
         for content in sessions:
@@ -58,7 +55,7 @@ def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
 
 
 def _take_temporary(args: Namespace) -> Iterator[Record]:
-    """The temporary checkpoints among what is asked for, which is taken out of it."""
+    """The temporary checkpoints among the names of args, which are removed from args."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.show import lookup, subject
@@ -66,13 +63,13 @@ def _take_temporary(args: Namespace) -> Iterator[Record]:
     repo = Repo.find()
     with Objects(repo) as objects:
         for name in list(args.id):
-            oid = lookup.find_temporary(repo, objects, name)
-            if oid:
+            if oid := lookup.find_temporary(repo, objects, name):
                 args.id.remove(name)
                 yield subject.read_temporary(repo, objects, oid)
 
 
 def _build_record(checkpoint_id: str, content: Content) -> Record:
+    lacks = {"lacks": content["lacks"]} if content["lacks"] else {}
     return {
         "type": "session",
         "checkpoint_id": checkpoint_id,
@@ -84,7 +81,7 @@ def _build_record(checkpoint_id: str, content: Content) -> Record:
         "content_hash": content["content_hash"],
         "hash": content["hash"],
         "tasks": content["tasks"],
-        **({"lacks": content["lacks"]} if content["lacks"] else {}),
+        **lacks,
     }
 
 
@@ -100,14 +97,14 @@ def _read_stored(args: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
             ids += _list_linked(repo, objects, args.commit)
         for checkpoint_id in dict.fromkeys(ids):
             checkpoint = committed_read.read_checkpoint(repo, objects, checkpoint_id)
-            which: list[int | str] = [s["index"] for s in checkpoint["sessions"]]
+            keys: list[int | str] = [s["index"] for s in checkpoint["sessions"]]
             if args.session is not None:
-                which = [int(args.session) if args.session.isdecimal() else args.session]
-            yield checkpoint, [committed_read.read_session(objects, checkpoint, w) for w in which]
+                keys = [int(args.session) if args.session.isdecimal() else args.session]
+            yield checkpoint, [committed_read.read_session(objects, checkpoint, k) for k in keys]
 
 
 def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str]:
-    """The ids that begin so.  Of several, one that is unknown does not keep back the others."""
+    """The ids that begin with prefixes.  An unknown one among several is a warning only."""
     from gitcp.console import notice
     from gitcp.store.v1 import committed_list
 
@@ -135,42 +132,38 @@ def _list_linked(repo: Repo, objects: Objects, spec: str) -> list[str]:
 _METADATA = """strategy branch created_at checkpoints_count files_touched agent turn_id is_task
 tool_use_id checkpoint_transcript_start transcript_identifier_at_start token_usage summary
 initial_attribution""".split()
-
-
-_DEFAULT = {
-    "strategy": "manual-commit",
-    "created_at": "1970-01-01T00:00:00Z",
-    "checkpoints_count": 0,
-}
+_EPOCH = "1970-01-01T00:00:00Z"
+_DEFAULT = {"strategy": "manual-commit", "created_at": _EPOCH, "checkpoints_count": 0}
 
 
 def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """All session records go into one commit, which comes out as a record."""
+    """Write all session records in one commit; its record."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1 import committed_write, redaction
 
-    given = [r for r in records if r.get("type") == "session"]
-    if not given:
+    sessions = [r for r in records if r.get("type") == "session"]
+    if not sessions:
         return
-    repo, fresh = Repo.find(), os.urandom(6).hex()
+    repo, new_id = Repo.find(), os.urandom(6).hex()
     words = " ".join((args.message or "").split())
     subject = redaction.redact_text(repo, words) if words else None
     with Objects(repo) as objects:
         items = []
-        for record in given:
-            cid = ids.check_checkpoint_id(record.get("checkpoint_id", fresh))
+        for record in sessions:
+            cid = ids.check_checkpoint_id(record.get("checkpoint_id", new_id))
             items.append((cid, _build_data(repo, objects, record, cid)))
         tips = committed_write.write_sessions(repo, objects, items, subject=subject)
-    stored = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
+    stored = dict.fromkeys(checkpoint_id for checkpoint_id, _ in items)
+    on_branch = [cid for cid in stored if ids.build_checkpoint_ref(cid) not in tips]
     for ref, oid in tips.items():
         own = ids.parse_checkpoint_ref(ref)
-        held = [own] if own else [i for i in stored if ids.build_checkpoint_ref(i) not in tips]
-        yield {"type": "commit", "oid": oid, "ref": ref, "checkpoint_ids": held}
+        checkpoint_ids = [own] if own else on_branch
+        yield {"type": "commit", "oid": oid, "ref": ref, "checkpoint_ids": checkpoint_ids}
 
 
 def _build_data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> SessionData:
-    """A session record as the store takes it; all of it is redacted here."""
+    """A session record as the store takes it, redacted."""
     from gitcp.store.v1 import redaction
     from gitcp.store.v1.transcript import store_given
 
@@ -196,25 +189,23 @@ def _build_data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str
 def _check_metadata(
     repo: Repo, metadata: Record, session_id: str, checkpoint_id: str
 ) -> dict[str, Any]:
-    """Metadata, redacted; InputError where it is not of the types that readers rely on."""
+    """Metadata, redacted.  Raise InputError for types that readers do not expect."""
     import json
 
     from gitcp.core.v1 import schema
     from gitcp.store.v1 import redaction
 
-    redacted = redaction.get_redactor(repo, session_id).redact_document(
-        json.dumps(metadata).encode()
-    )
-    clean: dict[str, Any] = json.loads(redacted)
+    redactor = redaction.get_redactor(repo, session_id)
+    clean: dict[str, Any] = json.loads(redactor.redact_document(json.dumps(metadata).encode()))
     needed = {"checkpoint_id": checkpoint_id, "session_id": session_id, **_DEFAULT}
-    for what, variation in schema.check_session({**needed, **clean}, checkpoint_id):
-        if not variation:
-            raise InputError(f"'metadata': {what}")
+    for fault, is_variation in schema.check_session({**needed, **clean}, checkpoint_id):
+        if not is_variation:
+            raise InputError(f"'metadata': {fault}")
     return clean
 
 
 def _read_transcript(repo: Repo, record: Record) -> bytes | None:
-    """The transcript a record has, or names as a file; redacted."""
+    """The transcript in a record, or in the file that it names, redacted; None for neither."""
     from gitcp.core.transcript import chunks
     from gitcp.record import encode_name
     from gitcp.store.v1 import redaction
@@ -240,17 +231,17 @@ def _read_transcript(repo: Repo, record: Record) -> bytes | None:
 
 
 def find_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """A commit record for each commit that carries one of the ids, in a trailer or a note."""
+    """A commit record for each commit with one of the ids in a trailer or a note."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1 import committed_list, find_commits
 
     repo = Repo.find()
     with Objects(repo) as objects:
-        # A whole id may be one whose checkpoint is gone: its commits are still found.
+        # A full id is not resolved: commits are found even if its checkpoint is gone.
         wanted = [
-            p if ids.is_checkpoint_id(p) else committed_list.resolve_id(repo, objects, p)
-            for p in args.id
+            name if ids.is_checkpoint_id(name) else committed_list.resolve_id(repo, objects, name)
+            for name in args.id
         ]
         for record in () if args.id else records:
             if record.get("type") == "checkpoint" and "checkpoint_id" in record:
@@ -259,13 +250,13 @@ def find_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
                 wanted.append(record["checkpoint_id"])
         for checkpoint_id, oids in find_commits.find_carriers(repo, objects, wanted).items():
             if not oids and checkpoint_id in args.id:
-                committed_list.resolve_id(repo, objects, checkpoint_id)  # raises what is not known
+                committed_list.resolve_id(repo, objects, checkpoint_id)  # raises if it is unknown
             for oid in oids:
                 yield {"type": "commit", "oid": oid, "checkpoint_id": checkpoint_id}
 
 
 def merge_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
-    """A record of the commit that has both histories; no ref is moved."""
+    """The record of a commit that merges both histories; no ref is moved."""
     from gitcp.repo import Repo
     from gitcp.store.git.commit import need_commit
     from gitcp.store.git.objects import Objects

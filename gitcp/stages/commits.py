@@ -1,4 +1,4 @@
-"""The stages of a commit: whose work it is, its message, its checkpoint, its streams."""
+"""The stages of a commit: its sessions, its message, its checkpoint, its streams."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def match_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """prepare-commit-msg and post-commit events become match records; of a commit that is named,
-    what would link to it."""
+    """A match record for each event prepare-commit-msg and post-commit; with args.commit one for
+    each session that would link to that commit."""
     return _judge_commit(args.commit) if args.commit else _match_events(records)
 
 
@@ -41,22 +41,22 @@ def _match_events(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _judge_commit(commit: str) -> Iterator[Record]:
-    """What would link to a commit, decided anew; nothing is written."""
+    """Decide anew what would link to a commit; nothing is written."""
     from gitcp import context
     from gitcp.store.git import commit_changes
     from gitcp.store.git.commit import need_commit
     from gitcp.store.link import commit_match
 
     with context.open_here() as ctx:
-        asked = need_commit(ctx.objects, commit)
-        parent, changes = commit_changes.read_changes(ctx.objects, asked)
+        judged = need_commit(ctx.objects, commit)
+        parent, changes = commit_changes.read_changes(ctx.objects, judged)
         linked = commit_match.match_sessions(ctx.repo, ctx.objects, changes, parent, agent=False)
     for session_id, why in linked.items():
-        yield {"type": "match", "commit": asked["oid"], "session_id": session_id, **why}
+        yield {"type": "match", "commit": judged["oid"], "session_id": session_id, **why}
 
 
 def write_trailer(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """The message file a match record names (args) gets a trailer for each of its ids."""
+    """Write a trailer for each id of a match record into the message file that it names."""
     for record in records:
         if record.get("type") == "match" and record.get("args"):
             _write_ids(record)
@@ -93,54 +93,51 @@ def _write_ids(match: Record) -> None:
     if text != before:
         from gitcp.process import files
 
-        files.replace_file(path, text, durable=False)  # what the person wrote survives a full disk
+        files.replace_file(path, text, durable=False)  # on a full disk the old text stays
     commit_memory.mark_told(repo, commented)
 
 
 def _clean_message(
     match: Record, text: bytes, comment: bytes, by_note: bool
 ) -> tuple[bytes, list[str]]:
-    """The message without lines that stand in the wrong place, or are not this commit's; the
-    ids it still lacks.  by_note: nothing is moved in it."""
+    """(the message without trailers in the wrong place or of other commits, the ids it lacks).
+    by_note: the message stays as it is."""
     from gitcp.core.message import trailers
 
-    ids, carried = list(match["ids"]), trailers.read(text, comment=comment)
-    drop = set(match.get("drop", ()))
-    if match["gather"] and by_note:
-        buried = trailers.find_anywhere(text)
-        ids = [*(one for one in buried if one not in drop), *ids]
-    elif match["gather"]:
-        buried, rest = trailers.collect(text, comment=comment)
-        if set(buried) != set(carried) or drop.intersection(buried):
-            text, ids = rest, [*(one for one in buried if one not in drop), *ids]
-    elif drop:
-        ids = [one for one in carried if one not in drop] + ids
-        text = trailers.remove(text, comment=comment)
     carried = trailers.read(text, comment=comment)
-    return text, [one for one in dict.fromkeys(ids) if one not in carried]
+    drop, moved = set(match.get("drop", ())), list[str]()
+    if match["gather"] and by_note:
+        moved = trailers.find_anywhere(text)
+    elif match["gather"]:
+        buried, without = trailers.collect(text, comment=comment)
+        if set(buried) != set(carried) or drop.intersection(buried):
+            text, moved = without, buried
+    elif drop:
+        text, moved = trailers.remove(text, comment=comment), carried
+    ids = [*(cid for cid in moved if cid not in drop), *match["ids"]]
+    carried = trailers.read(text, comment=comment)
+    return text, [cid for cid in dict.fromkeys(ids) if cid not in carried]
 
 
 def _add_ids(
     repo: Repo, match: Record, text: bytes, ids: list[str], comment: bytes
 ) -> tuple[bytes, bool]:
-    """The message with its ids, as a rule in the last trailer block; whether they are not.
+    """(the message with its ids in the last trailer block, False); or with comments instead, True.
 
-    With -n nobody checks the message afterwards: a line of ours would keep an empty one from
-    aborting.  Then it has them as comments, and the commit gets a note.
+    `git commit -n` runs no hook that checks the message, so a trailer would keep an empty message
+    from aborting.  Such a message gets the ids in comments, and the commit a note.
     """
     from gitcp.core.message import trailers
     from gitcp.store.link import commit_arguments
 
-    strips = bool(ids) and commit_arguments.find_cleanup_mode(repo) not in (
-        "verbatim",
-        "whitespace",
-    )
+    mode = commit_arguments.find_cleanup_mode(repo) if ids else "verbatim"
+    strips = mode not in ("verbatim", "whitespace")
     about = _explain_line(repo, match) if strips else []
     empty = "template" in match["args"][1:2] or trailers.is_unwritten(text, comment=comment)
     if not (ids and empty) or commit_arguments.will_check_message(repo):
         return _add_disclosure(repo, match, text, ids, comment, about), False
     if comment and strips:
-        about = [f"{trailers.KEY}: {one} (in a note)" for one in ids] + about[1:]
+        about = [f"{trailers.KEY}: {cid} (in a note)" for cid in ids] + about[1:]
         text = b"".join(trailers.add_comments(trailers.split(text), comment, about))
     return text, True
 
@@ -153,7 +150,7 @@ def _add_disclosure(
     comment: bytes,
     about: Sequence[str] = (),
 ) -> bytes:
-    """The message with its ids, and with what gitcp.disclose has it say of the sessions."""
+    """The message with its ids, and with the trailers of gitcp.disclose about the sessions."""
     from gitcp.core.message import trailers
 
     key = repo.config.get_option("gitcp.disclose")
@@ -168,7 +165,7 @@ def _add_disclosure(
 
 
 def _keep_template(repo: Repo, text: bytes | None) -> None:
-    """Keep a template as git gave it: left so it is no message, which check-message tells."""
+    """Store the template that git gave, for check-message: a message that equals it is empty."""
     from gitcp.store.git import private
 
     path = repo.join_own("template")
@@ -179,11 +176,12 @@ def _keep_template(repo: Repo, text: bytes | None) -> None:
 
 
 def _explain_line(repo: Repo, match: Record) -> list[str]:
-    """What the editor shows the person about the line."""
-    lines = ["Remove the line Entire-Checkpoint if this commit is not the work of:"]
-    for marker in _list_markers(repo, match):
-        lines.append(f"  {marker['agent_type'] or 'an agent'}: {marker['prompt'][:60]}")
-    return lines
+    """The comment about the trailer for the person's editor."""
+    sessions = [
+        f"  {marker['agent_type'] or 'an agent'}: {marker['prompt'][:60]}"
+        for marker in _list_markers(repo, match)
+    ]
+    return ["Remove the line Entire-Checkpoint if this commit is not the work of:", *sessions]
 
 
 def _list_markers(repo: Repo, match: Record) -> list[Marker]:
@@ -193,7 +191,7 @@ def _list_markers(repo: Repo, match: Record) -> list[Marker]:
 
 
 def _ask_consent(repo: Repo, match: Record) -> bool:
-    """gitcp.link=ask: ask the person, where there is one; yes is the default."""
+    """Ask the person at the terminal if gitcp.link is `ask`; yes is the default."""
     if repo.config.get_option("gitcp.link") != "ask":
         return True
     if any(linked["how"] != "content" for linked in match["sessions"].values()):
@@ -208,12 +206,12 @@ def _ask_consent(repo: Repo, match: Record) -> bool:
         return True
 
 
-_KEPT = ("scissors", "whitespace", "verbatim")  # ways of cleaning up that leave comments
+_KEEPING = ("scissors", "whitespace", "verbatim")  # cleanup modes that keep comments
 
 
 def check_message(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """The file of a commit-msg event is emptied where git would otherwise take our trailer
-    for a message: an empty message aborts, as the person meant it to."""
+    """Empty the file of a commit-msg event that has nothing but trailers, so that the commit
+    aborts, as it would without gitcp."""
     from gitcp.repo import Repo
 
     for record in records:
@@ -232,9 +230,9 @@ def _check_file(repo: Repo, path: str) -> None:
         text = f.read()
     comment = trailers.choose_comment_char(text, repo.config.get("core.commentchar", "#"))
     template = private.read_cache(repo.join_own("template"))
-    way = commit_arguments.find_cleanup_mode(repo)
-    if way in _KEPT or (way != "strip" and os.environ.get("GIT_EDITOR") == ":"):
-        # What looks like a comment stays, it is text; what is below the cut is not.
+    mode = commit_arguments.find_cleanup_mode(repo)
+    if mode in _KEEPING or (mode != "strip" and os.environ.get("GIT_EDITOR") == ":"):
+        # Comments are text here; what is below the scissors line is not.
         text, template = _cut_message(text, comment), _cut_message(template, comment)
         comment = b""
     key = repo.config.get_option("gitcp.disclose") or ""
@@ -251,7 +249,7 @@ def _cut_message(text: bytes, comment: bytes) -> bytes:
 
 
 def condense_matches(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """A match record of post-commit is condensed onto v1, or dismissed, and passed on."""
+    """Condense or dismiss the sessions of each match record of post-commit; pass all on."""
     for record in records:
         if record.get("type") == "match" and record.get("commit") and "old" in record:
             _condense_commit(record)
@@ -264,7 +262,7 @@ def _condense_commit(match: Record) -> None:
 
     if match["id"] or match["dismissed"]:
         _settle_match(match)
-    with context.open_here() as ctx:  # what it copies from another commit is kept up alike
+    with context.open_here() as ctx:
         for checkpoint_id in match.get("inherited", ()):
             from gitcp.store.git import notes
 
@@ -273,8 +271,9 @@ def _condense_commit(match: Record) -> None:
             from gitcp.store.lines import carried
             from gitcp.store.link import commit_sessions
 
-            olds = commit_sessions.list_taken_back(ctx.repo, match["old"])
-            replaced = {match["commit"]: olds if len(olds) < commit_sessions.MOST else ()}
+            old_commits = commit_sessions.list_taken_back(ctx.repo, match["old"])
+            sources = old_commits if len(old_commits) < commit_sessions.MOST else ()
+            replaced = {match["commit"]: sources}
             carried.follow_lines(ctx.repo, ctx.objects, [match["commit"]], replaced)
         if (match["id"] or match["carried"]) and reflog.list_stashes(ctx.repo):
             from gitcp.store.match import lost_commits
@@ -298,36 +297,34 @@ def _settle_match(match: Record) -> None:
         if match["dismissed"]:
             commit_sessions.dismiss_sessions(ctx.repo, ctx.objects, commit, states.values(), old)
         else:
-            pairs = [(state, match["sessions"][one]) for one, state in states.items()]
+            pairs = [(state, match["sessions"][name]) for name, state in states.items()]
             about = (commit, match["id"], pairs, old, match["noted"])
             failed = commit_sessions.store_sessions(ctx.repo, ctx.objects, *about)
         for session_id, state in states.items():
             if session_id not in failed:
                 ctx.keep(state)
-        ctx.leave()  # streams move on from what the states on disk say
-    _leave_out(match, failed)
+        ctx.leave()  # streams are moved by the states on disk
+    if failed:
+        _leave_out(match, failed)
 
 
 def _leave_out(match: Record, failed: Mapping[str, Exception]) -> None:
-    """These sessions are no part of the match any more: their own next events store them."""
+    """Remove sessions that failed from a match: their own next events store them."""
+    from gitcp.console import notice
     from gitcp.errors import format_error
+    from gitcp.store.git import hook_warnings
 
     for session_id, error in failed.items():
-        from gitcp.store.git import hook_warnings
-
         message = f"session '{session_id}' is left out of its commit for now: {format_error(error)}"
-        from gitcp.console import notice
-
         notice.warn(message)
         hook_warnings.warn_here(message)
-    if failed:
-        left = {one: why for one, why in match["sessions"].items() if one not in failed}
-        match |= {"sessions": left, "left_out": sorted(failed)}
+    stored = {name: why for name, why in match["sessions"].items() if name not in failed}
+    match |= {"sessions": stored, "left_out": sorted(failed)}
 
 
 def carry_forward(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """After a match record's commit the streams of its old base move on; each ref edit is
-    passed on as a ref record."""
+    """Move the streams of the old base to each match record's commit; a ref record for each ref
+    that is written."""
     for record in records:
         yield record
         if record.get("type") == "match" and record.get("commit") and "old" in record:
@@ -345,7 +342,7 @@ def _move_streams(match: Record) -> list[Edit]:
 
     with context.open_here() as ctx:
         if commit_memory.is_replaying(ctx.repo):
-            return []  # a replayed commit is not the last one: the next event moves them
+            return []  # more commits are replayed: the next event moves the streams
         commit = need_commit(ctx.objects, match["commit"])
         changes = commit_changes.read_changes(ctx.objects, commit)[1]
         waiting = match.get("left_out", ())

@@ -1,4 +1,4 @@
-"""The stages of the guard: who may work where, and who is at work."""
+"""The stages of the guard, which keeps sessions in a worktree from colliding."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ if TYPE_CHECKING:
 
 
 def check_claim(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """A tool-start that may run is passed on; one that may not becomes a refusal (`deny`) or
-    is passed on with a word to the person (`warn`).  No prompt is refused here; one that
-    was refused before leaves nothing behind."""
+    """Pass events on, but refuse a tool-start that may not run (`deny`), or warn the person
+    (`warn`).  Prompts are not refused here; those that were refused before are only passed on."""
     for record in records:
-        of_session = record.get("type") == "event" and record.get("session_id")
-        if of_session and not record.get("refused"):
+        is_event = record.get("type") == "event" and record.get("session_id")
+        if is_event and not record.get("refused"):
             yield from _check_event(record)
         else:
             yield record
@@ -41,7 +40,7 @@ def _check_event(event: Record) -> Iterator[Record]:
 
 
 def _judge_start(event: Record) -> tuple[bool, str]:
-    """(whether to refuse, what there is to say)."""
+    """(whether to refuse, the message)."""
     from gitcp import context
     from gitcp.repo import Repo
     from gitcp.store.guard import claims, guard
@@ -58,10 +57,11 @@ def _judge_start(event: Record) -> tuple[bool, str]:
 
 
 def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """Each event is passed on, then the claims that it ends go: later stages still hold them.
+    """Pass each event on, then release the claims that it ends, so that later stages still hold
+    them.
 
-    What speaks against the call follows: a refusal (`deny`), which the model reads, or a word
-    to the person (`warn`).  --session: the claims of that session go instead, a record for each.
+    An objection to the call follows: a refusal (`deny`), which the model reads, or a message to the
+    person (`warn`).  --session: release the claims of that session, a record for each.
     """
     if args.session:
         from gitcp.repo import Repo
@@ -107,14 +107,12 @@ def _judge_end(event: Record) -> list[Record]:
     if mode == "off":
         return []
     objection, event["poisoned"] = guard.end_call(repo, event)
-    return (
-        [{"type": "refuse" if mode == "deny" else "say", "message": objection}] if objection else []
-    )
+    kind = "refuse" if mode == "deny" else "say"
+    return [{"type": kind, "message": objection}] if objection else []
 
 
 def _record_edits(event: Record) -> list[Record]:
-    """What the stages after this one put into the journal goes onto the session's ref; not
-    where the original it began on has become somebody else's."""
+    """Record the edits that later stages wrote into the journal on the session's ref."""
     if event["event"] != "tool-end":
         return []
     from gitcp.repo import Repo
@@ -144,11 +142,8 @@ def _let_go(event: Record) -> list[Record]:
     return []
 
 
-# ===== list-claims
-
-
 def list_claims(args: Namespace, _: object) -> Iterator[Record]:
-    """A record for each session at work here, and for each path that a call holds."""
+    """A record for each session at work here, and for each path that a call claims."""
     from gitcp.repo import Repo
     from gitcp.store.guard import roster
 
@@ -165,8 +160,5 @@ STAGES = {
             "--session", "<id>", "release what this session holds here; the beginning is enough"
         ),
     ),
-    "list-claims": (
-        list_claims,
-        make_flag("--held", "only paths that a tool call holds now"),
-    ),
+    "list-claims": (list_claims, make_flag("--held", "only paths that a tool call holds now")),
 }

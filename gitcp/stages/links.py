@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def relink_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """In a hook each post-rewrite event is obeyed; by itself it looks for all that is lost."""
-    return _obey_events(records) if args.hook else _find_wanted(args)
+    """Relink the commits of post-rewrite events in a hook's pipeline; else those in args."""
+    return _obey_events(records) if args.hook else _relink_named(args)
 
 
 def _obey_events(records: Iterable[Record]) -> Iterator[Record]:
@@ -42,8 +42,7 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
         case = Case(repo, objects, rewrite=rewrite)
         noted, replayed = reconcile.reconcile(case, sources.REWRITE), rewrite.list_replayed()
         for marker in markers.read_here(repo) if replayed else ():
-            state = ctx.read_state(marker["session_id"], rebuild=False)
-            if state:
+            if state := ctx.read_state(marker["session_id"], rebuild=False):
                 reconcile.link_replayed(repo, objects, state, replayed)
                 ctx.keep(state)
         amended = rewrite.targets if command == "amend" else ()
@@ -53,26 +52,26 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
                 finalize.finalize(ctx.repo, ctx.objects, state)
                 ctx.keep(state)
         ctx.leave()
-        became = replayed or rewrite.sources
-        _follow_lines(ctx, command, became, noted)
-        ai_notes.keep(repo, [*became])
+        old_by_new = replayed or rewrite.sources
+        _follow_lines(ctx, command, old_by_new, noted)
+        ai_notes.keep(repo, [*old_by_new])
     yield from ({"type": "match", **link} for link in noted)
 
 
 def _follow_lines(
-    ctx: Context, command: str, became: Mapping[str, Sequence[str]], noted: Sequence[Pair]
+    ctx: Context, command: str, old_by_new: Mapping[str, Sequence[str]], noted: Sequence[Pair]
 ) -> None:
     from gitcp.store.lines import carried
     from gitcp.store.match import commit_memory
 
     if command == "rebase" or not commit_memory.is_replaying(ctx.repo):
-        commits = dict.fromkeys([*became, *(link["commit"] for link in noted)])
+        commits = dict.fromkeys([*old_by_new, *(link["commit"] for link in noted)])
         amended = command == "amend"
-        replaced = {new: olds for new, olds in became.items() if amended or len(olds) > 1}
+        replaced = {new: old for new, old in old_by_new.items() if amended or len(old) > 1}
         carried.follow_lines(ctx.repo, ctx.objects, commits, replaced, amended)
 
 
-def _find_wanted(options: Namespace) -> Iterator[Record]:
+def _relink_named(options: Namespace) -> Iterator[Record]:
     if options.onto:
         if not options.range:
             raise UsageError("--onto: the head of the branch that was merged is missing")
@@ -83,7 +82,7 @@ def _find_wanted(options: Namespace) -> Iterator[Record]:
 
 
 def _pass_noted(links: Iterable[Record]) -> Iterator[Record]:
-    """The links, and where the person wants them the notes of Git AI on their commits."""
+    """Pass links on, then write notes of Git AI on their commits if the person wants them."""
     from gitcp.repo import Repo
     from gitcp.store.lines import ai_notes
 
@@ -127,7 +126,7 @@ def _relink_merge(target: str, head: str, dry_run: bool) -> Iterator[Record]:
 
 
 def _follow_links(ctx: Context, links: Sequence[Pair]) -> None:
-    """Let the checkpoints of links know the lines of the commits they go to."""
+    """Add the lines of linked commits to their checkpoints."""
     from gitcp.store.lines import carried
 
     carried.follow_lines(ctx.repo, ctx.objects, dict.fromkeys(link["commit"] for link in links))

@@ -1,4 +1,4 @@
-"""The stages of sessions: events taken into their states, turns completed, lists."""
+"""The stages of sessions: update their states, finalize their turns, list them."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _STARTS = ("session-start", "turn-start")
 
 
 def read_event(args: Namespace, _: object) -> Iterator[Record]:
-    """The event record of a payload, a JSON object on standard input; of an event that means
-    nothing, `unknown`.
+    """The event record of a payload, a JSON object on standard input; `unknown` for an event that
+    gitcp does not use.
 
-    Raises InputError naming the agent or the field that cannot be right.
+    Raise InputError for an unknown agent and for an invalid field.
     """
     from gitcp import agents
     from gitcp.core.v1 import summary
     from gitcp.errors import InputError
 
-    client, given = agents.get_client(args.agent), summary.parse_json(sys.stdin.buffer.read())
-    if given is None:
+    client, payload = agents.get_client(args.agent), summary.parse_json(sys.stdin.buffer.read())
+    if payload is None:
         raise InputError("the payload is not a JSON object")
-    yield {**client.read_event(args.event, given)}
+    yield {**client.read_event(args.event, payload)}
 
 
 def update_session(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """Each event record is taken into its session's state and passed on."""
+    """Update the session's state by each event record, and pass all on."""
     for record in records:
         if record.get("type") == "event" and record.get("session_id"):
             yield from _update_state(record)
@@ -66,24 +66,23 @@ def _handle_turn_start(ctx: Context, event: Record) -> list[Record]:
     repo, began = ctx.repo, time.time_ns()
     state = ctx.read_state(event["session_id"]) or _make_state(ctx, event)
     if events.is_repeated(state, event):
-        return []  # personal and shared settings both name us: the same prompt again
+        return []  # the same prompt again: personal and shared settings both run gitcp
     try:
         events.refuse_elsewhere(repo, state)
     except events.SessionIDConflictError as e:
         return _build_refusal(event, str(e))
-    warning = greeting.find_refusal(repo, ctx.objects, state, event, ctx.head)
-    if warning:
-        ctx.keep(state)  # only that it was told: nothing of the session begins
+    if warning := greeting.find_refusal(repo, ctx.objects, state, event, ctx.head):
+        ctx.keep(state)  # it has the warning; the session does not begin
         return _build_refusal(event, warning)
     lines = [events.move_home(repo, state), _begin_turn(ctx, state, event, began)]
     ctx.keep(state)
-    news = agent_messages.take(repo, state["session_id"])
+    to_agent = agent_messages.take(repo, state["session_id"])
     messages = [{"type": "say", "message": message} for message in lines if message]
-    return messages + ([{"type": "say", "message": news, "to": "agent"}] if news else [])
+    return messages + ([{"type": "say", "message": to_agent, "to": "agent"}] if to_agent else [])
 
 
 def _build_refusal(event: Record, message: str) -> list[Record]:
-    event["refused"] = True  # nothing of it happens, here or in another stage
+    event["refused"] = True  # later stages ignore it
     return [{"type": "refuse", "message": message}]
 
 
@@ -96,7 +95,7 @@ def _make_state(ctx: Context, event: Record) -> State:
 
 
 def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
-    """The turn begins, or goes on, from one look at the worktree; what to say, '' for nothing."""
+    """Begin the turn, or continue it, from one look at the worktree; return a message or ''."""
     from gitcp.store.journal import turn_look
     from gitcp.store.relink import catch_up
     from gitcp.store.snapshot import blobs, index, snapshot
@@ -124,8 +123,8 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
 
 
 def _put_refs_in_place(ctx: Context) -> str:
-    """Streams and checkpoints go where they belong, and the store is what it was before a
-    `jj undo`; what to say of that, '' for nothing."""
+    """Move streams and checkpoints where they belong, and restore the store after a `jj undo`;
+    return a message or ''."""
     from gitcp.store.stream import place
 
     place.move_home(ctx.repo, ctx.objects)
@@ -140,13 +139,13 @@ def _put_refs_in_place(ctx: Context) -> str:
 
 
 def _handle_tool(ctx: Context, event: Record) -> list[Record]:
-    # Each hook of a tool call is waited for: what it does not need is not imported.
+    # Each tool call waits for its hooks: modules are imported only where they are needed.
     from gitcp.store.journal import calls
 
     repo = ctx.repo
     state = ctx.read_state(event["session_id"], rebuild=False)
     if state is None:
-        return []  # unknown, or set aside: a tool call waits for no rebuilding
+        return []  # unknown or damaged; rebuilding it would delay the call
     changed = calls.take_call(repo, ctx.objects, state, event)
     changed = _note_task(ctx, state, event) or changed
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
@@ -174,11 +173,10 @@ def _note_task(ctx: Context, state: State, event: Record) -> bool:
     return tasks.note_start(ctx.repo, state, event)
 
 
-def _turn_end(ctx: Context, event: Record) -> list[Record]:
+def _handle_turn_end(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.turn import events
 
-    state = ctx.read_state(event["session_id"])
-    if state:
+    if state := ctx.read_state(event["session_id"]):
         events.end_turn(ctx.repo, state, event)
         ctx.keep(state)
     return []
@@ -188,8 +186,7 @@ def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
     from gitcp.store.relink import catch_up
     from gitcp.store.turn import events
 
-    state = ctx.read_state(event["session_id"])
-    if state:
+    if state := ctx.read_state(event["session_id"]):
         catch_up.settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
         events.end_session(ctx.repo, state, event)
         ctx.keep(state)
@@ -198,10 +195,10 @@ def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
 
 
 def _limit_edits(ctx: Context) -> None:
-    """Let go of edits of settled sessions where too much is kept (gitcp.max-edits)."""
+    """Delete edits of settled sessions beyond gitcp.max-edits."""
     from gitcp.store.care import edits
 
-    ctx.leave()  # the locks of sessions are not taken in just any order
+    ctx.leave()  # the locks of sessions are taken in their order
     edits.enforce_ceiling(ctx.repo)
 
 
@@ -224,88 +221,74 @@ def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
         ctx.keep(state)
     greeted = greeting.format_greeting(repo, ctx.objects, session_id, ctx.head)
     _limit_edits(ctx)
-    complaints = notices.list_notices(repo)
-    if complaints:
+    if complaints := notices.list_notices(repo):
         recording.end_recording(repo, noticed=True)
     else:
         recording.begin_recording(repo)
     return [{"type": "say", "message": "\n".join(filter(None, [greeted, moved, *complaints]))}]
 
 
-_STARTS = ("session-start", "turn-start")
-
-
 _HANDLERS = {
     "session-start": _handle_session_start,
     "turn-start": _handle_turn_start,
-    "tool-start": _handle_tool,
-    "tool-end": _handle_tool,
-    "subagent-start": _handle_tool,
-    "subagent-end": _handle_tool,
+    **dict.fromkeys(("tool-start", "tool-end", "subagent-start", "subagent-end"), _handle_tool),
     "todo": _handle_tool,
-    "turn-end": _turn_end,
+    "turn-end": _handle_turn_end,
     "session-end": _handle_session_end,
 }
 
 
 def finalize_turns(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """An event's session gets its turn's committed checkpoints finalized."""
+    """Finalize the committed checkpoints of an event's session, and at its start settle HEAD."""
     from gitcp import context
 
     for record in records:
         yield record
         if record.get("type") == "event" and record.get("session_id"):
             with context.open_here() as ctx:
-                done = [
-                    one
-                    for name in _match_transcript(ctx, record)
-                    for one in _complete_session(ctx, name)
-                ]
-                done += _settle(ctx, record) if record["event"] in _STARTS else []
+                done = _complete_session(ctx, record["session_id"])
+                if record["event"] in _STARTS and not record.get("refused"):
+                    _limit_markers(ctx)
+                    done += _settle_head(ctx, record["session_id"])
             yield from done
 
 
-def _match_transcript(ctx: Context, event: Record) -> Iterator[str]:
-    yield event["session_id"]
-    if event["event"] not in _STARTS or event.get("refused"):
-        return
+def _limit_markers(ctx: Context) -> None:
     from gitcp.store.session import markers
 
     if len(markers.list_recent_ids(ctx.repo)) > markers.MOST:
-        from gitcp.store.session import markers
-
         ctx.leave()
         markers.put_away(ctx.repo)
 
 
-def _settle(ctx: Context, event: Record) -> list[Record]:
-    """Where HEAD is where nobody has looked yet, the commits up to there are."""
+def _settle_head(ctx: Context, session_id: str) -> list[Record]:
+    """Settle the commits up to HEAD if gitcp has not seen it yet."""
     from gitcp.store.match import commit_memory
 
-    if event.get("refused") or not commit_memory.is_unseen(ctx.repo, ctx.head):
+    if not commit_memory.is_unseen(ctx.repo, ctx.head):
         return []
-    message = _link_pulled(ctx, event["session_id"])
+    message = _link_pulled(ctx, session_id)
     return [{"type": "say", "message": message}] if message else []
 
 
-def _link_pulled(ctx: Context, but: str = "") -> str:
-    """Settle what came to HEAD without our hooks; what to say of commits that were pulled, ''
-    for nothing.  but: a session that has settled by itself."""
+def _link_pulled(ctx: Context, excluded: str = "") -> str:
+    """Settle commits that came to HEAD without gitcp's hooks; return a message about those that
+    were pulled, or ''.  excluded: a session that settles by itself."""
     from gitcp.store.relink import reconcile
 
     ctx.leave()
-    pulled = reconcile.settle(ctx, but)
-    what = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
-    return f"{what} linked again by a note: {pulled}, 'gitcp log' shows them" if pulled else ""
+    pulled = reconcile.settle(ctx, excluded)
+    subject = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
+    return f"{subject} linked again by a note: {pulled}, 'gitcp log' shows them" if pulled else ""
 
 
 def look_at_head(repo: Repo) -> None:
-    """For a command that reads: where others' commits came to HEAD and nobody has looked yet,
-    settle them, and say on standard error what was pulled.  Nothing here keeps a reader back."""
+    """Settle others' commits up to HEAD for a command that reads, and report pulled ones on
+    standard error.  An error does not stop the command."""
     from gitcp.store.match import commit_memory
 
     if not commit_memory.read_looked(repo):
-        return  # no hook has been at work here
+        return  # no hook has run here
     from gitcp import context, trace
     from gitcp.errors import Error
     from gitcp.store.link import unhooked
@@ -314,7 +297,7 @@ def look_at_head(repo: Repo) -> None:
     try:
         with context.open_context(repo) as ctx:
             if not context.is_off(repo) and commit_memory.is_unseen(repo, ctx.head):
-                # A commit of this worktree waits for its session's event; jj's have no hooks.
+                # A commit made in this worktree waits for its session's event; jj runs no hooks.
                 waits = not repo.jj_root and ctx.head in unhooked.list_made_here(repo)
                 message = "" if waits else _link_pulled(ctx)
     except (Error, OSError) as e:
@@ -338,7 +321,7 @@ def _complete_session(ctx: Context, session_id: str) -> list[Record]:
 
 
 def list_sessions(args: Namespace, _: object) -> list[Record]:
-    """Session records, the one that started last first (gitcp-record(5)); nothing changes."""
+    """Session records, the last started first (gitcp-record(5)); nothing is written."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.session import markers

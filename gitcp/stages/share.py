@@ -1,4 +1,4 @@
-"""The stages that send the permanent store to a remote, and bring it from there."""
+"""The stages that send the permanent store to a remote, and fetch it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 _SECONDS = "give up after so many seconds (default: gitcp.push-timeout, 30)"
-_UNSEEN = (
-    "cannot see whether 'git push' only pretends: no checkpoints are sent ('gitcp push' sends them)"
-)
+_UNSEEN = "cannot see whether this is a --dry-run: no checkpoints are sent; 'gitcp push' sends them"
 TIMEOUT = make_value("--timeout", "<n>", _SECONDS, type=parse_number)
 
 
 def push_checkpoints(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """A pre-push event sends the store to where the person pushes, if it may."""
+    """Send the store at a pre-push event, if the person pushes to its destination."""
     for record in records:
         outcome = list(_push_event(record)) if record.get("event") == "pre-push" else []
         yield record
@@ -28,37 +26,35 @@ def push_checkpoints(args: object, records: Iterable[Record]) -> Iterator[Record
 
 
 def _push_event(event: Record) -> Iterator[Record]:
-    """Judge what git is about to push; then send, besides, what of the store that push leaves
-    out."""
+    """Judge what git is about to push; then send the refs of the store that are not in it."""
     from gitcp.repo import Repo
     from gitcp.store.share import push_check, sending
     from gitcp.store.v1 import destination
 
-    repo, theirs = Repo.find_here(), push_check.parse_updates(event.get("stdin") or ())
+    repo, updates = Repo.find_here(), push_check.parse_updates(event.get("stdin") or ())
     remote, url = [*(event.get("args") or ()), "", ""][:2]
     name = destination.find_destination(repo)
-    there = bool(name) and destination.is_target(repo, name, remote, url)
-    verdict = push_check.judge_push(repo, theirs, remote, there)
-    if verdict:
+    is_destination = bool(name) and destination.is_target(repo, name, remote, url)
+    if verdict := push_check.judge_push(repo, updates, remote, is_destination):
         yield verdict
         if verdict["type"] == "refuse":
             return
     if not remote or not repo.config.get_option("gitcp.push"):
         return
-    dry = _is_dry(repo)
-    if dry is None:
+    dry_run = _is_dry_run(repo)
+    if dry_run is None:
         yield {"type": "say", "message": _UNSEEN}
-    if dry is not False:
+    if dry_run is not False:
         return
     if line := sending.announce_destination(repo, name):
         yield {"type": "say", "message": line}
-    if there or destination.is_address(repo, name):
-        leave = frozenset(ref for _, _, ref in theirs) if there else frozenset()
-        sending.send_store(repo, name, choose_timeout(repo), leave)
+    if is_destination or destination.is_address(repo, name):
+        pushed = frozenset(ref for _, _, ref in updates) if is_destination else frozenset()
+        sending.send_store(repo, name, choose_timeout(repo), pushed)
 
 
-def _is_dry(repo: Repo) -> bool | None:
-    """Whether the `git push` above this hook only pretends; None where that cannot be seen."""
+def _is_dry_run(repo: Repo) -> bool | None:
+    """Whether the `git push` that runs this hook has --dry-run; None if that cannot be seen."""
     from gitcp.store.session import process
 
     words = process.read_git_arguments(repo.config, "push")
@@ -74,12 +70,12 @@ def _is_dry(repo: Repo) -> bool | None:
 
 
 def choose_timeout(repo: Repo, seconds: int | None = None) -> float:
-    """How many seconds a conversation with a remote may take."""
+    """The seconds that a conversation with a remote may take."""
     return int(repo.config.get_option("gitcp.push-timeout")) if seconds is None else seconds
 
 
 def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
-    """A record of each ref of ours as it stands afterwards; with --list, as it is there."""
+    """A record for each ref of gitcp after fetching; with --list, for those of the remote."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.share import sync
@@ -87,7 +83,7 @@ def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
 
     repo = Repo.find()
     name = args.remote or destination.find_destination(repo) or destination.find_usual_remote(repo)
-    name = name or destination.need_destination(repo)  # which says that there is none
+    name = name or destination.need_destination(repo)  # which raises
     seconds = choose_timeout(repo, args.timeout)
     if args.list:
         tips = sync.list_there(repo, name, seconds)

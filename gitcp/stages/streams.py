@@ -25,7 +25,7 @@ def list_streams(args: Namespace, _: object) -> list[Record]:
 
     repo = Repo.find_here()
     with Objects(repo) as objects:
-        opened, _ = session_read.list_recent(repo, 0)  # only such a state names a stream
+        opened, _ = session_read.list_recent(repo, 0)  # settled states have no stream
         streams = stream_list.list_streams(repo, objects, opened)
     if args.session is None:
         return streams
@@ -35,7 +35,8 @@ def list_streams(args: Namespace, _: object) -> list[Record]:
 
 
 def match_stream(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """Each turn-start event gets its verdict, kept in the session's state and passed on."""
+    """Decide the stream of each turn-start event; the verdict is stored in the session's state and
+    passed on."""
     for record in records:
         is_turn = record.get("type") == "event" and "dirty" in record
         matched = list(_decide_stream(record)) if is_turn else []
@@ -61,7 +62,7 @@ def _decide_stream(event: Record) -> Iterator[Record]:
 
 
 def _describe_left(ctx: Context, verdict: Verdict) -> str:
-    """What to say of the stream that the turn leaves, in overlap mode or suffix mode."""
+    """The message about the stream that the turn leaves, '' for none."""
     if verdict["verdict"] not in ("reset", "new"):
         return ""
     from gitcp.store.stream import place, shadow_refs, stash_notice
@@ -69,7 +70,7 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
     try:
         tip = shadow_refs.read_tip(ctx.objects, verdict["ref"])
     except Error:
-        return ""  # what cannot be read is told of elsewhere
+        return ""  # other stages report what cannot be read
     if tip is None:
         return ""
     # In suffix mode a branch that is left stays where it is.
@@ -78,20 +79,20 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
 
 
 def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """Each event gets a checkpoint of its session's work so far, if there is new work; each
-    checkpoint record without an oid is written as it says."""
+    """Write a checkpoint of the session's new work for each event, and one for each checkpoint
+    record without an oid, by its fields."""
     for record in records:
         if record.get("type") == "checkpoint" and "oid" not in record:
-            yield _write_given(record)
+            yield _write_stated(record)
             continue
-        # The checkpoint comes before the stages that follow hear of the event: they end the turn.
-        is_ours = record.get("type") == "event" and record.get("session_id")
-        written = list(_write(record)) if is_ours else []
+        # It is written before the next stages get the event, since they end the turn.
+        is_event = record.get("type") == "event" and record.get("session_id")
+        written = list(_write(record)) if is_event else []
         yield record
         yield from written
 
 
-def _write_given(record: Record) -> Record:
+def _write_stated(record: Record) -> Record:
     from gitcp import context
     from gitcp.store.stream import stated_checkpoint
 
@@ -133,7 +134,7 @@ def _write(event: Record) -> Iterator[Record]:
 
 
 def _describe_unread(repo: Repo, state: State) -> Iterator[Record]:
-    """What to say of a session whose transcript cannot be read."""
+    """The message about a transcript that cannot be read."""
     from gitcp.store.v1 import transcript
 
     if why := transcript.explain_unreadable(repo, state.get("transcript_path")):
@@ -143,17 +144,16 @@ def _describe_unread(repo: Repo, state: State) -> Iterator[Record]:
         yield {"type": "say", "message": f"gitcp: {why}"}
 
 
-def _describe_over_limit(state: State, sessions: set[str]) -> Iterator[Record]:
-    """What to say of files that are too large and were not there at the last turn's end."""
-    new = {p: why for p, why in state.get("over_limit", {}).items() if p not in sessions}
-    if new:
+def _describe_over_limit(state: State, reported: set[str]) -> Iterator[Record]:
+    """The message about files that are too large, without those reported before."""
+    if new := {p: why for p, why in state.get("over_limit", {}).items() if p not in reported}:
         from gitcp.core.decide import omission
 
         yield {"type": "say", "message": omission.format_omission(new)}
 
 
 def _makes_commits(repo: Repo) -> bool:
-    """Whether the strategy makes a real commit of a turn; asked without importing it."""
+    """Whether the strategy makes a real commit of a turn."""
     if repo.config.get_option("gitcp.strategy") == "manual-commit":
         return False
     from gitcp.store.setup import strategy
@@ -164,7 +164,7 @@ def _makes_commits(repo: Repo) -> bool:
 def read_stream(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """A record for each checkpoint of a stream, with its prompt and files (gitcp-record(5)).
 
-    Without a name in args the streams are those that records name; other records pass.
+    Without a name in args the streams are those of records; other records are passed on.
     """
     if args.stream is not None and args.base is not None:
         args.error("needs the name of a stream, or --base")
@@ -191,10 +191,8 @@ def _read_history(args: Namespace, name: str | None) -> Iterator[Record]:
         name = _find_live(repo, objects, args) if name is None else name
         tip = stream_list.find_stream(repo, objects, name)
         for checkpoint in stream_list.read_chains(repo, [tip])[tip["ref"]]:
-            yield {
-                **stream_list.read_details(objects, checkpoint),
-                **_read_metadata(objects, checkpoint, args),
-            }
+            details = stream_list.read_details(objects, checkpoint)
+            yield {**details, **_read_metadata(objects, checkpoint, args)}
 
 
 def _find_live(repo: Repo, objects: Objects, args: Namespace) -> str:
@@ -208,20 +206,21 @@ def _find_live(repo: Repo, objects: Objects, args: Namespace) -> str:
 
 
 def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Record:
-    """What was asked for of the session's metadata in a checkpoint."""
+    """The session's metadata and transcript in a checkpoint, as args ask."""
     from gitcp.record import decode_name
     from gitcp.store.git.tree import Lookup, list_files
     from gitcp.store.stream import shadow_refs
     from gitcp.store.v1 import committed_read
 
     more: Record = {}
-    look = Lookup(objects, checkpoint["tree"])
-    own = look(shadow_refs.METADATA + checkpoint["session_id"])
+    lookup = Lookup(objects, checkpoint["tree"])
+    folder = shadow_refs.METADATA + checkpoint["session_id"]
     if args.metadata:
-        more["metadata"] = {name: e[1] for name, e in list_files(objects, own[1])} if own else {}
+        tree = lookup(folder)
+        more["metadata"] = {name: e[1] for name, e in list_files(objects, tree[1])} if tree else {}
     if args.transcript:
-        files = look.read_folder(shadow_refs.METADATA + checkpoint["session_id"])
-        more["transcript"] = decode_name(b"\n".join(committed_read.read_pieces(objects, files)))
+        pieces = committed_read.read_pieces(objects, lookup.read_folder(folder))
+        more["transcript"] = decode_name(b"\n".join(pieces))
     return more
 
 

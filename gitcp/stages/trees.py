@@ -1,4 +1,4 @@
-"""The stages that build a tree and put it onto a ref."""
+"""The stages that build a tree and move a ref to a commit of it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def list_changes(args: Namespace, _: object) -> Iterator[Record]:
     """HEAD's tree as a record, then a record of type change for each path, in git's order.
 
-    What a snapshot leaves out comes last: status '!', with the reason in 'omitted'.  The tree
-    announces a record of type end, so that a list cut short is never taken for the whole.
+    Paths that a snapshot leaves out come last: status '!', with the reason in 'omitted'.  The tree
+    announces a record of type end, by which write_tree() recognises a list that is cut short.
     """
     from gitcp.core.git import tree_entries
     from gitcp.record import encode_name
@@ -35,20 +35,18 @@ def list_changes(args: Namespace, _: object) -> Iterator[Record]:
     yield {"type": "tree", "oid": head, "base": scan.head, "ends": True}
     for path in sorted(scan.changes, key=encode_name):
         change = scan.changes[path]
-        yield {
-            **tree_entries.build_change(path, change.mode, change.oid, change.was),
-            "type": "change",
-        }
+        entry = tree_entries.build_change(path, change.mode, change.oid, change.was)
+        yield {**entry, "type": "change"}
     for item in scan.omitted:
         yield dict(tree_entries.build_omission(item["path"], item["reason"]))
     yield {"type": "end"}
 
 
 def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """Each change with the oid of what stands at its path now, stored as `git add` would.
+    """Each change with the oid of the present content of its path, stored as by `git add`.
 
-    Nothing comes out before all is stored: a failure must not look like a short list.  A
-    path that is as in HEAD after all, or went away and is not in HEAD, is dropped.
+    Everything is stored before the first record, so that a failure does not look like a short list.
+    A path that equals HEAD's by now is dropped.
     """
     from gitcp.core.git import tree_entries
     from gitcp.core.git.ids import check_path
@@ -59,27 +57,26 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
 
     repo = Repo.find()
     records, width = list(records), len(repo.empty_tree)
-    asked = {
+    old_entries = {
         check_path(r.get("path")): tree_entries.parse_old_entry(r, width)
         for r in records
         if r.get("type") == "change" and r.get("mode") != GONE
     }
     with Objects(repo) as objects:
-        entries, omitted = blobs.read_paths_and_omitted(
-            repo, objects, asked, write=True, capped=False
-        )
+        read = blobs.read_paths_and_omitted
+        entries, omitted = read(repo, objects, old_entries, write=True, capped=False)
     reasons = {item["path"]: item["reason"] for item in omitted}
     for record in records:
         path = record.get("path")
-        if record.get("type") != "change" or path not in asked:
+        if record.get("type") != "change" or path not in old_entries:
             yield record
             continue
-        was, entry = asked[path], entries.get(path)
+        old, entry = old_entries[path], entries.get(path)
         if path in reasons:
             yield dict(tree_entries.build_omission(path, reasons[path]))
-        if entry != was and (entry or path not in reasons):
+        if entry != old and (entry or path not in reasons):
             mode, oid = entry or (GONE, None)
-            yield {**record, **tree_entries.build_change(path, mode, oid, was)}
+            yield {**record, **tree_entries.build_change(path, mode, oid, old)}
 
 
 _OURS = ("tree", "change", "blob", "end")
@@ -88,8 +85,8 @@ _OURS = ("tree", "change", "blob", "end")
 def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """One record of type tree: the base with every change and blob applied.
 
-    Other records pass through.  No record of these at all, or no end where one is announced, is
-    an error: the stage before has failed, and what came would make a stale or partial tree.
+    Other records are passed on.  Without any record of _OURS, or without an end that is announced,
+    the stage before has failed: raise InputError, since the tree would be stale or partial.
     """
     from gitcp.core.git import tree_entries
     from gitcp.errors import InputError
@@ -100,24 +97,23 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     repo = Repo.find()
     against: Record = {}
     edits: dict[str, Entry | None] = {}
-    omitted, some, ended = [], False, False
+    omitted, kinds = [], set[str]()
     for record in records:
-        if record.get("type") not in _OURS:
+        kind = record.get("type")
+        if kind not in _OURS:
             yield record
             continue
-        some = True
-        if record["type"] == "tree":
+        kinds.add(kind)
+        if kind == "tree":
             against = record
-        elif record["type"] == "end":
-            ended = True
         elif record.get("status") == "!":
             omitted.append({"path": record.get("path"), "reason": record.get("omitted")})
-        else:
+        elif kind != "end":
             path, entry = tree_entries.parse_new_entry(record, len(repo.empty_tree))
             edits[path] = entry
-    if not some:
+    if not kinds:
         raise InputError("no records to build a tree from")
-    if against.get("ends") and not ended:
+    if against.get("ends") and "end" not in kinds:
         raise InputError("the records are cut short: one of type 'end' is missing")
     _check_objects(repo, edits)
     with Objects(repo) as objects:
@@ -127,7 +123,7 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _check_objects(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
-    """Raise InputError where a tree would name an object that is not there, or is no blob."""
+    """Raise InputError if a tree would name an object that is missing or not a blob."""
     from gitcp.core.git.porcelain import COMMIT
     from gitcp.errors import InputError
 
@@ -137,8 +133,8 @@ def _check_objects(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
     for line in out.decode().splitlines():
         oid, kind, *_ = line.split(" ")
         if kind != "blob":
-            what = "there is none" if kind == "missing" else f"it is a {kind}"
-            raise InputError(f"no blob '{oid}' for '{paths[oid]}': {what}")
+            reason = "it is missing" if kind == "missing" else f"it is a {kind}"
+            raise InputError(f"no blob '{oid}' for '{paths[oid]}': {reason}")
 
 
 def _find_base(
@@ -180,13 +176,13 @@ def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
             parents = args.parents if args.parents is not None else [base] if base else []
             oids = [commit.need_commit(objects, name)["oid"] for name in parents]
             oid = commit.write_commit(objects, repo, tree, oids, args.message)
-            git.settle_pending()  # who reads the record may look for it
-            kept = {"omitted": record["omitted"]} if "omitted" in record else {}
-            yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **kept}
+            git.settle_pending()  # the reader of the record may ask git for it
+            omitted = {"omitted": record["omitted"]} if "omitted" in record else {}
+            yield {"type": "commit", "oid": oid, "tree": tree, "parents": oids, **omitted}
 
 
 def update_ref(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """_move_ref() of the ref that is named; what it must be is looked up when the pipe starts."""
+    """Move the named ref by _move_ref(); its old value is read when the pipeline starts."""
     from gitcp.errors import UsageError
     from gitcp.repo import Repo
 
@@ -197,9 +193,9 @@ def update_ref(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _move_ref(repo: Repo, records: Iterable[Record], ref: str, old: str | None) -> Iterator[Record]:
-    """A record of type ref for each commit that ref was moved to; other records pass.
+    """A record of type ref for each commit that ref was moved to; other records are passed on.
 
-    old: the oid it must be at, None for not there.  Raises Moved when it is elsewhere.
+    old: its expected oid, None for no such ref.  Raise Moved if it has another one.
     """
     from gitcp.errors import InputError
     from gitcp.store.git import refs
@@ -212,8 +208,8 @@ def _move_ref(repo: Repo, records: Iterable[Record], ref: str, old: str | None) 
         if not isinstance(oid, str) or len(oid) != len(repo.empty_tree):
             raise InputError("'oid' of a commit record is no object name")
         refs.update_refs(repo, [(ref, oid, old)], "gitcp-update-ref")
-        kept = {"omitted": record["omitted"]} if "omitted" in record else {}
-        yield {"type": "ref", "ref": ref, "oid": oid, "old": old, **kept}
+        omitted = {"omitted": record["omitted"]} if "omitted" in record else {}
+        yield {"type": "ref", "ref": ref, "oid": oid, "old": old, **omitted}
         old = oid
 
 

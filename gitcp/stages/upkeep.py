@@ -1,4 +1,4 @@
-"""The stages that look after refs and stored data."""
+"""The stages that list, check and delete refs and stored data."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def list_refs(args: Namespace, _: object) -> Iterator[Record]:
 
 
 def pass_expired(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """orphan_rules.list_expired over the records of type ref; the others are not ours to judge."""
-    chosen = [r for r in records if r.get("type") == "ref"]
+    """The records of type ref that orphan_rules.list_expired() chooses."""
+    refs = [_check_record(r) for r in records if r.get("type") == "ref"]
     before = int(time.time()) - args.older_than * _DAY if args.older_than else sys.maxsize
-    yield from orphan_rules.list_expired(map(_check_record, chosen), args.keep, before)  # type: ignore[misc]
+    yield from orphan_rules.list_expired(refs, args.keep, before)  # type: ignore[misc]
 
 
 def _check_record(record: Record) -> orphan_rules.Ref:
@@ -46,10 +46,10 @@ def _check_record(record: Record) -> orphan_rules.Ref:
 
 
 def delete_refs(args: object, records: Iterable[Record]) -> Iterator[Record]:
-    """Delete every ref named, all or none; yield their records when it is done.
+    """Delete the refs of records, all or none; yield their records afterwards.
 
-    Each ref must still have the oid its record shows (else Moved).  Raises Error for a ref
-    that is not temporary data of gitcp.
+    Raise Moved for a ref that has another oid than its record, Error for a ref that is not
+    temporary data of gitcp.
     """
     from gitcp.repo import Repo
     from gitcp.store.git import refs
@@ -61,7 +61,7 @@ def delete_refs(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _build_deletion(record: Record) -> tuple[str, str]:
-    """The ref that a record names, and the oid it shows."""
+    """The (ref, oid) of a record."""
     from gitcp.errors import Error, InputError
 
     ref, oid = record.get("ref"), record.get("oid")
@@ -73,18 +73,18 @@ def _build_deletion(record: Record) -> tuple[str, str]:
 
 
 def check_store(args: Namespace, _: object) -> Iterator[Finding]:
-    """The findings that the options ask for, as they come."""
+    """The findings that args ask for, one at a time."""
     from gitcp.core.upkeep import findings
     from gitcp.repo import Repo
     from gitcp.store.care import check
 
-    for one in check.check_store(Repo.find(), secrets=args.secrets, repair=args.repair):
-        if not args.quiet or one["severity"] != findings.NOTE:
-            yield one
+    for finding in check.check_store(Repo.find(), secrets=args.secrets, repair=args.repair):
+        if not args.quiet or finding["severity"] != findings.NOTE:
+            yield finding
 
 
 def list_orphans(args: Namespace, _: object) -> list[Finding]:
-    """A record of type finding for each thing (core.decide.orphan_rules); nothing is changed."""
+    """A record of type finding for each orphan (core.decide.orphan_rules); nothing is written."""
     from gitcp.repo import Repo
     from gitcp.store.care import orphans
 

@@ -20,7 +20,7 @@ VERBS = set(
     divide do draw drop dump edit embed enable encode end enforce ensure erase escape exclude
     exec expand explain export extend extract feed fetch fill filter finalize find finish fit
     fix flatten flush fold follow forbid forget format gather generate get go greet grep group
-    guess hand handle hash hide highlight hold hook identify import index insert install invert
+    guess handle hash hide highlight hold hook identify import index insert install invert
     iterate join judge keep lay leave let limit link list load locate lock look make map mark
     match measure mend merge migrate move mute name need nest normalise note number obey omit
     open order pack pad page paint pair parse pass peek pick place plan prefer prefetch prepare

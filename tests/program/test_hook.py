@@ -158,7 +158,7 @@ def test_a_say_without_a_message_is_an_error_of_its_pipeline_alone(
     assert (done.returncode, (repo / "seen.ndjson").exists()) == (0, True)
     [warning, heard] = done.stderr.decode().splitlines()
     assert warning.startswith("warning: post-commit: '!printf ")
-    assert warning.endswith("a record of type 'say' that says nothing, or to nobody")
+    assert warning.endswith("a record of type 'say' has no message, or is to nobody known")
     assert heard == "heard"
 
 

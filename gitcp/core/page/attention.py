@@ -1,4 +1,4 @@
-"""Which files of a change a reviewer should see first, and by which rule."""
+"""Choose the files of a change that a reviewer should see first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Changed(TypedDict):
-        """path: of a file that changed.  added: lines by `agent`, `person`, `unknown`."""
+        """A changed file.  added: its added lines by `agent`, `person`, `unknown`."""
 
         path: str
         added: Mapping[str, int]
@@ -30,7 +30,7 @@ _CODE = frozenset(
 
 
 def is_test(path: str) -> bool:
-    """Whether a path looks like that of a test."""
+    """Whether a path looks like a test's."""
     *directories, name = path.lower().split("/")
     words = os.path.splitext(name)[0].replace("-", "_").replace(".", "_").split("_")
     return {"test", "tests", "spec"} & {*words, *directories} != set()
@@ -46,12 +46,12 @@ def choose_files(files: Sequence[Changed]) -> list[tuple[str, list[str]]]:
         if is_test(path) or not total or agent * 2 < total:
             continue
         stem, kind = os.path.splitext(os.path.basename(path).lower())
-        holding = {
+        rules = {
             "no line by a person": not added.get("person"),
             f"{agent} lines by agents": agent >= LARGE,
             "no test changed with it": kind in _CODE and stem not in tested,
         }
-        reasons = [reason for reason, holds in holding.items() if holds]
+        reasons = [reason for reason, holds in rules.items() if holds]
         if len(reasons) > 1:
             chosen.append((-len(reasons), -agent, path, reasons))
     return [(path, reasons) for _, _, path, reasons in sorted(chosen)[:MOST]]

@@ -23,9 +23,9 @@ _HOSTS = {"codeberg.org": "gitea"}
 
 
 def find_links(remote: str, kind: str = "auto") -> Links:
-    """The addresses of the forge at a remote's URL; {} if it is not a known one.
+    """The addresses of the forge at a remote's URL; {} for an unknown forge.
 
-    kind: of KINDS; `auto` derives the forge from the host's name.
+    kind: one of KINDS; `auto` derives the forge from the host's name.
     """
     match = _URL.fullmatch(remote) or _SSH.fullmatch(remote)
     if not match or kind == "none":
@@ -41,10 +41,10 @@ def find_links(remote: str, kind: str = "auto") -> Links:
 
 
 def link_commit(links: Links, oid: str) -> str:
-    """The address of a commit; '' where no forge is known."""
+    """The address of a commit; '' without a forge."""
     return links["commit"].format(oid=quote(oid)) if links else ""
 
 
 def link_file(links: Links, oid: str, path: str) -> str:
-    """The address of a file of a commit; '' where no forge is known."""
+    """The address of a file of a commit; '' without a forge."""
     return links["file"].format(oid=quote(oid), path=quote(path)) if links else ""

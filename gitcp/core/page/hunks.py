@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from gitcp.core.git.patches import Hunk
 
     class View(TypedDict):
-        """old, new: the first line shown, from 1.  hidden: lines of the file before it that no
+        """old, new: the first line shown, from 1.  hidden: the number of lines before it that no
         hunk shows; more: the last of them.  rows: [sign, line, author] with the sign ' ', '-' or
-        '+', and the author of a line that came."""
+        '+', the author only with '+'."""
 
         old: int
         new: int
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 
 AROUND = 3  # lines of context on each side
-FOLDED = 20  # further ones that one click shows
-MOST = 5000  # shown rows of a file
+FOLDED = 20  # further lines that a click shows
+MOST = 5000  # rows of a file that are shown
 
 
 def cut_hunks(
     edits: Sequence[Hunk], old: Sequence[Any], new: Sequence[Any], authors: Mapping[int, int]
 ) -> tuple[list[View], int]:
-    """(the hunks of a file, the rows left out behind the MOST-th).
+    """(the hunks of a file, the number of rows left out after MOST).
 
-    edits: as -U0 has them.  old, new: the lines of the file before and after.  authors: line of
-    new, from 1 -> what stands for who wrote it.
+    edits: as of `git diff -U0`.  old, new: the lines of the file before and after.  authors: line
+    of new, from 1 -> a number for its author.
     """
     hunks: list[View] = []
-    end = rows = left = 0  # end: of what is shown of new
+    end = rows = left = 0  # end: of the lines of new that are shown
     for start, removed, first, added in edits:
         before, after = start - bool(removed), first - bool(added)  # from 0
         gone = min(removed, MOST - rows)
@@ -78,8 +78,8 @@ def _build_context(lines: Sequence[Any], first: int, end: int) -> list[list[Any]
 
 
 def count_shown(edits: Sequence[Hunk]) -> tuple[int, int]:
-    """How many lines from the first on of a file before and after cut_hunks() takes lines of, and
-    those that a click shows behind the last hunk."""
+    """How many first lines of a file (before, after) cut_hunks() reads, with those that a click
+    shows after the last hunk."""
     gone = [start + removed - 1 for start, removed, _, _ in edits if removed]
     came = [first + max(added, 1) - 1 for _, _, first, added in edits]
     return max(gone, default=0), max(came, default=0) + AROUND + FOLDED

@@ -1,4 +1,4 @@
-"""Which commit put in a line of a file, by the patches of a range alone."""
+"""Find the commit that added a line of a file, by the patches of a range alone."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ if TYPE_CHECKING:
 
     from gitcp.core.git.patches import Hunk
 
-    # What a commit did to a file: the commit, the blob before and after, the hunks between.
-    Step = tuple[str, str, str, Sequence[Hunk]]
+    Step = tuple[str, str, str, Sequence[Hunk]]  # a commit, a file's blob before and after, hunks
     Origin = tuple[str, int]  # commit, line there from 1
 
 
 def trace_lines(steps: Sequence[Step], before: str, after: str) -> dict[int, Origin] | None:
-    """Line of a file, from 1 -> where it came from, of those that steps put in.
+    """Line of a file, from 1 -> its origin, for the lines that steps added.
 
     steps: newest first, as git log has them.  before, after: the file's blobs at the ends.  None
-    where the steps do not lead from the one to the other, as those of two branches do not.
+    if the steps do not lead from before to after, as those of two branches do not.
     """
-    origins: list[Origin | None] = []  # what is behind them was there before
+    origins: list[Origin | None] = []  # all lines after them were there before
     blob = before
     for commit, old, new, hunks in reversed(steps):
         if not old or old != blob:
             return None
-        blob, at = new, 0
+        blob, end = new, 0  # end: of the last hunk in old
         lines: list[Origin | None] = []
         for start, removed, first, added in hunks:
-            here = start - 1 if removed else start
-            stays = origins[at:here]
-            lines += [*stays, *repeat(None, here - at - len(stays))]
+            begin = start - 1 if removed else start
+            unchanged = origins[end:begin]
+            lines += [*unchanged, *repeat(None, begin - end - len(unchanged))]
             lines += [(commit, n) for n in range(first, first + added)]
-            at = here + removed
-        origins = [*lines, *origins[at:]]
+            end = begin + removed
+        origins = [*lines, *origins[end:]]
     if blob != after:
         return None
     return {n: origin for n, origin in enumerate(origins, 1) if origin}

@@ -24,12 +24,11 @@ def name_session(asked: Iterable[str], agent: str) -> str:
 
 
 def mark_session(number: int) -> str:
-    """The letter of the number-th session: A to Z, then AA."""
+    """The letters of a session, by its number from 0: A to Z, then AA."""
     letters = ""
-    number += 1
-    while number:
-        number, at = divmod(number - 1, 26)
-        letters = chr(65 + at) + letters
+    while number >= 0:
+        letters = chr(ord("A") + number % 26) + letters
+        number = number // 26 - 1
     return letters
 
 

@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_JOINER = "\u200d"  # between emoji it makes one of several
-# What turns the direction of text round, breaks its lines, or is not seen at all.
+_JOINER = "\u200d"  # it joins emoji into one
+# Characters that turn the direction of text, break its lines, or are invisible.
 _HIDDEN = (
     *range(0x7F, 0xA0),
     *range(0x200B, 0x2010),

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 WIDTH = 1000.0
 LANES = 6  # of commits
-_QUIET = 1800.0  # seconds: a longer pause in which nothing happens takes no more room
-_PAUSE = 4.0  # nor does one that takes more room than all else, this many times smaller
+_QUIET = 1800.0  # seconds: a longer pause takes no more room
+_PAUSE = 4.0  # a pause takes at most the room of everything else, divided by this
 _LEAST = 4.0  # the width of a turn that took no time
 
 
@@ -23,31 +23,31 @@ class Scale:
         pairs = zip(self._times, self._times[1:], strict=False)
         gaps = [min(after - before, _QUIET) for before, after in pairs]
         total = sum(gaps)
-        at, self._at = 0.0, [0.0]
+        x, self._places = 0.0, [0.0]  # of the times, in seconds with shortened pauses
         for gap in gaps:
-            at += min(gap, max((total - gap) / _PAUSE, 1.0)) if len(gaps) > 1 else gap
-            self._at.append(at)
-        self._unit = WIDTH / at if at else 0.0
+            x += min(gap, max((total - gap) / _PAUSE, 1.0)) if len(gaps) > 1 else gap
+            self._places.append(x)
+        self._unit = WIDTH / x if x else 0.0
 
     def __call__(self, time: float) -> float:
         """0 to WIDTH, rounded so that a page stays small."""
         n = max(0, bisect_right(self._times, time) - 1)
-        at = self._at[n]
-        if n + 1 < len(self._at):
-            here, after = self._times[n], self._times[n + 1]
-            at += (self._at[n + 1] - at) * max(0.0, time - here) / (after - here)
-        return round(at * self._unit, 1)
+        x = self._places[n]
+        if n + 1 < len(self._places):
+            start, end = self._times[n], self._times[n + 1]
+            x += (self._places[n + 1] - x) * max(0.0, time - start) / (end - start)
+        return round(x * self._unit, 1)
 
     def place_span(self, start: float, end: float) -> tuple[float, float]:
-        """(x, width) of something that lasted; never too small to be seen or hit."""
+        """(x, width) of a span of time; never too small to be seen or clicked."""
         left, right = self(start), self(end)
         width = max(right - left, _LEAST)
         return round(min(left, WIDTH - width), 1), round(width, 1)
 
 
 def assign_lanes(commits: Sequence[tuple[str, Sequence[str]]]) -> list[int]:
-    """The lane of each of (oid, parents), newest first: 0 has the first parents of the newest.
-    Those beyond LANES share the last."""
+    """The lane of each commit (oid, parents), newest first: 0 has the first parents of the newest.
+    Commits beyond LANES share the last one."""
     waiting: list[str] = []  # for each lane the commit that comes next in it
     lanes = []
     for oid, parents in commits:
@@ -55,10 +55,10 @@ def assign_lanes(commits: Sequence[tuple[str, Sequence[str]]]) -> list[int]:
             _wait(waiting, oid)
         lane = waiting.index(oid)
         lanes.append(min(lane, LANES - 1))
-        waiting = ["" if one == oid else one for one in waiting]
+        waiting = ["" if commit == oid else commit for commit in waiting]
         for number, parent in enumerate(parents):
             if not number and (parent not in waiting or waiting.index(parent) > lane):
-                waiting = ["" if one == parent else one for one in waiting]
+                waiting = ["" if commit == parent else commit for commit in waiting]
                 waiting[lane] = parent
             elif parent not in waiting:
                 _wait(waiting, parent)
@@ -75,10 +75,10 @@ def _wait(waiting: list[str], oid: str) -> None:
 def divide_bar(counts: dict[str, int], width: float) -> list[tuple[str, float, float]]:
     """(key, x, width) of the parts of a bar, none for 0, together as wide as the bar."""
     total = sum(counts.values())
-    parts, at = [], 0.0
+    parts, x = [], 0.0
     for key, count in counts.items():
         if count:
             size = round(width * count / total, 1)
-            parts.append((key, round(at, 1), size))
-            at += size
+            parts.append((key, round(x, 1), size))
+            x += size
     return parts

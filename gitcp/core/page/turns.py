@@ -1,4 +1,4 @@
-"""A transcript's items as turns: a prompt with all that came of it, tools with their results."""
+"""Gather a transcript's items as turns: a prompt with its answers, calls and their results."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan, Usage
 
     class Part(TypedDict, total=False):
-        """What happened in a turn: kind "answer" with text, "image" with its media type and its
-        data in base64, or "call" with the rest.
+        """A part of a turn: kind "answer" with text, "image" with its media type and its data in
+        base64, or "call" with the other keys.
 
-        id: of the tool use.  diff: lines that an edit took and put, as (sign, text); given: any
-        other input; ended: how it ended, where that was badly; task: the parts of a subagent.
+        id: of the tool use.  diff: lines that an edit removed and added, as (sign, text); given:
+        any other input; ended: how the call failed, '' if it did not; task: the parts of a
+        subagent.
         """
 
         kind: str
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
         task: list[Part]
 
     class Turn(TypedDict):
-        """number: from 1 on.  start, end: ISO times, '' where none is told.  ticks: of tools.
-        line: where it begins (core.transcript.items).  spent: its tokens, where they are told."""
+        """number: from 1.  start, end: ISO times, '' if unknown.  ticks: the times of calls.
+        line: of its first item.  spent: its tokens, None if unknown."""
 
         number: int
         prompt: str
@@ -52,9 +53,10 @@ if TYPE_CHECKING:
 
 
 _PATHS = ("file_path", "absolute_path", "notebook_path", "path")
+_OLD, _NEW = ("old_string", "old_str", "old_text"), ("new_string", "new_str", "new_text")
 _EXIT = re.compile(r"^(?:Process )?exit(?:ed with)?[ _]code:? (\d+)", re.I | re.M)
-_HEAD = 300  # characters of a result that may tell its exit status
-_LONGEST = 200_000  # characters of one text: a page is to be looked at
+_HEAD = 300  # characters at each end of a result that may have its exit status
+_LONGEST = 200_000  # characters of one text on a page
 
 
 def gather_turns(
@@ -77,13 +79,11 @@ def gather_turns(
         turn["start"] = turn["start"] or item["time"]
         turn["end"] = item["time"] or turn["end"]
         if item["kind"] == "call":
-            part = _build_call(item["name"], item["given"])
-            left = dict(tasks or {})
-            below = left.pop(item["id"], b"")
-            if below:
-                part["task"] = [p for t in gather_turns(below, left, True) for p in t["parts"]]
+            part = calls[item["id"]] = _build_call(item["name"], item["given"])
             part["id"] = item["id"]
-            calls[item["id"]] = part
+            left = dict(tasks or {})
+            if task := left.pop(item["id"], b""):
+                part["task"] = [p for t in gather_turns(task, left, True) for p in t["parts"]]
             turn["parts"].append(part)
             turn["ticks"].append(item["time"])
         elif item["kind"] == "result":
@@ -93,7 +93,7 @@ def gather_turns(
         else:
             turn["parts"].append({"kind": "answer", "text": cut_text(item["text"])})
     if gathered:
-        gathered[-1]["parts"] += [_build_image(kind, held) for _, kind, held in images]
+        gathered[-1]["parts"] += [_build_image(*image[1:]) for image in images]
     return gathered
 
 
@@ -102,32 +102,31 @@ def _build_image(kind: str, data: str) -> Part:
 
 
 def add_tokens(data: bytes, gathered: Sequence[Turn], scan: Callable[..., Scan]) -> None:
-    """Give the turns of a transcript their tokens.  scan: its agent's."""
+    """Set the tokens of a transcript's turns.  scan: of its agent."""
     starts = [0, *(turn["line"] for turn in gathered[1:])]
-    known: Scan | None = None
+    before: Scan | None = None
     for turn, part in zip(gathered, cut_parts(data, starts), strict=False):
-        now = scan(part, previous=known and transcript_scan.make_cursor(known))
-        before = known["usage"] if known else None
-        turn["spent"] = tokens.subtract(now["usage"], before) if now["usage"] else None
-        known = now if now["bytes"] else None  # of a document every part stands alone
+        after = scan(part, previous=before and transcript_scan.make_cursor(before))
+        spent_before = before["usage"] if before else None
+        turn["spent"] = tokens.subtract(after["usage"], spent_before) if after["usage"] else None
+        before = after if after["bytes"] else None  # each part of a document stands alone
 
 
 def _begin_turn(number: int, prompt: str, first: Item) -> Turn:
-    empty: list[Any] = []
     return {
         "number": number,
         "prompt": cut_text(prompt),
         "start": first["time"],
         "end": first["time"],
         "ticks": [],
-        "parts": empty,
+        "parts": [],
         "line": first["line"],
         "spent": None,
     }
 
 
 def _describe_end(result: Item) -> str:
-    """How a call ended, by its result: `exit 2`, `failed`, '' where it went well."""
+    """How a call failed, by its result: `exit 2`, `failed`, '' if it did not."""
     code = _EXIT.search(result["text"][:_HEAD]) or _EXIT.search(result["text"][-_HEAD:])
     if code and code[1] != "0":
         return f"exit {code[1]}"
@@ -155,23 +154,17 @@ def _build_call(name: str, tool_input: Any) -> Part:
 
 
 def _list_diff(edit: Mapping[str, Any]) -> list[tuple[str, str]]:
-    old, new = (
-        next(
-            (edit[key] for key in (f"{age}_string", f"{age}_str", f"{age}_text") if key in edit),
-            None,
-        )
-        for age in ("old", "new")
-    )
+    """(sign, line) of the texts of an edit; [] if it has no new text."""
+    old, new = (next((edit[k] for k in keys if k in edit), None) for keys in (_OLD, _NEW))
     if not isinstance(new, str):
         return []
-    lines = (
-        [("-", line) for line in cut_text(old).split("\n")] if isinstance(old, str) and old else []
-    )
-    return lines + ([("+", line) for line in cut_text(new).split("\n")] if new else [])
+    removed = cut_text(old).split("\n") if isinstance(old, str) and old else []
+    added = cut_text(new).split("\n") if new else []
+    return [*(("-", line) for line in removed), *(("+", line) for line in added)]
 
 
 def cut_text(text: str) -> str:
-    """A text of a length that can be looked at, and what was left out."""
+    """A text, cut to _LONGEST characters with the number of those left out."""
     left = len(text) - _LONGEST
     return text if left <= 0 else f"{text[:_LONGEST]}\n… {left} more characters"
 
@@ -181,7 +174,7 @@ def map_strings(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {key: map_strings(one, change) for key, one in value.items()}
+        return {key: map_strings(item, change) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [map_strings(one, change) for one in value]
+        return [map_strings(item, change) for item in value]
     return value

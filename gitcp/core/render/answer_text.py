@@ -16,8 +16,8 @@ _PROMPT = 72
 
 
 def quote_lines(lines: Iterable[str], mark: str, most: int = MOST) -> str:
-    """The lines between two marks, which their authors cannot guess.  Lines past the limit are left
-    out, and a last line counts them."""
+    """The lines between two marks that their authors cannot guess.  Lines beyond the limit are left
+    out; a last line counts them."""
     quoted: list[str] = []
     room, left = most, 0
     for line in lines:
@@ -32,7 +32,7 @@ def quote_lines(lines: Iterable[str], mark: str, most: int = MOST) -> str:
 
 
 def format_blame(records: Iterable[Line]) -> Iterator[str]:
-    """A line for each run of lines of a file that have one author and commit."""
+    """A line for each run of a file's lines with the same author and commit."""
     run: list[Line] = []
     for record in records:
         if run and _get_author_fields(run[-1]) != _get_author_fields(record):

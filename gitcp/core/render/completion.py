@@ -45,7 +45,7 @@ for program in {programs}
 end
 """
 _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
-# What a value is, by its name in the usage, or by its option where that tells more.
+# The kind of a value, by its name in the usage, or by its option.
 _KINDS = {
     "--agent": "agent",
     "--turn": "",
@@ -90,21 +90,22 @@ def split_words(words: Sequence[str]) -> list[str]:
 
 
 def list_candidates(rows: Rows, words: Sequence[str]) -> tuple[Candidates, str]:
-    """(the candidates for the last word by the command's rows, the kind of those that only the
-    repository knows, or "").  words: those after the command's name."""
-    options = {name: row for row in _flatten_rows(rows) for name in row[0] if name.startswith("-")}
+    """(the candidates for the last word by the command's rows; the kind of further ones that only
+    the repository has, or "").  words: those after the command's name."""
+    flat = _flatten_rows(rows)
+    options = {name: row for row in flat for name in row[0] if name.startswith("-")}
     *before, last = words
-    free = before.index("--") if "--" in before else len(before)
     valued = {name for name, (_, more) in options.items() if "metavar" in more}
-    if before and len(before) <= free and before[-1] in valued:
-        return _list_values(options[before[-1]])
-    if last.startswith("-") and len(before) <= free:
-        return {name: str(more["help"]) for name, (_, more) in options.items()}, ""
-    count = sum(
-        not word.startswith("-") and (number == 0 or before[number - 1] not in valued)
-        for number, word in enumerate(before[:free])
-    ) + len(before[free + 1 :])
-    arguments = [row for row in _flatten_rows(rows) if not row[0][0].startswith("-")]
+    if "--" not in before:
+        if before and before[-1] in valued:
+            return _list_values(options[before[-1]])
+        if last.startswith("-"):
+            return {name: str(more["help"]) for name, (_, more) in options.items()}, ""
+    end = before.index("--") if "--" in before else len(before)
+    count = len(before[end + 1 :])  # of the arguments before the last word
+    for previous, word in zip(["", *before], before[:end], strict=False):
+        count += not word.startswith("-") and previous not in valued
+    arguments = [row for row in flat if not row[0][0].startswith("-")]
     for row in arguments[count : count + 1] or arguments[-1:]:
         if count < len(arguments) or row[1].get("nargs") in ("*", "+"):
             return _list_values(row)

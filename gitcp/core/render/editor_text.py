@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from gitcp.core.render.spans import SHORTEST, count_noun, shorten
 
 TYPE_CHECKING = False
@@ -34,7 +36,7 @@ def _format_author(record: Record) -> str:
         model = f" ({record['model']})" if record["model"] else ""
         return f"{name_turn(record)}{model}, session {record['session_id'][:SHORTEST]}"
     if record["who"] == "unknown":
-        return "written by nobody knows whom: nothing was recorded of this line"
+        return "written by an unknown author: nothing was recorded about this line"
     if not record["commit"].strip("0"):
         return "written here, by no session"
     unrecorded = ", where nothing was recorded" if record["who"] == "unrecorded" else ""
@@ -57,26 +59,26 @@ def name_turn(record: Record) -> str:
 
 
 def list_lenses(records: Sequence[Record | None]) -> Iterator[tuple[int, str]]:
-    """(index of the first line, title) of the lens of each run of lines of the same turn.
+    """(index of the first line, title) of the lens of each run of lines from the same turn.
 
-    records: one for each line of a text, None if its author is not known.
+    records: one for each line of a text, None if its author is unknown.
     """
-    start, turns = 0, [_identify_turn(record) for record in records]
-    for end in range(1, len(turns) + 1):
-        if end == len(turns) or turns[end] != turns[start]:
-            record = records[start]
-            if record and turns[start]:
-                yield start, f"{name_turn(record)} · {count_noun(end - start, 'line')}"
-            start = end
+    start = 0
+    for turn, run in groupby(records, _identify_turn):
+        lines = list(run)
+        if turn and lines[0]:
+            yield start, f"{name_turn(lines[0])} · {count_noun(len(lines), 'line')}"
+        start += len(lines)
 
 
 def _identify_turn(record: Record | None) -> tuple[str, str] | None:
-    session = record and record["who"] == "session"
-    return (record["session_id"], record["turn_id"]) if record and session else None
+    if not record or record["who"] != "session":
+        return None
+    return record["session_id"], record["turn_id"]
 
 
 def format_turn(record: Record, words: Words, subject: str) -> str:
-    """The turn that wrote a line as a text to read."""
+    """The turn that wrote a line, as text."""
     entries = [f"[{role}] {text}" for role, text in words[1]] or [f"[User] {record['prompt']}"]
     commit = f"commit {record['commit']}  {subject}\n" if record["commit"].strip("0") else ""
     checkpoint = f"checkpoint {record['checkpoint_id']}\n" if record["checkpoint_id"] else ""

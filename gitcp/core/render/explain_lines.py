@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 
 _PROMPT = 60
-_LISTS = (
-    ("friction", "Friction"),
-    ("open_items", "Open Items"),
-)
 SHORT, SCOPE, FULL = "short", "scope", "full"
 
 
@@ -34,12 +30,13 @@ def draw_branch(branch: str, rows: Iterable[Record], when: When) -> Iterator[Lin
         kinds = "".join(f" [{kind}]" for kind in row["kinds"])
         prompt = f' "{shorten(row["prompt"], _PROMPT)}"' if row["prompt"] else ""
         yield [(f"[{row['id'][:12]}]", "cyan"), (kinds, "dim"), (prompt, "")]
-        for one in row["rows"]:
-            yield [(f"  {when(one['time'])[5:]} ({one['oid'][:7]}) ", "dim"), (one["message"], "")]
+        for commit in row["rows"]:
+            at = f"  {when(commit['time'])[5:]} ({commit['oid'][:7]}) "
+            yield [(at, "dim"), (commit["message"], "")]
 
 
 def draw_committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
-    """A committed checkpoint as checkpoint_view.committed() gives it, each session of it."""
+    """A committed checkpoint with each of its sessions, as of checkpoint_view.committed()."""
     yield from _draw_fact("Checkpoint", checkpoint["checkpoint_id"])
     if checkpoint.get("missing"):
         yield [("It is not in this repository; 'gitcp fetch' may bring it.", "dim")]
@@ -48,16 +45,21 @@ def draw_committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
     for number, session in enumerate(checkpoint["contents"]):
         if number:
             yield []
-        yield from _draw_fact("Session", session["session_id"])
-        yield from _draw_fact("Agent", session["agent"])
-        yield from _draw_fact("Created", str(session.get("created_at") or checkpoint["created_at"]))
-        yield from _draw_fact("Author", ", ".join(authors))
-        yield from _draw_fact("Forgotten", str(session.get("forgotten") or ""))
-        yield from _draw_fact(
-            "Tokens", format_usage(session.get("token_usage"), session.get("agent", ""))
-        )
+        facts = {
+            "Session": session["session_id"],
+            "Agent": session["agent"],
+            "Created": str(session.get("created_at") or checkpoint["created_at"]),
+            "Author": ", ".join(authors),
+            "Forgotten": str(session.get("forgotten") or ""),
+            "Tokens": format_usage(session.get("token_usage"), session.get("agent", "")),
+        }
+        for name, value in facts.items():
+            yield from _draw_fact(name, value)
         if not number:
-            yield from _draw_commits(checkpoint["commits"], when)
+            yield [(f"Commits: ({len(checkpoint['commits'])})", "bold")]
+            for commit in checkpoint["commits"]:
+                at = f"  {commit['oid'][:7]} {when(commit['time'])[:10]} "
+                yield [(at, "dim"), (commit["message"], "")]
         yield []
         yield from _draw_summary(ensure_object(session.get("summary")), session["asked"])
         yield from _draw_files(session["files"])
@@ -65,7 +67,7 @@ def draw_committed(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
 
 
 def draw_temporary(checkpoint: Record, when: When, how: str) -> Iterator[Line]:
-    """A temporary checkpoint as checkpoint_view.temporary() gives it."""
+    """A temporary checkpoint as of checkpoint_view.temporary()."""
     yield from _draw_fact("Checkpoint", f"{checkpoint['oid'][:12]} [temporary]")
     yield from _draw_fact("Session", checkpoint["session_id"])
     yield from _draw_fact("Agent", checkpoint["agent"])
@@ -81,22 +83,16 @@ def _draw_fact(name: str, value: str) -> Iterator[Line]:
         yield [(f"{name}: ", "bold"), (value, "")]
 
 
-def _draw_commits(commits: list[Record], when: When) -> Iterator[Line]:
-    yield [(f"Commits: ({len(commits)})", "bold")]
-    for one in commits:
-        yield [(f"  {one['oid'][:7]} {when(one['time'])[:10]} ", "dim"), (one["message"], "")]
-
-
 def _draw_summary(summary: Record, asked: list[str]) -> Iterator[Line]:
-    """The lines of a summary; without one the prompt is the intent."""
+    """The lines of a summary; the last prompt takes the place of a missing intent."""
     intent = summary.get("intent") or (shorten(asked[-1], 200) if asked else "")
     yield from _draw_fact("Intent", str(intent))
     yield from _draw_fact("Outcome", str(summary.get("outcome") or ""))
     learned = ensure_object(summary.get("learnings"))
     items = [x for part in learned.values() if isinstance(part, list) for x in part]
     yield from _draw_items("Learnings", items)
-    for key, name in _LISTS:
-        yield from _draw_items(name, summary.get(key))
+    yield from _draw_items("Friction", summary.get("friction"))
+    yield from _draw_items("Open Items", summary.get("open_items"))
 
 
 def _draw_items(name: str, items: Any) -> Iterator[Line]:

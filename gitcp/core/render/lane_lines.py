@@ -13,12 +13,13 @@ from gitcp.core.transcript.facts import ensure_object
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Ago, Line
 
-    Drawn = tuple[str, list[str]]  # what git draws before a commit, and on lines below it
-    Share = tuple[str, str, str, int]  # whose, colour, sign in a bar, lines
+    Drawn = tuple[str, list[str]]  # git's graph before a commit, and on the lines below it
+    Share = tuple[str, str, str, int]  # author, colour, sign in a bar, lines
 
 _COLOURS = ("green", "magenta", "cyan", "blue", "yellow", "red")
 _BAR, _TIME = 20, 40  # cells of a bar, and of a line of time
@@ -33,25 +34,23 @@ def draw_graph(commits: Sequence[Record], drawn: Mapping[str, Drawn]) -> Iterato
     lanes = Lanes([list(part) for part in parts])
     for n, (commit, sessions) in enumerate(zip(commits, parts, strict=True)):
         before, below = drawn.get(commit["oid"], ("* ", []))
+        added = {name: _get_added(part) for name, part in sessions.items()}
         yield [
             *lanes.draw_row(n, dict.fromkeys(sessions, "+")),
             (before, ""),
             (commit["oid"][:7], "yellow"),
             (f" {shorten(commit['message'], _PROMPT)}", "bold" if sessions else ""),
-            *_draw_bar(_list_shares(sessions, lanes)),
+            *_draw_bar(_list_shares(added, lanes)),
         ]
         for row in below:
             yield [*lanes.draw_row(n, {}), (row, "")]
-        # git goes on as it drew before; a commit without parents has nothing below it.
-        go_on = before.replace("*", "|" if commit["parents"] else " ") if not below else below[-1]
+        # The rows of prompts repeat git's last row; a commit without parents has no line below it.
+        row = below[-1] if below else before.replace("*", "|" if commit["parents"] else " ")
         for session_id, part in sessions.items():
+            name = lanes.names[session_id], lanes.choose_colour(session_id)
             for prompt in reversed(part["asked"]):
-                yield [
-                    *lanes.draw_row(n, {session_id: "o"}),
-                    (go_on, ""),
-                    (lanes.names[session_id], lanes.choose_colour(session_id)),
-                    (f"  {shorten(prompt, _PROMPT)}", ""),
-                ]
+                cells = lanes.draw_row(n, {session_id: "o"})
+                yield [*cells, (row, ""), name, (f"  {shorten(prompt, _PROMPT)}", "")]
     if lanes.names:
         yield []
         yield from ([(row, "dim")] for row in _LEGEND)
@@ -74,6 +73,7 @@ class Lanes:
                     self._first[name] = n
 
     def choose_colour(self, session_id: str) -> str:
+        """The colour of a session's lane."""
         return _COLOURS[list(self._lane).index(session_id) % len(_COLOURS)]
 
     def draw_row(self, n: int, signs: Mapping[str, str]) -> Line:
@@ -88,8 +88,8 @@ class Lanes:
 
 
 def draw_open_sessions(sessions: Sequence[Record], end: float, ago: Ago) -> Iterator[Line]:
-    """Open sessions on one line of time that ends now: {session_id, turns: [(start, end)], calls:
-    [time], lines: initial_attribution's lines_added} each, times in seconds since 1970."""
+    """Open sessions, each on a line of time that ends now: {session_id, turns: [(start, end)],
+    calls: [time], lines: lines_added as in initial_attribution}, times in seconds since 1970."""
     times = [t for session in sessions for turn in session["turns"] for t in turn]
     if not times:
         return
@@ -103,20 +103,14 @@ def draw_open_sessions(sessions: Sequence[Record], end: float, ago: Ago) -> Iter
     yield [("Lanes:", "bold"), (f"  from {ago(min(times))} to now, lines no commit has yet", "dim")]
     for session in sessions:
         name, row = session["session_id"], ["."] * _TIME
-        for start, stop in session["turns"]:
-            row[compute_cell(start) : compute_cell(stop) + 1] = "=" * (
-                compute_cell(stop) + 1 - compute_cell(start)
-            )
+        for start, end_of_turn in session["turns"]:
+            first, last = compute_cell(start), compute_cell(end_of_turn)
+            row[first : last + 1] = "=" * (last + 1 - first)
         for time in session["calls"]:
             row[compute_cell(time)] = "#"
-        shares = _list_shares(
-            {name: {"initial_attribution": {"lines_added": session["lines"]}}}, lanes
-        )
-        yield [
-            (f"  {lanes.names[name]}  ", "yellow"),
-            ("".join(row), lanes.choose_colour(name)),
-            *_draw_bar(shares),
-        ]
+        bar = _draw_bar(_list_shares({name: session["lines"]}, lanes))
+        colour = lanes.choose_colour(name)
+        yield [(f"  {lanes.names[name]}  ", "yellow"), ("".join(row), colour), *bar]
 
 
 def fit_line(line: Line, width: int) -> Line:
@@ -132,32 +126,25 @@ def fit_line(line: Line, width: int) -> Line:
 
 
 def _map_parts(commit: Record) -> dict[str, Record]:
-    """session -> its part in a commit; data may have it twice, the later one is fuller."""
-    return {
-        part["session_id"]: part
-        for checkpoint in commit["checkpoints"]
-        for part in checkpoint.get("contents", ())
-    }
+    """session -> its part in a commit; of several parts the last, which has most."""
+    parts = (part for c in commit["checkpoints"] for part in c.get("contents", ()))
+    return {part["session_id"]: part for part in parts}
 
 
-def _list_shares(sessions: Mapping[str, Record], lanes: Lanes) -> list[Share]:
-    """The number of lines that a commit adds by each session, the person, and unknown authors."""
-    rows = {
-        name: ensure_object(ensure_object(part.get("initial_attribution")).get("lines_added"))
-        for name, part in sessions.items()
-    }
-    shares = [
-        (lanes.names[name], lanes.choose_colour(name), "#", row.get("agent"))
-        for name, row in rows.items()
-    ]
-    for row in list(rows.values())[:1]:
-        shares += [
-            ("person", "", "=", row.get("person")),
-            ("unknown", "dim", "-", row.get("unknown")),
-        ]
-    return [
-        (who, colour, sign, n) for who, colour, sign, n in shares if isinstance(n, int) and n > 0
-    ]
+def _get_added(part: Record) -> Record:
+    return ensure_object(ensure_object(part.get("initial_attribution")).get("lines_added"))
+
+
+def _list_shares(added: Mapping[str, Record], lanes: Lanes) -> list[Share]:
+    """The lines added by each session, the person and unknown authors.  added: session -> its
+    lines_added, in which the counts of person and unknown are the same for all."""
+    shares: list[tuple[str, str, str, Any]] = []
+    for name, row in added.items():
+        shares.append((lanes.names[name], lanes.choose_colour(name), "#", row.get("agent")))
+    for row in list(added.values())[:1]:
+        shares.append(("person", "", "=", row.get("person")))
+        shares.append(("unknown", "dim", "-", row.get("unknown")))
+    return [share for share in shares if isinstance(share[3], int) and share[3] > 0]
 
 
 def _draw_bar(shares: Sequence[Share]) -> Iterator[tuple[str, str]]:
@@ -165,10 +152,10 @@ def _draw_bar(shares: Sequence[Share]) -> Iterator[tuple[str, str]]:
         return
     yield "  ", ""
     sums = {str(n): share[3] for n, share in enumerate(shares)}
-    edge = 0
+    drawn = 0  # cells
     for key, start, size in timeline.divide_bar(sums, _BAR):
         _, colour, sign, _ = shares[int(key)]
-        stop = round(start + size)
-        yield sign * (stop - edge), colour
-        edge = stop
+        end = round(start + size)
+        yield sign * (end - drawn), colour
+        drawn = end
     yield "  " + ", ".join(f"{who} {count}" for who, _, _, count in shares), "dim"

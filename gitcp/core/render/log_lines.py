@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gitcp.core.render.spans import Line
 
 
-SHORT = 7  # digits of a commit; whoever needs more has --json
+SHORT = 7  # digits of a commit
 _PROMPT = 72
 
 
@@ -36,8 +36,8 @@ def _draw_checkpoint(checkpoint: Record) -> Iterator[Line]:
     for session in checkpoint["contents"]:
         usage = session.get("token_usage_delta") or session.get("token_usage")
         used = format_usage(usage, session["agent"])
-        wrote = format_shares(session.get("initial_attribution"), ("agent",))
-        lines = f"{wrote} lines" if wrote else ""
+        share = format_shares(session.get("initial_attribution"), ("agent",))
+        lines = f"{share} lines" if share else ""
         facts = ", ".join(filter(None, [count_noun(len(session["files"]), "file"), lines, used]))
         if session.get("forgotten"):
             facts = f"forgotten {str(session['forgotten'])[:10]}"
@@ -47,6 +47,5 @@ def _draw_checkpoint(checkpoint: Record) -> Iterator[Line]:
             more = f" (+{len(prompts) - 1} more)" if len(prompts) > 1 else ""
             yield [("        ", ""), (shorten(prompts[0], _PROMPT), ""), (more, "dim")]
     for session in checkpoint["contents"][:1]:
-        rest = format_shares(session.get("initial_attribution"), ("person", "unknown"))
-        if rest:
-            yield [("        ", ""), (rest, "dim")]
+        if shares := format_shares(session.get("initial_attribution"), ("person", "unknown")):
+            yield [("        ", ""), (shares, "dim")]

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from gitcp.core.back.plan import Plan
     from gitcp.core.back.point_list import Point
     from gitcp.core.back.undo_tree import Step
-    from gitcp.core.render.spans import Line
-
-    Ago = Callable[[float], str]
+    from gitcp.core.render.spans import Ago, Line
 
 _COLOURS = {plans.CREATE: "green", plans.MODIFY: "yellow", plans.DELETE: "red", plans.KEEP: "dim"}
 _PATCH = {"+": "green", "-": "red", "@": "cyan"}
@@ -28,38 +26,32 @@ _KINDS = {
     "prompt": "before the prompt",
     "tool": "before a tool",
 }
-_PROMPT = 60  # cells of a prompt, at most; and as many as it has before all else goes
-_PROMPT_FIRST = 20
+_PROMPT, _PROMPT_FIRST = 60, 20  # cells of a prompt, at most; and before other facts
 _WIDEST = 10_000
-_KEPT = 20  # paths that stay, of which a plan names no more
+_KEPT = 20  # paths that stay that a plan names
 
 
 def draw_point(
-    at: Point, name: str, changes: dict[str, int] | None, ago: Ago, width: int = _WIDEST
+    point: Point, name: str, changes: dict[str, int] | None, ago: Ago, width: int = _WIDEST
 ) -> Line:
     """A point on a line of at most width cells, under a name; changes: verb -> number of paths.  If
     the line is too long, the marks are left out, then the session."""
-    facts = ["gone" if at["gone"] else "", point_list.describe_lacking(at["kind"], at["lacking"])]
+    kind, message = point["kind"], point["message"]
+    facts = ["gone" if point["gone"] else "", point_list.describe_lacking(kind, point["lacking"])]
     facts += [format_effect(changes) if changes else ""]
-    marks = [_format_marks([_KINDS[at["kind"]], *facts]), _format_marks(facts), ""]
-    session = f"{at['session_id'][:8] or '-':<8}  "
-    prompt = at["session_prompt"] or at["message"]
-    prompt = at["message"] if at["kind"] == "tool" else prompt
-    age = f"  {ago(at['time']):>9}  "
+    marks = [_format_marks([_KINDS[kind], *facts]), _format_marks(facts), ""]
+    session = f"{point['session_id'][:8] or '-':<8}  "
+    prompt = message if kind == "tool" else point["session_prompt"] or message
+    age = f"  {ago(point['time']):>9}  "
     room = width - count_cells(name) - count_cells(age)
-    wanted = min(_PROMPT_FIRST, count_cells(prompt))
-    ways = [(who, mark) for who in (session, "") for mark in marks]
-    fitting = (way for way in ways if room - sum(map(count_cells, way)) >= wanted)
+    least = min(_PROMPT_FIRST, count_cells(prompt))
+    forms = [(who, mark) for who in (session, "") for mark in marks]
+    fitting = (form for form in forms if room - sum(map(count_cells, form)) >= least)
     who, mark = next(fitting, ("", ""))
     left = max(1, min(_PROMPT, room - count_cells(who) - count_cells(mark)))
     prompt = prompt if count_cells(prompt) <= left else prompt.removeprefix("before ")
-    return [
-        (name, "yellow"),
-        (age, "dim"),
-        (who, "cyan"),
-        (fit_words(prompt, left), ""),
-        (mark, "dim"),
-    ]
+    text = fit_words(prompt, left)
+    return [(name, "yellow"), (age, "dim"), (who, "cyan"), (text, ""), (mark, "dim")]
 
 
 def _format_marks(words: Iterable[str]) -> str:
@@ -75,16 +67,13 @@ def format_effect(changes: dict[str, int]) -> str:
 
 def draw_plan(planned: Plan) -> Iterator[Line]:
     """A plan: each path with the reason; paths that stay come last."""
-    actions = sorted(planned["actions"], key=lambda a: a["verb"] == plans.KEEP)
-    kept = 0
-    for one in actions:
-        kept += one["verb"] == plans.KEEP
-        if kept > _KEPT:
-            continue
-        verb = f"{one['verb']:<7} "
-        yield [(verb, _COLOURS[one["verb"]]), (one["path"], ""), (f"  {one['reason']}", "dim")]
-    if kept > _KEPT:
-        yield [(f"keep    {count_noun(kept - _KEPT, 'more path')}", "dim")]
+    changes = [action for action in planned["actions"] if action["verb"] != plans.KEEP]
+    kept = [action for action in planned["actions"] if action["verb"] == plans.KEEP]
+    for action in [*changes, *kept[:_KEPT]]:
+        verb = f"{action['verb']:<7} ", _COLOURS[action["verb"]]
+        yield [verb, (action["path"], ""), (f"  {action['reason']}", "dim")]
+    if len(kept) > _KEPT:
+        yield [(f"keep    {count_noun(len(kept) - _KEPT, 'more path')}", "dim")]
     for note in planned["notes"]:
         yield [("note: ", "cyan"), (note, "")]
     for conflict in planned["conflicts"]:
@@ -100,16 +89,14 @@ def draw_patch(rows: Iterable[str]) -> Iterator[Line]:
 
 def draw_undo_log(steps: Sequence[Step], ago: Ago) -> Iterator[Line]:
     """The undo log, newest first: the steps in force, and the undone ones."""
-    force = set(undo_tree.list_in_force(steps))
+    in_force = set(undo_tree.list_in_force(steps))
     for step in reversed(list(undo_tree.map_steps(steps).values())):
-        live = step["id"] in force
-        yield [
-            ("  " if live else "x ", "" if live else "dim"),
-            (step["id"], "yellow" if live else "dim"),
-            (f"  {ago(step['time']):>9}  ", "dim"),
-            (f"{step['kind']}: {step['reason']}", "" if live else "dim"),
-            ("" if live else "  (undone)", "dim"),
-        ]
+        age = f"  {ago(step['time']):>9}  ", "dim"
+        text = f"{step['kind']}: {step['reason']}"
+        if step["id"] in in_force:
+            yield [("  ", ""), (step["id"], "yellow"), age, (text, "")]
+        else:
+            yield [("x ", "dim"), (step["id"], "dim"), age, (f"{text}  (undone)", "dim")]
 
 
 def draw_points(
@@ -117,12 +104,12 @@ def draw_points(
 ) -> Iterator[Line]:
     """All points, a line each."""
     names = name_points(listed)
-    for each in listed:
-        yield draw_point(each, names[each["id"]], changes(each), ago)
+    for point in listed:
+        yield draw_point(point, names[point["id"]], changes(point), ago)
 
 
 def name_points(listed: Iterable[Point]) -> dict[str, str]:
     """id -> the name of a point in a list; all have the same width."""
     names = point_list.shorten_names(listed)
     width = max(map(len, names.values()), default=0)
-    return {own: f"{name:<{width}}" for own, name in names.items()}
+    return {point_id: f"{name:<{width}}" for point_id, name in names.items()}

@@ -25,8 +25,8 @@ def draw_hits(listed: Sequence[Hit], left: int, ago: Ago) -> Iterator[Line]:
         yield []
     if left:
         yield [(f"{count_noun(left, 'more turn')}: -n shows more", "dim")]
-    yield [("'gitcp show <checkpoint>' shows a conversation, ", "dim"),
-           ("'gitcp resume <commit>' opens it again", "dim")]  # fmt: skip
+    hint = "'gitcp show <checkpoint>' shows a conversation, 'gitcp resume <commit>' opens it again"
+    yield [(hint, "dim")]
 
 
 def _draw_hit(hit: Hit, ago: Ago) -> Iterator[Line]:
@@ -50,17 +50,19 @@ def _draw_hit(hit: Hit, ago: Ago) -> Iterator[Line]:
 def _find_link(hit: Hit) -> tuple[Mapping[str, Any] | None, str]:
     """(the first commit of a turn, its checkpoint); for a turn without a commit its last
     checkpoint, '' for none."""
-    for commit in hit["commits"]:
-        return commit, commit["checkpoint_id"]
+    if hit["commits"]:
+        return hit["commits"][0], hit["commits"][0]["checkpoint_id"]
     return None, next(reversed(hit["checkpoint_ids"]), "")
 
 
 def _split_snippet(snippet: str) -> Iterator[tuple[str, str]]:
-    """The parts of a snippet, with those between \\1 and \\2 in colour."""
-    for part in snippet.split("\1"):
-        match, mark, rest = part.partition("\2")
-        yield (match, "red") if mark else (part, "")
-        yield rest, ""
+    """The parts of a snippet; matches, between \\1 and \\2, in colour."""
+    text, *marked = snippet.split("\1")
+    yield text, ""
+    for part in marked:
+        match, _, text = part.partition("\2")
+        yield match, "red"
+        yield text, ""
 
 
 def name_turn(hit: Hit) -> str:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gitcp.core.render.spans import Line
 
 
-_LINES = 12  # of a list, unless all is asked for
-_POINTS = {  # kind -> what a point is, and what comes after it
+_LINES = 12  # of a list that is not shown in full
+_POINTS = {  # kind -> (description, the noun for what changed files after it)
     "prompt": ("before a prompt", "turn"),
     "tool": ("before a tool use", "tool use"),
     "safety": ("kept by undo", "step"),
@@ -25,7 +25,7 @@ _CHANGES = {"added": ("A", "green"), "modified": ("M", "yellow"), "deleted": ("D
 
 
 def draw_temporary(checkpoint: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
-    """A temporary checkpoint as shown.temporary() gives it."""
+    """A temporary checkpoint as of shown.temporary()."""
     yield [("temporary checkpoint ", ""), (checkpoint["oid"], "cyan")]
     yield [(f"  {when(checkpoint['time'])}  {checkpoint['message']}", "")]
     agent = checkpoint["agent"] or "Agent"
@@ -40,7 +40,7 @@ def draw_temporary(checkpoint: Record, when: When, full: bool, transcript: bool)
 
 
 def draw_point(record: Record, when: When) -> Iterator[Line]:
-    """A point that is not a checkpoint, as store.back.trees.show() gives it."""
+    """A point that is not a checkpoint, as of store.back.trees.show()."""
     kind, whose = _POINTS[record["kind"]]
     if record["id"].endswith(":after"):
         kind = kind.replace("before", "after")
@@ -64,8 +64,8 @@ def _draw_changes(head: str, files: dict[str, str]) -> Iterator[Line]:
 
 
 def draw_session(record: Record, when: When, full: bool) -> Iterator[Line]:
-    """A session as list-sessions gives it, with all of its checkpoints; those may be an iterator.
-    full: with every prompt and file of each."""
+    """A session as of list-sessions, with its checkpoints, which may be an iterator.  full: with
+    every prompt and file of each."""
     agent = record.get("agent_type") or "Agent"
     yield [("session ", ""), (record["session_id"], "yellow"), (f"  {agent}", "green")]
     if "unreadable" in record:
@@ -88,7 +88,7 @@ def draw_session(record: Record, when: When, full: bool) -> Iterator[Line]:
 
 
 def _draw_checkpoint(checkpoint: Record, when: When, full: bool) -> Iterator[Line]:
-    """A checkpoint of a session: a line for it and for its last prompt; in full each file."""
+    """A line for a session's checkpoint and its last prompt; full: each prompt and file."""
     name = checkpoint["checkpoint_id"] or checkpoint["oid"][:12]
     asked, files = checkpoint.get("asked", ()), checkpoint.get("files", {})
     kind = "" if checkpoint["checkpoint_id"] else "  (temporary)"
@@ -107,10 +107,9 @@ def _draw_checkpoint(checkpoint: Record, when: When, full: bool) -> Iterator[Lin
         yield [(f"        {letter} ", colour), (path, "dim")]
 
 
-def _draw_first(lines: list[Line], full: bool, word: str) -> Iterator[Line]:
+def _draw_first(lines: list[Line], full: bool, word: str) -> list[Line]:
     """All lines, or the first of them and the number of the others."""
     more = len(lines) - _LINES
     if full or more <= 1:
-        yield from lines
-    else:
-        yield from [*lines[:_LINES], [(f"    … {count_noun(more, f'more {word}')}", "dim")]]
+        return lines
+    return [*lines[:_LINES], [(f"    … {count_noun(more, f'more {word}')}", "dim")]]

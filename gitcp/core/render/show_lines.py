@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     When = Callable[[float], str]  # seconds since 1970 -> date and time
 
 _ROLES = {"User": "green", "Assistant": "", "Tool": "dim"}
-_LINES = 12  # of one thing said, unless all is asked for
+_LINES = 12  # of an entry that is not shown in full
 _PROMPT = 60
 
 
 def draw_committed(checkpoint: Record, when: When, full: bool, transcript: bool) -> Iterator[Line]:
-    """A committed checkpoint as shown.committed() gives it."""
+    """A committed checkpoint as of shown.committed()."""
     yield [("checkpoint ", ""), (checkpoint["checkpoint_id"], "cyan")]
     if checkpoint.get("missing"):
         yield [("  is not stored here; 'gitcp relink' or 'gitcp fetch' may bring it", "dim")]
@@ -43,9 +43,8 @@ def draw_committed(checkpoint: Record, when: When, full: bool, transcript: bool)
         yield from _draw_session(session)
         if transcript:
             start = session.get("checkpoint_transcript_start")
-            yield from draw_excerpt(
-                session["transcript"], start if isinstance(start, int) else 0, full
-            )
+            start = start if isinstance(start, int) else 0
+            yield from draw_excerpt(session["transcript"], start, full)
 
 
 def _draw_session(record: Record) -> Iterator[Line]:
@@ -55,12 +54,8 @@ def _draw_session(record: Record) -> Iterator[Line]:
     facts = [_format_time(record.get("created_at", "")), branch]
     yield [("  " + ", ".join(filter(None, facts)), "")]
     if record.get("forgotten"):
-        yield [
-            (
-                f"  forgotten {_format_time(str(record['forgotten']))}: 'gitcp forget' took it out",
-                "",
-            )
-        ]
+        time = _format_time(str(record["forgotten"]))
+        yield [(f"  forgotten {time}: 'gitcp forget' took it out", "")]
     for key, name in (("token_usage_delta", "this commit"), ("token_usage", "whole session")):
         if used := format_usage(record.get(key), agent):
             yield [(f"  {name}: {used}", "")]
@@ -70,7 +65,7 @@ def _draw_session(record: Record) -> Iterator[Line]:
     if intent := ensure_object(record.get("summary")).get("intent"):
         yield [(f"  {intent}", "")]
     if record["hash"] == "differs":
-        yield [("  the transcript is not the one its content hash was made of", "red")]
+        yield [("  the transcript does not match its content hash", "red")]
     yield from draw_prompts(record["prompts"])
     yield from _draw_files(record["files"])
     if record["tasks"]:
@@ -115,9 +110,8 @@ def _draw_files(files: dict[str, Record]) -> Iterator[Line]:
 
 def draw_excerpt(transcript: bytes, start: int, full: bool) -> Iterator[Line]:
     """The conversation in a transcript: shortened from item start on, or in full."""
-    for number, (role, text) in enumerate(
-        conversation.list_entries(transcript, 0 if full else start)
-    ):
+    entries = conversation.list_entries(transcript, 0 if full else start)
+    for number, (role, text) in enumerate(entries):
         if not number:
             yield [("  Transcript:", "bold")]
         rows = text.split("\n")

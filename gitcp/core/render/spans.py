@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     Ago = Callable[[float], str]  # seconds since 1970 -> `5m ago`
 
 _JOINER, _AS_EMOJI = "\u200d", "\ufe0f"
-JOINERS = f"\u200c{_JOINER}"  # they take no cell, and hold emoji and scripts together
+JOINERS = f"\u200c{_JOINER}"  # they take no cell, and join emoji and letters
 _MODIFIERS = frozenset(f"\ufe0e{_AS_EMOJI}\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
+AUTHORS = {"agent": "agents", "person": "people", "unknown": "unknown", "unrecorded": "unrecorded"}
 SHORTEST = 8  # characters of a session id
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1000, "k"))
 
@@ -39,23 +40,14 @@ def list_texts(lines: Iterable[Line]) -> Iterator[str]:
 
 
 def shorten(text: str, size: int) -> str:
-    """text on one line in at most size cells of a terminal, with `…` for the rest.
+    """text on one line in at most size cells of a terminal, `…` in place of what is cut off.
 
     An emoji of several characters, or a letter with its accents, is not cut.
     """
     line = " ".join(text.split())
-    if len(line) * 2 <= size or (line.isascii() and len(line) <= size):
+    if len(line) * 2 <= size or count_cells(line) <= size:
         return line
-    signs = list(_split_signs(line))
-    if sum(wide for _, wide in signs) <= size:
-        return line
-    kept, left = "", size - 1
-    for sign, wide in signs:
-        left -= wide
-        if left < 0:
-            break
-        kept += sign
-    return kept.rstrip() + "…"
+    return clip(line, max(0, size - 1))[0].rstrip() + "…"
 
 
 def count_cells(text: str) -> int:
@@ -74,10 +66,10 @@ def clip(text: str, size: int) -> tuple[str, int]:
     if text.isascii():
         return text[:size], min(len(text), size)
     kept, taken = "", 0
-    for sign, wide in _split_signs(text):
-        if taken + wide > size:
+    for sign, cells in _split_signs(text):
+        if taken + cells > size:
             break
-        kept, taken = kept + sign, taken + wide
+        kept, taken = kept + sign, taken + cells
     return kept, taken
 
 
@@ -127,29 +119,21 @@ def format_usage(usage: Any, agent: str = "") -> str:
 def shorten_ids(ids: Collection[str]) -> dict[str, str]:
     """Each id -> its beginning: SHORTEST characters, or more until no two are the same."""
     size, longest = SHORTEST, max(map(len, ids), default=0)
-    while size < longest and len({name[:size] for name in ids}) < len(set(ids)):
+    while size < longest and len({session_id[:size] for session_id in ids}) < len(set(ids)):
         size += 1
-    return {name: name[:size] for name in ids}
+    return {session_id: session_id[:size] for session_id in ids}
 
 
 def format_shares(attribution: Any, parts: Iterable[str]) -> str:
-    """The lines that parts (agent, others, person, unknown) have in an initial_attribution:
-    `person +3 -1, unknown +2 -0`, the agent's without a name; '' where it counts none."""
-    credit, words = ensure_object(attribution), list[str]()
-    added, removed = (
-        ensure_object(credit.get("lines_added")),
-        ensure_object(credit.get("lines_removed")),
-    )
-    if not (added or removed):
-        return ""
+    """The lines of parts (agent, others, person, unknown) in an initial_attribution: `person +3 -1,
+    unknown +2 -0`, the agent's without a name; '' if it counts none."""
+    credit, shares = ensure_object(attribution), list[str]()
+    added, removed = (ensure_object(credit.get(f"lines_{k}")) for k in ("added", "removed"))
     for part in parts:
-        plus, minus = added.get(part), removed.get(part)
-        if not (plus or minus):
-            continue
-        plus, minus = tokens.parse_count(plus), tokens.parse_count(minus)
+        plus, minus = (tokens.parse_count(counts.get(part)) for counts in (added, removed))
         if plus or minus:
-            words.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
-    return ", ".join(words)
+            shares.append(f"{'' if part == 'agent' else part + ' '}+{plus} -{minus}")
+    return ", ".join(shares)
 
 
 def quote_code(line: str) -> str:

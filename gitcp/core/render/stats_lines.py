@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gitcp.core.render import spans
 from gitcp.core.render.spans import (
-    JOINERS,
-    count_cells,
+    AUTHORS,
     count_noun,
     format_number,
     format_usage,
@@ -22,14 +22,8 @@ if TYPE_CHECKING:
     Record = Mapping[str, Any]
 
 _BAR, _LABEL = 30, 44  # cells of the longest bar, of the longest label
-_MOST = 10  # rows of a table; what is left is summed up in one
+_MOST = 10  # rows of a table; one more sums up the others
 _COLOURS = {"agent": "green", "person": "blue", "unknown": "dim", "unrecorded": "dim"}
-_NAMES = {
-    "agent": "agents",
-    "person": "people",
-    "unknown": "unknown",
-    "unrecorded": "unrecorded",
-}
 
 
 def draw_stats(stats: Record, width: int) -> Iterator[Line]:
@@ -39,10 +33,9 @@ def draw_stats(stats: Record, width: int) -> Iterator[Line]:
     total = sum(stats["added"].values())
     for who, count in stats["added"].items():
         removed = stats["removed"][who]
-        counts = f"  {_NAMES[who]:10} +{format_number(count):5} -{format_number(removed):5}"
-        yield _join_bar(
-            f"{counts} {_format_share(count, total)}", _draw_bar(count, total, bar), who
-        )
+        start = f"  {AUTHORS[who]:10} +{format_number(count):5} -{format_number(removed):5}"
+        start += f" {_format_share(count, total)}"
+        yield _join_bar(start, _draw_bar(count, total, bar), who)
     if used := format_usage(stats["tokens"]):
         yield [(f"  {used}", "")]
     if cost := stats.get("cost"):
@@ -62,10 +55,10 @@ def draw_stats(stats: Record, width: int) -> Iterator[Line]:
 def spell_cost(cost: Record) -> str:
     """The cost of all tokens in a record `stats`, the prices used, and the tokens without one."""
     amount, unpriced = cost["amount"], cost["unpriced_tokens"]
-    words = "no price is known" if amount is None else f"{amount:.2f} {cost['currency']}"
-    if unpriced and amount is not None:
-        return f"{words} by {cost['source']}; {format_number(unpriced)} tokens have no price"
-    return f"{words} by {cost['source']}"
+    if amount is None:
+        return f"no price is known by {cost['source']}"
+    more = f"; {format_number(unpriced)} tokens have no price" if unpriced else ""
+    return f"{amount:.2f} {cost['currency']} by {cost['source']}{more}"
 
 
 def _format_attested(row: Record) -> str:
@@ -78,7 +71,7 @@ def _draw_survival(lived: Record, width: int) -> Iterator[Line]:
     alive, added = format_number(lived["alive"]), count_noun(lived["added"], "line")
     yield [(f"{alive} of the agents' {added} live", "bold")]
     share = _format_share(lived["alive"], lived["added"]).strip()
-    takers = [f"{_NAMES[who]} {format_number(n)}" for who, n in lived["rewritten"].items()]
+    takers = [f"{AUTHORS[who]} {format_number(n)}" for who, n in lived["rewritten"].items()]
     yield [(f"  {share}; the rest rewritten by {', '.join(takers)}", "")]
     labels = [_mark_unprintable(_name_model(row)) for row in lived["models"]]
     bar, size = _fit_columns(labels, width - 9)
@@ -97,13 +90,8 @@ def _name_model(row: Record) -> str:
 
 def _format_summary(stats: Record) -> str:
     counts = [count_noun(stats["commits"], "commit"), f"{stats['linked']} linked"]
-    return ", ".join(
-        [
-            *counts,
-            count_noun(stats["checkpoints"], "checkpoint"),
-            count_noun(stats["turns"], "turn"),
-        ]
-    )
+    counts += [count_noun(stats[f"{word}s"], word) for word in ("checkpoint", "turn")]
+    return ", ".join(counts)
 
 
 def _format_share(count: int, total: int) -> str:
@@ -111,8 +99,8 @@ def _format_share(count: int, total: int) -> str:
 
 
 def _fit_columns(labels: Sequence[str], width: int) -> tuple[int, int]:
-    """The cells of the longest bar and of the labels, which share so many."""
-    label = min(_LABEL, max(map(count_cells, labels), default=0))
+    """The cells of the longest bar and of the labels, which share width."""
+    label = min(_LABEL, max(map(spans.count_cells, labels), default=0))
     bar = max(width // 3, min(_BAR, width - label))
     return bar, min(label, width - bar)
 
@@ -136,18 +124,17 @@ def _name_session(session: Record) -> str:
 
 
 def _draw_rows(rows: Sequence[tuple[str, Mapping[str, int]]], width: int) -> Iterator[Line]:
-    kept = [(_mark_unprintable(label), row) for label, row in rows[:_MOST]]
-    rest = rows[_MOST:]
-    most = max(sum(row.get(who, 0) for who in _NAMES) for _, row in kept)
-    if rest:
-        left = {who: sum(row.get(who, 0) for _, row in rest) for who in _NAMES}
-        kept = [*kept, (f"… {count_noun(len(rest), 'more row')}", left)]
-    bar, size = _fit_columns([label for label, _ in kept], width - 12)  # a bar has up to three ends
-    for label, row in kept:
-        line: Line = [(f"  {pad(label, size)} ", "")]
-        line.append((f"{format_number(sum(row.get(who, 0) for who in _NAMES)):>5} ", ""))
-        line += [(_draw_bar(row[who], most, bar), _COLOURS[who]) for who in _NAMES if row.get(who)]
-        yield line
+    visible, left_out = list(rows[:_MOST]), rows[_MOST:]
+    most = max(sum(row.get(who, 0) for who in AUTHORS) for _, row in visible)
+    if left_out:
+        left = {who: sum(row.get(who, 0) for _, row in left_out) for who in AUTHORS}
+        visible.append((f"… {count_noun(len(left_out), 'more row')}", left))
+    labels = [_mark_unprintable(label) for label, _ in visible]
+    bar, size = _fit_columns(labels, width - 12)  # a bar has up to three ends
+    for label, (_, row) in zip(labels, visible, strict=True):
+        total = format_number(sum(row.get(who, 0) for who in AUTHORS))
+        bars = [(_draw_bar(row[who], most, bar), _COLOURS[who]) for who in AUTHORS if row.get(who)]
+        yield [(f"  {pad(label, size)} {total:>5} ", ""), *bars]
 
 
 def format_markdown(stats: Record) -> Iterator[str]:
@@ -159,7 +146,7 @@ def format_markdown(stats: Record) -> Iterator[str]:
     total = sum(stats["added"].values())
     for who, count in stats["added"].items():
         share = _format_share(count, total).strip()
-        yield f"| {_NAMES[who]} | {count} | {stats['removed'][who]} | {share} |"
+        yield f"| {AUTHORS[who]} | {count} | {stats['removed'][who]} | {share} |"
     if used := format_usage(stats["tokens"]):
         yield ""
         yield used
@@ -179,13 +166,13 @@ def format_markdown(stats: Record) -> Iterator[str]:
     for title, rows in _list_tables(stats):
         if rows:
             yield ""
-            yield f"| {title} | {' | '.join(_NAMES.values())} |"
-            yield f"|---|{'--:|' * len(_NAMES)}"
+            yield f"| {title} | {' | '.join(AUTHORS.values())} |"
+            yield f"|---|{'--:|' * len(AUTHORS)}"
             for label, row in rows[:_MOST]:
-                cells = [str(row.get(who, 0)) for who in _NAMES]
+                cells = [str(row.get(who, 0)) for who in AUTHORS]
                 yield f"| {_quote_label(label)} | {' | '.join(cells)} |"
             if len(rows) > _MOST:
-                yield f"| … {count_noun(len(rows) - _MOST, 'more row')} |{' |' * len(_NAMES)}"
+                yield f"| … {count_noun(len(rows) - _MOST, 'more row')} |{' |' * len(AUTHORS)}"
 
 
 def _quote_label(label: str) -> str:
@@ -195,4 +182,4 @@ def _quote_label(label: str) -> str:
 
 def _mark_unprintable(label: str) -> str:
     """A label with `?` for each character that drawing escapes, so that its width is known."""
-    return "".join(c if c.isprintable() or c in JOINERS else "?" for c in label)
+    return "".join(c if c.isprintable() or c in spans.JOINERS else "?" for c in label)

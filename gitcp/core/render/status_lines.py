@@ -18,9 +18,8 @@ _BEGIN, _BEGIN_ELSEWHERE = "'gitcp enable' installs the hooks", "'gitcp enable' 
 _PHASES = {"active": "green", "idle": "cyan", "ended": "dim"}
 _DEAD = ("active, its agent is gone", "red")
 _PROMPT = 60
-# What a screen of 24 lines has room for.
-_SESSIONS, _STREAMS, _PLACES = 4, 3, 2
-_ARCHIVE = "refs/gitcp/archive/"  # where streams are that were left
+_SESSIONS, _STREAMS, _PLACES = 4, 3, 2  # those that a screen of 24 lines has room for
+_ARCHIVE = "refs/gitcp/archive/"  # of streams that were left
 
 
 def draw_status(
@@ -30,10 +29,11 @@ def draw_status(
     ago: Ago,
     verbose: bool = False,
 ) -> Iterator[Line]:
-    """about: the record of type status; sessions, streams: as the listings give them, and of
-    a session also prompt, last (seconds since 1970), stream (the ref of its stream here, or '')
-    and, where it has work outside its home, open (worktree -> files).  verbose: show all of them,
-    and the last decision about each session's stream."""
+    """The lines for the record of type status, sessions and streams, which are records as listed.
+
+    A session has besides prompt, last (seconds since 1970), stream (the ref of its stream here, or
+    '') and, if it has work outside its home, open (worktree -> files).  verbose: show all sessions
+    and streams, and the last decision about each session's stream."""
     yield _draw_head(about)
     for finding in about.get("findings", ()):
         yield [("  ! ", "red"), (f"{finding['reason']}: {format_remedy(finding)}", "yellow")]
@@ -65,10 +65,8 @@ def _draw_head(about: Record) -> Line:
     at = f" at {about['head'][:7]}" if about["head"] else ", no commit yet"
     if state == "enabled":
         return [("enabled", "green"), (f", {about['strategy']}, on {branch}{at}", "")]
-    return [
-        (state, "yellow"),
-        (f", on {branch}{at}: {explain_beginning(state, about.get('bare'))}", ""),
-    ]
+    remedy = explain_beginning(state, about.get("bare"))
+    return [(state, "yellow"), (f", on {branch}{at}: {remedy}", "")]
 
 
 def explain_beginning(state: str, bare: object = False) -> str:
@@ -77,9 +75,9 @@ def explain_beginning(state: str, bare: object = False) -> str:
 
 
 def format_remedy(finding: Record) -> str:
-    """What to do about a finding: a quoted command, or a sentence."""
-    what = str(finding["remedy"])
-    return f"'{what}'" if what.startswith("gitcp ") else what
+    """The remedy of a finding: a quoted command, or a sentence."""
+    remedy = str(finding["remedy"])
+    return f"'{remedy}'" if remedy.startswith("gitcp ") else remedy
 
 
 def _get_home(session: Record) -> str:
@@ -108,7 +106,7 @@ def _draw_session(
 
 
 def _draw_claims(claims: Sequence[Record], labels: dict[str, str], ago: Ago) -> Iterator[Line]:
-    """The sessions at work: those in a turn whose agent runs, with their claims and times."""
+    """The sessions in a turn whose agent runs, with their claims and times."""
     if claims:
         yield []
         yield [("At work now:", "bold")]
@@ -150,7 +148,8 @@ def _format_work_here(session: Record, about: Record, files: set[str]) -> str:
 
 
 def _format_place(session: Record, files: int, fresh: int, newest: int | None) -> str:
-    """newest: how many are on the session's newest stream here, None where it has none."""
+    """files: the number of uncommitted ones; fresh: those of this turn; newest: those on the
+    session's newest stream here, None if it has none."""
     if fresh == files:
         return f"{count_noun(fresh, 'uncommitted file')} of this turn"
     if newest is None:
@@ -191,12 +190,9 @@ def _draw_streams(
     for stream in listed:
         yield _draw_stream(stream, labels, about["worktree"], ago)
     if left := about["more_streams"] + len(streams) - len(listed):
-        counted = (
-            f"and {count_noun(left, 'more stream')}"
-            if listed
-            else count_noun(left, "settled stream")
-        )
-        how = "gitcp list-streams; 'gitcp clean' takes expired ones"
+        more = f"and {count_noun(left, 'more stream')}"
+        counted = more if listed else count_noun(left, "settled stream")
+        how = "gitcp list-streams; 'gitcp clean' removes expired ones"
         yield [(f"  {counted} ({how})", "dim")]
 
 
@@ -222,15 +218,11 @@ def _draw_lost_work(about: Record, labels: dict[str, str]) -> Iterator[Line]:
         yield []
     for lost in stashed:
         name = labels.get(lost["session_id"]) or shorten(lost["session_id"], 13)
-        yield [
-            ("work of ", ""),
-            (name, "yellow"),
-            (f" is in {lost['stash']}; {_shorten_ref(lost['ref'])} keeps its checkpoints", ""),
-        ]
+        where = f" is in {lost['stash']}; {_shorten_ref(lost['ref'])} keeps its checkpoints"
+        yield [("work of ", ""), (name, "yellow"), (where, "")]
     if relinkable:
-        yield [
-            (f"{count_noun(relinkable, 'link')} could be found again ('gitcp relink')", "yellow")
-        ]
+        links = count_noun(relinkable, "link")
+        yield [(f"{links} could be found again ('gitcp relink')", "yellow")]
 
 
 def _draw_store(about: Record) -> Iterator[Line]:
@@ -239,15 +231,15 @@ def _draw_store(about: Record) -> Iterator[Line]:
     to = f"'gitcp push --to {remote or '<remote>'}'"
     if about.get("reachable") and about["unpushed"]:
         lacks = f"lacks {count_noun(about['unpushed'], 'checkpoint')} ('gitcp push')"
-        line = (f"checkpoints go to '{name}', which {lacks}", "yellow")
+        line = f"checkpoints go to '{name}', which {lacks}", "yellow"
     elif about.get("reachable"):
-        line = (f"checkpoints go to '{name}', which has all of them", "dim")
+        line = f"checkpoints go to '{name}', which has all of them", "dim"
     elif name == "none":
-        line = ("checkpoints stay here (gitcp.remote is none)", "dim")
+        line = "checkpoints stay here (gitcp.remote is none)", "dim"
     elif name:
-        line = (f"gitcp.remote names '{name}', which is no remote ({to} names another)", "yellow")
+        line = f"gitcp.remote names '{name}', which is no remote ({to} names another)", "yellow"
     elif remote:
-        line = (f"checkpoints stay here ({to} sends them)", "dim")
+        line = f"checkpoints stay here ({to} sends them)", "dim"
     else:
         return
     yield []

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from gitcp.core.render.spans import Line
 
 
-_LONG = 30  # lines of one thing, unless all is asked for
+_LONG = 30  # lines of a text that is not shown in full
 
 
 def draw_origins(origins: Iterable[Record], full: bool) -> Iterator[Line]:
-    """The origins of a range of lines, as store.blame.origin gives them."""
+    """The origins of a range of lines, as of store.blame.origin."""
     for n, origin in enumerate(origins):
         if n:
             yield []
@@ -38,9 +38,9 @@ def _draw_origin(origin: Record, full: bool) -> Iterator[Line]:
         yield from _draw_session(origin, full)
     commit = origin["commit"]
     if commit:
-        name = (f"  commit {commit['oid'][:12]} ", "yellow")
-        there = f"{origin['path']}:{origin['original_line']}"
-        moved = "" if origin["path"] == origin["file"] else f", there {there}"
+        name = f"  commit {commit['oid'][:12]} ", "yellow"
+        old_place = f", there {origin['path']}:{origin['original_line']}"
+        moved = "" if origin["path"] == origin["file"] else old_place
         yield [name, (f"{commit['subject']}, committed by {commit['committer']}{moved}", "")]
     else:
         yield [("  not committed yet", "yellow")]
@@ -52,7 +52,7 @@ def _draw_origin(origin: Record, full: bool) -> Iterator[Line]:
 
 def _describe_other_author(origin: Record) -> str:
     if origin["who"] == "unknown":
-        return "written by nobody knows whom: nothing was recorded of this line"
+        return "written by an unknown author: nothing was recorded about this line"
     if not origin["commit"]:
         return "written here, by no session"
     if origin["who"] == "unrecorded":
@@ -67,8 +67,7 @@ def _draw_session(origin: Record, full: bool) -> Iterator[Line]:
     agent = (f"  {origin['agent'] or 'agent'}{model}", "green")
     yield [agent, (f"  session {origin['session_id']}{number}", "")]
     yield from _draw_words("prompt", origin["prompt"], full)
-    call = origin["call"]
-    if call:
+    if call := origin["call"]:
         if call["task"]:
             task = ensure_object(call["task"]["given"])
             words = [str(task[key]) for key in ("description", "prompt") if task.get(key)]
@@ -79,9 +78,9 @@ def _draw_session(origin: Record, full: bool) -> Iterator[Line]:
         yield from _draw_words("said after", call["after"], full)
 
 
-def _draw_words(what: str, text: str, full: bool) -> Iterator[Line]:
+def _draw_words(head: str, text: str, full: bool) -> Iterator[Line]:
     if text:
-        yield [(f"  {what}:", "bold")]
+        yield [(f"  {head}:", "bold")]
         yield from ([(f"    {line}", "")] for line in _cut_lines(text.split("\n"), full))
 
 
@@ -91,26 +90,25 @@ def _draw_call(name: str, tool_input: Any, full: bool) -> Iterator[Line]:
     arguments = ensure_object(tool_input)
     edits = list_objects(arguments.get("edits")) or [arguments]
     pairs = [(e.get("old_string"), e.get("new_string")) for e in edits]
-    if any(new is not None for _, new in pairs):
-        lines = []
-        for old, new in pairs:
-            lines += [("-" + s, "red") for s in str(old or "").split("\n") if old]
-            lines += [("+" + s, "green") for s in str(new or "").split("\n") if new]
-        visible = lines if full else lines[:_LONG]
-        yield from ([(f"    {text}", colour)] for text, colour in visible)
-        if len(visible) < len(lines):
-            yield [(f"    … {count_noun(len(lines) - len(visible), 'more line')}", "dim")]
+    if all(new is None for _, new in pairs):
+        text = tool_input if isinstance(tool_input, str) else _format_input(arguments)
+        yield from ([(f"    {line}", "")] for line in _cut_lines(text.split("\n"), full))
         return
-    text = tool_input if isinstance(tool_input, str) else _format_input(arguments)
-    yield from ([(f"    {line}", "")] for line in _cut_lines(text.split("\n"), full))
+    lines = []
+    for old, new in pairs:
+        lines += [("-" + line, "red") for line in str(old or "").split("\n") if old]
+        lines += [("+" + line, "green") for line in str(new or "").split("\n") if new]
+    visible = lines if full else lines[:_LONG]
+    yield from ([(f"    {line}", colour)] for line, colour in visible)
+    if len(visible) < len(lines):
+        yield [(f"    … {count_noun(len(lines) - len(visible), 'more line')}", "dim")]
 
 
-def _format_input(record: Record) -> str:
+def _format_input(arguments: Record) -> str:
     for key in ("command", "cmd", "content", "patch", "input"):
-        value = record.get(key)
-        if value:
+        if value := arguments.get(key):
             return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return ", ".join(f"{key}: {value}" for key, value in record.items())
+    return ", ".join(f"{key}: {value}" for key, value in arguments.items())
 
 
 def _cut_lines(lines: list[str], full: bool) -> list[str]:

@@ -17,8 +17,8 @@ _WORDS = re.compile(r"\s*\S+|\s+$")
 
 
 def fit_words(text: str, size: int) -> str:
-    """text on one line in at most size cells, with `…` for the words left out; only a first word
-    that is too long is cut."""
+    """text on one line in at most size cells, `…` in place of words that are left out; a word is
+    cut only if it is the first and too long."""
     line, cut = " ".join(text.split()), shorten(text, size)
     if cut == line:
         return line
@@ -44,8 +44,8 @@ def wrap_line(line: Line, size: int) -> Iterator[Line]:
         for word in _WORDS.findall(text.expandtabs(4)):
             part = word
             if taken > margin and taken + count_cells(part) > size:
-                last, its = row[-1]
-                yield [*row[:-1], (last.rstrip(), its)]
+                last, last_colour = row[-1]
+                yield [*row[:-1], (last.rstrip(), last_colour)]
                 row, part = [(" " * indent, "")], part.lstrip()
                 taken = margin = indent
             while taken + count_cells(part) > size:

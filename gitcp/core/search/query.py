@@ -36,8 +36,8 @@ def parse_query(text: str) -> Query:
             query["filters"].setdefault(key, []).append(value.strip('"'))
         elif word.startswith("-") and len(word) > 1:
             query["without"].append(word[1:])
-        elif given := (phrase or word).strip():
-            query["without" if minus else "words"].append(given)
+        elif text_part := (phrase or word).strip():
+            query["without" if minus else "words"].append(text_part)
     query["words"] = [word for word in query["words"] if split_tokens(word)]
     query["without"] = [word for word in query["without"] if split_tokens(word)]
     return query
@@ -57,21 +57,14 @@ def split_tokens(text: str) -> list[str]:
 
 def quote_phrase(text: str) -> str:
     """A text as a phrase of SQLite's FTS5: its own quotes doubled."""
-    doubled = text.replace('"', '""')
-    return f'"{doubled}"'
+    return '"' + text.replace('"', '""') + '"'
 
 
 def build_expression(words: Sequence[str], without: Sequence[str]) -> str:
-    """The FTS5 expression for turns that have all words and none of the others.
-
-    words may be '' where filters alone choose: then it is ''.
-    """
+    """The FTS5 expression for turns that have all of words and none of without; '' for no words."""
     wanted = " AND ".join(map(quote_phrase, words))
-    return (
-        f"({wanted}) NOT ({' OR '.join(map(quote_phrase, without))})"
-        if wanted and without
-        else wanted
-    )
+    unwanted = " OR ".join(map(quote_phrase, without))
+    return f"({wanted}) NOT ({unwanted})" if wanted and unwanted else wanted
 
 
 def build_near(words: Sequence[str]) -> str:

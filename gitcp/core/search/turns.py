@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from gitcp.agents.reading.items import Item
 
     class Turn(TypedDict):
-        """number: of its prompt in the session, from 1.  time: seconds since 1970, 0 where none
-        is known.  calls: a line a call; files: the paths that calls name; outputs: the distinct
-        words of what calls gave back."""
+        """number: of its prompt in the session, from 1.  time: seconds since 1970, 0 if unknown.
+        calls: a line for each; files: the paths that calls name; outputs: the distinct words of
+        their results."""
 
         number: int
         time: int
@@ -35,8 +35,7 @@ _COMMANDS = ("command", "commands", "cmd", "pattern", "query", "url", "descripti
 
 
 def cut_turns(transcript: bytes, start: int = 0) -> Iterator[Turn]:
-    """The turns of a transcript from line, or message, start on; the first may have begun before
-    it."""
+    """The turns of a transcript from line, or message, start on; the first may begin before it."""
     number, draft = 0, _Draft(0, "")
     for item in list_items(transcript):
         if item["kind"] == "prompt":

@@ -15,62 +15,61 @@ if TYPE_CHECKING:
 
 _GITS = {"push"}  # git's sections with keys like gitcp's
 _QUOTE = '"'
-_CLOSE = 0.7  # how alike two names are of which one may be meant by the other
+_CLOSE = 0.7  # similarity of two names from which one may be meant by the other
 
 
 def list_complaints(
     values: Mapping[str, Sequence[str]], events: Iterable[str] = tuple(pipelines.DEFAULT)
 ) -> list[Bad]:
-    """What is wrong with the values of a configuration (key -> its values, the strongest last),
-    sorted by key.  events: those that may have a pipeline."""
+    """The complaints about a configuration (key -> its values, the strongest last), sorted by key.
+    events: those that may have a pipeline."""
     bad: list[Bad] = []
-    for key in sorted(values):
-        about = find_key(key, events)
-        if about:
-            many = about.get("many")
-            for text in values[key] if many else values[key][-1:]:
+    for key, texts in sorted(values.items()):
+        if about := find_key(key, events):
+            for text in texts if about.get("many") else texts[-1:]:
                 if why := config_table.find_complaint(about, text) or _check_pipeline(about, text):
                     bad.append((key, text, f"{why}; {_describe_default(about)}"))
         elif meant := suggest_key(key, events):
-            bad.append((key, values[key][-1], f"no such key: did you mean '{meant}'?"))
+            bad.append((key, texts[-1], f"no such key: did you mean '{meant}'?"))
         elif key.startswith("gitcp."):
-            bad.append((key, values[key][-1], "no such key"))
+            bad.append((key, texts[-1], "no such key"))
     return bad
 
 
 def find_key(key: str, events: Iterable[str]) -> config_table.Key | None:
-    """The entry of a key as git names it; None for none."""
+    """The entry of a key, spelled as git does; None for an unknown key."""
     if key in config_table.KEYS:
         return config_table.KEYS[key]
     if key.startswith(config_table.LABELS):
         return config_table.LABEL
-    known = any(key == f"gitcp.{event}.pipeline" for event in events)
-    return config_table.PIPELINE if known else None
+    is_pipeline = any(key == f"gitcp.{event}.pipeline" for event in events)
+    return config_table.PIPELINE if is_pipeline else None
 
 
 def suggest_key(key: str, events: Iterable[str]) -> str:
-    """The key that a name may stand for that is none, '' where nothing is like it: a name of
-    another section counts only where its own part is one of ours."""
+    """The key that may be meant by an unknown name, '' if none is like it.  A name in a section
+    like `gitcp` counts only if its last part is that of a key."""
     section, _, name = key.rpartition(".")
     if section in _GITS:
         return ""
-    every = [*config_table.KEYS, *(f"gitcp.{event}.pipeline" for event in events)]
-    plain = {_normalise(one): one for one in every}
-    if same := plain.get(_normalise(key)) or plain.get(_normalise(f"gitcp.{key}")):
+    plain_key = _normalise(key)
+    keys = [*config_table.KEYS, *(f"gitcp.{event}.pipeline" for event in events)]
+    by_plain = {_normalise(candidate): candidate for candidate in keys}
+    if same := by_plain.get(plain_key) or by_plain.get(f"gitcp{plain_key}"):
         return same
     if section != "gitcp" and not section.startswith("gitcp."):
         ours = f"gitcp.{name}" in config_table.KEYS and _compare_names(section, "gitcp") >= _CLOSE
         return f"gitcp.{name}" if ours else ""
-    best = max(every, key=lambda word: _compare_names(_normalise(key), _normalise(word)))
-    return best if _compare_names(_normalise(key), _normalise(best)) >= _CLOSE else ""
+    best = max(by_plain, key=lambda plain: _compare_names(plain_key, plain))
+    return by_plain[best] if _compare_names(plain_key, best) >= _CLOSE else ""
 
 
 def find_line(text: str, key: str, value: str) -> int:
-    """The number of the line of a configuration file that sets a key to a value, 0 where none
-    is seen to: the last one, for it counts."""
+    """The number of the last line of a configuration file that sets a key to a value; without
+    one, of the first that sets the key; 0 for none."""
     section, last = "", 0
-    for number, whole in enumerate(text.splitlines(), 1):
-        line = whole.strip()
+    for number, full_line in enumerate(text.splitlines(), 1):
+        line = full_line.strip()
         if line.startswith("["):
             head, _, line = line[1:].partition("]")
             first, _, second = head.partition(" ")

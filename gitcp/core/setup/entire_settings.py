@@ -1,5 +1,4 @@
-"""What the original program's settings mean in ours
-(doc/formats.md "The original program")."""
+"""Translate the settings of the original program (doc/formats.md "The original program")."""
 
 from __future__ import annotations
 
@@ -9,10 +8,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _STRATEGIES = {
-    "manual-commit": "manual-commit",
-    "shadow": "manual-commit",
-    "auto-commit": "auto-commit",
-    "dual": "auto-commit",
+    **dict.fromkeys(("manual-commit", "shadow"), "manual-commit"),
+    **dict.fromkeys(("auto-commit", "dual"), "auto-commit"),
 }
 _HOSTS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org"}
 _NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
@@ -21,19 +18,21 @@ OLD_WARNING = "disable-multisession-warning"
 
 
 def find_strategy(name: object) -> str | None:
-    """Our name of a strategy, given its name or its legacy one; None when it is neither."""
+    """gitcp's name of a strategy, by that name or a legacy one; None for any other value."""
     return _STRATEGIES.get(name) if isinstance(name, str) else None
 
 
 def merge(shared: Mapping[str, Any], local: Mapping[str, Any]) -> dict[str, Any]:
-    """settings.json overridden field by field by settings.local.json, options by key."""
-    options = [s.get("strategy_options") for s in (shared, local)]
-    joined = {k: v for chosen in options if isinstance(chosen, dict) for k, v in chosen.items()}
-    return {**shared, **local, "strategy_options": joined}
+    """settings.json, overridden by settings.local.json field by field, and option by option."""
+    options: dict[str, Any] = {}
+    for settings in (shared, local):
+        more = settings.get("strategy_options")
+        options |= more if isinstance(more, dict) else {}
+    return {**shared, **local, "strategy_options": options}
 
 
 def translate(settings: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """git config key -> value, for what is not our default; and what to tell the person."""
+    """(git config key -> value, for values that are not gitcp's default; notes for the person)."""
     values, notes = {}, []
     if "strategy" in settings:
         name = find_strategy(settings["strategy"])
@@ -53,24 +52,24 @@ def translate(settings: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
 
 
 def choose_destination(settings: object, remotes: Collection[str], url: str) -> str:
-    """The URL of the repository, else the remote, that Entire's settings name for checkpoints; ""
-    for none, and for what is neither.  url: the code's, for whether git goes there by ssh."""
+    """The repository's URL, else the remote, that Entire's settings name for checkpoints; "" for
+    neither.  url: of the code's remote, which tells whether git uses ssh."""
     options = settings.get("strategy_options") if isinstance(settings, dict) else None
-    named = options if isinstance(options, dict) else {}
-    remote, name = named.get("checkpoint_remote"), named.get("checkpoint_push_remote")
+    if not isinstance(options, dict):
+        return ""
+    remote, name = options.get("checkpoint_remote"), options.get("checkpoint_push_remote")
     if isinstance(remote, dict) and (address := _build_url(remote, url)):
         return address
     return name if isinstance(name, str) and name in remotes else ""
 
 
 def _build_url(remote: Mapping[str, object], url: str) -> str:
-    """The URL of a repository of a forge; "" where a part of it is missing or strange."""
-    host, path = _HOSTS.get(str(remote.get("provider"))), str(remote.get("repo") or "")
-    parts = path.removesuffix(".git").split("/")
-    strange = any(not part.strip(".-") or not _NAME.issuperset(part) for part in parts)
-    if host is None or strange or len(parts) < 2 or path.startswith("-"):
+    """The URL of a repository of a forge; "" if a part of it is missing or invalid."""
+    host = _HOSTS.get(str(remote.get("provider")))
+    path = str(remote.get("repo") or "").removesuffix(".git")
+    parts = path.split("/")
+    valid = all(part.strip(".-") and _NAME.issuperset(part) for part in parts)
+    if host is None or not valid or len(parts) < 2 or path.startswith("-"):
         return ""
     by_ssh = url.startswith("ssh:") or ("://" not in url and "@" in url)
-    return (
-        f"git@{host}:{'/'.join(parts)}.git" if by_ssh else f"https://{host}/{'/'.join(parts)}.git"
-    )
+    return f"git@{host}:{path}.git" if by_ssh else f"https://{host}/{path}.git"

@@ -49,14 +49,13 @@ def is_entire_hook(text: str) -> bool:
 
 
 def find_tool(text: str) -> str:
-    """The name of the tool that wrote a hook file; '' for none that is known."""
-    names = ("pre-commit", "Entire", "lefthook", "husky")
-    signs = (*TOOLS, _HUSKY)
-    return next((name for name, sign in zip(names, signs, strict=True) if sign in text), "")
+    """The name of the tool that wrote a hook file; '' if unknown."""
+    signs = zip(("pre-commit", "Entire", "lefthook", "husky"), (*TOOLS, _HUSKY), strict=True)
+    return next((name for name, sign in signs if sign in text), "")
 
 
 def parse_program(text: str) -> tuple[str, str] | None:
-    """The interpreter and the entry that one of our scripts starts."""
+    """The interpreter and the entry file that gitcp's script starts; None for another script."""
     match = _BAKED.search(text) if is_ours(text) else None
     if match is None:
         return None
@@ -65,7 +64,7 @@ def parse_program(text: str) -> tuple[str, str] | None:
 
 
 def is_upgraded(py: str, entry: str) -> bool:
-    """Whether an interpreter, links followed, is of another version than the place of entry."""
+    """Whether an interpreter, links followed, has another version than the directory of entry."""
     version, home = _VERSION.search(py), _LIBRARY.search(entry)
     return bool(version and home and version[1] != home[1])
 
@@ -76,10 +75,10 @@ def is_same_tool(text: str, other: str) -> bool:
 
 
 def choose_suffix(hook: str, text: str) -> str:
-    """The suffix under which our script belongs, by what stands in the hook's place: '' mostly.
+    """The suffix for gitcp's script beside a hook of this text: mostly ''.
 
-    pre-commit calls what it finds as `.legacy`, and overwrites that when it finds another's
-    hook in its own place.  To post-rewrite it does not pass on what git says.
+    pre-commit calls a `.legacy` beside its own hook, and overwrites that if it finds another hook
+    in its place.  It does not pass git's input on to a post-rewrite.
     """
     return _LEGACY if TOOLS[0] in text and hook != "post-rewrite" else ""
 
@@ -90,19 +89,19 @@ def is_called(hook: str, text: str, suffix: str) -> bool:
 
 
 def is_ours_called(hook: str, text: str, beside: dict[str, str]) -> bool:
-    """Whether our part of a hook runs: by our script, one that it calls, or the added line.
+    """Whether a hook runs gitcp: by gitcp's script, one that calls it, or an added line.
 
-    beside: the files in the hooks directory that have the hook's name and a suffix, by suffix;
-    under OWN what husky's hook calls.
+    beside: suffix -> text of the files in the hooks directory with the hook's name and a suffix;
+    under OWN the file that husky's hook calls.
     """
     called = [suffix for suffix in beside if suffix and hook + suffix in text]
     texts = [text, *(beside.get(s, "") for s in [*called, choose_suffix(hook, text), OWN])]
     lines = (f"gitcp-hook {hook}", f"gitcp hook {hook}")
-    return any(is_whole(one) or any(line in one for line in lines) for one in texts)
+    return any(is_whole(script) or any(line in script for line in lines) for script in texts)
 
 
 def parse_chain(text: str) -> Chain | None:
-    """What one of our scripts chains; None when it is not as we write it."""
+    """The file that gitcp's script calls; None for a script that gitcp does not write."""
     next_hook, call = _NEXT.search(text), _CALL.search(text)
     if next_hook is None:
         return None
@@ -111,7 +110,7 @@ def parse_chain(text: str) -> Chain | None:
 
 
 def is_untouched(hook: str, text: str) -> bool:
-    """Whether one of our scripts is as this version writes it, whatever paths are baked in."""
+    """Whether gitcp's script is as this version writes it, with any paths."""
     program, chain = parse_program(text), parse_chain(text)
     return bool(program and chain and text == build_script(hook, *program, chain))
 
@@ -119,16 +118,15 @@ def is_untouched(hook: str, text: str) -> bool:
 def remove_ours(hook: str, text: str, chained: bool) -> str | None:
     """A hook that others changed, without gitcp's lines; None if it has no other line.
 
-    chained: the former hook is still beside it, and is called.
+    chained: the former hook is still beside it; a line that calls it takes the place of gitcp's.
     """
-    before, start, rest = text.partition(MARKER + "\n")
-    _, end, after = rest.partition(END + "\n")
+    before, start, ours_and_after = text.partition(MARKER + "\n")
+    _, end, after = ours_and_after.partition(END + "\n")
     if not start or not end:
         return text
-    chain = parse_chain(text)
     if not (before + after).replace("#!/bin/sh", "").strip():
         return None
-    line = ""
+    chain, line = parse_chain(text), ""
     if chained and chain:
         path = '"${0%/*}"/' + hook + chain["suffix"]
         line = f'[ ! -x {path} ] || {path} "$@" || exit $?\n'

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     class Write(TypedDict):
         """One file to be written.
 
-        kind: hook, settings, plugin, script, skill, adapter, entire or exclude, which says how it
-        is taken out again; stray: not data but source takes the place, or nothing does. aside: the
-        suffix under which a hook that stands there is kept, '' where it is not. adopted: the file
-        is ours already, and its record is lost: the hook kept under aside is there too. lines: what
-        an exclude file gets. agent: whose settings they are. alone: nobody else should get the
-        file, for it names paths of this machine. user: it is the person's, not the repository's.
-        worktree: the top of the worktree whose clients alone look there. note: what to tell the
-        person.
+        kind: hook, line, settings, plugin, script, skill, adapter, config, entire or exclude, which
+        decides how it is removed; stray: the file source is moved there, or without source the file
+        is removed.  note: the line that the person reads.  aside: the suffix under which the
+        present hook is kept, '' if it is not.  adopted: the file is gitcp's already, but its record
+        is lost; the hook under aside exists.  lines: those added to the file.  agent: the client
+        whose settings it has.  alone: the file is for this clone, since it has paths of this
+        machine.  user: it is the person's, not the repository's.  worktree: the top of the worktree
+        whose clients alone read it.
         """
 
         path: str

@@ -1,8 +1,8 @@
-"""The skill that tells an agent when to ask gitcp, and how: for every client that reads skills."""
+"""The skill file by which agents learn when and how to ask gitcp."""
 
 from __future__ import annotations
 
-# Where clients look, from the top of a project or from the person's home: these reach all of them.
+# From the top of a project, or from the person's home: every client reads one of these.
 FOLDERS = (".claude/skills", ".agents/skills")
 NAME = "gitcp/SKILL.md"
 TEXT = """\

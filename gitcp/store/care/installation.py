@@ -8,7 +8,6 @@ import sys
 import time
 from shutil import which
 
-from gitcp import jj
 from gitcp.core.setup import hook_scripts, hook_text
 from gitcp.core.upkeep.findings import WARNING, make_finding
 from gitcp.process.files import Damaged
@@ -99,7 +98,7 @@ def look_at_hooks(case: Case) -> Iterator[Finding]:
 
 def find_in_hooks(repo: Repo) -> Iterator[Finding]:
     """The findings on git's hooks; none if git does not see the worktree."""
-    if not repo.has_git or jj.is_apart(repo):
+    if not repo.has_git:
         return
     where = git_hooks.find_folder(repo)
     if os.path.lexists(where) and not os.path.isdir(where):
@@ -129,7 +128,7 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
 
 def look_at_age(case: Case) -> Iterator[Finding]:
     """Report hooks that an older gitcp wrote; upgrading gitcp does not change them."""
-    if not case.repo.has_git or jj.is_apart(case.repo) or read_state(case.repo) != ENABLED:
+    if not case.repo.has_git or read_state(case.repo) != ENABLED:
         return
     where = git_hooks.find_folder(case.repo)
     records = _load_manifests(case.repo)[0]

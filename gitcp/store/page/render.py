@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gitcp.core.page import attention, forge, hunks, people, safe, timeline
 from gitcp.core.page.turns import map_strings
-from gitcp.core.render.spans import count_noun, format_usage, shorten
+from gitcp.core.render.spans import AUTHORS, count_noun, format_usage, shorten
 from gitcp.core.transcript import tokens
 from gitcp.store.page.highlight import highlight_lines
 from gitcp.store.page.talk import Talk, format_span, make_key
@@ -32,7 +32,6 @@ _ABOUT = {
     "unknown": "in commits with a session, by nobody that was recorded",
     "unrecorded": "from before, or beside, what was recorded",
 }
-_WORDS = {"agent": "agents", "person": "people", "unknown": "unknown", "unrecorded": "unrecorded"}
 
 
 class Page:
@@ -130,7 +129,7 @@ class Page:
             for who, count in row.items():
                 sums[who] = sums.get(who, 0) + count
         for who, count in sums.items():
-            if who not in _WORDS:
+            if who not in AUTHORS:
                 self._get_session(who, "")["added"] += count
         parts = [p for c in record["checkpoints"] for p in c.get("contents", ())]
         self.commits.append(
@@ -156,17 +155,17 @@ class Page:
 
     def _build_bar(self, sums: Mapping[str, int]) -> list[Record]:
         """The parts of a bar, sessions first: author, lines, x and width of 1000."""
-        order = [who for who in (*self._by_id, *_WORDS) if who in sums]
+        order = [who for who in (*self._by_id, *AUTHORS) if who in sums]
         return [
             {**self._describe_author(who), "lines": sums[who], "x": x, "width": width}
             for who, x, width in timeline.divide_bar({who: sums[who] for who in order}, 1000)
         ]
 
     def _describe_author(self, who: str) -> Record:
-        """who, color, mark and name of a session, or of a key of _WORDS."""
-        if who in _WORDS:
+        """who, color, mark and name of a session, or of a key of AUTHORS."""
+        if who in AUTHORS:
             mark = people.NOBODY.get(who, "")
-            return {"who": who, "color": who, "mark": mark, "name": _WORDS[who]}
+            return {"who": who, "color": who, "mark": mark, "name": AUTHORS[who]}
         session = self._get_session(who, "")
         return {"who": session["id"], **{key: session[key] for key in ("color", "mark", "name")}}
 
@@ -203,7 +202,7 @@ class Page:
             }
         )
         for who, count in sums.items():
-            if who not in _WORDS:
+            if who not in AUTHORS:
                 self._by_id[who]["alive"] += count
 
     def _build_hunks(self, path: str, file: File, numbers: Mapping[int, int]) -> Record:
@@ -284,7 +283,7 @@ class Page:
                 total[who] = total.get(who, 0) + count
         ids = {file.pop("real"): file for file in self.files}
         first = [(ids[path], why) for path, why in attention.choose_files(changed)]
-        sums = {who: sum(file["added"].get(who, 0) for file in changed) for who in _WORDS}
+        sums = {who: sum(file["added"].get(who, 0) for file in changed) for who in AUTHORS}
         usage = [session.pop("usage") for session in self.sessions]
         view = {
             "title": self.clean_text(self._title),
@@ -319,7 +318,7 @@ class Page:
             {
                 "who": who,
                 "mark": people.NOBODY.get(who, first),
-                "name": _WORDS[who],
+                "name": AUTHORS[who],
                 "about": about.get(who, ""),
                 "lines": count,
                 "percent": round(100 * count / total) or "< 1",
@@ -374,9 +373,9 @@ def _count_writers(rows: Sequence[Any], writers: Sequence[Record]) -> list[list[
 
 
 def _sum_kinds(sums: Mapping[str, int]) -> dict[str, int]:
-    """Lines by author summed up by the keys of _WORDS."""
+    """Lines by author summed up by the keys of AUTHORS."""
     kinds: dict[str, int] = {}
     for who, count in sums.items():
-        kind = who if who in _WORDS else "agent"
+        kind = who if who in AUTHORS else "agent"
         kinds[kind] = kinds.get(kind, 0) + count
     return kinds

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from gitcp import jj
 from gitcp.core.setup import hook_scripts
 from gitcp.store.setup import configuration, git_hooks
 
@@ -27,7 +26,7 @@ def list_notices(repo: Repo) -> list[str]:
     lines = configuration.list_notices(repo)
     if not os.path.exists(repo.join_shared("installed", "manifest.json")):
         return [_SHARED, *lines]
-    if jj.is_apart(repo):
+    if not repo.has_git:
         return lines
     where = git_hooks.find_folder(repo)
     missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.is_ours_called(where, hook)]
