@@ -175,7 +175,7 @@ def test_every_real_checkpoint_of_the_original_is_shown(sample: Path, checkpoint
     for part in found["contents"]:
         assert f"\nsession {part['session_id']}  {part['agent'] or 'Agent'}\n" in text
     differs = [p for p in found["contents"] if p["hash"] == "differs"]
-    assert text.count("is not the one its content hash was made of") == len(differs)
+    assert text.count("does not match its content hash") == len(differs)
 
 
 def test_two_real_checkpoints_that_begin_alike_are_ambiguous(sample: Path) -> None:

@@ -211,7 +211,7 @@ def test_a_list_that_was_filtered_makes_a_tree_of_the_rest(repo: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("oid", "said"), [("1" * 40, "there is none"), ("HEAD^{tree}", "it is a tree")]
+    ("oid", "said"), [("1" * 40, "it is missing"), ("HEAD^{tree}", "it is a tree")]
 )
 def test_a_blob_that_is_not_there_makes_no_tree(repo: Path, oid: str, said: str) -> None:
     name = head("^{tree}") if oid.startswith("HEAD") else oid
