@@ -45,9 +45,9 @@ def decode_lines(out: bytes) -> list[str]:
     return decode_name(out.removesuffix(b"\n")).split("\n") if out else []
 
 
-def encode_lines(words: Iterable[str]) -> bytes:
-    """Names as git reads them from its standard input."""
-    return encode_name("".join(f"{name}\n" for name in words))
+def encode_lines(words: Iterable[str], end: str = "\n") -> bytes:
+    """Names as git reads them from its standard input, each with the end after it."""
+    return encode_name("".join(f"{name}{end}" for name in words))
 
 
 def read_records(stream: BinaryIO) -> Iterator[Record]:

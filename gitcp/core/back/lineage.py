@@ -85,34 +85,33 @@ def _is_by_person(line: JournalLine) -> bool:
 def find_moment(
     lines: Sequence[JournalLine], name: str, after: bool
 ) -> tuple[list[JournalLine], int] | None:
-    """(the edits since a turn or tool use began, or with after since it ended; its index in lines).
-    None if it made no edit and its opening names no unseen path.
+    """(the edits since a turn or tool use began, or with after since it ended; the index of that
+    line).  None if it made no edit and its opening names no unseen path.
 
-    A look may see an edit long after it was made.  `made` tells when; edits of the same time keep
-    the order of the lines.
+    An edit counts by the time at which it was made: a look may see it long afterwards.
     """
-    opened = [n for n, line in enumerate(lines) if _is_opening(line, name)]
+    openings = [n for n, line in enumerate(lines) if _is_opening(line, name)]
     own = [n for n, line in enumerate(lines) if name in _list_causes(line)]
-    own = own or [n for n in opened if "unseen" in lines[n]]
+    own = own or [n for n in openings if "unseen" in lines[n]]
     if not own:
         return None
-    calls = {(lines[n]["session"], lines[n]["open"]) for n in opened}
-    closed = [n for n, x in enumerate(lines) if (x.get("session"), x.get("close")) in calls]
     if after:
-        place = max(closed or own)
-        end = max(int(lines[n]["at"]) for n in (closed or own))
-        since = [n for n in range(place + 1, len(lines)) if time_made(lines[n]) >= end]
-        since = [n for n in since if n not in own]
+        calls = {(lines[n]["session"], lines[n]["open"]) for n in openings}
+        closings = [n for n, x in enumerate(lines) if (x.get("session"), x.get("close")) in calls]
+        ends = closings or own
+        position, time = max(ends), max(int(lines[n]["at"]) for n in ends)
+        later = [line for n, line in enumerate(lines) if n > position and n not in own]
     else:
-        place = min([*opened, own[0]])
-        start = min(int(lines[n]["at"]) for n in opened) if opened else 0
-        since = [n for n in range(place, len(lines)) if time_made(lines[n]) >= start]
-    return entries.list_edits([lines[n] for n in since]), place
+        position = min([*openings, own[0]])
+        time = min((int(lines[n]["at"]) for n in openings), default=0)
+        later = [*lines[position:]]
+    return entries.list_edits(line for line in later if time_made(line) >= time), position
 
 
 def _list_causes(line: JournalLine) -> tuple[str, ...]:
-    session_id, *names = entries.get_cause(line) if "path" in line else ("",)
-    return tuple(names) if session_id else ()
+    """The turn and the tool use that made an edit."""
+    session_id, *ids = entries.get_cause(line) if "path" in line else ("",)
+    return tuple(ids) if session_id else ()
 
 
 def _is_opening(line: JournalLine, name: str) -> bool:

@@ -126,16 +126,16 @@ def choose_point(points: Iterable[Point], name: str) -> Point | None:
     there is none.  Raise Error, which lists them, if there are several."""
     all_points = list(points)
     exact = [p for p in all_points if name in (p["id"], p["condensation_id"])]
-    abbreviated = [p for p in all_points if len(name) >= SHORTEST and _begins(p, name)]
-    matching = exact or abbreviated
+    matching = exact or [
+        p
+        for p in all_points
+        if len(name) >= SHORTEST
+        and (p["id"].startswith(name) or p["condensation_id"].startswith(name))
+    ]
     names = shorten_names(matching)
     if len(names) > 1:
         raise Error(f"ambiguous point '{name}': {' '.join(names.values())}")
     return matching[0] if matching else None
-
-
-def _begins(point: Point, name: str) -> bool:
-    return point["id"].startswith(name) or point["condensation_id"].startswith(name)
 
 
 def shorten_names(points: Iterable[Point]) -> dict[str, str]:

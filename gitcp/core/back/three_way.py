@@ -39,6 +39,20 @@ def choose_mode(base: Entry, ours: Entry, theirs: Entry) -> str:
     return theirs[0] if ours[0] == base[0] else ours[0]
 
 
+def merge_versions(
+    base: Version, ours: Version, theirs: Version, contents: Contents
+) -> tuple[Version, bool]:
+    """(theirs merged into ours, whether that is clean); ours if they cannot be merged.  contents:
+    merges three blobs."""
+    how = choose_way(base, ours, theirs)
+    if how == TAKE:
+        return theirs, True
+    if how == MERGE and base and ours and theirs:
+        oid, is_clean = contents(base[1], ours[1], theirs[1])
+        return (choose_mode(base, ours, theirs), oid), is_clean
+    return ours, how == SAME
+
+
 def take_back(
     version: Version, edits: Iterable[tuple[Version, Version]], contents: Contents
 ) -> tuple[Version, bool]:
@@ -47,17 +61,11 @@ def take_back(
     edits: (before, after), oldest first.  contents: merges three blobs.  An edit that cannot be
     merged is left in.
     """
-    clean = True
+    are_clean = True
     for before, after in reversed(list(edits)):
-        how = choose_way(after, version, before)
-        if how == TAKE:
-            version = before
-        elif how == CONFLICT:
-            clean = False
-        elif how == MERGE and version and before and after:
-            oid, is_clean = contents(after[1], version[1], before[1])
-            version, clean = (choose_mode(after, version, before), oid), clean and is_clean
-    return version, clean
+        version, is_clean = merge_versions(after, version, before, contents)
+        are_clean = are_clean and is_clean
+    return version, are_clean
 
 
 def join_edits(edits: Iterable[tuple[Version, Version]]) -> list[tuple[Version, Version]]:

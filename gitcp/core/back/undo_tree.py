@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Step = dict[str, Any]  # id, kind, parent, position, target, targets; gitcp-formats(5)
 
 UNDO, REDO = "undo", "redo"
-_MOVES = (UNDO, REDO)
+MOVES = (UNDO, REDO)
 SHORTEST = 4  # characters of a prefix that names a step
 
 
@@ -32,7 +32,7 @@ def name_worktree_before(step: Step) -> str:
 
 def map_steps(log: Iterable[Step]) -> dict[str, Step]:
     """id -> step, of all steps but undos and redos."""
-    return {step["id"]: step for step in log if step["kind"] not in _MOVES}
+    return {step["id"]: step for step in log if step["kind"] not in MOVES}
 
 
 def list_steps_to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:

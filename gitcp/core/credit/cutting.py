@@ -15,39 +15,53 @@ LARGEST = 64 << 10  # bytes: a larger journal is cut
 
 
 def cut_back(lines: list[JournalLine], expanded: list[JournalLine]) -> list[JournalLine]:
-    """Return the lines that stay, in their order.
+    """Return the lines that stay, in their order: those since the last commits, and older ones that
+    are needed, after a line with the contents of the removed ones.
 
-    expanded: the lines with a line for each edit of a `trees` line.  A `trees` line stays while
-    one of its edits is open.
+    expanded: the lines with a line for each edit of a `trees` line.
     """
     commits = [n for n, line in enumerate(lines) if "commit" in line]
-    recent = commits[-COMMITS - 1] if len(commits) > COMMITS else -1
-    held = max((n for n, line in enumerate(lines) if "held" in line), default=-1)
-    last = {
-        max((n for n, line in enumerate(lines) if key in line), default=-1)
+    start = commits[-COMMITS - 1] + 1 if len(commits) > COMMITS else 0
+    old, recent = lines[:start], lines[start:]
+    needed = _find_needed(lines, expanded)
+    removed = [line for n, line in enumerate(old) if n not in needed]
+    left = [line for n, line in enumerate(old) if n in needed]
+    return [*_build_had_line(removed), *left, *_build_cut_line(old, recent), *recent]
+
+
+def _find_needed(lines: list[JournalLine], expanded: list[JournalLine]) -> set[int]:
+    """The indexes of the lines that stay at any age.
+
+    An edit stays while it is open, a `trees` line while one of its edits is, a checkpoint while its
+    session has an open edit; all three stay until a ref holds them.  The calls that run stay, and
+    the newest look.
+    """
+    newest = {
+        key: max((n for n, line in enumerate(lines) if key in line), default=-1)
         for key in ("look", "held")
     }
     open_edits = entries.list_open_edits(expanded)
-    unsettled = {_get_key(line) for line in open_edits}
-    times = {line["at"] for line in open_edits}
-    at_work = {entries.get_author(line)[0] for line in open_edits}
-    running = {
-        (call["session"], call["open"]) for call in entries.list_calls(lines) if call["end"] is None
-    }
-    left = [
-        line
+    edits = {_get_key(edit) for edit in open_edits}
+    times = {edit["at"] for edit in open_edits}
+    sessions = {entries.get_author(edit)[0] for edit in open_edits}
+    calls = [call for call in entries.list_calls(lines) if call["end"] is None]
+    running = {(call["session"], call["open"]) for call in calls}
+
+    def is_needed(line: JournalLine) -> bool:
+        return (
+            ("path" in line and _get_key(line) in edits)
+            or ("trees" in line and line["at"] in times)
+            or ("stream" in line and line["session"] in sessions)
+            or (line.get("session"), line.get("open", line.get("close"))) in running
+        )
+
+    return {
+        n
         for n, line in enumerate(lines)
-        if n > recent
-        or n in last
-        or ("path" in line and (n > held or _get_key(line) in unsettled))
-        or ("stream" in line and (n > held or line["session"] in at_work))
-        or ("trees" in line and (n > held or line["at"] in times))
-        or (line.get("session"), line.get("open", line.get("close"))) in running
-    ]
-    left_ids = {id(line) for line in left}
-    contents = _build_had_line([line for line in lines if id(line) not in left_ids])
-    old = sum(id(line) in left_ids for line in lines[: recent + 1])
-    return [*contents, *left[:old], *_build_cut_line(lines, recent + 1), *left[old:]]
+        if n in newest.values()
+        or is_needed(line)
+        or (n > newest["held"] and not line.keys().isdisjoint(("path", "trees", "stream")))
+    }
 
 
 def find_since_cut(lines: list[JournalLine]) -> tuple[list[JournalLine], set[str]]:
@@ -59,12 +73,12 @@ def find_since_cut(lines: list[JournalLine]) -> tuple[list[JournalLine], set[str
     return lines[number + 1 :], set(lines[number]["cut"] if number >= 0 else ())
 
 
-def _build_cut_line(lines: list[JournalLine], number: int) -> list[JournalLine]:
-    """The line that marks a cut before line number; [] if no edit is before it."""
-    if not any("who" in line or "cut" in line for line in lines[:number]):
+def _build_cut_line(old: list[JournalLine], recent: list[JournalLine]) -> list[JournalLine]:
+    """The line that marks a cut between old and recent lines; [] if no edit is before it."""
+    if not any("who" in line or "cut" in line for line in old):
         return []
-    before = {i for line in lines[:number] for i in [*_list_ids(line), *line.get("cut", ())]}
-    after = {i for line in lines[number:] for i in _list_ids(line)}
+    before = {i for line in old for i in [*_list_ids(line), *line.get("cut", ())]}
+    after = {i for line in recent for i in _list_ids(line)}
     return [{"cut": sorted(before & after)}]
 
 

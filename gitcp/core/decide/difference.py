@@ -11,12 +11,13 @@ from gitcp.core.decide import line_evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable
     from typing import NotRequired, TypedDict
 
     from gitcp.core.record_types import Version
 
     Staged = tuple[str, str | None, str, str | None]  # old mode, old oid, new mode, new oid
+    Change = tuple[bytes, bytes]  # a text before and after
     Blob = Callable[[str], bytes | None]  # None: there is no such object
     Shared = tuple[frozenset[bytes], str]  # what the changes have in common; the reason
 
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
 ABSENT = "000000"
 REGULAR = ("100644", "100755")
 _NONE: frozenset[bytes] = frozenset()
+
+
+def build_change(old: Version, new: Version) -> Staged:
+    """The change of a path from one version to another."""
+    absent = (ABSENT, None)
+    return (*(old or absent), *(new or absent))
 
 
 def compare_deletion(entry: Recorded) -> Shared:
@@ -71,83 +78,80 @@ def compare_mode(entry: Recorded, new: str) -> Shared:
 
 def compare(entry: Recorded, staged: Staged, blob: Blob) -> Shared:
     """Compare a record with a commit's change of its path, whoever made that."""
-    old_mode, old, mode_now, new = staged
-    if mode_now == ABSENT:
+    old_mode, old, mode, new = staged
+    if mode == ABSENT:
         return compare_deletion(entry)
     if entry["oid"] is None:
         return compare_undone_deletion(staged, blob)
-    if old == new and old_mode != mode_now:
-        return compare_mode(entry, mode_now)
-    recorded, recorded_mode = entry["oid"], entry.get("mode", mode_now)
-    if new is None or mode_now[:3] != recorded_mode[:3]:  # file, symlink, submodule
+    if old == new and old_mode != mode:
+        return compare_mode(entry, mode)
+    if new is None or mode[:3] != entry.get("mode", mode)[:3]:  # file, symlink, submodule
         return _NONE, "another type than recorded"
-    same = (_mark_content(new.encode()), "the recorded content") if new == recorded else None
-    if mode_now not in REGULAR:
+    same = (_mark_content(new.encode()), "the recorded content") if new == entry["oid"] else None
+    if mode not in REGULAR:
         return same or (_NONE, "another content than recorded")
-    base = entry.get("before", (old_mode, old))
-    if same and (entry["live"] or "before" not in entry or base == (old_mode, old)):
+    parent = old_mode, old
+    base = entry.get("before", parent)
+    if same and (entry["live"] or base == parent):
         return same
-    parent = blob(old) if old and old_mode in REGULAR else b""
-    before = blob(base[1]) if base and base[1] and base[0] in REGULAR else b""
-    content, recorded_content = blob(new), blob(recorded)
-    if parent is None or content is None or recorded_content is None:
+    parent_text, base_text = _read_file(blob, parent), _read_file(blob, base)
+    content, recorded = blob(new), blob(entry["oid"])
+    if parent_text is None or content is None or recorded is None:
         return _NONE, "the recorded content cannot be read"
-    texts = parent, content, parent if before is None else before, recorded_content
-    if any(map(line_evidence.is_binary, texts)):
+    change = parent_text, content
+    record = parent_text if base_text is None else base_text, recorded
+    if any(map(line_evidence.is_binary, (*change, *record))):
         return same or (_NONE, "another binary content than recorded")
-    if same and not line_evidence.find_added_lines(
-        before, recorded_content
-    ) | line_evidence.find_added_lines(recorded_content, texts[2]):
-        return same  # the record adds and removes no line: an empty file, or reordered lines
-    return _compare_texts(*texts, entry.get("own"))
+    if same and not any(_find_changed_lines(record)):
+        return same  # an empty file, or reordered lines
+    return _compare_texts(change, record, entry.get("own"))
 
 
 def _mark_content(content: bytes) -> frozenset[bytes]:
     return frozenset([b"\0" + content])
 
 
-def _compare_texts(
-    parent: bytes, content: bytes, before: bytes, recorded: bytes, own: frozenset[bytes] | None
-) -> Shared:
+def _read_file(blob: Blob, version: tuple[str, str | None] | None) -> bytes | None:
+    """The content of a regular file; b"" for no file, None if it is missing."""
+    return blob(version[1]) if version and version[1] and version[0] in REGULAR else b""
+
+
+def _find_changed_lines(change: Change) -> tuple[set[bytes], set[bytes]]:
+    """(the lines that a change adds, those that it removes)."""
+    old, new = change
+    return line_evidence.find_added_lines(old, new), line_evidence.find_added_lines(new, old)
+
+
+def _compare_texts(change: Change, record: Change, own: frozenset[bytes] | None) -> Shared:
+    """Compare a commit's change of a text with a recorded one by their lines.
+
+    White space in lines does not count, unless the commit changes nothing else.
+    """
+    long: set[bytes] = set()
     bare = line_evidence.remove_space
-    if bare(parent) == bare(content):
-        return _compare_lines((parent, content), (before, recorded), own)
-    long = line_evidence.select_significant(
-        line_evidence.collect_lines(content) | line_evidence.collect_lines(recorded)
-    )
-    mine = None if own is None else frozenset(map(bare, own))
-    return _compare_lines(
-        (bare(parent), bare(content)), (bare(before), bare(recorded)), mine, set(map(bare, long))
-    )
-
-
-def _compare_lines(
-    change: tuple[bytes, bytes],
-    record: tuple[bytes, bytes],
-    own: frozenset[bytes] | None,
-    long: Container[bytes] = (),
-) -> Shared:
-    """Compare two changes of a text, each a pair of contents; long: as for select_significant()."""
-    mine, theirs = line_evidence.find_added_lines(*change), line_evidence.find_added_lines(*record)
+    if bare(change[0]) != bare(change[1]):
+        lines = line_evidence.collect_lines(change[1]) | line_evidence.collect_lines(record[1])
+        long = set(map(bare, line_evidence.select_significant(lines)))
+        change, record = (bare(change[0]), bare(change[1])), (bare(record[0]), bare(record[1]))
+        own = None if own is None else frozenset(map(bare, own))
+    added, removed = _find_changed_lines(change)
+    recorded, recorded_removed = _find_changed_lines(record)
     if own is not None:
-        theirs &= own
-    common = frozenset(mine & theirs)
-    if line_evidence.is_contained(mine, theirs):
+        recorded &= own
+    common = frozenset(added & recorded)
+    if line_evidence.is_contained(added, recorded):
         return common, "every line the commit adds was recorded"
-    if line_evidence.is_contained(theirs, mine):
+    if line_evidence.is_contained(recorded, added):
         return common, "every line of the record is in the commit"
-    if line_evidence.has_enough_in_common(mine, theirs, long):
+    if line_evidence.has_enough_in_common(added, recorded, long):
         return common, "significant lines in common with the record"
-    gone, taken = (
-        line_evidence.find_added_lines(*change[::-1]),
-        line_evidence.find_added_lines(*record[::-1]),
-    )
-    removed = frozenset(b"\0" + line for line in gone & taken)
-    if removed and not mine and gone <= taken:
-        return removed, "every line the commit removes was removed in the record"
-    if removed and not theirs and taken <= gone and any(map(line_evidence.is_meaningful, taken)):
-        return removed, "every line the record removes is removed in the commit"
-    if not (mine or gone or taken or line_evidence.find_added_lines(*record)):
+    common = frozenset(b"\0" + line for line in removed & recorded_removed)
+    if common and not added and removed <= recorded_removed:
+        return common, "every line the commit removes was removed in the record"
+    is_telling = any(map(line_evidence.is_meaningful, recorded_removed))
+    if common and not recorded and recorded_removed <= removed and is_telling:
+        return common, "every line the record removes is removed in the commit"
+    if not (added or removed or recorded_removed or line_evidence.find_added_lines(*record)):
         place = line_evidence.find_place(*change, own)
         if place and place == line_evidence.find_place(*record, own):
             return _mark_content(place), "lines that the file had before, at the recorded place"

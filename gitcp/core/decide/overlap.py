@@ -89,9 +89,10 @@ def _has_any_change(entry: Recorded, staged: Staged, blob: Blob) -> bool:
         return True
     if any(map(line_evidence.is_binary, (before, content, recorded))):
         return content == recorded
-    added, gone = line_evidence.find_added_lines, (line_evidence.find_added_lines(content, before))
-    mine = added(before, content) & added(before, recorded)
-    return any(map(line_evidence.is_meaningful, mine | (gone & added(recorded, before))))
+    find_added = line_evidence.find_added_lines
+    common = find_added(before, content) & find_added(before, recorded)
+    common |= find_added(content, before) & find_added(recorded, before)
+    return any(map(line_evidence.is_meaningful, common))
 
 
 def _pair_moves(
@@ -109,13 +110,13 @@ def _pair_moves(
         unchanged = path in staged and staged[path][1] == oid  # the parent's content: no evidence
         if oid is None or unchanged or entry.get("mode", REGULAR[0]) not in REGULAR:
             continue
-        exact = [to for to, new_oid in new.items() if new_oid == oid]
-        left = path in staged or (len(new) <= MOST_NEW and gone(path))
-        like = exact or (list(new) if left else [])
-        data = blob(oid) if like else None
+        exact = [target for target, new_oid in new.items() if new_oid == oid]
+        is_gone = path in staged or (len(new) <= MOST_NEW and gone(path))
+        targets = exact or (list(new) if is_gone else [])
+        data = blob(oid) if targets else None
         if data:
-            shared = ((to, _compare_moved(oid, data, new[to], blob)) for to in like)
-            pairs += [(path, to, common) for to, common in shared if common]
+            shared = ((target, _compare_moved(oid, data, new[target], blob)) for target in targets)
+            pairs += [(path, target, common) for target, common in shared if common]
     return pairs
 
 

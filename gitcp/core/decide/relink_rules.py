@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     Evidence = set[tuple[str, bytes]]  # (path, what a commit has in common with a record of it)
 
     class Pair(TypedDict):
-        """how: blobs; evidence, of a part of them; amend or rebase, as git told."""
+        """how: blobs; evidence, for a part of them; amend or rebase, as git names the rewrite."""
 
         commit: str
         checkpoint_id: str

@@ -21,16 +21,12 @@ EMPTY = (
 )  # the empty blob: SHA-1, SHA-256
 
 
-def _read_nothing(_: object) -> None:
-    return None
-
-
 def explain_settled(
     entry: Recorded,
     committed: Mapping[str, Staged],
     worktree: Version,
     head: Version,
-    blob: Blob = _read_nothing,
+    blob: Blob = lambda _: None,
 ) -> str:
     """Why a recorded path has nothing left to commit; '' if it may have.
 
@@ -79,13 +75,7 @@ def _is_moved(oid: str, change: Staged | None, committed: Mapping[str, Staged], 
 
 def _has_all_lines(oid: str, new: str, blob: Blob) -> bool:
     recorded, content = blob(oid), blob(new)
-    if (
-        recorded is None
-        or content is None
-        or not line_evidence.holds_change(content, b"", recorded)
-    ):
+    if recorded is None or content is None:
         return False
-    return line_evidence.is_renamed(
-        line_evidence.find_added_lines(None, content),
-        line_evidence.find_added_lines(None, recorded),
-    )
+    lines = (line_evidence.find_added_lines(None, data) for data in (content, recorded))
+    return line_evidence.holds_change(content, b"", recorded) and line_evidence.is_renamed(*lines)

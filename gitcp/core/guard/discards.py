@@ -54,14 +54,12 @@ def find_discards(
                 folder = posixpath.join(folder, words[1])
             call_folder = folder
             while words[:1] == ["git"] and words[1:2] in (["-C"], ["-c"]):
-                call_folder = (
-                    posixpath.join(call_folder, words[2]) if words[1] == "-C" else call_folder
-                )
+                if words[1] == "-C":
+                    call_folder = posixpath.join(call_folder, words[2])
                 words = ["git", *words[3:]]
             losses = [*([(ANY, EXACT, targets)] if targets else []), *_find_losses(words)]
-            discards += filter(
-                None, (_resolve_loss(*loss, call_folder, root, fold) for loss in losses)
-            )
+            resolved = (_resolve_loss(*loss, call_folder, root, fold) for loss in losses)
+            discards += filter(None, resolved)
     except (ValueError, IndexError):
         pass  # an unterminated quotation, or a call that git refuses: the calls before it count
     return discards
@@ -163,9 +161,9 @@ def _find_losses(words: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]
     if name == "rm" and plain:
         yield ANY, BELOW, plain
     elif name in ("mv", "cp") and len(plain) > 1 and "-n" not in options:
-        to = plain[-1]
-        inside = [posixpath.join(to, posixpath.basename(path)) for path in plain[:-1]]
-        yield ANY, EXACT, [to, *inside]
+        target = plain[-1]
+        inside = [posixpath.join(target, posixpath.basename(path)) for path in plain[:-1]]
+        yield ANY, EXACT, [target, *inside]
     elif name == "truncate" and plain:
         yield ANY, EXACT, plain
     elif name == "sed" and any(o.startswith(("-i", "--in-place")) for o in options) and plain:
@@ -179,11 +177,9 @@ def _find_losses_by_git(
     name: str, arguments: Sequence[str]
 ) -> Iterator[tuple[str, str, Sequence[str]]]:
     separator = arguments.index("--") if "--" in arguments else len(arguments)
+    paths = arguments[separator + 1 :]
     options = [w for w in arguments[:separator] if w.startswith("-")]
-    words, paths = (
-        [w for w in arguments[:separator] if not w.startswith("-")],
-        list(arguments[separator + 1 :]),
-    )
+    words = [w for w in arguments[:separator] if not w.startswith("-")]
     short = "".join(o[1:] for o in options if not o.startswith("--"))
     force = "f" in short or "--force" in options or "--discard-changes" in options
     checked_out = name == "checkout" and (paths or (words and "b" not in short.lower()))
@@ -199,10 +195,8 @@ def _find_losses_by_git(
     elif name == "rm" and force and "--cached" not in options:
         yield TRACKED, PATHSPEC, paths or words
     elif name == "stash" and not (words and words[0] in _STASHES):
-        untracked_too = (
-            "u" in short or "a" in short or {"--include-untracked", "--all"} & set(options)
-        )
-        yield ANY if untracked_too else TRACKED, PATHSPEC, paths
+        untracked = {*"ua"} & {*short} or {"--include-untracked", "--all"} & {*options}
+        yield ANY if untracked else TRACKED, PATHSPEC, paths
 
 
 def _split_targets(call: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -15,14 +15,15 @@ _FILES = 10  # files in a message
 def format_refusal(verdict: Verdict, session_id: str, moved_path: str = "", age: str = "") -> str:
     """The message of a verdict other than allow.
 
-    path: the edited file, for `moved`.  age: of the other claim, for `editing`.
+    moved_path: the edited file, for `moved`.  age: of the other claim, for `editing`.
     """
-    if verdict["verdict"] == "session":
-        return _format_concurrent(verdict, session_id)
-    if verdict["verdict"] == "workspace":
-        return _format_workspace(verdict, session_id)
-    if verdict["verdict"] == "discard":
-        return _format_discarding(verdict, session_id)
+    formats = {
+        "session": _format_concurrent,
+        "workspace": _format_workspace,
+        "discard": _format_discarding,
+    }
+    if format_verdict := formats.get(verdict["verdict"]):
+        return format_verdict(verdict, session_id)
     if verdict["verdict"] == "editing":
         return _format_editing(verdict, session_id, age)
     return _format_moved(verdict, session_id, moved_path)
@@ -128,7 +129,7 @@ def _name_kind(seen: Look) -> str:
 
 def _list_ids(seen: Look, session_id: str) -> list[tuple[str, str]]:
     return [
-        (f"Current {_name_kind(seen)}:", seen["id"][:_CHANGE]),
+        (f"Current {_name_kind(seen)}:", _shorten_id(seen)),
         ("This session:", session_id[:_SESSION]),
     ]
 
@@ -140,7 +141,7 @@ def _format_way_back(seen: Look) -> str:
 
 def _format_return(seen: Look) -> str:
     if seen["vcs"] == "jj":
-        return f"jj edit {seen['id'][:_CHANGE]}"
+        return f"jj edit {_shorten_id(seen)}"
     branch = seen["name"].removeprefix("refs/heads/")
     return f"git switch {branch if branch != 'HEAD' else f'--detach {_shorten_id(seen)}'}"
 

@@ -219,17 +219,17 @@ def _unite_entries(entry: Entry, before: Entry) -> dict[str, Any]:
         for part in [*_list_free_parts(run, taken)]:
             runs[key].append(part)
             insort(taken, (part[0], part[1]))
-    united = {**before, **entry, **{key: sorted(runs[key], key=_get_first_line) for key in _KEYS}}
+    united = {
+        **before,
+        **entry,
+        **{key: sorted(runs[key], key=lambda run: run[0]) for key in _KEYS},
+    }
     return {key: value for key, value in united.items() if key != "others" or value}
 
 
 def _is_nobodys(item: tuple[str, Sequence[Any]]) -> bool:
     key, run = item
     return key == "ranges" and run[2] in (PERSON[1], UNKNOWN[1])
-
-
-def _get_first_line(run: Sequence[Any]) -> int:
-    return int(run[0])
 
 
 def _list_stored_runs(stored: Any) -> Iterator[Sequence[Any]]:

@@ -76,20 +76,22 @@ def credit_blob(
     aside, keep their authors.  If two checkpoints give a line to different sessions, the later one
     counts; if they are of the same time, the author is unknown.
     """
-    read = [(record["time"], _credit_lines(record, path, oid, blob, _spread)) for record in records]
-    parts = [part for part in read if part[1]]
+    best: dict[int, tuple[tuple[bool, str], Author]] = {}
+    for record in records:
+        for line, author in _credit_lines(record, path, oid, blob, _spread).items():
+            is_session = author["who"] == "session"
+            rank = is_session, record["time"]
+            old_rank, old = best.get(line, ((False, ""), _UNKNOWN))
+            if line not in best or rank > old_rank:
+                best[line] = rank, author
+            elif rank == old_rank and is_session and _get_turn(author) != _get_turn(old):
+                best[line] = rank, _UNKNOWN
     moved = _credit_moved_lines(records, path, oid, blob, other)
-    if len(parts) == 1:
-        return {**moved, **parts[0][1]}
-    best: dict[int, tuple[str, Author]] = {}
-    for time, lines in parts:
-        for line, author in lines.items():
-            old = best.get(line)
-            if old is None or _is_stronger(time, author, old):
-                best[line] = time, author
-            elif _is_tie(time, author, old):
-                best[line] = time, build_nobody("unknown")
     return {**moved, **{line: author for line, (_, author) in best.items()}}
+
+
+def _get_turn(author: Author) -> tuple[str, str]:
+    return author["session_id"], author["turn_id"]
 
 
 def _credit_moved_lines(
@@ -103,18 +105,6 @@ def _credit_moved_lines(
                 record, path, oid, blob, lambda _, entry: _spread_foreign(entry, other)
             )
     return lines
-
-
-def _is_stronger(time: str, author: Author, old: tuple[str, Author]) -> bool:
-    if (author["who"] == "session") != (old[1]["who"] == "session"):
-        return author["who"] == "session"
-    return time > old[0]
-
-
-def _is_tie(time: str, author: Author, old: tuple[str, Author]) -> bool:
-    best = old[1]
-    same = (author["session_id"], author["turn_id"]) == (best["session_id"], best["turn_id"])
-    return time == old[0] and author["who"] == best["who"] == "session" and not same
 
 
 def list_entries(record: Record, path: str) -> list[dict[str, Any]]:

@@ -19,8 +19,7 @@ _EMPTY = ("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
 def find_moves(
     deleted: Mapping[str, str], created: Mapping[str, str], lines: Lines
 ) -> dict[str, str]:
-    """new path -> the path it was moved from.  gone, come: the deleted and the created paths, path
-    -> oid.
+    """new path -> the path it was moved from.  deleted, created: path -> oid.
 
     Each deleted path is used once: for the same content first, then for the most similar one that
     shares more than half of its lines.

@@ -98,11 +98,11 @@ def _list_edits(
         elif item["kind"] == "result" and item["id"] in open_calls:
             arguments, call_turn = open_calls.pop(item["id"])
             if call_turn and not item["failed"] and not item["text"].startswith(_FAILED):
-                for path, old, new in _changes(arguments, item["text"].startswith(_CREATED)):
+                for path, old, new in _list_changes(arguments, item["text"].startswith(_CREATED)):
                     yield path, _select_telling(old), _select_telling(new), call_turn, item["id"]
 
 
-def _changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:
+def _list_changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:
     if isinstance(arguments, str):
         yield from _list_patched(arguments)
     if not isinstance(arguments, dict):
@@ -110,13 +110,9 @@ def _changes(arguments: Any, created: bool) -> Iterator[tuple[str, str, str]]:
     path = _get_first(arguments, _PATHS)
     edits = arguments.get("edits")
     for edit in edits if isinstance(edits, list) else [arguments]:
-        if (
-            path
-            and isinstance(edit, dict)
-            and _get_first(edit, _OLD)
-            and any(k in edit for k in _NEW)
-        ):
-            yield path, _get_first(edit, _OLD), _get_first(edit, _NEW)
+        old = _get_first(edit, _OLD) if isinstance(edit, dict) else ""
+        if path and old and any(key in edit for key in _NEW):
+            yield path, old, _get_first(edit, _NEW)
     if path and created and isinstance(arguments.get("content"), str):
         yield path, "", arguments["content"]
     for value in arguments.values():

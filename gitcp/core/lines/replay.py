@@ -91,79 +91,85 @@ class Replay:
         authors: Mapping[int, Writer] | None = None,
         is_kept: bool = False,
     ) -> None:
-        """Add a step: who gave the path this content.  regains: whether a line that the path has
-        had, and that was moved or is back, keeps its author; accepts_any_line for a content from
-        elsewhere in the repository.  authors: of lines with another known author, by index.
-        is_kept: a commit or `git stash` has the old lines."""
+        """Add a step: who gave the path this content.
+
+        regains: as for _regain_numbers(), None for no line.  authors: of lines with another known
+        author, by index.  is_kept: a commit or `git stash` has the old lines.
+        """
         start, end = self._count_same_ends(version)
-        old_middle, old_numbers = self.numbers[start : len(self.numbers) - end], self.numbers
-        old_texts = dict(zip(old_middle, self.lines[start : len(self.lines) - end], strict=True))
+        old_end, new_end = len(self.lines) - end, len(version.lines) - end
+        old = dict(zip(self.numbers[start:old_end], self.lines[start:old_end], strict=True))
         returns = who == UNKNOWN and self.knows(version)  # the former removers count again
+        if is_kept:
+            self._stored.update(self.numbers)
         self.numbers, self._keys = self._number_lines(version, who, regains, authors or {})
-        self._stored |= {*old_numbers} if is_kept else set()
         self.lines = version.lines
         self._seen[version.oid] = self.numbers
-        new_middle = self.numbers[start : len(self.numbers) - end]
-        for number in set(old_middle).difference(new_middle):
+        new = dict(zip(self.numbers[start:new_end], self.lines[start:new_end], strict=True))
+        for number in old.keys() - new.keys():
             taker = self._took.get(number, who) if returns else who
             self.takers[number] = self._took[number] = taker
-        for number, line in zip(
-            new_middle, version.lines[start : len(version.lines) - end], strict=True
-        ):
+        for number, line in new.items():
             self.takers.pop(number, None)
-            if old_texts.get(number, line) != line:
+            if old.get(number, line) != line:
                 self._changers[number] = who
 
     def _count_same_ends(self, version: Version) -> tuple[int, int]:
         """How many lines at the start and the end keep their numbers; none if the path has had this
         content, which has numbers already."""
-        return (
-            (0, 0) if self.knows(version) else line_diff.count_same_ends(self.lines, version.lines)
-        )
+        same = (0, 0)
+        return same if self.knows(version) else line_diff.count_same_ends(self.lines, version.lines)
 
     def _number_lines(
         self, version: Version, who: Writer, regains: Regains | None, authors: Mapping[int, Writer]
     ) -> tuple[list[int], list[bytes]]:
-        """The numbers of a content's lines, and its lines without white space."""
-        start, end = line_diff.count_same_ends(self.lines, version.lines)
-        tail = len(self.lines) - end
-        new_lines = version.lines[start : len(version.lines) - end]
-        middle = _list_keys(new_lines)
-        keys = [*self._keys[:start], *middle, *self._keys[tail:]]
-        if version.oid in self._seen:
+        """The numbers of a content's lines, and its lines without white space.
+
+        A line that is paired with one of the present content has its number; another one regains
+        a number, or gets a new one.
+        """
+        start, end = self._count_same_ends(version)
+        old_end, new_end = len(self.lines) - end, len(version.lines) - end
+        middle = _list_keys(version.lines[start:new_end])
+        keys = [*self._keys[:start], *middle, *self._keys[old_end:]]
+        if self.knows(version):
             return self._seen[version.oid], keys
-        paired = line_diff.pair_lines(self._keys[start:tail], middle)
-        numbered = {j: self.numbers[start + i] for i, j in paired}
-        if regains and len(numbered) < len(new_lines):
-            used = {*self.numbers[:start], *numbered.values(), *self.numbers[tail:]}
-            self._regain(new_lines, numbered, used, who, regains)
+        pairs = line_diff.pair_lines(self._keys[start:old_end], middle)
+        numbered = {start + j: self.numbers[start + i] for i, j in pairs}
+        if regains and len(numbered) < len(middle):
+            used = {*self.numbers[:start], *numbered.values(), *self.numbers[old_end:]}
+            unpaired = [j for j in range(start, new_end) if j not in numbered]
+            numbered |= self._regain_numbers(version, unpaired, used, who, regains)
         between = [
-            numbered[j] if j in numbered else self._add_line(authors.get(start + j, who))
-            for j in range(len(new_lines))
+            numbered[j] if j in numbered else self._add_line(authors.get(j, who))
+            for j in range(start, new_end)
         ]
-        numbers = [*self.numbers[:start], *between, *self.numbers[tail:]]
+        numbers = [*self.numbers[:start], *between, *self.numbers[old_end:]]
         self._texts.update(zip(keys, numbers, strict=True))
         return numbers, keys
 
-    def _regain(
-        self,
-        lines: Sequence[bytes],
-        numbers: dict[int, int],
-        used: set[int],
-        who: Writer,
-        regains: Regains,
-    ) -> None:
-        """Add to numbers, by index, the unused numbers of lines that the path has had."""
-        for j, line in enumerate(lines):
-            number = None if j in numbers else self._texts.get(remove_space(line))
-            if number is not None and number not in used and regains(line):
-                used.add(number)
-                if number not in self.takers:
-                    self._changers[number] = who  # it moved
-                elif regains is not accepts_any_line and number not in self._stored:
-                    # Nothing has the line: a session wrote it anew, a person perhaps by an undo.
-                    number = self._add_line(UNKNOWN if who == PERSON else who)
-                numbers[j] = number
+    def _regain_numbers(
+        self, version: Version, indexes: list[int], used: set[int], who: Writer, regains: Regains
+    ) -> dict[int, int]:
+        """index -> number, for those lines at indexes that the path has had.
+
+        regains: whether a line may regain its number; accepts_any_line for a content from elsewhere
+        in the repository.  used: the numbers that other lines of the content have.
+        """
+        regained = {}
+        for index in indexes:
+            line = version.lines[index]
+            number = self._texts.get(remove_space(line))
+            if number is None or number in used or not regains(line):
+                continue
+            used.add(number)
+            if number not in self.takers:
+                self._changers[number] = who  # it moved
+            elif regains is not accepts_any_line and number not in self._stored:
+                # Nothing has the line: a session wrote it anew, a person perhaps by an undo.
+                number = self._add_line(UNKNOWN if who == PERSON else who)
+            regained[index] = number
+        return regained
 
     def _add_line(self, who: Writer) -> int:
         self.authors[self._count] = who

@@ -59,15 +59,14 @@ def is_files(value: object) -> bool:
     """An object of the files of a stream: path -> {oid, mode, turn_id}."""
     if not isinstance(value, dict) or not all(map(is_path, value)):
         return False
-    complaints = (find_fault(one, _FILE) for one in value.values())
-    return not any(complaints)
+    return not any(find_fault(file, _FILE) for file in value.values())
 
 
 def is_entries(value: object) -> bool:
     """An object of the entries of a worktree: path -> [mode, oid], null for what is gone."""
     if not isinstance(value, dict) or not all(map(is_path, value)):
         return False
-    return all(one is None or is_entry(one) for one in value.values())
+    return all(entry is None or is_entry(entry) for entry in value.values())
 
 
 def is_entry(value: object) -> bool:
@@ -206,7 +205,7 @@ _SCAN = {
     **dict.fromkeys(("items", "bytes", "skipped"), is_count),
     **{key: [str] for key in ("prompts", "written", "subagents")},
     "usage?": _USAGE,
-    # What the readers of the clients go on from.
+    # Where the clients' readers continue.
     "carry": {
         "pending?": {None: is_texts},
         "recent?": {None: is_counts},
@@ -249,15 +248,15 @@ _FIELDS: dict[int, tuple[Shape, dict[str, Shape], frozenset[str]]] = memory.get_
 
 
 def find_fault(value: object, shape: Shape, at: str = "") -> str:
-    """What is wrong with a value, such as `'streams[0].files' is no object`; '' if nothing is."""
+    """The fault of a value, such as `'streams[0].files' is no object`; '' if it has the shape."""
     if isinstance(shape, dict):
         return _find_object_fault(value, shape, at)
     if isinstance(shape, list):
         if not isinstance(value, list):
             return _format_fault(at, "list")
-        for number, one in enumerate(value):
-            if find_fault(one, shape[0]):  # where it stands is put into words for a mistake alone
-                return find_fault(one, shape[0], f"{at}[{number}]")
+        for number, item in enumerate(value):
+            if find_fault(item, shape[0]):  # the place is formatted only for a fault
+                return find_fault(item, shape[0], f"{at}[{number}]")
         return ""
     if isinstance(shape, type):
         fits = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
@@ -271,21 +270,21 @@ def _find_object_fault(value: object, shape: Shape, at: str) -> str:
     if not isinstance(value, dict):
         return _format_fault(at, "object")
     if None in shape:
-        for key, one in value.items():
-            if find_fault(one, shape[None]):
-                return find_fault(one, shape[None], f"{at}[{key!a}]")
+        for key, item in value.items():
+            if find_fault(item, shape[None]):
+                return find_fault(item, shape[None], f"{at}[{key!a}]")
         return ""
     fields, needed = _list_fields(shape)
     if missing := needed.difference(value):
         return f"'{_join_key(at, min(missing))}' is missing"
-    for key, one in value.items():
+    for key, item in value.items():
         inner = fields.get(key)
-        if inner is None or type(one) is inner or (one is None and key not in needed):
+        if inner is None or type(item) is inner or (item is None and key not in needed):
             continue
-        if type(inner) is _FUNCTION and inner(one):  # most are: spares a call
+        if type(inner) is _FUNCTION and inner(item):  # saves a call of find_fault()
             continue
-        if find_fault(one, inner):
-            return find_fault(one, inner, _join_key(at, key))
+        if find_fault(item, inner):
+            return find_fault(item, inner, _join_key(at, key))
     return ""
 
 
