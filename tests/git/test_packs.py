@@ -223,7 +223,7 @@ def test_what_is_asked_for_again_is_kept_longer(objects: Objects) -> None:
 
 def test_what_is_uninstalled_leaves_all_packs_to_git(objects: Objects) -> None:
     write(objects, "one")
-    upkeep.release_packs(objects._repo, younger=3600)
+    upkeep.release_packs(objects._repo, age=3600)
     assert list(PACKS.glob("*.keep")), "it may be on its way to a ref"
     upkeep.release_packs(objects._repo)
     git("gc", "-q", "--prune=now")

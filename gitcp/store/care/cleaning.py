@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Finding, Record, Tip
     from gitcp.repo import Repo
 
-_ON_ITS_WAY = 3600.0  # seconds
+_RELEASED = 3600.0  # seconds; objects of younger packs may not have their ref yet
 _FILES = ("transcript-cache", "turn-file", "session-lock", "leftover")
 
 
@@ -48,7 +48,7 @@ def delete_settled(repo: Repo, ages: Ages, findings: Iterable[Finding]) -> list[
         if finding["kind"] == "lost-stream" and _let_go(repo, finding):
             done.append(finding)
     if doomed:
-        upkeep.release_packs(repo, younger=_ON_ITS_WAY)  # git may prune the deleted objects
+        upkeep.release_packs(repo, age=_RELEASED)  # git may prune the deleted objects
         dropping.unpin_tips(repo, [finding["oid"] for finding in done if "ref" in finding])
     sessions = set(states.list_ids(repo)) | set(markers.list_ids(repo))
     done += [f for f in doomed if f["kind"] in _FILES and _delete_file(repo, f, sessions)]

@@ -24,13 +24,11 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 
-_NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # as GIT_NO_LAZY_FETCH, which git has since 2.44
-
-
-# With --buffer it writes its answers together, at a flush.
+_NOWHERE = {"GIT_ALLOW_PROTOCOL": "none"}  # like GIT_NO_LAZY_FETCH, which git has since 2.44
+# With --buffer git writes its answers together, at a flush.
 _COMMAND = ("cat-file", "--batch-command", "--buffer", "-z")
 _PIPE = 1 << 16  # bytes that a pipe holds
-_ANY = range(-64, 256)  # any status, also by a signal: the answers are read already, or asked again
+_ANY = range(-64, 256)  # any status, also of a signal: what is missing is asked again
 
 
 class Ended(GitError):
@@ -131,7 +129,7 @@ class Batch:
         signal.  Raises GitError if git cannot start."""
         status, _ = self._run.finish(ok=_ANY)
         self._start()
-        self._ask("info", [self._repo.empty_tree])  # git knows that one by heart
+        self._ask("info", [self._repo.empty_tree])  # which no repository has to store
         self._read_head()
         return status
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 
-NOBODY = ("Unknown", "unknown@local")  # for a person without an identity
+NOBODY = ("Unknown", "unknown@local")  # the name and mail of a person without an identity
 
 
 def read_ident(repo: Repo, role: str = "COMMITTER") -> str:
@@ -35,7 +35,7 @@ def read_ident(repo: Repo, role: str = "COMMITTER") -> str:
 
 
 def format_now() -> str:
-    """The time in a commit's format: seconds and the local zone."""
+    """The present time in the form of a commit: seconds and the local zone."""
     seconds = int(time.time())
     return f"{seconds} {time.strftime('%z', time.localtime(seconds))}"
 
@@ -51,7 +51,7 @@ def parse_ident(ident: str) -> tuple[str, int]:
 def write_commit(
     objects: Objects, repo: Repo, tree: str, parents: Sequence[str], message: str
 ) -> str:
-    """Store a commit with the person's identity and the present time; return its oid."""
+    """Store a commit by the person, now; return its oid."""
     head = [f"tree {tree}", *(f"parent {p}" for p in parents)]
     head += [f"author {read_ident(repo, 'AUTHOR')}", f"committer {read_ident(repo)}"]
     return objects.write("commit", encode_name("\n".join([*head, "", message.rstrip("\n")]) + "\n"))

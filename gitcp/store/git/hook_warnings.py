@@ -64,7 +64,7 @@ def drop_warnings(repo: Repo, *hooks: str) -> None:
         for line in lines
         if not any(line.lstrip(b"0123456789").startswith(mark) for mark in marks)
     ]
-    if len(remaining) < len(lines):
-        private.write_private(
-            repo, path, b"".join(remaining)
-        ) if remaining else private.remove_private(repo, path)
+    if remaining and len(remaining) < len(lines):
+        private.write_private(repo, path, b"".join(remaining))
+    elif lines and not remaining:
+        private.remove_private(repo, path)

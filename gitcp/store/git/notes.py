@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Edit = Callable[[bytes | None], bytes | None]
 
 REF = "refs/notes/gitcp"
-AI = "refs/notes/ai"  # of Git AI and whoever writes its format
+AI = "refs/notes/ai"  # of Git AI, and of other programs that write its format
 
 
 def add_link(repo: Repo, objects: Objects, commit: str, checkpoint_id: str) -> None:
@@ -41,8 +41,8 @@ def deny_link(repo: Repo, objects: Objects, commit: str, checkpoint_id: str, rea
 def edit_note(repo: Repo, objects: Objects, commit: str, edit: Edit) -> None:
     """Replace the note on commit (full oid) by what edit makes of it; None: no note.
 
-    `git notes append` has no compare and swap (doc/git.md "Notes"), so our own lock is used; if
-    another program writes meanwhile, edit is called again.
+    `git notes append` has no compare and swap (doc/git.md "Notes"): gitcp takes its own lock, and
+    calls edit again if another program writes meanwhile.
     """
     edit_notes(repo, objects, {commit: edit})
 
@@ -125,16 +125,16 @@ def find_place(
 ) -> tuple[str, Entry | None]:
     """(path, entry) of the note on commit in a tree of notes, or where a new one goes.
 
-    git reads any mixture of fan-outs; ours is one level, so that a note costs little however
-    many there are.
+    git reads any mixture of fan-outs.  gitcp makes one level, so that the size of the trees to
+    write stays small.
     """
-    path, rest, here = "", commit, tree
-    while here:
-        entries = read(objects, here)
-        if rest in entries:
-            return path + rest, entries[rest]
-        below = entries.get(rest[:2])
+    path, name = "", commit
+    while tree:
+        entries = read(objects, tree)
+        if name in entries:
+            return path + name, entries[name]
+        below = entries.get(name[:2])
         if below is None or below[0] != TREE:
             break
-        path, rest, here = path + rest[:2] + "/", rest[2:], below[1]
-    return path + rest if path else f"{commit[:2]}/{commit[2:]}", None
+        path, name, tree = f"{path}{name[:2]}/", name[2:], below[1]
+    return path + name if path else f"{commit[:2]}/{commit[2:]}", None

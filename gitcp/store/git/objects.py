@@ -1,4 +1,4 @@
-"""The objects of a repository: one long-lived cat-file reads them, gitcp's packs take new ones."""
+"""The objects of a repository: read by one long-lived cat-file, written into gitcp's packs."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from gitcp.store.pack.packs import Packs
 
 _AT_ONCE = 400  # names that fit into a pipe, so that neither side waits for the other
-_SMALL = 1 << 12  # bytes; writing a smaller object again is faster than looking for it
-_WHOLE = 1 << 20  # bytes; larger files are streamed
-_NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of an object, and of all objects, in memory
+_SMALL = 1 << 12  # bytes; to write a smaller object again takes less time than to search for it
+_WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
+_NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of one object, and of all, that stay in memory
 
 
 class Objects:
     """The object database of repo.  Use it as a context manager, or close() it.
 
-    Up to 16 MiB of objects stay in memory by oid.  Other names are resolved each time, since refs
-    move.  The stages of one process share one database (get_shared()), whose cat-file runs until
-    the process ends.
+    Up to 16 MiB of what was read or written stay in memory by oid.  Other names are resolved each
+    time, since refs move.  The stages of one process share one database (get_shared()), whose
+    cat-file runs until the process ends.
     """
 
     _shared: dict[str, Objects] = {}  # noqa: RUF012
@@ -60,11 +60,11 @@ class Objects:
 
     @property
     def packs(self) -> Packs:
-        """gitcp's packs, which are imported at the first use."""
+        """gitcp's packs, imported when they are first needed."""
         return late.packs.get_packs(self._repo)
 
     def close(self) -> None:
-        """Flush written objects, and end git."""
+        """Flush what was written, and end git."""
         git.settle_pending()
         if self._batch:
             self._batch.close()
@@ -92,14 +92,14 @@ class Objects:
         return self._keep_near(obj)
 
     def _keep_near(self, obj: Object | None) -> Object | None:
-        """Keep obj in memory; return it."""
+        """Keep an object in memory; return it."""
         if obj and obj[0] not in self._near:
             trace.append_note("object", f"{obj[0]} {obj[1]} {len(obj[2])}")
             self._remember(obj)
         return obj
 
     def read_ahead(self, oids: Iterable[str]) -> None:
-        """Read the small ones among these objects into memory, in bulk."""
+        """Read these objects in bulk, and keep the small ones in memory."""
         git.settle_pending()
         unread = [oid for oid in oids if oid not in self._near]
         for start in range(0, len(unread), _AT_ONCE):
@@ -108,11 +108,11 @@ class Objects:
                     self._remember(obj)
 
     def _find_head(self, spec: str) -> tuple[str, int] | None:
-        """Batch.find_head(), also for objects that were not flushed yet."""
+        """Batch.find_head(), also of objects that git has not got yet."""
         named = self._get_batch().find_head(spec)
-        return (
-            self._get_batch().find_head(spec) if named is None and git.settle_pending() else named
-        )
+        if named is None and git.settle_pending():
+            named = self._get_batch().find_head(spec)
+        return named
 
     def _get_batch(self) -> Batch:
         if self._batch is None:
@@ -130,21 +130,21 @@ class Objects:
         self._bytes += size
 
     def read_each(self, oids: Iterable[str]) -> Iterator[Object | None]:
-        """Yield the objects in their order, read in bulk; they are not kept in memory.  No other
-        object may be read until the iteration ends."""
+        """Yield the objects in their order, read in bulk; none stays in memory.  The caller reads
+        no other object meanwhile."""
         names = iter(oids)
         git.settle_pending()
         while window := list(islice(names, _AT_ONCE)):
             answers = self._get_batch().read_objects(window)
             try:
-                for answer in answers:  # noqa: UP028  an ended iteration must take the others
+                for answer in answers:  # noqa: UP028  the others are taken if the caller stops
                     yield answer
             finally:
                 for _ in answers:
                     pass
 
     def list_absent(self, oids: Iterable[str]) -> set[str]:
-        """The oids that name no object in the repository; asked in bulk."""
+        """The oids of missing objects, asked for in bulk."""
         unsure = sorted({oid for oid in oids if oid not in self._near and not self.packs.has(oid)})
         if not unsure:
             return set()
@@ -157,14 +157,14 @@ class Objects:
         return absent
 
     def need(self, oid: str, kind: str) -> bytes:
-        """The data of an object of this kind.  Raises Error if there is none."""
+        """The data of an object; raises Error if it is missing or of another kind."""
         obj = self.read(oid)
         if obj is None or obj[1] != kind:
             raise Error(f"missing {kind} '{oid}'")
         return obj[2]
 
     def read_size(self, oid: str) -> int:
-        """The size of an object in bytes, which is not read.  Raises Error if it is missing."""
+        """The size of an object in bytes; raises Error if it is missing."""
         near = self._near.get(oid)
         if near:
             return len(near[2])
@@ -174,14 +174,14 @@ class Objects:
         return head[1]
 
     def hash_object(self, kind: str, data: bytes) -> str:
-        """The oid of data as an object of this kind; nothing is written."""
+        """The oid of data as an object of that kind; nothing is written."""
         if self._hasher is None:
             self._hasher = late.kept.find_hasher(self._repo.algo)
         return str(self._hasher(b"%s %d\0%s" % (kind.encode(), len(data), data)).hexdigest())
 
     def write(self, kind: str, data: bytes) -> str:
-        """Store an object; return its oid.  git finds it after the next start of a git, at the
-        latest after the context is left."""
+        """Store an object; return its oid.  git has it when it is started next, or when the context
+        is left."""
         oid = self.hash_object(kind, data)
         if (len(data) < _SMALL and self.packs.has_few()) or not self.packs.has(oid):
             self.packs.add_object(kind, oid, data)
@@ -190,9 +190,9 @@ class Objects:
         return oid
 
     def write_file(self, path: bytes) -> str:
-        """Store the bytes of a regular file as a blob, without filters; return its oid.
+        """Store the bytes of a regular file, unfiltered, as a blob; a large one is streamed.
 
-        Raises OSError if it cannot be read, Error if it shrinks each time while it is read.
+        Raises OSError if it cannot be read, Error if it shrinks each time it is read.
         """
         for _ in range(3):
             fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,7 +1,7 @@
-"""gitcp's files in a repository: each is checked when it is read, and replaced atomically.
+"""Private files: checked against their shape when they are read, and replaced as a whole.
 
-A damaged cache counts as absent and is replaced by the next one.  Any other damaged file is moved
-to <common>/gitcp/corrupt, with a warning.
+A damaged cache counts as absent, and the next one replaces it.  Any other damaged file is moved to
+<common>/gitcp/corrupt, with a warning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gitcp.core.upkeep.shapes import Shape
     from gitcp.repo import Repo
 
-# Files for all users of a shared repository; they have no text of prompts or files.
+# Files for everybody who shares a repository: none has words of a person or contents of files.
 _FOR_ALL = frozenset(
     "open linked unpushed recording recording-unshared dismissed foreign expired pushed searched"
     " heard journal clock claims warnings unsigned push-said push-failed".split()
@@ -36,17 +36,17 @@ _WRITES = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def load_json(path: str, shape: Shape) -> Any:
-    """The value of a JSON file; None if there is no file.
+    """The value in a file of JSON; None if there is no file.
 
-    Raises Damaged if the file does not have this shape, is not a regular file or is far too large;
-    Error if it cannot be read for another reason.
+    Raises Damaged if it does not have that shape, is no regular file or far too large, and Error if
+    it cannot be read for another reason.
     """
     data = read_file(path)
     return None if data is None else parse_checked(path, data, shape)
 
 
 def parse_checked(path: str, data: bytes, shape: Shape) -> Any:
-    """The value of JSON data from a file.  Raises Damaged if it does not have this shape."""
+    """The value in the data of a file; raises Damaged if it does not have that shape."""
     if len(data) > LARGEST:
         raise Damaged(path, f"larger than {LARGEST} bytes")
     try:
@@ -59,7 +59,7 @@ def parse_checked(path: str, data: bytes, shape: Shape) -> Any:
 
 
 def load_cache(path: str, shape: Shape) -> Any:
-    """load_json() of a cache; None also if it is damaged."""
+    """load_json() of a cache; None also for a damaged one."""
     try:
         return load_json(path, shape)
     except Error as e:
@@ -77,20 +77,20 @@ def read_cache(path: str, tail: int = 0) -> bytes:
 
 
 def seal_value(version: int, value: Any) -> bytes:
-    """A value in marshal's format, after a line with a checksum: marshal does not check what it
-    reads, and may allocate any amount of memory for damaged data."""
+    """A value as marshal writes it, after a line with the version and a checksum: marshal reads
+    damaged data without a check, and may allocate any amount of memory for it."""
     data = marshal.dumps(value, 4)
     return b"gitcp %d %x\n" % (version, crc32(data)) + data
 
 
 def load_sealed(path: str, version: int) -> Any:
-    """The value of a file of seal_value() with this version; None for any other file."""
+    """The value that seal_value() wrote with this version; None for any other file."""
     mark, _, data = read_cache(path).partition(b"\n")
     return marshal.loads(data) if mark == b"gitcp %d %x" % (version, crc32(data)) else None
 
 
 def read_or_set_aside(repo: Repo, read: Callable[[], Any]) -> Any:
-    """Call read() and return its result; None, with the file set aside, if it raises Damaged."""
+    """The result of read(); None if it raises Damaged, after that file was set aside."""
     try:
         return read()
     except Damaged as e:
@@ -108,9 +108,9 @@ def set_aside(repo: Repo, error: Damaged) -> None:
 
 
 def write_private(repo: Repo, path: str, data: bytes, durable: bool = False) -> None:
-    """Replace a file atomically.
+    """Replace a private file by data; a reader sees the old bytes or the new ones.
 
-    durable: it must survive a power cut, as a state must.  A directory or link in its place is
+    durable: the file survives a power cut, as a state has to.  A directory or link in its place is
     moved to <common>/gitcp/corrupt.
     """
     tmp = repo.join_shared("tmp", f"{os.getpid()}-{time.monotonic_ns()}")
@@ -121,7 +121,7 @@ def write_private(repo: Repo, path: str, data: bytes, durable: bool = False) -> 
         fd = os.open(tmp, _WRITES, 0o600)
     try:
         files.fill_file(fd, data, durable)
-        if _is_shared(path):
+        if _is_for_all(path):
             repo.share_file(tmp)
         try:
             put_file(repo.common, tmp, path)
@@ -134,8 +134,8 @@ def write_private(repo: Repo, path: str, data: bytes, durable: bool = False) -> 
 
 
 def open_private(repo: Repo, path: str, flags: int) -> int:
-    """Open a file that is only appended to; it is created if there is none.  Anything but a regular
-    file in its place is set aside.  Raises OSError."""
+    """A descriptor of a private file that only grows; a missing one is created.  A directory or
+    link in its place is set aside.  Raises OSError."""
     flags |= os.O_NOFOLLOW
     try:
         return open_file(path, flags)
@@ -144,17 +144,17 @@ def open_private(repo: Repo, path: str, flags: int) -> int:
     except Damaged as e:
         set_aside(repo, e)
     fd = open_file(path, flags | os.O_CREAT)
-    if _is_shared(path):
+    if _is_for_all(path):
         repo.share_file(path)
     return fd
 
 
-def _is_shared(path: str) -> bool:
+def _is_for_all(path: str) -> bool:
     return path.rpartition("/gitcp/")[2].partition("/")[0] in _FOR_ALL
 
 
 def touch_private(repo: Repo, path: str) -> None:
-    """Create an empty file, or renew its time stamp."""
+    """Create a file that is a marker, or set its time to now.  It may be of any kind."""
     try:
         os.utime(path)
     except OSError:
@@ -165,7 +165,7 @@ def touch_private(repo: Repo, path: str) -> None:
 
 
 def remove_private(repo: Repo, path: str) -> None:
-    """Remove a file; a directory in its place is moved to <common>/gitcp/corrupt."""
+    """Remove a private file; a directory in its place is moved to <common>/gitcp/corrupt."""
     try:
         files.remove_file(path)
     except (IsADirectoryError, PermissionError):
@@ -175,16 +175,17 @@ def remove_private(repo: Repo, path: str) -> None:
 
 
 def escape_remote(remote: str) -> str:
-    """The name of a file about a remote, from the remote's name or URL."""
+    """The name of a file about a remote; remote: its name or URL."""
     return remote.replace("%", "%25").replace("/", "%2F")[-200:]
 
 
 def read_words(path: str, fits: Callable[[object], bool]) -> list[str]:
-    """The words of a cache that write_words() wrote; [] if it has others or cannot be read."""
+    """The words of a cache that write_words() wrote; [] if it cannot be read, or a word does not
+    fit."""
     words = read_cache(path).decode("utf-8", "replace").split()
     return words if all(map(fits, words)) else []
 
 
 def write_words(repo: Repo, path: str, words: Iterable[str]) -> None:
-    """write_private() with one word in each line."""
+    """Replace a private file by these words, one a line."""
     write_private(repo, path, "".join(f"{word}\n" for word in words).encode())

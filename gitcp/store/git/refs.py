@@ -1,4 +1,4 @@
-"""Reading refs, and moving them, in one transaction that checks every old value."""
+"""Read refs, and move them in one transaction that checks every old value."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 # gitcp's transactions do not run the person's reference-transaction hook
 # (doc/git.md "Locks and refs").
-_OPTIONS = (
+_WAYS = (
     "-c core.hooksPath=/dev/null -c core.fsync=reference"
     " -c core.filesRefLockTimeout=2000 -c core.packedRefsTimeout=5000"
 )
-_SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # the same in all worktrees
+_SHARED = ("refs/heads/", "refs/gitcp/", "refs/notes/", "refs/entire/")  # by all worktrees
 _TRIES = 20
-_INVALID = bytes(range(33)) + b"~^:?*[\\\x7f"  # characters that no ref has
-_FEW = 30  # reading so many refs is faster than starting git
-_STALE = 2.0  # seconds; core.filesRefLockTimeout in _OPTIONS
+_ODD = bytes(range(33)) + b"~^:?*[\\\x7f"  # not allowed in the name of a ref
+_FEW = 30  # refs; to read so many files takes less time than to start git
+_STALE = 2.0  # seconds: core.filesRefLockTimeout of gitcp's transactions
 _OURS = ("refs/heads/entire/", "refs/gitcp/", "refs/notes/gitcp", "refs/entire/")
 _MOVED = r"cannot lock ref '(.*?)': (?:is at (\w+) but expected (\w+))?"
 _PACKED: dict[bytes, tuple[tuple[int, ...], bytes]] = memory.get_table("packed refs")
@@ -42,13 +42,13 @@ _RETRY = ("but expected", "reference already exists", "unable to resolve referen
 
 
 def set_markers(repo: Repo) -> None:
-    """Set the markers that data exists and that it is not pushed; call it before a ref moves."""
+    """Set the markers that there is data and that it is not pushed, before a ref moves."""
     for name in ("linked", "unpushed"):
         private.touch_private(repo, repo.join_shared(name))
 
 
 def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
-    """Apply edits in one transaction.  reason: for the reflog.
+    """Apply edits in their order, all or none, with the reason in the reflog.
 
     (ref, new, old) moves, (ref, new, None) creates, (ref, None, old) deletes.  Raises Moved if a
     ref is not at its old value, GitError for any other failure.
@@ -57,7 +57,7 @@ def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
         return
     orders = []
     for ref, new, old in edits:
-        orders.append("option no-deref")  # a symbolic entire/x would move its target
+        orders.append("option no-deref")  # else a symbolic ref would move its target
         if new and old:
             orders += [f"update {ref}", new, old]
         elif new:
@@ -67,7 +67,7 @@ def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
         else:
             raise Error(f"'{ref}': neither an old nor a new value")
     data = encode_name("\0".join(orders) + "\0")
-    args = (*_OPTIONS.split(), "update-ref", "-m", reason, "-z", "--stdin")
+    args = (*_WAYS.split(), "update-ref", "-m", reason, "-z", "--stdin")
     for left in range(len(edits), -1, -1):  # a killed process may have left each ref's lock
         try:
             repo.git.run(*args, stdin=data)
@@ -78,7 +78,8 @@ def update_refs(repo: Repo, edits: Sequence[Edit], reason: str) -> None:
 
 
 def retry_moved(repo: Repo, lock: str, attempt: Callable[[], Result]) -> Result:
-    """Call attempt(), which reads a ref and moves it, under gitcp's lock; return its result.
+    """Call attempt(), which reads a ref, builds on it and moves it, under a lock of gitcp; return
+    its result.
 
     If another program moves the ref meanwhile (Moved), attempt() is called again, up to _TRIES
     times.
@@ -107,9 +108,9 @@ def _explain(repo: Repo, e: GitError, edits: Sequence[Edit]) -> Error:
 
 
 def read_ref(repo: Repo, ref: str) -> str | None:
-    """The oid of a full ref name; None if there is no such ref.  git is only asked if the files do
-    not simply have it."""
-    if ref.startswith(_SHARED) and repo.config.get("extensions.refstorage", "files") == "files":
+    """The oid of a full ref name, None if there is no such ref.  git is asked only if the files do
+    not have the oid."""
+    if ref.startswith(_SHARED) and _has_files(repo):
         content = _read_stored(repo, encode_name(ref))
         if _is_oid(repo, content):
             return content.decode()
@@ -120,8 +121,7 @@ def read_ref(repo: Repo, ref: str) -> str | None:
 
 
 def read_head(repo: Repo) -> str | None:
-    """The oid of HEAD; None if it is unborn.  git is only asked if the files do not simply have
-    it."""
+    """The oid of HEAD, None if it is unborn; read as by read_ref()."""
     trace.append_note("head", "asked")
     content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
     if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
@@ -131,17 +131,19 @@ def read_head(repo: Repo) -> str | None:
     return read_ref(repo, "HEAD")  # unborn, or another ref storage
 
 
+def _has_files(repo: Repo) -> bool:
+    """Whether git stores refs as files, not as a reftable."""
+    return bool(repo.config.get("extensions.refstorage", "files") == "files")
+
+
 def _read_stored(repo: Repo, name: bytes) -> bytes:
     """The content of a ref's file, else its value in packed-refs; b"" if it is in neither."""
     common = os.fsencode(repo.common)
-    content = _read_file(os.path.join(common, name))
-    if not content:
-        content = _read_entry(_read_packed(common), name)
-    return content
+    return _read_file(os.path.join(common, name)) or _find_packed(_read_packed(common), name)
 
 
-def _read_entry(packed: bytes, name: bytes) -> bytes:
-    """A ref's oid in packed-refs; b"" if it has none."""
+def _find_packed(packed: bytes, name: bytes) -> bytes:
+    """The value of a ref in the content of packed-refs; b"" if it is not there."""
     before, entry, _ = packed.partition(b" " + name + b"\n")
     return before.rpartition(b"\n")[2] if entry else b""
 
@@ -169,16 +171,14 @@ def _read_file(path: bytes) -> bytes:
 
 
 def may_be_below(repo: Repo, prefix: str) -> bool:
-    """Whether there may be refs in prefix, a directory; False only if the files have none."""
-    if repo.config.get("extensions.refstorage", "files") != "files":
-        return True
-    if files.list_names(os.path.join(repo.common, prefix)):
+    """Whether there may be refs in prefix, a directory.  Only the files are asked."""
+    if not _has_files(repo) or files.list_names(os.path.join(repo.common, prefix)):
         return True
     return b" " + encode_name(prefix) in _read_packed(os.fsencode(repo.common))
 
 
 def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
-    """The patterns of for-each-ref, without those in whose directory may_be_below() finds none."""
+    """The patterns of for-each-ref that may match, by may_be_below() of their directories."""
 
     def find_folder(pattern: str) -> str:
         plain = min((pattern.partition(sign)[0] for sign in "*?["), key=len)
@@ -188,8 +188,8 @@ def drop_empty_patterns(repo: Repo, patterns: Iterable[str]) -> list[str]:
 
 
 def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
-    """ref -> oid of every ref that matches a pattern of for-each-ref, by default of all.  git is
-    only asked if the files do not simply have them."""
+    """ref -> oid of every ref below the patterns.  git is asked only if the patterns are not
+    directories, or the files there are many or do not have the oids."""
     if patterns and (stored := _list_stored(repo, patterns)) is not None:
         return stored
     if patterns and not (patterns := tuple(drop_empty_patterns(repo, patterns))):
@@ -203,49 +203,56 @@ def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
 
 
 def _list_stored(repo: Repo, folders: Sequence[str]) -> dict[str, str] | None:
-    """list_refs() from the files; None if only git can do it, or git is faster."""
-    are_plain = all(folder.endswith("/") and folder.startswith(_SHARED) for folder in folders)
-    if not are_plain or any(sign in folder for folder in folders for sign in "*?["):
-        return None
-    if repo.config.get("extensions.refstorage", "files") != "files":
+    """list_refs() from the files; None if git has to be asked, or answers sooner."""
+    if not all(map(_is_folder, folders)) or not _has_files(repo):
         return None
     common, names = os.fsencode(repo.common), [encode_name(folder) for folder in folders]
     loose = _list_files(common, names)
-    packed = _read_packed(common)  # last: git writes it before it removes a packed ref's file
+    packed = _read_packed(common)  # after the files: git packs a ref before it deletes its file
     if loose is None or sum(packed.count(b" " + name) for name in names) > _FEW:
         return None
     oids = _list_packed(packed, names) | loose
-    are_oids = all(_is_oid(repo, oid) and oid.strip(b"0") for oid in oids.values())
-    if not are_oids or any(
-        b".." in name or name.translate(None, _INVALID) != name for name in oids
-    ):
-        return None  # symbolic, damaged, removed meanwhile, or no valid name
+    if not all(_is_plain_ref(repo, name, oid) for name, oid in oids.items()):
+        return None
     return {decode_name(name): oids[name].decode() for name in sorted(oids)}
 
 
+def _is_folder(pattern: str) -> bool:
+    """Whether a pattern is a directory of refs that all worktrees share."""
+    is_plain = not any(sign in pattern for sign in "*?[")
+    return is_plain and pattern.endswith("/") and pattern.startswith(_SHARED)
+
+
+def _is_plain_ref(repo: Repo, name: bytes, content: bytes) -> bool:
+    """Whether a ref has an oid and a name that git accepts; False for one that is symbolic, damaged
+    or deleted meanwhile."""
+    is_name = b".." not in name and name.translate(None, _ODD) == name
+    return is_name and _is_oid(repo, content) and bool(content.strip(b"0"))
+
+
 def _list_packed(packed: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes]:
-    """ref -> oid of the refs below folders in packed-refs."""
+    """ref -> value of the refs below the folders in the content of packed-refs."""
     parts = ((folder, part) for folder in folders for part in packed.split(b" " + folder)[1:])
     names = (folder + part.partition(b"\n")[0] for folder, part in parts)
-    return {name: _read_entry(packed, name) for name in names}
+    return {name: _find_packed(packed, name) for name in names}
 
 
 def _list_files(common: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes] | None:
-    """ref -> content of its file, of the refs below folders; None if there are many."""
-    paths, pending = list[bytes](), [*folders]
-    while pending:
-        folder = pending.pop()
+    """ref -> content of each file of a ref below the folders; None if they are many."""
+    paths, left = list[bytes](), [*folders]
+    while left:
+        folder = left.pop()
         try:
             entries = [*os.scandir(os.path.join(common, folder))]
         except FileNotFoundError:
             continue
         except OSError:
             return None
-        subfolders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
-        pending += [folder + entry.name + b"/" for entry in subfolders]
-        names = (entry.name for entry in entries if entry not in subfolders)
-        paths += [folder + name for name in names if not name.endswith(b".lock")]
-        if len(paths) + len(pending) > _FEW:
+        below = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        left += [folder + entry.name + b"/" for entry in below]
+        plain = (entry.name for entry in entries if entry not in below)
+        paths += [folder + name for name in plain if not name.endswith(b".lock")]
+        if len(paths) + len(left) > _FEW:
             return None
     return {path: _read_file(os.path.join(common, path)) for path in paths}
 
@@ -255,7 +262,7 @@ def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
     and those on the other refs of the transaction; return whether the first was removed.
 
     The caller holds gitcp's lock.  Only a file older than git waits is removed, and never
-    packed-refs.lock, which other programs use too (doc/git.md "Locks and refs").
+    packed-refs.lock, which any git may hold (doc/git.md "Locks and refs").
     """
     path, sign, _ = message.partition("Unable to create '")[2].partition("': File exists")
     inside = os.path.relpath(path, repo.common) if sign and path.endswith(".lock") else ""
@@ -269,21 +276,21 @@ def _take_stale_locks(repo: Repo, message: str, edits: Sequence[Edit]) -> bool:
 
 def _take_stale_lock(repo: Repo, path: str) -> bool:
     """Remove a lock file that is older than git waits for one; return whether it is gone."""
-    moved = repo.join_shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
+    away = repo.join_shared("tmp", f"stale-{os.getpid()}-{time.monotonic_ns()}")
     try:
         before = os.lstat(encode_name(path))
-        repo.make_folder(os.path.dirname(moved))
-        if _read_clock(moved) - before.st_mtime < _STALE:
+        repo.make_folder(os.path.dirname(away))
+        if _read_clock(away) - before.st_mtime < _STALE:
             return False
-        os.rename(encode_name(path), moved)
-        if not os.path.samestat(os.lstat(moved), before):
-            os.link(moved, encode_name(path))  # a running git has made it in between
+        os.rename(encode_name(path), away)
+        if not os.path.samestat(os.lstat(away), before):
+            os.link(away, encode_name(path))  # a running git has made it meanwhile
             return False
     except FileNotFoundError:
         return True  # its owner has removed it
     finally:
-        if os.path.lexists(moved):
-            os.unlink(moved)
+        if os.path.lexists(away):
+            os.unlink(away)
     trace.append_note("refs", f"removed the stale lock '{path}'")
     return True
 

@@ -93,10 +93,10 @@ class _Worker:
             for fd in ends:
                 os.close(fd)
             raise
-        given, self._in, out, answers = ends
+        batches, self._in, out, answers = ends
         if not self._pid:
-            _serve(given, answers, objects, begin)
-        os.close(given)
+            _serve(batches, answers, objects, begin)
+        os.close(batches)
         os.close(answers)
         self._out = os.fdopen(out, "rb")
 
@@ -128,21 +128,20 @@ class _Worker:
 
 
 def _serve(
-    descriptor: int, answers: int, objects: Objects, begin: Callable[[Any], Work[Any, Any]]
+    batches: int, answers: int, objects: Objects, begin: Callable[[Any], Work[Any, Any]]
 ) -> NoReturn:
-    """Work on one batch after the other, until the pipe is closed."""
+    """Work on one batch after the other, until their pipe is closed."""
     try:
-        if (
-            signals.getsignal(signals.SIGINT) is not signals.SIG_IGN
-        ):  # nohup, or a job behind a script
+        # It is ignored under nohup, and in a script's background job.
+        if signals.getsignal(signals.SIGINT) is not signals.SIG_IGN:
             signals.signal(signals.SIGINT, signals.SIG_DFL)
-        os.dup2(descriptor, 0)
+        os.dup2(batches, 0)
         os.dup2(answers, 1)
         os.closerange(3, _OPEN)
-        with objects.reopen() as own, os.fdopen(0, "rb") as batches:
+        with objects.reopen() as own, os.fdopen(0, "rb") as stream:
             work = begin(own)
             while True:
-                batch = _read_message(batches)
+                batch = _read_message(stream)
                 with notice.Collected() as lacks:
                     done = work(batch)
                 left = memoryview(_pack_message((done, lacks)))

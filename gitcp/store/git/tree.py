@@ -1,12 +1,12 @@
 """Trees: read one, look a path up, edit a few paths, compare two.
 
-Everything here reads and writes only the directories on the paths in question.
+Only the directories of the paths in question are read and written.
 """
 
 from __future__ import annotations
 
 from gitcp.errors import Error
-from gitcp.record import encode_name
+from gitcp.record import encode_lines, encode_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,31 +22,31 @@ _MODES = {"40000": TREE, "100644": "100644", "100755": "100755"}
 
 
 def read_tree(objects: Objects, oid: str) -> Tree:
-    """name -> entry of one tree.  Raises Error if it is missing or malformed."""
+    """The entries of one tree by name; raises Error if it is missing or malformed."""
     data, width = objects.need(oid, "tree"), len(oid) // 2 + 1
     entries: Tree = {}
-    position, end, digits = 0, len(data), data.hex()
-    while position < end:
-        nul = data.find(b"\0", position)
-        mode, _, name = data[position:nul].decode("utf-8", "surrogateescape").partition(" ")
-        position = nul + width
-        full_mode = _MODES.get(mode)
-        if nul < 0 or position > end or not (full_mode or (mode.isascii() and mode.isdigit())):
+    start, end, digits = 0, len(data), data.hex()
+    while start < end:
+        nul = data.find(b"\0", start)
+        mode, _, name = data[start:nul].decode("utf-8", "surrogateescape").partition(" ")
+        start = nul + width
+        usual = _MODES.get(mode)
+        if nul < 0 or start > end or not (usual or (mode.isascii() and mode.isdigit())):
             raise Error(f"malformed tree '{oid}'")
-        entries[name] = (full_mode or mode.zfill(6), digits[2 * nul + 2 : 2 * position])
+        entries[name] = (usual or mode.zfill(6), digits[2 * nul + 2 : 2 * start])
     return entries
 
 
 def find_file(look: Callable[[str], Entry | None], path: str) -> Entry | None:
-    """The entry of a file, by a Lookup; None also for a directory."""
+    """The entry of a file by a Lookup; None also for a directory."""
     entry = look(path)
     return None if entry and entry[0] == TREE else entry
 
 
 def find_tree(objects: Objects, commit: str | None) -> str | None:
-    """The tree of a commit, by any name; None for zeros, or if it is not here."""
-    tree = objects.read(f"{commit}^{{tree}}") if commit and commit.strip("0") else None
-    return tree[0] if tree else None
+    """The tree of a commit, by any name; None for zeros, and for a missing one."""
+    named = objects.read(f"{commit}^{{tree}}") if commit and commit.strip("0") else None
+    return named[0] if named else None
 
 
 def write_tree(objects: Objects, entries: Tree) -> str:
@@ -62,11 +62,17 @@ def write_tree(objects: Objects, entries: Tree) -> str:
     return objects.write("tree", b"".join(data))
 
 
-def edit_tree(objects: Objects, base: str | None, edits: Mapping[str, Entry | None]) -> str:
-    """Store the tree base (None: the empty tree) with edits applied; return its oid.
+def encode_index_info(entries: Mapping[str, Entry]) -> bytes:
+    """Entries by path as `git update-index -z --index-info` reads them."""
+    return encode_lines((f"{mode} {oid}\t{path}" for path, (mode, oid) in entries.items()), "\0")
 
-    edits: path -> the entry to set, or None to remove the file or directory.  A file and a
-    directory of the same name replace each other.  Empty directories are removed.
+
+def edit_tree(objects: Objects, base: str | None, edits: Mapping[str, Entry | None]) -> str:
+    """The tree base (None: the empty one) with edits applied; return its oid.
+
+    edits: path -> entry to set, or None to remove a file or a directory.  A path set below a file
+    replaces the file; a file set over a directory replaces the directory.  Directories that become
+    empty are removed.
     """
     return _edit_folder(objects, base, edits) or objects.write("tree", b"")
 
@@ -78,9 +84,9 @@ def _edit_folder(
     before = dict(tree)
     below: dict[str, dict[str, Entry | None]] = {}
     for path, entry in edits.items():
-        name, slash, path_below = path.partition("/")
+        name, slash, rest = path.partition("/")
         if slash:
-            below.setdefault(name, {})[path_below] = entry
+            below.setdefault(name, {})[rest] = entry
         elif entry is None:
             tree.pop(name, None)
     for name, inner in below.items():
@@ -102,7 +108,7 @@ def _edit_folder(
 
 
 def find_entry(objects: Objects, tree: str, path: str) -> Entry | None:
-    """The entry at a path of a tree; None if there is none."""
+    """The entry at a path below a tree; None if there is none."""
     entry: Entry | None = (TREE, tree)
     for name in path.split("/"):
         if entry is None or entry[0] != TREE:
@@ -112,7 +118,7 @@ def find_entry(objects: Objects, tree: str, path: str) -> Entry | None:
 
 
 class Lookup:
-    """find_entry() in one tree for many paths; each directory is read once."""
+    """find_entry() in one tree for many paths, each directory read once."""
 
     def __init__(self, objects: Objects, tree: str | None) -> None:
         self._objects = objects
@@ -123,19 +129,18 @@ class Lookup:
         return self.read_folder(folder).get(name)
 
     def read_folder(self, path: str) -> Tree:
-        """The entries of a directory; {} if it is none."""
+        """The entries of a directory; {} for anything else."""
         if path not in self._seen:
-            entry = self(path)
-            is_tree = entry is not None and entry[0] == TREE
-            self._seen[path] = read_tree(self._objects, entry[1]) if is_tree and entry else {}
+            mode, oid = self(path) or ("", "")
+            self._seen[path] = read_tree(self._objects, oid) if mode == TREE else {}
         return self._seen[path]
 
 
 def list_files(objects: Objects, tree: str, most: int = _MOST) -> Iterator[tuple[str, Entry]]:
-    """Yield (path, entry) of each file of a tree.
+    """Yield (path, entry) of every file below a tree.
 
-    Raises Error for more than most entries, or deep nesting: a hostile tree may name another one
-    any number of times.
+    Raises Error for more than `most` entries, and for directories nested too deep: a few objects
+    can refer to each other so often that they make up any number of paths.
     """
     yield from _list_files(objects, tree, "", [most])
 

@@ -1,7 +1,7 @@
-"""Drop unneeded objects from gitcp's packs that are too young to be released.
+"""Take single objects out of gitcp's packs, so that git can prune them.
 
-A kept pack keeps all its objects.  The needed ones are copied into another kept pack, and the
-first pack is released to git, or removed.
+A pack of gitcp keeps all its objects from every prune, and some may not have their ref yet.  The
+objects that stay are copied into a new pack of gitcp, and the old pack is left to git.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PIECE = 1 << 20
 
 
 def unpin_tips(repo: Repo, tips: Iterable[str]) -> None:
-    """Let git prune the objects that only these commits need; no ref names the commits."""
+    """Let git prune the objects that only these commits needed.  No ref names the commits."""
     commits = list(tips)
     if not commits:
         return
@@ -37,36 +37,36 @@ def unpin_tips(repo: Repo, tips: Iterable[str]) -> None:
     _drop_objects(repo, {line.decode() for line in walk}, False)
 
 
-def destroy_unneeded(repo: Repo, but: Iterable[str]) -> None:
-    """Remove the objects of gitcp's packs that no ref, reflog or index needs, nor the objects in
-    but.  No other process may write objects meanwhile."""
-    unneeded = {oid for oid, _ in list_objects(repo)}
-    tips = encode_lines(but)
-    for line in repo.git.stream_records(*_WALK, *_ALL_NEEDED, sep=b"\n", stdin=tips):
-        unneeded.discard(line.decode())
-    _drop_objects(repo, unneeded, True)
+def destroy_unneeded(repo: Repo, needed: Iterable[str]) -> None:
+    """Delete the objects of gitcp's packs that no ref, reflog or index needs, nor one of the
+    commits in needed.  No other process writes objects meanwhile."""
+    doomed = {oid for oid, _ in list_objects(repo)}
+    commits = encode_lines(needed)
+    for line in repo.git.stream_records(*_WALK, *_ALL_NEEDED, sep=b"\n", stdin=commits):
+        doomed.discard(line.decode())
+    _drop_objects(repo, doomed, True)
 
 
-def _drop_objects(repo: Repo, unneeded: set[str], destroy: bool) -> None:
-    """destroy: whether the packs are removed, not released to git."""
+def _drop_objects(repo: Repo, doomed: set[str], destroy: bool) -> None:
     folder = kept.locate_folder(repo)
     with exclusive(repo, "packs"):
         for name in kept.list_packs(repo):
             try:
-                _drop_from_pack(repo, name, unneeded, destroy)
+                _drop_from_pack(repo, name, doomed, destroy)
             except (ValueError, OSError) as e:
                 raise Error(f"cannot take objects out of '{folder}/{name}.pack': {e}") from None
 
 
 def forget_logs(repo: Repo, refs: Iterable[str]) -> None:
-    """Empty the reflogs of refs, which name objects that must go."""
+    """Empty the reflogs of refs, whose entries would keep objects that are to be deleted."""
     for ref in refs:
         if os.path.exists(os.path.join(os.fsencode(repo.common), b"logs", encode_name(ref))):
             repo.git.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", ref)
 
 
 def list_objects(repo: Repo) -> Iterator[tuple[str, float]]:
-    """Yield (oid, time stamp of its pack in seconds since 1970) of each object in gitcp's packs."""
+    """(oid, time at which its pack was last needed, in seconds since 1970) of each object in
+    gitcp's packs."""
     folder, width = kept.locate_folder(repo), len(repo.empty_tree) // 2
     for name in kept.list_packs(repo):
         path = os.path.join(folder, f"{name}.idx")
@@ -77,18 +77,19 @@ def list_objects(repo: Repo) -> Iterator[tuple[str, float]]:
         yield from ((oid, time) for oid in entries)
 
 
-def _drop_from_pack(repo: Repo, name: str, unneeded: set[str], destroy: bool) -> None:
-    """Replace a pack by one without the unneeded objects."""
+def _drop_from_pack(repo: Repo, name: str, doomed: set[str], destroy: bool) -> None:
+    """Replace a pack by one without the doomed objects.  destroy: delete it, else leave it to
+    git."""
     path, width = os.path.join(kept.locate_folder(repo), name), len(repo.empty_tree) // 2
     entries = packfile.parse_index(files.peek(f"{path}.idx"), width)
-    if unneeded.isdisjoint(entries):
+    if doomed.isdisjoint(entries):
         return
-    end = os.stat(f"{path}.pack").st_size - width
-    ends = dict(pairwise(sorted([*(offset for offset, _ in entries.values()), end])))
+    size = os.stat(f"{path}.pack").st_size
+    ends = dict(pairwise(sorted([*(offset for offset, _ in entries.values()), size - width])))
     spans = {
         oid: (offset, ends[offset], crc)
         for oid, (offset, crc) in entries.items()
-        if oid not in unneeded
+        if oid not in doomed
     }
     if spans:
         _copy_objects(repo, path, spans)
@@ -98,28 +99,28 @@ def _drop_from_pack(repo: Repo, name: str, unneeded: set[str], destroy: bool) ->
 
 
 def _copy_objects(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None:
-    """Put a pack with these objects of another in place.  spans: oid -> (begin, end, crc)."""
-    new = os.path.join(kept.make_folder(repo), f"pack-{os.getpid()}-left")
+    """Make a pack of some objects of another: oid -> (begin, end, crc)."""
+    new, hasher = (
+        os.path.join(kept.make_workshop(repo), f"pack-{os.getpid()}-left"),
+        kept.find_hasher(repo.algo),
+    )
     entries: dict[str, packfile.Entry] = {}
     head = packfile.build_head(len(spans))
-    digest, size = kept.find_hasher(repo.algo)(head), len(head)
+    digest, size = hasher(head), len(head)
     with open(f"{path}.pack", "rb") as source, open(f"{new}.pack", "wb") as target:
         target.write(head)
         for oid, (begin, end, crc) in sorted(spans.items(), key=lambda item: item[1]):
             entries[oid] = size, crc
-            for position in range(begin, end, _PIECE):
-                source.seek(position)
-                data = source.read(min(_PIECE, end - position))
+            for offset in range(begin, end, _PIECE):
+                source.seek(offset)
+                data = source.read(min(_PIECE, end - offset))
                 digest.update(data)
                 target.write(data)
             size += end - begin
-        target.write(digest.digest())
+        trailer = bytes(digest.digest())
+        target.write(trailer)
         target.flush()
         files.sync_file(target.fileno())
-    trailer = bytes(digest.digest())
-    kept.write_file(
-        f"{new}.idx",
-        packfile.build_index(entries, trailer, kept.find_hasher(repo.algo)),
-        durable=True,
-    )
+    index = packfile.build_index(entries, trailer, hasher)
+    kept.write_file(f"{new}.idx", index, durable=True)
     kept.place_pack(repo, trailer.hex(), new)

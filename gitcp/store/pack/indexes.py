@@ -1,8 +1,8 @@
-"""The indexes of gitcp's packs; one file has those of all small packs.
+"""The indexes of gitcp's packs; those of small packs are together in one file.
 
-<common>/gitcp/indexes has for each pack a line with its name and the size of its index, then the
-index.  A pack never changes, so its entry stays valid.  Entries of removed packs are ignored; the
-file is removed when packs are joined.
+<common>/gitcp/indexes has them one after the other, each after a line with the pack's name and the
+index's size.  A pack never changes, so its index stays valid.  Indexes of deleted packs are not
+used, and go with the file when packs are joined.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
     from gitcp.repo import Repo
 
-_SMALL = 1 << 16  # bytes of the largest index in the file
+_SMALL = 1 << 16  # bytes of an index in the file
 _MOST = 1 << 22  # bytes of the file
 
 
 class Index:
-    """The index of a pack.
+    """The index of one pack.  Raises OSError if there is none.
 
-    path: the pack's, without a suffix.  data: the index; by default path.idx is opened, which
-    raises OSError if it does not exist.
+    path: of the pack, without `.pack`.  data: the index, b"" to read it from its file.
     """
 
     _fd = _pack = -1
@@ -40,13 +39,13 @@ class Index:
         self._head = self._read(packfile.HEAD, 0)
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        # At the end of the process, modules may be cleared before the tables of memory.py.
+        # At the end of the process a module may be gone before the objects in memory.py.
         for fd in (self._fd, self._pack):
             if fd >= 0:
                 close(fd)
 
     def read_small(self) -> bytes:
-        """The whole index; b"" if it is large."""
+        """All bytes of the index; b"" for a large one."""
         data = self._data or self._read(_SMALL + 1, 0)
         return data if len(data) <= _SMALL else b""
 
@@ -55,8 +54,8 @@ class Index:
         return self._find_number(oid) >= 0
 
     def read_object(self, oid: str) -> bytes:
-        """The first packfile.SMALL bytes of the pack from an object on; b"" if the pack has no such
-        object or cannot be read."""
+        """packfile.SMALL bytes of the pack from the start of an object; b"" if the pack does not
+        have it or cannot be read."""
         number = self._find_number(oid)
         if number < 0:
             return b""
@@ -69,32 +68,34 @@ class Index:
             return b""  # joined with others meanwhile
 
     def _find_number(self, oid: str) -> int:
-        """The position of an object in the order of oids; -1 if the pack does not have it."""
+        """The number of an object in the order of oids; -1 if the pack does not have it."""
         start, end = packfile.find_bucket(self._head, oid)
         number = packfile.find_position(self._read(end - start, start), oid)
         before = (start - packfile.HEAD) // (len(oid) // 2)
         return number if number < 0 else before + number
 
-    def _read(self, size: int, at: int) -> bytes:
-        return self._data[at : at + size] if self._data else os.pread(self._fd, size, at)
+    def _read(self, size: int, offset: int) -> bytes:
+        if self._data:
+            return self._data[offset : offset + size]
+        return os.pread(self._fd, size, offset)
 
 
 def read_all(repo: Repo) -> dict[str, Index]:
-    """pack -> its index, of all packs; small indexes that the file lacks are added to it."""
+    """pack -> index of gitcp's packs; small ones are added to the file."""
     folder, stored = kept.locate_folder(repo), _read_file(repo)
     indexes: dict[str, Index] = {}
     for name in kept.list_packs(repo, stored):
         try:
             indexes[name] = Index(os.path.join(folder, name), stored.get(name, b""))
         except OSError:
-            continue  # joined with others, or not in place yet
+            continue  # joined with others, or not there yet
         if name not in stored:
             add_index(repo, name, indexes[name].read_small())
     return indexes
 
 
 def add_index(repo: Repo, name: str, data: bytes) -> None:
-    """Append the index of a pack to the file, if it is small and the file can be written."""
+    """Append the index of a pack to the file if it is small and the file can be written."""
     if not 0 < len(data) <= _SMALL:
         return
     path, flags = _locate_file(repo), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
@@ -109,32 +110,32 @@ def add_index(repo: Repo, name: str, data: bytes) -> None:
         finally:
             os.close(fd)
     except (Error, OSError):
-        pass  # hooks then open the index itself
+        pass  # hooks then read the pack's own index
 
 
 def forget_file(repo: Repo) -> None:
-    """Remove the file after packs were removed."""
+    """Remove the file; the next read_all() makes it again."""
     files.remove_file(_locate_file(repo))
 
 
 def _read_file(repo: Repo) -> dict[str, bytes]:
-    """pack -> its index, of those in the file.  A damaged file is removed."""
+    """pack -> index, of the indexes in the file; a damaged file is removed."""
     width, hasher = len(repo.empty_tree) // 2, kept.find_hasher(repo.algo)
     try:
         data = files.read_file(_locate_file(repo)) or b""
     except Error:
-        return {}  # not a regular file
-    indexes, position = dict[str, bytes](), 0
-    while (end := data.find(b"\n", position)) >= 0:
-        name, _, size = data[position:end].partition(b" ")
-        position = end + 1 + int(size) if size.isdigit() else 0
-        index = data[end + 1 : position]
+        return {}  # something else is in its place
+    indexes, start = dict[str, bytes](), 0
+    while (end := data.find(b"\n", start)) >= 0:
+        name, _, size = data[start:end].partition(b" ")
+        start = end + 1 + int(size) if size.isdigit() else 0
+        index = data[end + 1 : start]
         trailer = index[-2 * width : -width].hex()
         if name != b"pack-" + trailer.encode() or hasher(index[:-width]).digest() != index[-width:]:
-            break  # a kill or a full disk cut the entry off
+            break  # a process was killed, or had no room, while it appended
         indexes[name.decode()] = index
     else:
-        if position == len(data):
+        if start == len(data):
             return indexes
     forget_file(repo)
     return indexes

@@ -1,5 +1,5 @@
-"""A temporary object directory for commands that only read, in a repository that they cannot
-write.  git uses such a directory for pushed objects that it has not accepted yet."""
+"""A temporary directory for the objects of a command that only reads a repository which it cannot
+write."""
 
 from __future__ import annotations
 
@@ -18,27 +18,23 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_scratch(repo: Repo, only: bool = True) -> Iterator[Repo]:
-    """Yield repo, or if it cannot be written a copy of it whose new objects go into a temporary
-    directory, which is removed at the end.
-
-    only: whether the caller only reads; otherwise repo itself is the result.
-    """
+    """The repository to work with: repo, or, if it cannot be written, a copy whose new objects go
+    into a temporary directory, which is removed at the end.  only: False always gives repo."""
     if not only or _can_write_packs(repo):
         yield repo
         return
     objects = os.path.dirname(kept.locate_folder(repo))
-    alternates = (objects, repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))
+    sources = (objects, repo.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES"))
     with stdlib.tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
-        env = {
-            "GIT_OBJECT_DIRECTORY": folder,
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(filter(None, alternates)),
-        }
+        alternates = os.pathsep.join(filter(None, sources))
+        env = {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates}
         yield repo.copy_with(env)
 
 
 def _can_write_packs(repo: Repo) -> bool:
+    """Whether a pack can be made and moved into place."""
     try:
-        with stdlib.tempfile.TemporaryFile(dir=kept.make_folder(repo)):
+        with stdlib.tempfile.TemporaryFile(dir=kept.make_workshop(repo)):
             return os.access(kept.locate_folder(repo), os.W_OK)
     except OSError:
         return False

@@ -1,4 +1,4 @@
-"""Upkeep of gitcp's packs: join small ones, release old ones, remove what a kill has left."""
+"""Upkeep of gitcp's packs: join small ones, leave old ones to git, remove what a kill left."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
 
-_JOINED = 8 << 20  # bytes: larger packs stay as they are
-_RATIO = 2  # a pack is joined if it is not this times larger than all smaller ones together
-_KEPT = 14 * 86400.0  # seconds; git prunes what is older by default
+_JOINED = 8 << 20  # bytes of the largest pack that is joined
+_WITHIN = 2  # a pack is joined up to this many times the size of all smaller ones together
+_KEPT = 14 * 86400.0  # seconds; git prunes older objects by default
 _MULTI = "multi-pack-index"
-_STALE = 43200.0  # seconds; an older lock of git was left behind, as git takes its gc.pid
-_STRAY = 86400.0  # seconds; an older pack without an index was left behind
+_LEFT = 43200.0  # seconds; an older lock of git was left behind
+_STRAY = 86400.0  # seconds; no process moves a pack into place so long
 
 
 def join_packs(repo: Repo) -> None:
-    """Join the smallest packs, so that the number of packs grows with the logarithm of their size.
+    """Join the smallest packs, so that few of similar size are left.
 
-    The joined pack is on the disk before its parts are removed.  Nothing changes if another
-    process joins packs, or if the pack cannot be written.
+    The joined pack is on the disk before its parts are removed.  Without room or permission for it
+    the parts stay.
     """
     folder = kept.locate_folder(repo)
     try:
@@ -38,33 +38,36 @@ def join_packs(repo: Repo) -> None:
                 trace.append_note("pack", f"{len(parts)} joined")
                 _write_joined(repo, folder, parts)
     except (Error, OSError) as e:
+        # Another process is joining packs, or there is no room.
         trace.append_note("pack", f"none joined: {e}")
 
 
 def _choose_smallest(repo: Repo, folder: str) -> list[str]:
-    """The packs to join: up to the last that is not much larger than all smaller ones."""
-    multi_index = _read_multi_index(folder)
+    """The packs to join: up to the last one that is at most _WITHIN times as large as all smaller
+    ones together."""
+    listed = _read_multi_index(folder)
     sized = sorted(
         (size, name)
         for name in kept.list_packs(repo)
-        if 0 < (size := _read_size(folder, name)) <= _JOINED and name.encode() not in multi_index
+        if 0 < (size := _read_size(folder, name)) <= _JOINED and name.encode() not in listed
     )
     count = below = 0
     for n, (size, _) in enumerate(sized, 1):
-        count = n if size <= _RATIO * below else count
+        count = n if size <= _WITHIN * below else count
         below += size
     return [name for _, name in sized[:count]]
 
 
 def _read_multi_index(folder: str) -> bytes:
-    """The file with the names of the packs that git expects to find."""
+    """The content of git's multi-pack-index, which names packs that must stay."""
     return files.peek(os.path.join(folder, _MULTI))
 
 
 def _is_in_use(folder: str) -> bool:
-    """Whether `git maintenance` runs, which may be about to use packs that it has listed."""
+    """Whether `git maintenance` is at work, which may need the packs that it has listed.  A lock
+    older than half a day was left behind, as git assumes for gc.pid."""
     locks = (os.path.join(os.path.dirname(folder), "maintenance"), _MULTI)
-    return any(0 < _compute_age(os.path.join(folder, f"{lock}.lock")) < _STALE for lock in locks)
+    return any(0 < _compute_age(os.path.join(folder, f"{lock}.lock")) < _LEFT for lock in locks)
 
 
 def _read_size(folder: str, name: str) -> int:
@@ -81,11 +84,11 @@ def _write_joined(repo: Repo, folder: str, packs: list[str]) -> None:
     entries: dict[str, packfile.Entry] = {}
     size, done = packfile.START, []
     for name in packs:
-        objects = _read_pack(repo, os.path.join(folder, name))
-        if objects is None:
+        read = _read_pack(repo, os.path.join(folder, name))
+        if read is None:
             continue  # damaged, which fsck reports
         done.append(name)
-        for oid, crc, body in objects:
+        for oid, crc, body in read:
             if oid not in entries:
                 entries[oid] = size, crc
                 bodies.append(body)
@@ -100,16 +103,16 @@ def _write_joined(repo: Repo, folder: str, packs: list[str]) -> None:
         kept.place_pack(repo, trailer.hex(), path)
     finally:
         kept.remove_pack(path)
-    multi_index = _read_multi_index(folder)  # git may have written it meanwhile
+    listed = _read_multi_index(folder)  # again: git may have written it meanwhile
     for name in done:
-        if name != f"pack-{trailer.hex()}" and name.encode() not in multi_index:
+        if name != f"pack-{trailer.hex()}" and name.encode() not in listed:
             _remove_pack(repo, folder, name)
     indexes.forget_file(repo)
     indexes.add_index(repo, f"pack-{trailer.hex()}", index)
 
 
 def _read_pack(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
-    """(oid, crc, bytes) of each object of a pack; None if the pack is damaged."""
+    """(oid, crc, bytes) of each object of a pack; None for a damaged pack."""
     data, width = files.peek(f"{path}.pack"), len(repo.empty_tree) // 2
     if kept.find_hasher(repo.algo)(data[:-width]).digest() != data[-width:]:
         return None
@@ -120,31 +123,30 @@ def _read_pack(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
     by_offset = sorted((offset, crc, oid) for oid, (offset, crc) in entries.items())
     ends = [offset for offset, _, _ in by_offset[1:]] + [len(data) - width]
     return [
-        (oid, crc, data[offset:end])
-        for (offset, crc, oid), end in zip(by_offset, ends, strict=True)
+        (oid, crc, data[start:end]) for (start, crc, oid), end in zip(by_offset, ends, strict=True)
     ]
 
 
 def sweep_packs(repo: Repo) -> None:
-    """Release packs of the age at which git prunes by default, and remove old ones without an
-    index, which were not moved into place completely."""
+    """Leave packs to git that are as old as the objects that it prunes by default, and remove those
+    that a kill left without an index."""
     folder = kept.locate_folder(repo)
     for name in kept.list_packs(repo):
         path = os.path.join(folder, name)
-        if not os.path.exists(f"{path}.idx"):
-            marks = f"{path}.keep", repo.join_shared("packs", name)
-            if max(map(_compute_age, marks)) > _STRAY:
-                _remove_pack(repo, folder, name)
-        elif _compute_age(f"{path}.idx") > _KEPT:
-            kept.release_pack(repo, name)
+        marks = (f"{path}.keep", repo.join_shared("packs", name))
+        if os.path.exists(f"{path}.idx"):
+            if _compute_age(f"{path}.idx") > _KEPT:
+                kept.release_pack(repo, name)
+        elif max(map(_compute_age, marks)) > _STRAY:
+            _remove_pack(repo, folder, name)
 
 
-def release_packs(repo: Repo, younger: float = 0.0) -> None:
-    """Release all packs to git, except those younger than so many seconds, whose objects may not
-    have a ref yet."""
+def release_packs(repo: Repo, age: float = 0.0) -> None:
+    """Leave the packs of at least this age in seconds to git; objects of younger ones may not have
+    their ref yet."""
     folder = kept.locate_folder(repo)
     for name in kept.list_packs(repo):
-        if _compute_age(os.path.join(folder, f"{name}.idx")) >= younger:
+        if _compute_age(os.path.join(folder, f"{name}.idx")) >= age:
             kept.release_pack(repo, name)
 
 

@@ -129,11 +129,10 @@ def _build_metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
 def find_sole_session(entries: Tree) -> str:
     """The session directory of a checkpoint with one session; "" if there may be several, whose
     order is in the summary."""
-    other_entries, folders = (
-        (summary.METADATA in entries) + ("tasks" in entries),
-        list_numbers(entries),
+    folders = list_numbers(entries)
+    return (
+        folders[0] if len(folders) == len(entries.keys() - {summary.METADATA, "tasks"}) == 1 else ""
     )
-    return folders[0] if len(entries) - other_entries == 1 == len(folders) else ""
 
 
 def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from gitcp.core.lines import attribution
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.record import format_now
-from gitcp.store.git.tree import TREE, edit_tree, find_entry, read_tree
+from gitcp.store.git.tree import TREE, edit_tree, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,10 +58,8 @@ class Checkpoint:
             edits = {name: None for name in folder if chunks.parse_number(name) is not None}
         edits.update(files)
         if lines:
-            stored = read_tree(self._objects, base).get(summary.LINES) if base else None
-            stored_lines = (
-                summary.parse_json(self._objects.need(stored[1], "blob")) if stored else None
-            )
+            stored = read_tree(self._objects, base) if base else {}
+            stored_lines = read_json(self._objects, stored, summary.LINES)
             data = summary.dump_json(attribution.join_entries(stored_lines, lines))
             edits[summary.LINES] = (BLOB, self._objects.write("blob", data))
         blob = self._objects.write("blob", summary.dump_json(summary.merge_metadata(old, new)))
@@ -71,11 +69,10 @@ class Checkpoint:
 
     def write_tree(self) -> str:
         """Write the tree of the checkpoint; return its oid."""
-        old = find_entry(self._objects, self._old, summary.METADATA) if self._old else None
-        root = summary.parse_json(self._objects.need(old[1], "blob")) if old else None
-        sessions = [
-            (self._read_metadata(d), read_tree(self._objects, d).keys()) for d in self._dirs
-        ]
+        old = read_tree(self._objects, self._old) if self._old else {}
+        root = read_json(self._objects, old, summary.METADATA)
+        folders = [read_tree(self._objects, folder) for folder in self._dirs]
+        sessions = [(read_json(self._objects, f, summary.METADATA), f.keys()) for f in folders]
         root_json = summary.dump_json(summary.summarize(self._id, root, sessions))
         edits: dict[str, Entry | None] = dict.fromkeys(self._numbers)
         edits |= {str(n): (TREE, d) for n, d in enumerate(self._dirs)}
@@ -92,8 +89,13 @@ class Checkpoint:
         return indices[-1] if indices else len(stored)
 
     def _read_metadata(self, tree: str) -> summary.Metadata | None:
-        entry = read_tree(self._objects, tree).get(summary.METADATA)
-        return summary.parse_json(self._objects.need(entry[1], "blob")) if entry else None
+        return read_json(self._objects, read_tree(self._objects, tree), summary.METADATA)
+
+
+def read_json(objects: Objects, entries: Mapping[str, Entry], name: str) -> dict[str, Any] | None:
+    """The JSON object in a file among entries; None if there is none, or it is no object."""
+    entry = entries.get(name)
+    return summary.parse_json(objects.need(entry[1], "blob")) if entry else None
 
 
 def list_numbers(entries: Mapping[str, Entry]) -> list[str]:

@@ -17,7 +17,7 @@ from gitcp.record import encode_name
 from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.git.commit import read_commit, write_commit
-from gitcp.store.git.tree import TREE, edit_tree, find_entry
+from gitcp.store.git.tree import TREE, edit_tree, find_entry, find_tree
 from gitcp.store.v1 import committed_refs, signing
 from gitcp.store.v1.committed_refs import REF
 from gitcp.store.v1.committed_tree import BLOB, Checkpoint
@@ -71,12 +71,11 @@ def write_sessions(
 
     def attempt_move() -> dict[str, str]:
         own = _find_own_commits(repo, objects, prepared)
-        tips, edits = _write_refs(repo, objects, own, items, prepared, subject)
+        tips, edits = _write_refs(repo, objects, own, prepared, subject)
         on_branch = [part for part in prepared if part[0] not in own]
         if on_branch:
-            message = format_message([item for item in items if item[0] not in own], subject)
-            old, tip = find_base(repo, objects)
-            tips[REF] = _write_branch(repo, objects, tip, old, on_branch, message)
+            old, tip = _find_base(repo, objects)
+            tips[REF] = _write_branch(repo, objects, tip, old, on_branch, subject)
             edits += [(REF, tips[REF], old)] if tips[REF] != old else []
         move_refs(repo, edits, "gitcp: checkpoint")
         return tips
@@ -91,25 +90,28 @@ def set_trees(repo: Repo, objects: Objects, trees: Mapping[str, str | None]) -> 
 
     def attempt_move() -> None:
         edits: list[refs.Edit] = []
-        below: dict[str, Entry | None] = {}
+        on_branch: dict[str, Entry | None] = {}
         for cid, tree in trees.items():
-            commit = read_commit(objects, ids.build_checkpoint_ref(cid))
-            if commit is None and not committed_refs.needs_own_ref(repo):
-                below[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
-            elif tree or commit:
-                old, parents = (commit["oid"], [commit["oid"]]) if commit else (None, [])
-                message = f"Checkpoint: {cid}"
-                new = write_commit(objects, repo, tree, parents, message) if tree else None
-                edits.append((ids.build_checkpoint_ref(cid), new, old))
-        tip = read_commit(objects, REF) if below else None
-        if below:
-            tree = edit_tree(objects, tip["tree"] if tip else None, below)
-            parents = [tip["oid"]] if tip else []
-            branch = write_commit(objects, repo, tree, parents, f"Checkpoints: {len(below)}")
-            edits.append((REF, branch, tip["oid"] if tip else None))
+            ref = ids.build_checkpoint_ref(cid)
+            has_ref = read_commit(objects, ref) is not None
+            if not has_ref and not committed_refs.needs_own_ref(repo):
+                on_branch[f"{cid[:2]}/{cid[2:]}"] = (TREE, tree) if tree else None
+            elif tree or has_ref:
+                edits.append(_set_tree(repo, objects, ref, tree, f"Checkpoint: {cid}"))
+        if on_branch:
+            tree = edit_tree(objects, find_tree(objects, REF), on_branch)
+            edits.append(_set_tree(repo, objects, REF, tree, f"Checkpoints: {len(on_branch)}"))
         move_refs(repo, edits, "gitcp: undo")
 
     refs.retry_moved(repo, "v1", attempt_move)
+
+
+def _set_tree(repo: Repo, objects: Objects, ref: str, tree: str | None, message: str) -> refs.Edit:
+    """Write a commit of a tree on a ref's commit; return the edit that moves the ref there, or
+    deletes it for no tree."""
+    tip = read_commit(objects, ref)
+    old, parents = (tip["oid"], [tip["oid"]]) if tip else (None, [])
+    return ref, write_commit(objects, repo, tree, parents, message) if tree else None, old
 
 
 def find_tree_here(repo: Repo, objects: Objects, checkpoint_id: str) -> str | None:
@@ -135,7 +137,6 @@ def _write_refs(
     repo: Repo,
     objects: Objects,
     own: Mapping[str, Commit | None],
-    items: Sequence[tuple[str, SessionData]],
     prepared: Sequence[Prepared],
     subject: str | None,
 ) -> tuple[dict[str, str], list[refs.Edit]]:
@@ -151,10 +152,9 @@ def _write_refs(
         if commit and commit["tree"] == tree:
             tips[ref] = commit["oid"]
             continue
-        parts = [item for item in items if item[0] == cid]
-        message, parents = format_message(parts, subject), [commit["oid"]] if commit else []
-        session_id = parts[0][1]["session_id"]
-        tips[ref] = _write_commit(objects, repo, tree, parents, message, session_id)
+        own_parts = [part for part in prepared if part[0] == cid]
+        parents = [commit["oid"]] if commit else []
+        tips[ref] = _write_commit(objects, repo, tree, parents, own_parts, subject)
         edits.append((ref, tips[ref], commit["oid"] if commit else None))
     return tips, edits
 
@@ -165,26 +165,33 @@ def _write_branch(
     tip: Commit | None,
     old: str | None,
     prepared: Sequence[Prepared],
-    message: str,
+    subject: str | None,
 ) -> str:
-    """Write a commit with the checkpoints of the branch on tip; return old if nothing changes."""
+    """Write a commit with checkpoints on tip; return old, the value of our branch, if nothing
+    changes."""
     before = tip["tree"] if tip else None
-    if before and not old:  # tip is a remote's: only its checkpoints are pushed on
+    if before and not old:  # only the checkpoints of a remote's branch are pushed on
         before = late.trees.Union(objects).drop_strays(before, None)
     tree = _write_tree(objects, before, prepared)
     if tip and old and tree == tip["tree"]:
         return old
     parents = [tip["oid"]] if tip else []
-    return _write_commit(objects, repo, tree, parents, message, prepared[0][1]["session_id"])
+    return _write_commit(objects, repo, tree, parents, prepared, subject)
 
 
 def _write_commit(
-    objects: Objects, repo: Repo, tree: str, parents: list[str], message: str, session_id: str
+    objects: Objects,
+    repo: Repo,
+    tree: str,
+    parents: list[str],
+    prepared: Sequence[Prepared],
+    subject: str | None,
 ) -> str:
-    """Write a commit of the store, signed if that is configured."""
+    """Write a commit of the store with these sessions, signed if that is configured."""
+    message = _format_message(prepared, subject)
     if not (repo.config.get_all("commit.gpgsign") or repo.config.get_all("gitcp.sign")):
         return write_commit(objects, repo, tree, parents, message)
-    return signing.write_signed(objects, repo, tree, parents, message, session_id)
+    return signing.write_signed(objects, repo, tree, parents, message, prepared[0][1]["session_id"])
 
 
 def move_branch(repo: Repo, new: str | None, old: str | None, reason: str) -> None:
@@ -233,7 +240,7 @@ def _was_undone(repo: Repo) -> bool:
         return True
 
 
-def find_base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
+def _find_base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
     """(our branch's value, commit to build on); without our branch (None, a remote's tip)."""
     tip = read_commit(objects, REF)
     if tip:
@@ -242,24 +249,23 @@ def find_base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
     return None, read_commit(objects, names[0]) if names else None
 
 
-def format_message(items: Sequence[tuple[str, SessionData]], subject: str | None) -> str:
+def _format_message(prepared: Sequence[Prepared], subject: str | None) -> str:
     """The commit message: `Checkpoint: <id>` or subject, further ids, trailers."""
-    first, *more = dict.fromkeys(cid for cid, _ in items)
+    first, *more = dict.fromkeys(cid for cid, *_ in prepared)
     lines = [subject or f"Checkpoint: {first}"]
     lines += ["", *(f"Checkpoint: {cid}" for cid in more)] if more else []
-    trailer_lines: dict[str, None] = {}
-    for _, data in items:
-        metadata = data.get("metadata", {})
-        trailer_lines[f"Entire-Session: {data['session_id']}"] = None
-        for key, value in (
-            ("Entire-Strategy", metadata.get("strategy")),
-            ("Entire-Agent", metadata.get("agent")),
-            ("Ephemeral-branch", data.get("ephemeral_branch")),
-        ):
-            if value:
-                trailer_lines[f"{key}: {' '.join(str(value).split())}"] = None
-    order = ("Entire-Session", "Entire-Strategy", "Entire-Agent", "Ephemeral-branch")
-    trailers = sorted(trailer_lines, key=lambda line: order.index(line.partition(":")[0]))
+    sessions = [(data, data.get("metadata", {})) for _, data, *_ in prepared]
+    values: dict[str, list[Any]] = {
+        "Entire-Session": [data["session_id"] for data, _ in sessions],
+        "Entire-Strategy": [metadata.get("strategy") for _, metadata in sessions],
+        "Entire-Agent": [metadata.get("agent") for _, metadata in sessions],
+        "Ephemeral-branch": [data.get("ephemeral_branch") for data, _ in sessions],
+    }
+    trailers = dict.fromkeys(
+        f"{key}: {' '.join(str(value).split())}"
+        for key, listed in values.items()
+        for value in filter(None, listed)
+    )
     return "\n".join([*lines, "", *trailers])
 
 

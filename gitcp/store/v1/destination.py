@@ -15,7 +15,7 @@ from gitcp.errors import Error, InputError
 from gitcp.process import files
 from gitcp.record import decode_lines, decode_name, encode_name
 from gitcp.store.git import private, refs
-from gitcp.store.git.tree import TREE, read_tree
+from gitcp.store.git.tree import TREE, find_tree, read_tree
 from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
@@ -151,15 +151,10 @@ def count_lacking(repo: Repo, objects: Objects, destination: str) -> int:
 def count_changed(objects: Objects, ours: Tips, theirs: Tips) -> int:
     """The number of checkpoints of our tips (ref -> oid) that theirs lack or have otherwise."""
     branch = f"refs/heads/{_STORE}"
-    our_tree, their_tree = (_find_tree(objects, tips.get(branch)) for tips in (ours, theirs))
+    our_tree, their_tree = (find_tree(objects, tips.get(branch)) for tips in (ours, theirs))
     own = {parse_checkpoint_ref(ref): theirs.get(ref) == oid for ref, oid in ours.items()}
     lacking = {name for name, is_equal in own.items() if name and not is_equal}
     return len(_list_changed(objects, our_tree, their_tree) - own.keys() | lacking)
-
-
-def _find_tree(objects: Objects, tip: str | None) -> str | None:
-    tree = objects.read(f"{tip}^{{tree}}") if tip else None
-    return tree[0] if tree else None
 
 
 def _list_changed(objects: Objects, ours: str | None, theirs: str | None) -> set[str]:

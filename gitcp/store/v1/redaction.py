@@ -143,8 +143,8 @@ def _looks_for_persons(repo: Repo) -> bool:
 def is_words_only(data: bytes) -> bool:
     """Whether a text is nothing but words, as most prompts are: no rule finds a secret there.
 
-    Every rule needs a separator such as `=` or `:`, a run longer than most words, or says what
-    it is (`machine … password …`); to know that saves a hook importing them all.
+    Every rule needs a separator such as `=` or `:`, a run longer than most words, or a word such as
+    `password`.  A hook with plain words need not import the rules.
     """
     if b"passw" in data.lower():
         return False
@@ -152,12 +152,12 @@ def is_words_only(data: bytes) -> bool:
 
 
 def load_patterns() -> None:
-    """Have what is kept ready, before the modules that compile patterns are imported."""
+    """Read the stored patterns, before the modules that compile patterns are imported."""
     patterns.READY.update(_read_patterns(locate_patterns()))
 
 
 def save_patterns() -> None:
-    """Keep every pattern, where one had to be compiled."""
+    """Store the patterns of all rules if one had to be compiled."""
     if not patterns.COMPILED:
         return
     for rule in late.rules.read_rules():
@@ -168,18 +168,18 @@ def save_patterns() -> None:
 
 
 def locate_patterns() -> str:
-    """Where they are kept, by this kind of Python."""
+    """The file with the stored patterns of this build of Python."""
     return cpython.get_path("patterns")
 
 
 def stat_table() -> tuple[int, int]:
-    """(bytes, time of change in ns) of the table of rules: another one where that changes."""
+    """(bytes, time of change in ns) of the file with the rules, which change with it."""
     st = os.stat(os.path.join(os.path.dirname(patterns.__file__), "secrets.json"))
     return st.st_size, st.st_mtime_ns
 
 
 def _mark_patterns(data: bytes) -> bytes:
-    """What stands before data where it was written by this Python for these rules, and whole."""
+    """The line before the data: it names the build of Python, the file of rules and a checksum."""
     parts = (*cpython.get_regex_build(), *stat_table(), crc32(data))
     return cpython.MARK + b"%d %d %d %d %d\n" % parts
 
@@ -192,5 +192,5 @@ def _read_patterns(path: str) -> dict[bytes, Code]:
             return {}
     except OSError:
         return {}
-    kept = marshal.loads(data)
-    return kept if isinstance(kept, dict) else {}
+    stored = marshal.loads(data)
+    return stored if isinstance(stored, dict) else {}

@@ -44,9 +44,8 @@ def write_signed(
             return _write_signed(repo, tree, parents, message)
         except (Late, GitError) as e:
             private.write_words(repo, path, [*failed[-_MOST:], about or "-"])
-            why = "it takes too long" if isinstance(e, Late) else e.complaint.strip()
-            words = f"checkpoints are not signed, and wait no more: {' '.join(why.split())}"
-            notice.warn(words)
+            why = "it takes too long" if isinstance(e, Late) else " ".join(e.complaint.split())
+            notice.warn(f"checkpoints are not signed, and wait no more: {why}")
     return write_commit(objects, repo, tree, parents, message)
 
 

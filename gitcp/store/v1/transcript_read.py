@@ -140,17 +140,17 @@ class Reader:
         if self.scan and self.scan["bytes"]:
             self.scan = self._scanner(new, self.scan)
         else:
-            self.scan = self._scan_all()
+            self.scan = self._scan_all(self._scanner)
         self._copy.known["scan"] = self.scan
 
-    def _scan_all(self) -> Any:
+    def _scan_all(self, scanner: Scanner) -> Any:
         """The scan of the whole copy, piece by piece if the scanner can continue."""
         scan = None
         for piece, _ in stretches.read_lines(self._copy.read, 0, self._copy.size):
             if scan and not scan["bytes"]:
-                return self._scanner and self._scanner(self._copy.read(), None)
-            scan = self._scanner and self._scanner(piece, scan)
-        return scan or (self._scanner and self._scanner(b"", None))
+                return scanner(self._copy.read(), None)
+            scan = scanner(piece, scan)
+        return scan or scanner(b"", None)
 
     def _redact_last(self, tail: bytes) -> bytes:
         red = self._redactor.redact_jsonl(tail)

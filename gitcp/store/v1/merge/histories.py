@@ -34,18 +34,15 @@ def merge_histories(
     """
     if ours and _contains(repo, ours, theirs):
         return ours
-    follows = ours is None or _contains(repo, theirs, ours)
-    if follows and (joined or checkpoint_id):
-        return theirs
-    trees = (need_commit(objects, oid)["tree"] if oid else None for oid in (ours, theirs))
-    our_tree, their_tree = trees
-    assert their_tree
-    if follows:
+    their_tree = need_commit(objects, theirs)["tree"]
+    our_tree = need_commit(objects, ours)["tree"] if ours else None
+    if not (ours and our_tree) or _contains(repo, theirs, ours):
+        if joined or checkpoint_id:
+            return theirs
         clean = Union(objects).drop_strays(their_tree, our_tree)
         if clean == their_tree:
             return theirs
         return write_commit(objects, repo, clean, [theirs], _CLEANED)
-    assert ours and our_tree
     if joined:
         united = note_trees.unite_notes(objects, our_tree, their_tree, joined=joined)
         return write_commit(objects, repo, united, [ours, theirs], "notes: Merged by gitcp")

@@ -34,7 +34,7 @@ _CUT = (
 
 
 class Union:
-    """One merge.  Of what differs between the sides it reads at most _ALL bytes."""
+    """One merge.  It reads at most _ALL bytes of the objects that differ between the sides."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects, self._left = objects, _ALL
@@ -62,20 +62,22 @@ class Union:
     def _unite_level(
         self, a: str | None, b: str | None, digits: int, shard: str = ""
     ) -> str | None:
-        """The union of two roots, or of two shards; None where no checkpoint is left."""
+        """The union of two roots, or of two shards; None without a checkpoint."""
         if not self._can_afford(*filter(None, (a, b))):
             return max(filter(None, (a, b)))
-        mine, theirs = (read_tree(self._objects, oid) if oid else {} for oid in (a, b))
+        a_tree, b_tree = (read_tree(self._objects, oid) if oid else {} for oid in (a, b))
         united: Tree = {}
-        for name, entry in {**theirs, **mine}.items():
-            if theirs.get(name) == mine.get(name):
+        for name, entry in {**b_tree, **a_tree}.items():
+            if b_tree.get(name) == a_tree.get(name):
                 united[name] = entry
                 continue
-            x, y = (_get_directory(name, entries.get(name), digits) for entries in (mine, theirs))
-            if digits == _SHARD and (x or y):
-                merged = self._unite_level(x, y, _REST, name)
+            old, new = (_get_directory(name, tree.get(name), digits) for tree in (a_tree, b_tree))
+            if digits == _SHARD and (old or new):
+                merged = self._unite_level(old, new, _REST, name)
+            elif old and new:
+                merged = self.unite_checkpoints(old, new, shard + name)
             else:
-                merged = self.unite_checkpoints(x, y, shard + name) if x and y else x or y
+                merged = old or new
             if merged:
                 united[name] = (TREE, merged)
         return write_tree(self._objects, united) if united else None
