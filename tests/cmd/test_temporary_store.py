@@ -65,6 +65,16 @@ def test_metadata_is_redacted_and_read_back_on_request(world: World) -> None:
     assert raw == one["transcript"]
 
 
+def test_a_secret_that_json_escapes_is_redacted_in_a_transcript(world: World) -> None:
+    secret = "AKIA" + "IOSFODNN7QWERTYU"
+    line = json.dumps({"type": "user", "message": {"content": f"key {secret}"}})
+    escaped = line.replace("AKIA", "\\u0041KIA")
+    assert json.loads(escaped) == json.loads(line)
+    told = write(world, files={}, metadata={"full.jsonl": escaped + "\n"})
+    raw = done(world, "read-checkpoint", "--transcript", told["oid"])
+    assert "REDACTED" in json.loads(raw)["message"]["content"]
+
+
 def test_what_is_wrong_is_named_and_nothing_is_written(world: World) -> None:
     for more, field in (
         ({"files": {"../x": None}}, "path"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.core.git.ids import check_path, check_session_id
 from gitcp.core.git.porcelain import EXECUTABLE, FILE, LINK
+from gitcp.core.transcript import chunks
 from gitcp.errors import InputError
 from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.journal import open_edits
@@ -89,11 +90,7 @@ def _store_metadata(repo: Repo, objects: Objects, record: Record) -> dict[str, E
         raise InputError("'metadata' of a checkpoint must be an object of texts")
     redactor, entries = redaction.Lazy(repo, str(record.get("session_id"))), {}
     for name, text in metadata.items():
-        data = text.encode("utf-8", "surrogateescape")
-        redacted = (
-            redactor.redact_jsonl(data)
-            if name.startswith("full.redact_jsonl")
-            else redactor.redact_text(data)
-        )
-        entries[check_path(name)] = (FILE, objects.write("blob", redacted))
+        redact = redactor.redact_jsonl if name.startswith(chunks.NAME) else redactor.redact_text
+        data = redact(text.encode("utf-8", "surrogateescape"))
+        entries[check_path(name)] = (FILE, objects.write("blob", data))
     return entries
