@@ -14,7 +14,7 @@ from gitcp.core.credit import entries, evidence
 from gitcp.core.credit.entries import UNKNOWN
 from gitcp.errors import GitError, Moved
 from gitcp.process.running import Running
-from gitcp.record import decode_name, encode_name
+from gitcp.record import decode_name, encode_lines, encode_name
 from gitcp.store.auto import index_files, person_hooks, refusal
 from gitcp.store.auto.index_files import Git
 from gitcp.store.auto.refusal import Refused
@@ -220,7 +220,7 @@ def _write(repo: Repo, files: Mapping[str, Entry | None]) -> None:
             os.unlink(os.path.join(os.fsencode(repo.worktree), encode_name(path)))
         if present:
             index.put(present)
-            names = b"".join(encode_name(path) + b"\0" for path in sorted(present))
+            names = encode_lines(sorted(present), "\0")
             index.run("checkout-index", "-f", "-z", "--stdin", stdin=names)
     finally:
         index.remove()

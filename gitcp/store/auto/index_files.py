@@ -9,8 +9,9 @@ import time
 from gitcp.core.git import porcelain
 from gitcp.errors import GitError
 from gitcp.process import files
-from gitcp.record import decode_name, encode_name
+from gitcp.record import decode_name
 from gitcp.store.auto.refusal import Refused
+from gitcp.store.git.tree import encode_index_info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,15 +42,14 @@ class Git:
 
     def put(self, entries: Entries) -> None:
         """Set the entries of paths; None removes the path."""
-        zeros = "0" * len(self.repo.empty_tree)
-        lines = [
-            b"%s %s\t%s\0" % (*map(str.encode, entry or ("0", zeros)), encode_name(path))
-            # Removals come first: a file may replace a directory.
-            for path, entry in sorted(entries.items(), key=lambda item: item[1] is not None)
-        ]
-        if lines:
-            self.run("update-index", "-z", "--index-info", stdin=b"".join(lines))
-            self.run("update-index", "-q", "--refresh", ok=(0, 1))
+        if not entries:
+            return
+        removal = "0", "0" * len(self.repo.empty_tree)
+        # Removals come first: a file may replace a directory.
+        ordered = sorted(entries.items(), key=lambda item: item[1] is not None)
+        info = encode_index_info({path: entry or removal for path, entry in ordered})
+        self.run("update-index", "-z", "--index-info", stdin=info)
+        self.run("update-index", "-q", "--refresh", ok=(0, 1))
 
     def remove(self) -> None:
         for path in (self.path, f"{self.path}.lock"):

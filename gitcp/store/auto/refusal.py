@@ -22,8 +22,8 @@ _UNDER_WAY = {
     "BISECT_LOG": "a bisection",
 }
 _NOISE = ("[GNUPG:]", "hint:", "warning:", "fatal: failed to write commit object")
-# How pre-commit and lint-staged tell of their own doings, before they come to the reason.
-_DOINGS = tuple(f"[{word}]" for word in "INFO WARNING STARTED COMPLETED SKIPPED".split())
+# Lines about their progress that pre-commit and lint-staged print before the reason.
+_PROGRESS = tuple(f"[{word}]" for word in "INFO WARNING STARTED COMPLETED SKIPPED".split())
 _LONG = 300  # characters of a reason that a person reads
 
 
@@ -51,7 +51,7 @@ def format_reason(e: GitError) -> str:
 def shorten_lines(lines: Iterable[str]) -> str:
     """The useful lines, joined by '; ' and cut to _LONG characters."""
     useful = [line.strip() for line in lines if line.strip()]
-    useful = [line for line in dict.fromkeys(useful) if not line.startswith((*_NOISE, *_DOINGS))]
+    useful = [line for line in dict.fromkeys(useful) if not line.startswith((*_NOISE, *_PROGRESS))]
     text = "; ".join(line.removeprefix("fatal: ").removeprefix("error: ") for line in useful)
     while "...." in text:  # leaders to a column
         text = text.replace("....", "...")

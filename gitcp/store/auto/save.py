@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 
 from gitcp import trace
+from gitcp.core.decide import difference
 from gitcp.core.lines.replay import UNKNOWN
 from gitcp.core.message.trailers import KEY
 from gitcp.errors import Busy, Moved
@@ -77,18 +78,14 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
         work = find_work(ctx.repo, ctx.objects, state, tree, recorded)
         return _tell_waiting(_list_blocked(ctx.repo, tree, work))
     ctx.leave()  # hold no session's lock while the person's hooks run
-    lock = lock_commits(ctx)
+    held = False
     try:
-        lock.__enter__()
-    except Busy:
-        return [_tell_why("another session's commit is not done")]
-    try:
-        settling.settle(ctx)
-        return _try_commit(ctx, event["session_id"], oid)
+        with lock_commits(ctx):
+            held = True
+            settling.settle(ctx)
+            return _try_commit(ctx, event["session_id"], oid)
     except (Busy, Refused) as e:
-        return [_tell_why(str(e))]
-    finally:
-        lock.__exit__()
+        return [_tell_why(str(e) if held else "another session's commit is not done")]
 
 
 def _tell_why(why: str) -> Record:
@@ -207,9 +204,6 @@ def _make_intent(
     }
 
 
-ABSENT = ("000000", None)
-
-
 def find_work(
     repo: Repo,
     objects: Objects,
@@ -231,7 +225,7 @@ def find_work(
                 continue
             if entry and entry[0] == TREE:
                 entry = None  # a directory has replaced the file
-            changes[path] = (*(old or ABSENT), *(entry or ABSENT))
+            changes[path] = difference.build_change(old, entry)
             if file["turn_id"] == state.get("turn_id"):
                 current.add(path)
     credit = edit_lines.Edits(objects, journal.read(repo)).credit_paths(changes)

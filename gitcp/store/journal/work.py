@@ -72,12 +72,13 @@ class Stretch:
     def _note_seen(self, line: JournalLine) -> None:
         self.base, self._seen, self._lost = line.get("base", ""), int(line["at"]), False
 
-    def has_made(self, version: Version) -> bool:
-        """Whether the content now, or after some edit of the session, was this version."""
+    def has_had(self, line: JournalLine) -> bool:
+        """Whether a line restored the content now, or that after some edit of the session."""
+        version = entries.parse_entry(line["after"])
         return version == self.content or self._has_written(version)
 
     def note_return(self, line: JournalLine) -> None:
-        """Note that a content which it once made stands there again."""
+        """Note that a line restored a content that the stretch has had."""
         version = entries.parse_entry(line["after"])
         self.live, self.content = True, version
         self._note_seen(line)
@@ -123,11 +124,16 @@ class Work:
         self._looks = [(x["look"], x["base"]) for x in lines if "look" in x and "base" in x]
 
     def list_stretches(self, path: str) -> list[Stretch]:
-        """The session's stretches at a path, the newest last, less those that changed nothing."""
+        """The session's stretches at a path, the newest last, less those that changed nothing.
+
+        An edit by the session continues the current stretch if a commit left out both or neither,
+        else it begins one.  A restored content continues the last stretch that has had it, and puts
+        away the others.  An edit by another author changes the content of a live stretch.
+        """
         stretches: list[Stretch] = []
         current: Stretch | None = None
         for line in self._paths.get(path, ()):
-            after, is_left = entries.parse_entry(line["after"]), "left" in line
+            is_left = "left" in line
             if current:
                 current.note_look(self._looks, line["at"])
             if self._is_own(line):
@@ -137,11 +143,11 @@ class Work:
                 current.add(line)
                 current.live = not is_left
             elif line["how"] == "restored" and not is_left:
-                if current and self._is_undoing(line) and not current.has_made(after):
+                if current and self._is_undoing(line) and not current.has_had(line):
                     stretches.remove(current)
                 for stretch in stretches:
                     stretch.live = False
-                current = next((s for s in reversed(stretches) if s.has_made(after)), None)
+                current = next((s for s in reversed(stretches) if s.has_had(line)), None)
                 if current:
                     current.note_return(line)
             elif current and current.live:

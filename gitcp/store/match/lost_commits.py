@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from gitcp import trace
-from gitcp.core.decide.difference import ABSENT
+from gitcp.core.decide.difference import build_change
 from gitcp.core.upkeep.shapes import is_object_name
 from gitcp.start import late
 from gitcp.store.git import commit_changes, private, reflog
@@ -104,8 +104,7 @@ def _has_work(
     objects: Objects, edits: Sequence[Recorded], steps: Iterable[tuple[str, Version, Version]]
 ) -> bool:
     """Whether steps (path, old, new) have some of the work of edits."""
-    absent = (ABSENT, None)
-    changes = {p: (*(old or absent), *(new or absent)) for p, old, new in steps if old != new}
+    changes = {path: build_change(old, new) for path, old, new in steps if old != new}
     return bool(changes and late.candidates.match_edits(objects, list(edits), changes))
 
 

@@ -125,9 +125,8 @@ def seed_index(repo: Repo, force: bool = False) -> bool:
         patterns = _read_patterns(repo)
         young = fill_index(repo, person_index, scratch)
         put_file(repo.common, scratch, own_index)
-        _write_mark(
-            repo, _locate_patterns(repo), patterns
-        )  # after the index: an old mark is harmless
+        # After the index: an old mark only makes the next scan seed it again.
+        _write_mark(repo, _locate_patterns(repo), patterns)
         _write_mark(repo, repo.join_own("index-stale"), b"")
         note_stale(repo, young)
     except OSError as e:
@@ -178,12 +177,12 @@ def _locate_patterns(repo: Repo) -> str:
 
 
 def fill_index(repo: Repo, person_index: str, scratch: str) -> int:
-    """Make the index file scratch: HEAD's entries, with the stat data that theirs knows.
+    """Make the index file scratch: HEAD's entries, with the stat data of the person's index.
 
-    theirs may be missing.  Returns how many paths are too young for their stat data to be
-    believed (a fresh clone): a later filling knows better.  Raises OSError, GitError.
+    The person's index may be missing.  Returns the number of paths whose stat data are too young to
+    be trusted, as in a fresh clone; a later seeding can trust them.  Raises OSError, GitError.
     """
-    # A second early: the file system's clock is coarser.
+    # A second earlier, since the file system's clock is coarser.
     before = (int(time.time()) - 1) * 10**9
     mtime = _copy_dated(person_index, scratch)
     if mtime is not None:
@@ -237,11 +236,11 @@ def has_head(repo: Repo) -> bool:
         return False
     path = os.path.join(repo.git_dir, "index")
     count, data = int.from_bytes(files.peek(path, 8, 4)), files.peek(path, -_TAIL)
-    whole = b"\0%d " % count  # the root, and that it has all entries
-    at = data.rfind(b"TREE")
-    while at > 0 and not data.startswith(whole, at + 8):
-        at = data.rfind(b"TREE", 0, at)
-    return at > 0 and data.startswith(tree, data.find(b"\n", at + 8) + 1)
+    root = b"\0%d " % count  # its path, and its number of entries, all of the index
+    start = data.rfind(b"TREE")
+    while start > 0 and not data.startswith(root, start + 8):
+        start = data.rfind(b"TREE", 0, start)
+    return start > 0 and data.startswith(tree, data.find(b"\n", start + 8) + 1)
 
 
 def _read_head_tree(repo: Repo) -> bytes:
@@ -264,7 +263,7 @@ def distrust_entries(path: str, since: int, algo: str) -> int:
     stamps = list(list_entries(data, algo))
     doubted = [offset for offset, changed, dated in stamps if changed >= since > dated]
     for offset in doubted:
-        data[offset + _STAT - 4 : offset + _STAT] = bytes(4)  # the mark is git's own: size 0
+        data[offset + _STAT - 4 : offset + _STAT] = bytes(4)  # size 0, git's own mark
     if doubted:
         width = 32 if algo == "sha256" else 20
         data[-width:] = stdlib.hashlib.new(algo, data[:-width]).digest()
@@ -290,7 +289,7 @@ def list_entries(data: bytearray, algo: str) -> Iterator[tuple[int, int, int]]:
         yield offset, changed, dated
         (flags,) = read_flags(data, offset + fixed - 2)
         name = offset + fixed + (2 if flags & 0x4000 else 0)
-        if version == 4:  # a number, then what differs from the name before
+        if version == 4:  # a number, then the part that differs from the previous name
             while data[name] & 0x80:
                 name += 1
             offset = data.index(0, name + 1) + 1
@@ -345,9 +344,8 @@ def sweep_leftovers(repo: Repo) -> None:
         _try_remove(os.rmdir if os.path.isdir(path) else os.unlink, path)
     late.upkeep.sweep_packs(repo)
     for folder_path in {repo.join_own(), repo.join_shared(), repo.join_shared("transcript")}:
-        for name in _list_old(
-            folder_path
-        ):  # written beside what it was to replace, by a process's number
+        for name in _list_old(folder_path):
+            # <file>.<pid> was to replace <file>.
             prefix, _, pid = name.removesuffix(".lock").rpartition(".")
             if prefix and pid.isdigit():
                 _try_remove(os.unlink, os.path.join(folder_path, name))

@@ -11,7 +11,8 @@ import stat
 from contextlib import contextmanager
 
 from gitcp.errors import Error, GitError, Late
-from gitcp.record import decode_name, encode_name
+from gitcp.record import decode_name, encode_lines, encode_name
+from gitcp.store.git.tree import encode_index_info
 from gitcp.store.snapshot import filters
 
 TYPE_CHECKING = False
@@ -84,7 +85,7 @@ def hash_files(
 
 def list_filtered(work: Worktree, paths: Sequence[str]) -> set[str]:
     """The paths that a filter applies to."""
-    names = b"".join(encode_name(path) + b"\0" for path in paths)
+    names = encode_lines(paths, "\0")
     _, out = work.repo.git.run("check-attr", "-z", "--stdin", "filter", stdin=names)
     words = out.split(b"\0")
     answers = zip(words[::3], words[2::3], strict=False)
@@ -128,15 +129,12 @@ def add_files(
     index: path -> entry for git's index, .gitattributes included.
     """
     repo = work.repo
-    lines = [
-        b"%s %s\t%s\0" % (m.encode(), o.encode(), encode_name(p)) for p, (m, o) in index.items()
-    ]
     path_set = set(paths)
     with open_quarantine(repo, objects, write) as env:
         env["GIT_INDEX_FILE"] = os.path.join(env["GIT_OBJECT_DIRECTORY"], "index")
         command = (*_OWN_INDEX, "update-index", "-z")
-        repo.git.run(*command, "--index-info", stdin=b"".join(lines), env=env)
-        names = b"".join(encode_name(path) + b"\0" for path in paths)
+        repo.git.run(*command, "--index-info", stdin=encode_index_info(index), env=env)
+        names = encode_lines(paths, "\0")
         try:
             args = (*command, "--add", "--remove", "--stdin")
             running = repo.git.start(*args, feed=True, env=env, filters=True)

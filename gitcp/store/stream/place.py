@@ -17,6 +17,7 @@ from gitcp.store.stream import branches, shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TypedDict
 
     from gitcp.core.record_types import State, Tip, Verdict
@@ -41,85 +42,71 @@ NO_VERDICT: Verdict = {"verdict": "none", "ref": "", "tip": "", "reason": ""}
 
 
 def find_place(repo: Repo, objects: Objects, state: State, base: str) -> Place:
-    """The place by the verdict that the turn began with; a void verdict means continue
-    (doc/behaviour.md "Streams")."""
-    tip = branches.find_current(repo, objects, state, base)
-    verdict = state.get("verdict") or NO_VERDICT
-    action = verdict["verdict"]
+    """The place by the verdict that the turn began with (doc/behaviour.md "Streams")."""
+    current = branches.find_current(repo, objects, state, base)
     suffixed = branches.get_mode(repo) == "suffix"
-    replaces = action in ("reset", "restore") and not suffixed
-    if replaces and tip and _is_busy(repo, state, tip["stream"]):
-        trace.append_note("stream", f"'{tip['ref']}' stays: another session is active on it")
-        action = "continue"
-    if action == "restore":
-        restored = shadow_refs.read_tip(objects, verdict["ref"])
-        is_same = tip and restored and tip["ref"] == restored["ref"]  # HEAD is at its base again
-        if restored and restored["oid"] == verdict["tip"] and not is_same:
-            return _restore_stream(repo, base, tip, restored, suffixed)
-        action = "continue"
-    if action in ("reset", "new") and tip and tip["oid"] != verdict["tip"]:
-        trace.append_note("stream", f"verdict '{action}' is void: '{tip['ref']}' moved on")
-        action = "continue"
-    if tip and action not in ("reset", "new"):
-        if suffixed or tip["ref"] == shadow_refs.build_ref(repo, base):
-            return _continue_stream(tip)
-        return _restore_stream(repo, base, None, tip, suffixed)  # it has an old name
+    parent = _choose_parent(repo, objects, state, current, suffixed)
+    branch = shadow_refs.build_ref(repo, base)
+    numbered = suffixed and parent and parent["ref"].startswith(branch + "-")
+    if parent and (numbered or parent["ref"] == branch or (suffixed and parent is current)):
+        return _build_place(parent["ref"], parent["oid"], parent)
+    moved = [(parent["ref"], None, parent["oid"])] if parent else []
     if suffixed:
         number = max([0, *branches.map_suffixes(repo, base)]) + 1
-        return _start_stream(shadow_refs.build_ref(repo, base, number), None, number, [])
-    ref = shadow_refs.build_ref(repo, base)
-    archived = [archive_stream(repo, tip)] if tip else []
-    if tip and tip["ref"] != ref:
-        return {
-            **_start_stream(ref, None, None, archived),
-            "after": [(tip["ref"], None, tip["oid"])],
-        }
-    # A branch whose commit is missing cannot be read, nor archived.
-    return _start_stream(ref, tip["oid"] if tip else refs.read_ref(repo, ref), None, archived)
+        return _build_place(shadow_refs.build_ref(repo, base, number), None, parent, after=moved)
+    if current is None or current is parent:
+        # A branch whose commit is missing can be neither read nor archived.
+        return _build_place(branch, refs.read_ref(repo, branch), parent, after=moved)
+    archived = [archive_stream(repo, current)]
+    if current["ref"] == branch:
+        return _build_place(branch, current["oid"], parent, archived, moved)
+    # An old name without a worktree.
+    return _build_place(
+        branch, None, parent, archived, [(current["ref"], None, current["oid"]), *moved]
+    )
 
 
-def _continue_stream(tip: Tip) -> Place:
-    parsed = ids.parse_shadow(tip["ref"])
-    return {
-        "ref": tip["ref"],
-        "old": tip["oid"],
-        "parent": tip,
-        "stream": tip["stream"],
-        "suffix": parsed["suffix"] if parsed else None,
-        "reset": False,
-        "before": [],
-        "after": [],
-    }
+def _choose_parent(
+    repo: Repo, objects: Objects, state: State, current: Tip | None, suffixed: bool
+) -> Tip | None:
+    """The tip that the verdict continues: current, or that of the stream that it restores; None to
+    start a new stream.  A void verdict continues the current one."""
+    verdict = state.get("verdict") or NO_VERDICT
+    action = verdict["verdict"]
+    replaces = action in ("reset", "restore") and not suffixed
+    if current and replaces and _is_busy(repo, state, current["stream"]):
+        trace.append_note("stream", f"'{current['ref']}' stays: another session is active on it")
+        return current
+    if action == "restore":
+        restored = shadow_refs.read_tip(objects, verdict["ref"])
+        is_current = current and restored and current["ref"] == restored["ref"]
+        if restored and restored["oid"] == verdict["tip"] and not is_current:
+            return restored  # else it moved on, or HEAD is at its base again
+    if action in ("reset", "new") and current:
+        if current["oid"] == verdict["tip"]:
+            return None
+        trace.append_note("stream", f"verdict '{action}' is void: '{current['ref']}' moved on")
+    return current
 
 
-def _start_stream(ref: str, old: str | None, suffix: int | None, before: list[refs.Edit]) -> Place:
+def _build_place(
+    ref: str,
+    old: str | None,
+    parent: Tip | None,
+    before: Sequence[refs.Edit] = (),
+    after: Sequence[refs.Edit] = (),
+) -> Place:
+    parsed = ids.parse_shadow(ref)
     return {
         "ref": ref,
         "old": old,
-        "parent": None,
-        "stream": make_id(),
-        "suffix": suffix,
-        "reset": True,
-        "before": before,
-        "after": [],
+        "parent": parent,
+        "stream": parent["stream"] if parent else make_id(),
+        "suffix": parsed["suffix"] if parsed else None,
+        "reset": parent is None,
+        "before": [*before],
+        "after": [*after],
     }
-
-
-def _restore_stream(repo: Repo, base: str, tip: Tip | None, restored: Tip, suffix: bool) -> Place:
-    place = _continue_stream(restored)
-    if suffix and restored["ref"].startswith(shadow_refs.build_ref(repo, base) + "-"):
-        return place  # its branch still exists
-    if suffix:
-        place["suffix"] = max([0, *branches.map_suffixes(repo, base)]) + 1
-        place["ref"], place["old"] = shadow_refs.build_ref(repo, base, place["suffix"]), None
-    else:
-        place["ref"], place["suffix"] = shadow_refs.build_ref(repo, base), None
-        place["old"] = tip["oid"] if tip and tip["ref"] == place["ref"] else None
-        place["before"] = [archive_stream(repo, tip)] if tip else []
-        if tip and tip["ref"] != place["ref"]:  # an old name without a worktree
-            place["after"] = [(tip["ref"], None, tip["oid"])]
-    place["after"] = [*place["after"], (restored["ref"], None, restored["oid"])]
-    return place
 
 
 def archive_stream(repo: Repo, tip: Tip) -> refs.Edit:

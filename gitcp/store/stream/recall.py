@@ -31,10 +31,8 @@ def recall_state(repo: Repo, objects: Objects, session_id: str) -> State | None:
     A newer copy on its stream wins: a process was killed between the ref and the state.  A lost or
     damaged file is rebuilt from the copies and the marker.  The caller holds the session's lock.
     """
-    state = states.load(repo, session_id)
-    return catch_up_state(
-        repo, objects, session_id, state, refs.read_head(repo) or shadow_refs.get_zeros(repo)
-    )
+    head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
+    return catch_up_state(repo, objects, session_id, states.load(repo, session_id), head)
 
 
 def catch_up_state(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from gitcp.core import json
 from gitcp.core.upkeep import shapes
-from gitcp.errors import Error
 from gitcp.process.files import Damaged
 from gitcp.store.git import private
 from gitcp.store.git.tree import Lookup, list_files
@@ -17,10 +16,9 @@ from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Entry, Record, State, Tip
+    from gitcp.core.record_types import Entry, State, Tip
     from gitcp.store.git.objects import Objects
 
 NAME, TURNS = "state.json", "turns"
@@ -62,26 +60,6 @@ def read_copy(objects: Objects, tip: Tip, session_id: str) -> State | None:
     except Damaged:
         return None
     return copy if copy["session_id"] == session_id else None
-
-
-def read_copies(objects: Objects, chain: Iterable[Record]) -> Iterator[State]:
-    """The readable copies of states, by their own sessions, in a stream's checkpoints."""
-    for checkpoint in chain:
-        tip: Tip = {
-            "ref": checkpoint["ref"],
-            "oid": checkpoint["oid"],
-            "tree": checkpoint["tree"],
-            "stream": checkpoint["stream"],
-            "base": checkpoint["base_commit"],
-            "session_id": checkpoint["session_id"],
-            "time": checkpoint["time"],
-        }
-        try:
-            copy = read_copy(objects, tip, checkpoint["session_id"])
-        except Error:
-            continue
-        if copy:
-            yield copy
 
 
 def read_with_turns(objects: Objects, tip: Tip, session_id: str) -> State | None:

@@ -7,6 +7,7 @@ from gitcp.core.git import ids
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import decode_name, encode_lines
+from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import Lookup, compare_trees, find_tree
 from gitcp.store.stream import recall, shadow_refs
 
@@ -85,9 +86,9 @@ def _build_record(objects: Objects, tip: Tip, count: int, states: list[State]) -
         "time": tip["time"],
         "files": _list_files(objects, tip, states),
         "decisions": [
-            _build_decision(s)
-            for s in states
-            if get_current(s) == tip["stream"] and _build_decision(s)
+            decision
+            for state in states
+            if get_current(state) == tip["stream"] and (decision := _build_decision(state))
         ],
     }
 
@@ -218,10 +219,9 @@ def read_details(objects: Objects, checkpoint: Record) -> Record:
     prompt_entry = lookup(f"{folder}/{summary.PROMPT}")
     prompts = decode_name(objects.need(prompt_entry[1], "blob")) if prompt_entry else ""
     base = find_tree(objects, checkpoint["base_commit"])
-    has_moved = checkpoint["parent"] and _read_base(objects, checkpoint["parent"]) not in (
-        "",
-        checkpoint["base_commit"],
-    )
+    parent = read_commit(objects, checkpoint["parent"]) if checkpoint["parent"] else None
+    old_base = shadow_refs.find_trailer(parent["message"], "Base-Commit") if parent else ""
+    has_moved = old_base not in ("", checkpoint["base_commit"])
     base_lookup = Lookup(objects, base if has_moved else None)
     previous = find_tree(objects, checkpoint["parent"]) if checkpoint["parent"] else base
     files = {
@@ -230,12 +230,3 @@ def read_details(objects: Objects, checkpoint: Record) -> Record:
         if not path.startswith(".entire/") and not (has_moved and base_lookup(path) == new)
     }
     return {**checkpoint, "prompt": prompts.rpartition(summary.SEPARATOR)[2], "files": files}
-
-
-def _read_base(objects: Objects, commit: str) -> str:
-    commit_object = objects.read(commit)
-    return (
-        shadow_refs.find_trailer(decode_name(commit_object[2]), "Base-Commit")
-        if commit_object
-        else ""
-    )

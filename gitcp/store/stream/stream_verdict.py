@@ -136,17 +136,16 @@ def _is_work_left(repo: Repo, objects: Objects, view: View, dirty: dict[str, Ent
     rule = repo.config.get_option("gitcp.suffix-match")
     tip = shadow_refs.read_tip(objects, view["ref"])
     base_lookup = Lookup(objects, find_tree(objects, tip["base"] if tip else None))
-    for path, entry in (view["files"] or {}).items():
-        if path in dirty:
-            old, new = base_lookup(path), dirty[path]
-            if late.line_evidence.is_change_left(
-                _read_blob(objects, old),
-                _read_blob(objects, entry),
-                _read_worktree(repo, objects, path, new),
-                rule,
-            ):
-                return True
-    return False
+    return any(
+        late.line_evidence.is_change_left(
+            _read_blob(objects, base_lookup(path)),
+            _read_blob(objects, entry),
+            _read_worktree(repo, objects, path, dirty[path]),
+            rule,
+        )
+        for path, entry in (view["files"] or {}).items()
+        if path in dirty
+    )
 
 
 def _read_worktree(repo: Repo, objects: Objects, path: str, entry: Entry | None) -> bytes | None:
