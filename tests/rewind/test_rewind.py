@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp.core.credit import cutting
 from tests.rewind.conftest import Stories
 from tests.rewind.going import around, done, files, plan, points, run, temporary, times
 from tests.support.harness import Agent, World
@@ -91,6 +92,25 @@ def test_head_index_stash_reflog_and_other_files_stay_as_they_were(three: Agent)
     assert around(world) == before
     assert changed == {"a.py"}
     assert not (world.path / "deep").exists()
+
+
+def test_a_file_goes_though_its_first_edits_were_cut_from_the_journal(
+    world: World, a: Agent
+) -> None:
+    a.turn("one", {"made.py": "by the agent\n"})
+    turn = a.state["turn_id"]
+    world.commit("made.py")
+    for number in range(cutting.COMMITS + 1):
+        a.turn("more", {"b.py": f"{number}\n"})
+        if number == cutting.COMMITS:
+            path = world.path / ".git/gitcp/journal"
+            path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
+        world.commit("b.py")
+    assert '"who"' not in "".join(x for x in path.read_text().splitlines() if "made.py" in x)
+    world.git("rm", "-q", "--cached", "made.py")
+    world.git("commit", "-qm", "made.py is no file of this project")
+    reason = f"made since by session {a.sid[:8]}"
+    assert plan(world, "--to", turn)["made.py"] == ("delete", reason)
 
 
 def test_what_the_person_made_stays_and_what_the_session_made_goes(world: World, a: Agent) -> None:

@@ -16,12 +16,12 @@ from gitcp.core.render.spans import count_noun
 from gitcp.errors import Changed, Error, GitError
 from gitcp.process import files
 from gitcp.process.files import read_bytes as content
-from gitcp.record import decode_name, encode_name
+from gitcp.record import decode_name, encode_lines, encode_name
 from gitcp.store.back import follow, raw_files
 from gitcp.store.back.apply import Apply
 from gitcp.store.back.present import find_other_names, read_signatures
-from gitcp.store.git import private, refs
-from gitcp.store.git.tree import Lookup, find_file
+from gitcp.store.git import private
+from gitcp.store.git.tree import Lookup, encode_index_info, find_file
 from gitcp.store.snapshot import blobs
 from gitcp.store.undo import effects, undo_log
 
@@ -49,15 +49,14 @@ WAYS = (
 ATTRIBUTES = ".gitattributes"
 
 
-def carry_out_plan(
-    repo: Repo, objects: Objects, prepared: Prepared, step: Step, progress: Progress
-) -> list[str]:
+def carry_out_plan(prepared: Prepared, step: Step, progress: Progress) -> list[str]:
     """Carry out a plan and step's effects as one step of the undo log.
 
     Returns the paths whose content differs from the plan when they are read again.  Raises
     Changed when the worktree is not as planned, and Error when the system refuses a write; the
     worktree is then as it was.  The caller holds the log's lock.
     """
+    repo, objects = prepared.present.repo, prepared.present.objects
     staging = Staging(repo, f"step-{step['id']}")
     wanted = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
     try:
@@ -65,36 +64,36 @@ def carry_out_plan(
         chosen = raw_files.choose_raw(wanted, prepared.signs, prepared.raw)
         staging.add_raw(objects, chosen)
         step["raw"] = raw_files.keep_raw(prepared.present, prepared.todo, prepared.signs)
-        _check_unchanged(repo, prepared)
+        paths = [a["path"] for a in prepared.todo]
+        is_unchanged = read_signatures(repo, paths) == prepared.signs
+        if not (is_unchanged and prepared.present.is_unchanged(paths)):
+            raise Changed("the worktree has changed since it was looked at")
         trees = (prepared.present.tree, prepared.tree)
         written = undo_log.write_step(repo, objects, step, trees)
         record = {"step": step["kind"], "commit": written[0], "staging": f"step-{step['id']}"}
         record |= {"actions": prepared.todo, "effects": step["effects"], "raw": chosen}
         record |= {"id": step["id"], "merged": prepared.merged}
-        _do_step(repo, objects, prepared, record, staging, written, progress)
+        _do_step(prepared, record, staging, written, progress)
     finally:
         staging.remove_all()
-    return _list_differing(repo, objects, prepared)
-
-
-def _check_unchanged(repo: Repo, prepared: Prepared) -> None:
-    """Raise Changed unless the paths are as they were when the plan was made."""
-    paths = [a["path"] for a in prepared.todo]
-    if read_signatures(repo, paths) != prepared.signs or not prepared.present.is_unchanged(paths):
-        raise Changed("the worktree has changed since it was looked at")
+    return _list_differing(prepared)
 
 
 def _do_step(
-    repo: Repo,
-    objects: Objects,
     prepared: Prepared,
     record: Intent,
     staging: Staging,
     written: tuple[str, str | None],
     progress: Progress,
 ) -> None:
+    """Log a step, apply its plan and make its effects; undo all of them if one fails.
+
+    record: the intent.  written: the step's commit, for undo_log.append_step().
+    """
+    repo, objects = prepared.present.repo, prepared.present.objects
     job = Apply(prepared.present.worktree.top, staging, prepared.todo, prepared.signs)
-    _write_intent(repo, record)
+    data = json.dumps(record).encode()
+    private.write_private(repo, _get_intent_path(repo), data, durable=True)
     logged = False
     try:
         undo_log.append_step(repo, written)
@@ -117,17 +116,14 @@ def _do_step(
         pass  # the step is done: the next command finds nothing left to do
 
 
-def _list_differing(repo: Repo, objects: Objects, prepared: Prepared) -> list[str]:
+def _list_differing(prepared: Prepared) -> list[str]:
+    """The paths whose content differs from the plan."""
+    repo, objects = prepared.present.repo, prepared.present.objects
     paths = {a["path"] for a in prepared.todo}
     paths -= find_other_names(repo, paths)
     current = blobs.read_paths(repo, objects, paths, write=False)
     after = Lookup(objects, prepared.tree)
     return [path for path in sorted(paths) if current.get(path) != find_file(after, path)]
-
-
-def _write_intent(repo: Repo, intent: Intent) -> None:
-    data = json.dumps(intent).encode()
-    private.write_private(repo, _get_intent_path(repo), data, durable=True)
 
 
 def _remove_intent(repo: Repo) -> None:
@@ -156,7 +152,7 @@ def recover_step(repo: Repo, objects: Objects) -> list[str]:
 
 def _finish_intent(repo: Repo, objects: Objects, left: Intent) -> list[str]:
     staging = Staging(repo, left["staging"])
-    if not _is_logged(repo, left["commit"]):
+    if not any(step["commit"] == left["commit"] for step in undo_log.read_steps(repo)):
         staging.remove_all()
         _remove_intent(repo)
         return [f"an interrupted {left['step']} had changed nothing: it is forgotten"]
@@ -173,11 +169,6 @@ def _finish_intent(repo: Repo, objects: Objects, left: Intent) -> list[str]:
         f"an interrupted {left['step']} has been completed ({count_noun(len(todo), 'file')} left)"
     )
     return [sentence, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
-
-
-def _is_logged(repo: Repo, commit: str) -> bool:
-    tip = refs.read_ref(repo, undo_log.get_ref(repo))
-    return tip is not None and any(s["commit"] == commit for s in undo_log.read_steps(repo))
 
 
 def _list_open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], list[str]]:
@@ -240,13 +231,13 @@ class Staging:
         os.makedirs(self.new, exist_ok=True)
         if not wanted:
             return
-        lines = {path: entry for path in _list_attributes(wanted) if (entry := will(path))}
-        order = b"".join(_format_line(path, e) for path, e in {**lines, **wanted}.items())
+        attributes = {path: entry for path in _list_attributes(wanted) if (entry := will(path))}
+        info = encode_index_info({**attributes, **wanted})
         env = {"GIT_INDEX_FILE": f"{self.new}.index", "GIT_WORK_TREE": self.new}
         git = self._repo.git.copy_with(self.new, env)
         try:
-            git.run(*WAYS, "update-index", "-z", "--index-info", stdin=order)
-            names = b"".join(encode_name(path) + b"\0" for path in wanted)
+            git.run(*WAYS, "update-index", "-z", "--index-info", stdin=info)
+            names = encode_lines(wanted, "\0")
             git.run(*WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
         except GitError as e:
             raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
@@ -286,7 +277,3 @@ def _list_attributes(paths: Iterable[str]) -> set[str]:
             folder = folder.rpartition("/")[0]
             files.add(f"{folder}/{ATTRIBUTES}".lstrip("/"))
     return files
-
-
-def _format_line(path: str, entry: Entry) -> bytes:
-    return b"%s %s\t%s\0" % (entry[0].encode(), entry[1].encode(), encode_name(path))

@@ -11,7 +11,6 @@ import uuid
 
 from gitcp.agents import find_client
 from gitcp.agents.reading import asked
-from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.process.files import read_bytes as content
 from gitcp.record import format_now
@@ -20,9 +19,10 @@ from gitcp.store.git.commit import read_commit
 from gitcp.store.git.tree import Lookup
 from gitcp.store.session import process
 from gitcp.store.session import state as states
-from gitcp.store.stream import shadow_refs, stream_list
+from gitcp.store.stream import shadow_refs, state_copy, stream_list
 from gitcp.store.undo import effects
 from gitcp.store.v1 import committed_list, committed_read, pictures
+from gitcp.store.v1.committed_tree import read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -229,8 +229,7 @@ def read_temporary(objects: Objects, oid: str) -> Stored:
 
 def _read_tree(objects: Objects, tree: str, session_id: str) -> Stored:
     files = Lookup(objects, tree).read_folder(shadow_refs.METADATA + session_id)
-    copy = files.get("state.json")
-    state = summary.parse_json(objects.need(copy[1], "blob")) or {} if copy else {}
+    state = read_json(objects, files, state_copy.NAME) or {}
     transcript = b"\n".join(committed_read.read_pieces(objects, files))
     agent = str(state.get("agent_type") or _AGENT)
     return {"session_id": session_id, "agent": agent, "transcript": transcript}

@@ -4,6 +4,8 @@ Edits that were cut from the journal are read from the refs of their sessions.""
 
 from __future__ import annotations
 
+import time
+
 from gitcp.core.back import plan, point_list
 from gitcp.core.credit import entries
 from gitcp.errors import Error
@@ -12,7 +14,8 @@ from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from gitcp.core.back.plan import Conflict
     from gitcp.core.back.point_list import Point
@@ -124,15 +127,20 @@ def _describe_unseen(paths: Iterable[str]) -> list[str]:
     return [words] if words else []
 
 
+def make_point(kind: str, point_id: str, seconds: int, message: str, **more: Any) -> Point:
+    """A point at a time, in seconds since 1970; more: other keys of Point."""
+    date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    head: Point = {**point_list.EMPTY, "id": point_id, "kind": kind, "message": message}
+    return {**head, "time": seconds, "date": date, **more}  # type: ignore[typeddict-item]
+
+
 def list_moments(
-    edits: tuple[list[JournalLine], set[str]],
-    prompts: Mapping[str, str],
-    date: Callable[[int], str],
-) -> Iterator[Point]:
+    edits: tuple[list[JournalLine], set[str]], prompts: Mapping[str, str]
+) -> list[Point]:
     """A point before each tool use and each turn that begins in some edits, the newest first.
 
-    edits: as KeptEdits.list_moments() returns them.  prompts: turn id -> prompt.  date formats
-    seconds since 1970.  A call without edits is listed if it may have overwritten unseen content.
+    edits: as KeptEdits.list_moments() returns them.  prompts: turn id -> prompt.  A call without
+    edits is listed if it may have overwritten unseen content.
     """
     lines, seen = edits[0], set(edits[1])
     lacking = {line["open"]: line["unseen"] for line in lines if "unseen" in line}
@@ -142,30 +150,21 @@ def list_moments(
         for kind, name in (("prompt", turn if "path" in line else ""), ("tool", tool)):
             if session and name and name not in seen:
                 seen.add(name)
-                prompt = prompts.get(turn, "")
-                about = prompt if kind == "prompt" else line.get("path", "a call")
-                point = _build_point(kind, name, line, f"before {about}", prompt, date)
-                points.append(
-                    point_list.mark_lacking(point, lacking.get(tool, ()) if kind == "tool" else ())
+                prompt, is_tool = prompts.get(turn, ""), kind == "tool"
+                about = line.get("path", "a call") if is_tool else prompt
+                point = make_point(
+                    kind,
+                    name,
+                    int(line["at"]) // 10**9,
+                    f"before {about}",
+                    session_id=session,
+                    session_prompt=prompt,
+                    tool_use_id=name if is_tool else "",
                 )
-    yield from reversed(points)
-
-
-def _build_point(
-    kind: str, name: str, line: JournalLine, message: str, prompt: str, date: Callable[[int], str]
-) -> Point:
-    seconds = int(line["at"]) // 10**9
-    return {
-        **point_list.EMPTY,
-        "id": name,
-        "kind": kind,
-        "message": message,
-        "time": seconds,
-        "date": date(seconds),
-        "session_id": _get_cause(line)[0],
-        "session_prompt": prompt,
-        "tool_use_id": name if kind == "tool" else "",
-    }
+                points.append(
+                    point_list.mark_lacking(point, lacking.get(tool, ()) if is_tool else ())
+                )
+    return points[::-1]
 
 
 def read_moment(present: Present, name: str) -> tuple[dict[str, Version], str]:

@@ -1,4 +1,4 @@
-"""Who owns the file at a path: the session that created it, and the person's edits to it."""
+"""Who made the file at a path: the session that created it, and the person's edits to it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from functools import cached_property
 
 from gitcp.core.back import lineage
 from gitcp.core.credit import entries
-from gitcp.core.git import ids
 from gitcp.store.git.tree import Lookup, find_file, find_tree
-from gitcp.store.stream import shadow_refs, state_copy, stream_list
-from gitcp.store.turn import session_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gitcp.core.record_types import JournalLine, State, Version
+    from gitcp.core.record_types import JournalLine, Version
     from gitcp.store.back.present import Present
 
-_DEPTH = 1000  # checkpoints of a stream whose states are read
 
-
-class Hands:
-    """The edits that made the content of a path: the person's, and those that are committed."""
+class Owners:
+    """Who created the file at a path, who edited it last, and whether a commit has the edit."""
 
     def __init__(self, present: Present) -> None:
         self._present = present
         self._trees: dict[str, Lookup] = {}
+
+    def find_owner(self, path: str) -> str:
+        """The id of the session that created the file at a path; '' if none is known."""
+        maker = lineage.find_maker(self._present.edits.get(path, ()))
+        if maker is None:  # its first edits may have been cut from the journal
+            maker = lineage.find_maker(self._present.all_edits.get(path, ()))
+        return maker or ""
 
     def find_edit(self, path: str, wanted: Version) -> JournalLine | None:
         """The person's newest edit that is lost when a path becomes wanted; None if none is."""
@@ -68,54 +68,3 @@ class Hands:
             objects = self._present.objects
             self._trees[commit] = Lookup(objects, find_tree(objects, commit))
         return find_file(self._trees[commit], path)
-
-
-class Owners:
-    """Finds the session that created a file.
-
-    The journal is asked first, then the states of sessions, then the states stored in this
-    worktree's checkpoints: a file keeps its owner when a commit or a rewind settles it.
-    """
-
-    def __init__(self, present: Present) -> None:
-        self._present = present
-        self._known: dict[str, str] | None = None
-        self._older: Iterator[dict[str, str]] | None = None
-
-    def find_owner(self, path: str) -> str:
-        """The id of the session that created the file at a path; '' if none is known."""
-        maker = lineage.find_maker(self._present.edits.get(path, ()))
-        if maker is not None:
-            return maker
-        if self._known is None:
-            self._known = {}
-            for state in session_read.list_states(self._present.repo):
-                self._known |= _map_written(state)
-            self._older = self._walk_history()
-        while path not in self._known and self._older is not None:
-            more = next(self._older, None)
-            if more is None:
-                self._older = None
-            else:
-                self._known = more | self._known
-        return self._known.get(path, "")
-
-    def _walk_history(self) -> Iterator[dict[str, str]]:
-        repo, objects = self._present.repo, self._present.objects
-        tips = [
-            t
-            for t in shadow_refs.list_tips(repo, objects)
-            if ids.is_in_worktree(t["ref"], repo.worktree_hash)
-        ]
-        for chain in stream_list.read_chains(repo, tips).values():
-            yield from map(_map_written, state_copy.read_copies(objects, chain[:_DEPTH]))
-
-
-def _map_written(state: State) -> dict[str, str]:
-    session_id = state["session_id"]
-    return {
-        path: session_id
-        for stream in state.get("streams", ())
-        for path, file in stream["files"].items()
-        if file["oid"]
-    }

@@ -15,7 +15,7 @@ from gitcp.record import decode_name
 from gitcp.store.auto.refusal import list_under_way
 from gitcp.store.back import raw_files
 from gitcp.store.back.merging import merge_blobs
-from gitcp.store.back.owners import Hands, Owners
+from gitcp.store.back.owners import Owners
 from gitcp.store.back.present import Present, find_other_names, read_signatures
 from gitcp.store.git.tree import Lookup, compare_trees, edit_tree, find_file, find_tree
 from gitcp.store.snapshot import snapshot
@@ -190,13 +190,13 @@ def gather_facts(present: Present, base: str | None = None) -> Facts:
     """The facts that a plan needs; base: the tree of the point's base commit, None if unknown."""
     head = Lookup(present.objects, present.head_tree)
     before = Lookup(present.objects, base)
-    hands = Hands(present)
+    owners = Owners(present)
     return {
         "head": lambda path: find_file(head, path),
         "base": lambda path: find_file(before, path),
-        "owner": Owners(present).find_owner,
-        "edited": lambda path, wanted: _format_time(hands.find_edit(path, wanted)),
-        "committed": hands.is_committed,
+        "owner": owners.find_owner,
+        "edited": lambda path, wanted: _format_time(owners.find_edit(path, wanted)),
+        "committed": owners.is_committed,
         "left_out": dict(present.left_out),
         "hidden": {
             path

@@ -4,7 +4,6 @@ and moments inside a turn (doc/behaviour.md "Going back")."""
 from __future__ import annotations
 
 import json
-import time
 
 from gitcp.core.back import plan as plans
 from gitcp.core.back import point_list, undo_tree
@@ -55,7 +54,7 @@ def read_points(
     """
     points = [*_list_temporary(repo, objects, everywhere), *_list_steps(repo, objects)]
     edits = KeptEdits(repo).list_moments(everywhere)
-    points += moments.list_moments(edits, _map_prompts(repo), _format_date)
+    points += moments.list_moments(edits, _map_prompts(repo))
     points += _list_committed(repo, depth)
     points += _list_expired(repo, {point["id"] for point in points}, everywhere)
     return point_list.sort_newest_first(points)
@@ -142,21 +141,15 @@ def _is_here(repo: Repo, tip: Tip, head: str, everywhere: bool) -> bool:
 
 def _build_point(objects: Objects, checkpoint: Record, kind: str) -> Point:
     """The point of a temporary checkpoint; `gone` is true if objects of it are missing."""
-    point: Point = {
-        **point_list.EMPTY,
-        "id": checkpoint["oid"],
-        "kind": "archived" if kind == "archived" else "temporary",
-        "message": checkpoint["message"],
-        "time": checkpoint["time"],
-        "date": _format_date(checkpoint["time"]),
-        "metadata_dir": shadow_refs.METADATA + checkpoint["session_id"],
-        "is_task_checkpoint": checkpoint["is_task_checkpoint"],
-        "tool_use_id": checkpoint["tool_use_id"],
-        "session_id": checkpoint["session_id"],
-        "ref": checkpoint["ref"],
-        "base_commit": checkpoint["base_commit"],
-        "tree": checkpoint["tree"],
-    }
+    same = "is_task_checkpoint tool_use_id session_id ref base_commit tree".split()
+    point = moments.make_point(
+        "archived" if kind == "archived" else "temporary",
+        checkpoint["oid"],
+        checkpoint["time"],
+        checkpoint["message"],
+        metadata_dir=shadow_refs.METADATA + checkpoint["session_id"],
+        **{key: checkpoint[key] for key in same},
+    )
     try:
         root = read_tree(objects, point["tree"])
         files = Lookup(objects, point["tree"]).read_folder(point["metadata_dir"])
@@ -192,17 +185,15 @@ def _list_steps(repo: Repo, objects: Objects) -> Iterator[Point]:
     for step in reversed(undo_log.read_steps(repo)):
         tree = undo_log.find_tree(objects, step["commit"], "before")
         if tree:
-            yield {
-                **point_list.EMPTY,
-                "id": step["commit"],
-                "kind": "safety",
-                "message": undo_tree.name_worktree_before(step),
-                "time": step["time"],
-                "date": _format_date(step["time"]),
-                "ref": undo_log.get_ref(repo),
-                "tree": tree,
-                "content": _join_content(read_tree(objects, tree)),
-            }
+            yield moments.make_point(
+                "safety",
+                step["commit"],
+                step["time"],
+                undo_tree.name_worktree_before(step),
+                ref=undo_log.get_ref(repo),
+                tree=tree,
+                content=_join_content(read_tree(objects, tree)),
+            )
 
 
 def _list_committed(repo: Repo, depth: int) -> Iterator[Point]:
@@ -212,20 +203,18 @@ def _list_committed(repo: Repo, depth: int) -> Iterator[Point]:
     for commit in commit_list.list_commits(repo, [], [f"-n{depth}"]):
         for checkpoint in commit["checkpoints"]:
             for session in checkpoint.get("contents", ()):
-                yield {
-                    **point_list.EMPTY,
-                    "id": commit["oid"],
-                    "kind": "committed",
-                    "message": commit["message"],
-                    "time": commit["time"],
-                    "date": _format_date(commit["time"]),
-                    "is_logs_only": True,
-                    "condensation_id": checkpoint["checkpoint_id"],
-                    "session_id": session["session_id"],
-                    "session_prompt": (session["asked"] or [""])[-1],
-                    "base_commit": commit["oid"],
-                    "tree": commit["tree"],
-                }
+                yield moments.make_point(
+                    "committed",
+                    commit["oid"],
+                    commit["time"],
+                    commit["message"],
+                    is_logs_only=True,
+                    condensation_id=checkpoint["checkpoint_id"],
+                    session_id=session["session_id"],
+                    session_prompt=(session["asked"] or [""])[-1],
+                    base_commit=commit["oid"],
+                    tree=commit["tree"],
+                )
 
 
 def _list_expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Point]:
@@ -235,17 +224,15 @@ def _list_expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterato
         here = record["worktree"] in ("", repo.worktree_hash) and record["id"] not in ids
         base = record["base_commit"]
         if here and (everywhere or not base or base == head):
-            yield {
-                **point_list.EMPTY,
-                "id": record["id"],
-                "kind": record["kind"],
-                "message": record["message"],
-                "time": record["time"],
-                "date": _format_date(record["time"]),
-                "session_id": record["session_id"],
-                "base_commit": base,
-                "gone": True,
-            }
+            yield moments.make_point(
+                record["kind"],
+                record["id"],
+                record["time"],
+                record["message"],
+                session_id=record["session_id"],
+                base_commit=base,
+                gone=True,
+            )
 
 
 def _map_prompts(repo: Repo) -> dict[str, str]:
@@ -261,10 +248,6 @@ def _map_prompts(repo: Repo) -> dict[str, str]:
 def make_record(point: Point) -> Record:
     """A point as a record, without `content`, which only compares trees."""
     return {"type": "point", **{k: v for k, v in point.items() if k != "content"}}
-
-
-def _format_date(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 class Preview:
@@ -297,12 +280,13 @@ class Preview:
         return plans.count_verbs(self.get_plan(point)["actions"])
 
     def _make_plan(self, point: Point) -> Plan:
+        nothing: Plan = {"actions": [], "conflicts": [], "notes": []}
         if point["is_logs_only"] or point["gone"]:
-            return {"actions": [], "conflicts": [], "notes": []}
+            return nothing
         if self._present is None:
             self._present = Present(self._repo, self._objects, dry=True)
         try:
             wish = moments.go_to_point(point, ())(self._present)
         except Error as e:
-            return {"actions": [], "conflicts": [], "notes": [str(e)]}
+            return {**nothing, "notes": [str(e)]}
         return {"actions": wish["actions"], "conflicts": wish["conflicts"], "notes": wish["notes"]}

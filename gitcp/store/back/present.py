@@ -59,10 +59,12 @@ class Present:
     @cached_property
     def edits(self) -> dict[str, list[JournalLine]]:
         """path -> its edits in the journal, oldest first."""
-        by_path: dict[str, list[JournalLine]] = {}
-        for line in entries.list_edits(self.lines):
-            by_path.setdefault(line["path"], []).append(line)
-        return by_path
+        return _group_by_path(entries.list_edits(self.lines))
+
+    @cached_property
+    def all_edits(self) -> dict[str, list[JournalLine]]:
+        """path -> its edits, also those that were cut from the journal, oldest first."""
+        return _group_by_path(self.kept_edits.list_all())
 
     @cached_property
     def kept_edits(self) -> KeptEdits:
@@ -81,6 +83,13 @@ class Present:
         return find_file(self.look, path)
 
 
+def _group_by_path(edits: Iterable[JournalLine]) -> dict[str, list[JournalLine]]:
+    by_path: dict[str, list[JournalLine]] = {}
+    for line in edits:
+        by_path.setdefault(line["path"], []).append(line)
+    return by_path
+
+
 class KeptEdits:
     """The edits of a worktree: recent ones from the journal, older ones from refs when needed."""
 
@@ -88,14 +97,15 @@ class KeptEdits:
         """lines: of the journal, None to read them."""
         self.repo = repo
         self._lines = journal.read(repo) if lines is None else lines
-        self._whole, self._parted = cutting.find_since_cut(self._lines)
+        # The lines after the last cut, and the turns and tool uses that it goes through.
+        self._recent, self._cut = cutting.find_since_cut(self._lines)
         self._all: list[JournalLine] | None = None
 
     def list_all(self) -> list[JournalLine]:
         """Every edit, in the order of their times."""
         if self._all is None:
             edits = entries.list_edits(self._lines)
-            was_cut = len(self._whole) < len(self._lines)
+            was_cut = len(self._recent) < len(self._lines)
             self._all = edits_ref.unite_edits(self.repo, edits) if was_cut else edits
         return self._all
 
@@ -103,10 +113,10 @@ class KeptEdits:
         """(edits, and calls that may have overwritten unseen content, by their times; the turns
         and tool uses that were cut in the middle).  Without everywhere only those since the last
         cut."""
-        edits = self.list_all() if everywhere else entries.list_edits(self._whole)
+        edits = self.list_all() if everywhere else entries.list_edits(self._recent)
         calls = (line for line in self._lines if "unseen" in line)
         lines = sorted([*edits, *calls], key=lambda line: int(line["at"]))
-        return lines, set() if everywhere else self._parted
+        return lines, set() if everywhere else self._cut
 
     def list_unseen(self, name: str) -> list[str]:
         """The paths whose unseen content a tool use may have overwritten; '.' for any path."""
@@ -116,17 +126,15 @@ class KeptEdits:
     def find_since(self, name: str, after: bool) -> tuple[list[JournalLine], str] | None:
         """(the edits since the beginning of a turn or tool use, or since its end; the first commit
         that the journal has since then, '' for none); None for an unknown name."""
-        whole = name not in self._parted
-        moment = lineage.find_moment(self._whole, name, after) if whole else None
-        lines = self._whole if moment else self._lines
-        if moment is None:
+        later = self._lines
+        moment = lineage.find_moment(self._recent, name, after) if name not in self._cut else None
+        if moment:
+            later = self._recent[moment[1] :]
+        else:
             moment = lineage.find_moment(self.list_all(), name, after)
         if moment is None:
             return None
-        edits, position = moment
-        later = lines[position:] if lines is self._whole else lines
-        commits = (line["commit"] for line in later if "commit" in line)
-        return edits, next(commits, "")
+        return moment[0], next((line["commit"] for line in later if "commit" in line), "")
 
 
 def read_signatures(repo: Repo, paths: Iterable[str]) -> dict[str, Signature]:

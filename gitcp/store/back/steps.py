@@ -13,7 +13,7 @@ from gitcp.store.undo import effects, undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import TypedDict
 
     from gitcp.core.back.plan import Plan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitcp.store.back.apply import Progress
     from gitcp.store.back.conversation import Conversation
     from gitcp.store.back.planning import Wisher
-    from gitcp.store.back.raw_files import Raw
+    from gitcp.store.back.raw_files import Known, Raw
     from gitcp.store.git.objects import Objects
 
     Agree = Callable[[Prepared], bool]  # shows a plan; returns whether to carry it out
@@ -69,88 +69,98 @@ class Mover:
         self._repo, self._objects, self._dry = repo, objects, dry
         self._agree, self._progress = agree, progress
 
-    def take_step(self, wisher: Wisher, wanted: Step, talk: Conversation | None = None) -> Outcome:
-        """Make a plan, ask agree(), and carry it out as wanted, a step of undo_log.make_step().
+    def take_step(self, wisher: Wisher, step: Step, talk: Conversation | None = None) -> Outcome:
+        """Make a plan, ask agree(), and carry it out as a step of undo_log.make_step().
 
-        talk: the conversation that is put back; its files are among the effects of wanted.  When
-        the worktree changes meanwhile, the plan is made again, and agree() is asked again if it
-        differs.  Raises Error for conflicts and Busy when the worktree keeps changing, with
-        nothing changed.
+        talk: the conversation that is put back; its files are among the step's effects.  If the
+        worktree changes meanwhile, the plan is made again, and agree() is asked again if it
+        differs.  Raises Error for conflicts and Busy if the worktree keeps changing, with nothing
+        changed.
         """
         repo, objects = self._repo, self._objects
         agreed: Plan | None = None
         for _ in range(_TRIES):
             prepared = Prepared(Present(repo, objects, self._dry), wisher)
             refuse_conflicts(prepared.plan["conflicts"])
-            nothing = not prepared.todo and not wanted["effects"]
-            if prepared.plan != agreed and not self._agree(prepared):
-                return _build_outcome(prepared, "", [], [])
-            if nothing and wanted["kind"] not in (undo_tree.UNDO, undo_tree.REDO):
+            # Undo and redo move the position in the log even if they change nothing.
+            is_needed = prepared.todo or step["effects"] or step["kind"] in undo_tree.MOVES
+            if (prepared.plan != agreed and not self._agree(prepared)) or not is_needed:
                 return _build_outcome(prepared, "", [], [])
             agreed = prepared.plan
             try:
                 with undo_log.lock(repo):
-                    differ = carry_out.carry_out_plan(
-                        repo, objects, prepared, wanted, self._progress
-                    )
+                    differ = carry_out.carry_out_plan(prepared, step, self._progress)
                     notes = follow.follow_files(repo, objects, [a["path"] for a in prepared.todo])
             except (Changed, Moved):
                 continue
-            return {**_build_outcome(prepared, wanted["id"], differ, notes), "conversation": talk}
+            return {**_build_outcome(prepared, step["id"], differ, notes), "conversation": talk}
         raise Busy("the worktree changes faster than it can be taken back; nothing is changed")
 
     def undo_steps(self, name: str, conflict: str) -> Outcome:
         """Undo the newest steps, as one step.  name: how many, or the beginning of the id of the
         oldest one to undo."""
         targets = undo_tree.list_steps_to_undo(undo_log.read_steps(self._repo), name)
-        reason = "; ".join(f"{target['kind']}: {target['reason']}" for target in targets)
-        wanted = undo_log.make_step(undo_tree.UNDO, reason, position=targets[-1]["parent"])
-        wanted["target"], wanted["targets"] = targets[-1]["id"], [t["id"] for t in targets]
-        wanted["effects"] = [
-            effect for target in targets for effect in effects.invert_effects(target["effects"])
-        ]
-        return self._move_between(targets[::-1], targets, ("after", "before"), wanted, conflict)
+        oldest = targets[-1]
+        step = undo_log.make_step(
+            undo_tree.UNDO,
+            "; ".join(f"{target['kind']}: {target['reason']}" for target in targets),
+            [e for target in targets for e in effects.invert_effects(target["effects"])],
+            position=oldest["parent"],
+            target=oldest["id"],
+            targets=[target["id"] for target in targets],
+        )
+        edits = _map_edits(self._objects, targets[::-1], "before", "after")
+        raw = _map_raw(self._objects, targets, edits)
+        why = f"undo of {oldest['kind']}"
+        return self._leave_out(planning.leave_out_edits(edits, conflict, why, raw), step, conflict)
 
     def redo_step(self, name: str, conflict: str) -> Outcome:
         """Redo a step that was undone.  name: the beginning of its id, '' for the last one."""
         log = undo_log.read_steps(self._repo)
         target = undo_tree.find_step_to_redo(log, name)
-        undone = [step for step in log if target["id"] in step.get("targets", ())]
-        reason = f"{target['kind']}: {target['reason']}"
-        wanted = undo_log.make_step(
-            undo_tree.REDO, reason, target["effects"], target=target["id"], position=target["id"]
+        step = undo_log.make_step(
+            undo_tree.REDO,
+            f"{target['kind']}: {target['reason']}",
+            target["effects"],
+            target=target["id"],
+            position=target["id"],
         )
-        return self._move_between([target], undone[-1:], ("before", "after"), wanted, conflict)
+        edits = _map_edits(self._objects, [target], "after", "before")
+        undone = [step for step in log if target["id"] in step.get("targets", ())]
+        raw = _map_raw(self._objects, undone[-1:], edits)
+        why = f"redo of {target['kind']}"
+        return self._leave_out(planning.leave_out_edits(edits, conflict, why, raw), step, conflict)
 
-    def _move_between(
-        self,
-        targets: Sequence[Step],
-        seen: Sequence[Step],
-        parts: tuple[str, str],
-        wanted: Step,
-        conflict: str,
-    ) -> Outcome:
-        """Change the worktree from the first of parts of targets (oldest first) to the second.
-
-        parts: ("before", "after") or the reverse.  seen: the steps whose `before` is the result,
-        newest first; their raw bytes and permissions are restored."""
-        repo, objects, keep = self._repo, self._objects, conflict == planning.KEEP
-        todo, left, blocked = effects.find_possible(repo, objects, wanted["effects"], keep)
-        wanted["effects"] = todo
+    def _leave_out(self, wisher: Wisher, step: Step, conflict: str) -> Outcome:
+        """Take a step of undo or redo, with those of its effects that are still possible."""
+        possible, notes, blocked = effects.find_possible(
+            self._repo, self._objects, step["effects"], conflict == planning.KEEP
+        )
         refuse_conflicts(blocked)
-        edits: dict[str, list[tuple[Version, Version]]] = {}
-        for target in targets:
-            old, new = (undo_log.find_tree(objects, target["commit"], part) for part in parts)
-            for path, before, after in compare_trees(objects, new, old) if old and new else ():
-                if not path.startswith(plans.OURS):
-                    edits.setdefault(path, []).append((before, after))
-        raw: dict[str, tuple[Version, Raw]] = {}
-        for step in seen:
-            stood = undo_log.open_tree(objects, step["commit"], "before")
-            raw |= {path: (stood(path), raw_files.read_step(step, path)) for path in edits}
-        why = f"{wanted['kind']} of {targets[0]['kind']}"
-        outcome = self.take_step(planning.leave_out_edits(edits, conflict, why, raw), wanted)
-        return {**outcome, "subject": wanted["reason"], "notes": [*outcome["notes"], *left]}
+        outcome = self.take_step(wisher, {**step, "effects": possible})
+        return {**outcome, "subject": step["reason"], "notes": [*outcome["notes"], *notes]}
+
+
+def _map_edits(objects: Objects, steps: Iterable[Step], old: str, new: str) -> planning.Edits:
+    """path -> (its version in the tree old, in the tree new) of each step that changed it; old and
+    new are 'before' and 'after', or the reverse."""
+    edits: dict[str, list[tuple[Version, Version]]] = {}
+    for step in steps:
+        first, last = (undo_log.find_tree(objects, step["commit"], part) for part in (old, new))
+        for path, before, after in compare_trees(objects, first, last) if first and last else ():
+            if not path.startswith(plans.OURS):
+                edits.setdefault(path, []).append((before, after))
+    return edits
+
+
+def _map_raw(objects: Objects, steps: Iterable[Step], paths: Collection[str]) -> Known:
+    """path -> its version before the oldest of steps (newest first), with the bytes and permissions
+    that the step kept."""
+    raw: dict[str, tuple[Version, Raw]] = {}
+    for step in steps:
+        version = undo_log.open_tree(objects, step["commit"], "before")
+        raw |= {path: (version(path), raw_files.read_step(step, path)) for path in paths}
+    return raw
 
 
 def _build_outcome(

@@ -56,8 +56,8 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
 
 
 def _merge_copies(copies: Copies, observed: Copies) -> Copies:
-    home = {copy.worktree for copy, _ in copies}
-    return copies + [item for item in observed if item[0].worktree not in home]
+    worktrees = {copy.worktree for copy, _ in copies}
+    return copies + [item for item in observed if item[0].worktree not in worktrees]
 
 
 def _start_in_copy(

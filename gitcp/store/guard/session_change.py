@@ -8,6 +8,8 @@ refs/gitcp/edits/<session>.<n>.
 
 from __future__ import annotations
 
+from functools import partial
+
 from gitcp.core.back import three_way
 from gitcp.core.credit import entries
 from gitcp.store.back.merging import merge_blobs
@@ -92,20 +94,13 @@ def _list_written(lines: list[JournalLine], session_id: str, call: str) -> list[
 
 def _put(repo: Repo, objects: Objects, tree: str, edits: list[Edit]) -> tuple[str, bool]:
     """(the tree with the edits applied, whether all of them applied)."""
+    merge = partial(merge_blobs, repo, objects)
     for path, before, after in edits:
         ours = find_entry(objects, tree, path)
-        how = three_way.choose_way(before, ours, after)
-        if how == three_way.CONFLICT:
+        version, is_clean = three_way.merge_versions(before, ours, after, merge)
+        if not is_clean:
             return tree, False
-        if how == three_way.TAKE:
-            tree = edit_tree(objects, tree, {path: after})
-        elif how == three_way.MERGE and before and ours and after:
-            oid, clean = merge_blobs(repo, objects, before[1], ours[1], after[1])
-            if not clean:
-                return tree, False
-            tree = edit_tree(
-                objects, tree, {path: (three_way.choose_mode(before, ours, after), oid)}
-            )
+        tree = edit_tree(objects, tree, {path: version})
     return tree, True
 
 

@@ -104,13 +104,14 @@ def write_step(
     position = undo_tree.get_position(log)
     recorded = {"parent": position, "position": step["id"], **step}  # an undo has its own position
     message = f"gitcp: {step['kind']}: {step['reason']}\n\n{json.dumps(recorded)}"
-    held = {"before": (TREE, trees[0]), "after": (TREE, trees[1])} if trees else {}
-    blobs = {oid for e in step["effects"] if "note" in e for oid in (e["old"], e["new"]) if oid}
-    blobs |= {oid for _, oid in step.get("raw", {}).values() if oid}
-    kept = {f"blob-{oid}": ("100644", oid) for oid in blobs}
-    trees_held = (e[end] for e in step["effects"] if "checkpoint" in e for end in ("old", "new"))
-    kept |= {f"tree-{oid}": (TREE, oid) for oid in trees_held if oid}
-    root = write_tree(objects, {**held, **kept})
+    entries = {"before": (TREE, trees[0]), "after": (TREE, trees[1])} if trees else {}
+    # The tree and the parents keep what undo needs from git's pruning.
+    ends = [(e, e[end]) for e in step["effects"] for end in ("old", "new") if e[end]]
+    blobs = [oid for e, oid in ends if "note" in e]
+    blobs += [oid for _, oid in step.get("raw", {}).values() if oid]
+    entries |= {f"blob-{oid}": ("100644", oid) for oid in blobs}
+    entries |= {f"tree-{oid}": (TREE, oid) for e, oid in ends if "checkpoint" in e}
+    root = write_tree(objects, entries)
     old_tips = [e["old"] for e in step["effects"] if "ref" in e and e["old"]]
     first = tip or (write_empty_root(repo, objects) if old_tips else None)
     parents = [first, *old_tips] if first else []
