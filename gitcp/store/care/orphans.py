@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gitcp.store.care.survey import Survey
 
 LOG, STEPS, KEPT = "expired-undo", "expired-steps", "kept-file"
-_NO_STATE = "its session has no state that lasts"
 
 
 def find_ages(repo: Repo, age: int | None = None, edits: bool = False) -> Ages:
@@ -51,33 +50,42 @@ def look_at_orphans(case: Case) -> Iterator[Finding]:
     """Findings of the kinds of orphan_rules, in its order.  `settled` is false for a stream without
     a state until it is as old as an expired archive."""
     survey, ages = case.survey, case.ages or find_ages(case.repo)
+    expired = {state["session_id"]: state for state in survey.states if is_expired(state, ages)}
+    lasting = {state["session_id"] for state in survey.states} | set(survey.markers)
+    lasting -= set(expired)
     yield from _find_streams(survey, ages)
     yield from _find_lost(survey, ages)
-    known = {state["session_id"] for state in survey.states} | set(survey.markers)
-    gone = {state["session_id"]: state for state in survey.states if is_expired(state, ages)}
-    yield from _find_edits(survey, ages, known - set(gone))
-    for name, state in gone.items():
+    yield from _find_edits(survey, ages, lasting)
+    for name, state in expired.items():
         last = get_last_seen(state)
         reason = f"{state['phase']} and settled, not used for {format_days(ages.now - last)}"
         revision = state.get("revision", 0)
         yield build_finding("settled-state", name, reason, time=int(last), revision=revision)
-    yield from _find_files(survey, known - set(gone), set(gone))
+    for kind, path, owners in _list_session_files(survey):
+        # A new session may write its files before its state.
+        is_old = not owners.isdisjoint(expired) or files.is_older(path, SCRATCH_AGE)
+        if owners.isdisjoint(lasting) and is_old:
+            yield build_finding(kind, path, "its session has no state that lasts")
+    for path in list_leftovers(survey):
+        yield build_finding("leftover", path, "nothing has touched it for an hour")
     yield from _find_steps(survey, ages)
 
 
-def _find_edits(survey: Survey, ages: Ages, sessions: set[str]) -> Iterator[Finding]:
-    """The edits of sessions that are not among sessions, and those of settled ones if
+def _find_edits(survey: Survey, ages: Ages, lasting: set[str]) -> Iterator[Finding]:
+    """The edits of sessions without a state that lasts, and those of settled sessions if
     gitcp.max-edits is exceeded or ages.edits is set."""
     surplus = set(edits.list_surplus(survey.repo))
     revisions = {state["session_id"]: state.get("revision", 0) for state in survey.states}
     for ref, oid in survey.refs.items():
-        why, session_id = "", edits_ref.find_session(ref, sessions | set(revisions))
-        if session_id and session_id not in sessions:
-            old = ages.now - _read_time(survey, oid) >= ages.archive
-            why = "no state of its session lasts" if old or ages.edits else ""
+        session_id, why = edits_ref.find_session(ref, lasting | set(revisions)), ""
+        if not session_id:
+            continue
+        if session_id not in lasting:
+            is_old = ages.now - _read_time(survey, oid) >= ages.archive
+            why = "no state of its session lasts" if is_old or ages.edits else ""
         elif session_id in surplus:
             why = "all take more than gitcp.max-edits"
-        elif session_id and ages.edits and edits.is_settled(survey.repo, session_id):
+        elif ages.edits and edits.is_settled(survey.repo, session_id):
             why = "its session is settled"
         if why:
             facts = {"session_id": session_id, "revision": revisions.get(session_id)}
@@ -97,61 +105,45 @@ def is_expired(state: State, ages: Ages) -> bool:
     return ages.now - get_last_seen(state) >= ages.state
 
 
-def _find_files(survey: Survey, needed: set[str], gone: set[str]) -> Iterator[Finding]:
+def _list_session_files(survey: Survey) -> Iterator[tuple[str, str, set[str]]]:
+    """(kind, path, the sessions to which it may belong) of each file of a session."""
     repo = survey.repo
-    for name in files.list_names(repo.join_shared("transcript")):
-        path = repo.join_shared("transcript", name)
-        if _is_unneeded(path, needed, gone):
-            yield build_finding("transcript-cache", path, _NO_STATE)
-    for folder in survey.list_folders():
-        for name in files.list_names(os.path.join(folder, "turn")):
-            path = os.path.join(folder, "turn", name)
-            if _is_unneeded(path, needed, gone):
-                yield build_finding("turn-file", path, _NO_STATE)
+    folders = [("transcript-cache", repo.join_shared("transcript"))]
+    folders += [("turn-file", os.path.join(folder, "turn")) for folder in survey.list_folders()]
+    for kind, folder in folders:
+        for name in files.list_names(folder):
+            yield kind, os.path.join(folder, name), orphan_rules.list_possible_owners(name)
     for name in files.list_names(repo.join_shared("lock")):
-        kind, _, session_id = name.partition("-")
-        path = repo.join_shared("lock", name)
-        if kind in ("session", "transcript") and _is_unneeded(path, needed, gone, {session_id}):
-            yield build_finding("session-lock", path, _NO_STATE)
-    for path in list_leftovers(survey):
-        yield build_finding("leftover", path, "nothing has touched it for an hour")
-
-
-def _is_unneeded(
-    path: str, needed: set[str], gone: set[str], owners: set[str] | None = None
-) -> bool:
-    owners = owners or orphan_rules.list_possible_owners(os.path.basename(path))
-    if owners & needed:
-        return False
-    # A new session may write its files before its state.
-    return bool(owners & gone) or files.is_older(path, SCRATCH_AGE)
+        lock, _, session_id = name.partition("-")
+        if lock in ("session", "transcript"):
+            yield "session-lock", repo.join_shared("lock", name), {session_id}
 
 
 def _find_streams(survey: Survey, ages: Ages) -> Iterator[Finding]:
     """The streams that no state names, and old ones: archives, and branches of a base that no
-    worktree is on.
+    worktree is on.  A stream of an active session is not listed.
 
     `alone`: session -> the paths of its state that only this stream records; they are settled
-    with it.  A stream of an active session is not listed.
+    with it.
     """
     doomed: list[tuple[str, Tip, str]] = []
     for tip in survey.tips:
+        kind, lifetime, why = _judge_stream(survey, tip, ages)
         age = ages.now - _read_change_time(survey.repo, tip)
-        kind, keep, why = _judge_stream(survey, tip, ages)
-        if kind and age >= keep and tip["ref"] not in survey.held:
-            doomed.append((kind, tip, f"{why}; {format_days(age)} old"))
-        elif kind and kind not in ("expired-archive", "left-stream"):
-            reason = f"{why}; {format_days(age)} old"
+        reason = f"{why}; {format_days(age)} old"
+        if kind and age >= lifetime and tip["ref"] not in survey.held:
+            doomed.append((kind, tip, reason))
+        elif kind in ("orphan-stream", "settled-stream"):
             yield build_finding(kind, tip["ref"], reason, settled=False, **_list_facts(tip))
-    without = {tip["ref"] for _, tip, _ in doomed}
+    doomed_refs = {tip["ref"] for _, tip, _ in doomed}
     for kind, tip, reason in doomed:
-        alone = _find_unshared(survey, tip, without)
-        words = f"{reason}; settles {_list_paths(alone)}" if alone else reason
+        alone = _map_unshared(survey, tip, doomed_refs)
+        words = f"{reason}; settles {_format_paths(alone)}" if alone else reason
         yield build_finding(kind, tip["ref"], words, alone=alone, **_list_facts(tip))
 
 
 def _judge_stream(survey: Survey, tip: Tip, ages: Ages) -> tuple[str, float, str]:
-    """(kind, seconds until it expires, the reason) of a stream; kind '' if it does not expire."""
+    """(kind, lifetime in seconds, the reason) of a stream; kind '' if it does not expire."""
     archived = tip["ref"].startswith(shadow_refs.ARCHIVE)
     if survey.is_orphaned(tip):
         if survey.is_settled(tip):
@@ -182,7 +174,7 @@ def _find_lost(survey: Survey, ages: Ages) -> Iterator[Finding]:
                 words = f"no ref has stream '{stream['id']}'; {format_days(age)} old; settles"
                 facts = {"stream": stream["id"], "alone": alone}
                 yield build_finding(
-                    "lost-stream", state["session_id"], f"{words} {_list_paths(alone)}", **facts
+                    "lost-stream", state["session_id"], f"{words} {_format_paths(alone)}", **facts
                 )
 
 
@@ -190,19 +182,19 @@ def _list_facts(tip: Tip) -> dict[str, object]:
     return {"ref": tip["ref"], "oid": tip["oid"], "time": tip["time"], "stream": tip["stream"]}
 
 
-def _find_unshared(survey: Survey, tip: Tip, without: set[str]) -> dict[str, list[str]]:
-    """session -> the paths that its state has on a stream and that no ref but those of without
-    records."""
-    naming = survey.list_states(tip)
-    recorded = _find_recorded(survey, tip["stream"], without) if naming else set()
+def _map_unshared(survey: Survey, tip: Tip, doomed: set[str]) -> dict[str, list[str]]:
+    """session -> the paths of its state on a stream that no ref outside doomed records."""
+    stream_id, states = tip["stream"], survey.list_states(tip)
+    recorded = _list_recorded(survey, stream_id, doomed) if states else set()
     unshared = {}
-    for state in naming:
-        paths = {p for s in state["streams"] if s["id"] == tip["stream"] for p in s["files"]}
-        unshared[state["session_id"]] = sorted(paths - recorded)
-    return {name: paths for name, paths in unshared.items() if paths}
+    for state in states:
+        paths = {p for s in state["streams"] if s["id"] == stream_id for p in s["files"]}
+        if paths - recorded:
+            unshared[state["session_id"]] = sorted(paths - recorded)
+    return unshared
 
 
-def _list_paths(alone: dict[str, list[str]]) -> str:
+def _format_paths(alone: dict[str, list[str]]) -> str:
     return "; ".join(f"{' '.join(paths)} of '{name}'" for name, paths in alone.items())
 
 
@@ -214,11 +206,11 @@ def _read_change_time(repo: Repo, tip: Tip) -> float:
         return tip["time"]  # a packed ref has no file
 
 
-def _find_recorded(survey: Survey, stream_id: str, without: set[str]) -> set[str]:
-    """The paths that the refs of a stream record, except those refs that are in without."""
+def _list_recorded(survey: Survey, stream_id: str, doomed: set[str]) -> set[str]:
+    """The paths that the refs of a stream record, except the doomed refs."""
     paths: set[str] = set()
     for tip in survey.tips:
-        if tip["stream"] == stream_id and tip["ref"] not in without:
+        if tip["stream"] == stream_id and tip["ref"] not in doomed:
             try:
                 paths.update(shadow_refs.read_recorded(survey.objects, tip))
             except Error:  # objects are missing: it may record any path of its states

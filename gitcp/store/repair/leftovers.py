@@ -1,4 +1,4 @@
-"""Files that a process which was killed left behind: removed once they are old."""
+"""Removing files that a killed process left behind, once they are old."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitcp.repo import Repo
 
-LOCK_AGE = 60  # seconds: no transaction of git takes so long
+LOCK_AGE = 60  # seconds; no transaction of git takes so long
 SCRATCH_AGE = 3600
 
 
 def remove_leftover(repo: Repo, path: str, seconds: int) -> str:
-    """Move a file that is still old out of its place, then remove it; say what was removed.
+    """Remove a file or directory that is still old; return what was done, '' for nothing.
 
-    What somebody put there meanwhile is put back, and '' returned.
+    A file that another process put there meanwhile is put back.
     """
     if not files.is_older(path, seconds):
         return ""

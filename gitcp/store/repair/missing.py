@@ -1,4 +1,4 @@
-"""Objects that a ref of ours lacks: which they are, and those that can be written again."""
+"""Objects that a ref of gitcp lacks: find them, and write them again if possible."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 WALK = ("rev-list", "--objects", "--missing=print", "--quiet")
-_GROWN = 1 << 20  # bytes of a piece whose beginnings are tried too
-_LARGEST = 64 << 20  # bytes of a file of the worktree that is read to see what it is
+_GROWN = 1 << 20  # bytes of the largest chunk whose beginnings are tried too
+_LARGEST = 64 << 20  # bytes of the largest file of the worktree that is hashed
 
 
 def list_lacking(repo: Repo, name: str, *options: str) -> set[str]:
-    """The oids of objects that a ref or commit needs and that are missing; one that git cannot
-    even walk is in it itself.  What a partial clone left with its remote is no lack."""
+    """The oids of missing objects that a ref or commit needs; its own oid if git cannot walk it.
+    Objects that a partial clone has left with its remote are not missing."""
     try:
         _, out = repo.git.run(*WALK, *options, "--end-of-options", name)
     except GitError:
@@ -39,14 +39,15 @@ def list_lacking(repo: Repo, name: str, *options: str) -> set[str]:
 
 
 def read_log(repo: Repo, ref: str) -> list[str]:
-    """Where a ref was before, newest first, as its reflog has it."""
+    """The former values of a ref by its reflog, newest first."""
     log = files.peek(os.path.join(os.fsencode(repo.common), b"logs", encode_name(ref)))
     lines = log.decode("utf-8", "replace").splitlines()
     return [oid for line in reversed(lines) for oid in reversed(line.split(" ", 2)[:2])]
 
 
 def follow_parents(tips: list[str], read: Callable[[str], Commit | None]) -> list[Commit]:
-    """The commits down from the first of tips that read() knows, newest first."""
+    """The commits from the first of tips that read() finds, and their first parents; newest
+    first."""
     commits: list[Commit] = []
     for oid in dict.fromkeys(tips):
         commit = read(oid)
@@ -59,16 +60,21 @@ def follow_parents(tips: list[str], read: Callable[[str], Commit | None]) -> lis
 
 
 def write_note(repo: Repo, ref: str, old: str, log: list[str]) -> str:
-    """Write down what a ref was; the path of the note."""
+    """Write the value and the log of a ref to a new file; return its path."""
     path = choose_place_aside(repo.common, ref)
     with open(path, "x") as f:
         f.writelines(f"{line}\n" for line in [f"{ref} {old}", *log])
     return path
 
 
+def format_lost(paths: list[str]) -> str:
+    """The end of a report with the first lost paths; '' for none."""
+    return f"; lost: {' '.join(paths[:10])}{' ...' if paths[10:] else ''}" if paths else ""
+
+
 def write_objects_again(repo: Repo, objects: Objects, gone: set[str]) -> set[str]:
-    """Write those of the blobs gone that a transcript's copy or the worktree still has; return
-    their oids."""
+    """Write the missing blobs that the copy of a transcript or the worktree still has; return their
+    oids."""
     done: set[str] = set()
     for data in (*_read_transcripts(repo), *_read_files(repo, gone)):
         oid = objects.hash_object("blob", data)
@@ -84,23 +90,23 @@ def _read_transcripts(repo: Repo) -> Iterator[bytes]:
             continue
         with exclusive(repo, f"transcript-{stem.partition('~')[0]}"):
             copy = transcript_copy.Copy(repo, stem)
-            at, known = 0, copy.known.get("chunks", [])
-            for _, size, _ in known:
-                yield from _list_stages(copy.read(at, at + size))
-                at += size
-            for piece in chunks.split(copy.read(at), len(known)):
-                yield from _list_stages(piece)
+            start, stored = 0, copy.known.get("chunks", [])
+            for _, size, _ in stored:
+                yield from _list_stages(copy.read(start, start + size))
+                start += size
+            for chunk in chunks.split(copy.read(start), len(stored)):
+                yield from _list_stages(chunk)
             copy.close()
 
 
-def _list_stages(piece: bytes) -> Iterator[bytes]:
-    """What a piece was stored as while it was the last one and grew, and at its end."""
-    yield piece
-    yield piece.removesuffix(b"\n")
-    end = piece.find(b"\n") + 1
-    while 0 < end < len(piece) <= _GROWN:
-        yield piece[:end]
-        end = piece.find(b"\n", end) + 1
+def _list_stages(chunk: bytes) -> Iterator[bytes]:
+    """A chunk as it was stored at last, and while it was the last one and grew."""
+    yield chunk
+    yield chunk.removesuffix(b"\n")
+    end = chunk.find(b"\n") + 1
+    while 0 < end < len(chunk) <= _GROWN:
+        yield chunk[:end]
+        end = chunk.find(b"\n", end) + 1
 
 
 def _read_files(repo: Repo, gone: set[str]) -> Iterator[bytes]:

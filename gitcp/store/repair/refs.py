@@ -1,8 +1,8 @@
-"""Refs of ours that git cannot read or that lack objects: the branch of committed checkpoints, the
-edits of sessions, and any other.
+"""Mending gitcp's refs that git cannot read or that lack objects: the branch of committed
+checkpoints, the edits of sessions, and others.
 
-git's own `gc` fails where a branch lacks a commit, a tree or a file.  What a ref was is noted;
-what of it can be read, here or on a remote's branch, goes on.
+`git gc` fails if a branch lacks an object.  The old value of a ref is written to a file; its
+content is kept as far as it can be read here or on a remote's branch.
 """
 
 from __future__ import annotations
@@ -33,66 +33,60 @@ _SUBJECT = "Rebuilt from what was left of it"
 
 
 def mend_ref(repo: Repo, objects: Objects, ref: str) -> str:
-    """Put a ref that has no commit back to the last one that its reflog knows, or take it away;
-    what was done, '' where it has one by now."""
+    """Set a ref without a commit to the last one in its reflog, or remove it; return what was done,
+    '' if it has a commit by now."""
     with exclusive(repo, _LOCKS.get(ref) or shadow_refs.get_lock_name(repo, ref)):
-        path, at = (
-            os.path.join(os.fsencode(repo.common), encode_name(ref)),
-            refs.read_ref(repo, ref),
-        )
-        log = missing.read_log(repo, ref)
-        if (at and is_commit(objects, at)) or not (at or log or os.path.isfile(path)):
+        path = os.path.join(os.fsencode(repo.common), encode_name(ref))
+        old, log = refs.read_ref(repo, ref), missing.read_log(repo, ref)
+        if (old and is_commit(objects, old)) or not (old or log or os.path.isfile(path)):
             return ""
         if os.path.isfile(path):
             aside = choose_place_aside(repo.common, ref)
             os.rename(path, encode_name(aside))
         else:
-            aside = missing.write_note(repo, ref, at or "", log)
-        packed = refs.read_ref(repo, ref)  # what the file stood before
-        known = (oid for oid in [*log, packed or ""] if is_commit(objects, oid))
-        oid = next(known, None)
+            aside = missing.write_note(repo, ref, old or "", log)
+        packed = refs.read_ref(repo, ref)  # the file hid this value
+        oid = next((oid for oid in [*log, packed or ""] if is_commit(objects, oid)), None)
         if oid != packed:
             refs.update_refs(repo, [(ref, oid, packed)], "gitcp: fsck")
-        if oid is None and os.path.isfile(logged := os.path.join(repo.common, "logs", ref)):
-            os.rename(logged, choose_place_aside(repo.common, f"logs/{ref}"))
+        if oid is None and os.path.isfile(log_path := os.path.join(repo.common, "logs", ref)):
+            os.rename(log_path, choose_place_aside(repo.common, f"logs/{ref}"))
     return f"{f'put it back to {oid[:7]}, ' if oid else ''}moved what stood there to '{aside}'"
 
 
 def is_commit(objects: Objects, oid: str) -> bool:
-    """Whether an object is there and a commit."""
+    """Whether an object exists and is a commit."""
     answer = objects.read(oid) if oid.strip("0") else None
     return bool(answer and answer[1] == "commit")
 
 
 def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
-    """Make the branch of checkpoints, or the ref of one, whole again; what was done, '' where it
-    is whole."""
+    """Write the branch of checkpoints, or the ref of one, again without missing objects; return
+    what was done, '' if it lacks none."""
     with exclusive(repo, "v1"):
         old = refs.read_ref(repo, ref)
         gone = missing.list_lacking(repo, ref) if old else set()
         if old is None or not gone:
             return ""
-        if (again := missing.write_objects_again(repo, objects, gone)) and not missing.list_lacking(
-            repo, ref
-        ):
-            return f"wrote {len(again)} missing objects again"
+        written = missing.write_objects_again(repo, objects, gone)
+        if written and not missing.list_lacking(repo, ref):
+            return f"wrote {len(written)} missing objects again"
         log = missing.read_log(repo, ref)
-        kept = missing.write_note(repo, ref, old, log)
+        note = missing.write_note(repo, ref, old, log)
         remote = list_remote_branches(repo) if ref == REF else []
         theirs = [name for name in remote if not missing.list_lacking(repo, name)]
         tip, lost = _rebuild_commit(repo, objects, [old, *log], theirs)
         move_refs(repo, [(ref, tip, old)], "gitcp: fsck")
         forget_logs(repo, [ref])
     if tip is None:
-        return f"nothing of it could be read: removed, noted in '{kept}'"
-    more = f"; lost: {' '.join(lost[:10])}{' ...' if lost[10:] else ''}" if lost else ""
-    return f"built it again, what it was is noted in '{kept}'{more}"
+        return f"nothing of it could be read: removed, noted in '{note}'"
+    return f"built it again, what it was is noted in '{note}'{missing.format_lost(lost)}"
 
 
 def _rebuild_commit(
     repo: Repo, objects: Objects, tips: list[str], theirs: list[str]
 ) -> tuple[str | None, list[str]]:
-    """(a commit of what the newest tip that can be read has, the paths that it lacks)."""
+    """(a commit with the readable content of the newest readable tip, the paths that it lacks)."""
     history = missing.follow_parents(tips, lambda oid: read_commit(objects, oid))
     sound = _find_sound(repo, history)
     fallbacks = [c for name in (sound, *theirs) if name and (c := read_commit(objects, name))]
@@ -109,12 +103,12 @@ def _rebuild_commit(
 
 
 def _find_sound(repo: Repo, history: list[Commit]) -> str | None:
-    """A commit of the history that lacks nothing; each looked at is twice as far back."""
-    at = 0
-    while at < len(history):
-        if not missing.list_lacking(repo, history[at]["oid"]):
-            return history[at]["oid"]
-        at = at * 2 + 1
+    """A commit of the history that lacks no object; each one tried is twice as far back."""
+    number = 0
+    while number < len(history):
+        if not missing.list_lacking(repo, history[number]["oid"]):
+            return history[number]["oid"]
+        number = number * 2 + 1
     return None
 
 
@@ -124,7 +118,7 @@ def _join_trees(
     """Write a tree with the names of the first readable tree, each entry from the first of trees
     that has it intact, else in lost; None if it is empty."""
     layers = [entries for oid in dict.fromkeys(trees) if (entries := _read_entries(objects, oid))]
-    whole: Tree = {}
+    united: Tree = {}
     for name in layers[0] if layers else ():
         versions = [layer[name] for layer in layers if name in layer]
         if versions[0][0] == TREE:
@@ -134,10 +128,10 @@ def _join_trees(
         else:
             entry = next((e for e in versions if e[0] != TREE and e[1] not in gone), None)
         if entry:
-            whole[name] = entry
+            united[name] = entry
         else:
             lost.append(path + name)
-    return write_tree(objects, whole) if whole else None
+    return write_tree(objects, united) if united else None
 
 
 def _read_entries(objects: Objects, oid: str) -> Tree:
@@ -148,7 +142,8 @@ def _read_entries(objects: Objects, oid: str) -> Tree:
 
 
 def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
-    """Write the history of a session's edits anew, as far as it can be read; what was done."""
+    """Write the history of a session's edits again, as far as it can be read; return what was
+    done."""
     old = refs.read_ref(repo, ref)
     if old is None:
         return ""
@@ -157,14 +152,14 @@ def mend_edits(repo: Repo, objects: Objects, ref: str) -> str:
     for commit in reversed(missing.follow_parents([old], lambda oid: read_commit(objects, oid))):
         tree = _drop_gone(objects, commit["tree"], gone)
         if tree:
-            above = [tip] if tip else []
-            tip, count = write_commit(objects, repo, tree, above, commit["message"]), count + 1
+            parents = [tip] if tip else []
+            tip, count = write_commit(objects, repo, tree, parents, commit["message"]), count + 1
     refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
     return f"wrote {count} turns again without {len(gone)} lost objects"
 
 
 def _drop_gone(objects: Objects, tree: str, gone: set[str]) -> str | None:
-    """A turn's tree without the objects that are gone; None where nothing is left."""
+    """A turn's tree without the missing objects; None if nothing is left."""
     if objects.read(tree) is None:
         return None
     entries = read_tree(objects, tree)

@@ -1,4 +1,4 @@
-"""States and markers of sessions that are damaged or lost, and what commits promised of them."""
+"""Mending damaged or lost states, markers and journals, and checkpoints that commits name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
-    """Write a state anew, from its copy on a stream where it is lost, and its marker; what was
+    """Write a state and its marker again, a lost state from its copy on a stream; return what was
     done."""
     with states.held(repo, [session_id]):
         state = recall.recall_state(repo, objects, session_id)
@@ -34,7 +34,7 @@ def mend_state(repo: Repo, objects: Objects, session_id: str) -> str:
 
 
 def take_copy(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
-    """Take the copy of a state on a stream, where it is newer than the state; what was done."""
+    """Replace a state by its copy on a stream if that is newer; return what was done."""
     with states.held(repo, [session_id]):
         tip = shadow_refs.read_tip(objects, ref)
         copy = state_copy.read_with_turns(objects, tip, session_id) if tip else None
@@ -47,7 +47,7 @@ def take_copy(repo: Repo, objects: Objects, session_id: str, ref: str) -> str:
 
 
 def _report_unknown(repo: Repo, session_id: str) -> str:
-    """Nothing is known of a session: what could not be read is set aside by now."""
+    """Move the marker of an unknown session aside; its unreadable state was moved before."""
     marker = markers.find_path(repo, session_id)
     if os.path.lexists(marker):
         return f"moved the marker to '{move_aside(repo.common, marker)}'"
@@ -55,8 +55,8 @@ def _report_unknown(repo: Repo, session_id: str) -> str:
 
 
 def keep_promise(repo: Repo, objects: Objects, oid: str, checkpoint_id: str) -> str:
-    """Store what the open sessions here that are not at work have in a commit made here, under
-    the id it carries; say so, '' where there is nothing to store."""
+    """Store the open sessions of this worktree, except those at work, in the checkpoint that a
+    commit made here names; return what was done."""
     commit = read_commit(objects, oid)
     if commit is None or not repo.top or oid not in unhooked.list_made_here(repo):
         return ""
@@ -75,20 +75,20 @@ _MOST = 1 << 30  # bytes
 
 
 def count_lines(path: str) -> int:
-    """How many lines of a journal cannot be read; -1 for what is no file of text."""
+    """The number of unreadable lines of a journal; -1 if it is no text file."""
     try:
         data = read_file(path, _MOST) or b""
     except Damaged:
         return -1
     if not data.isascii():
         return -1
-    data = data[: data.rfind(b"\n") + 1]  # a line that is still being written is no lack
+    data = data[: data.rfind(b"\n") + 1]  # a process may be writing the last line
     return data.count(b"\n") - len(entries.parse_lines(data))
 
 
 def mend_journal(repo: Repo, _: Objects, path: str) -> str:
-    """Move a damaged journal aside and keep the lines that can be read; of one without any, the
-    next reader makes another from the edits of sessions.  What was done."""
+    """Move a damaged journal aside and write its readable lines again; return what was done.  If
+    there are none, the next reader makes a journal from the edits of sessions."""
     with exclusive(repo, f"journal-{repo.worktree_hash}"):
         count = count_lines(path)
         if not count:

@@ -1,8 +1,8 @@
-"""Streams that lack objects: built again from what is there, or set aside, so that git can work.
+"""Building streams again that lack objects, so that git can work.
 
-A prune at the wrong moment, a disk or a hand may take any object of a stream.  What is left of
-its checkpoints is kept, each commit under its message; what its sessions' states know besides
-is put in again.  A stream of which nothing is known any more is noted and let go.
+The readable content of each checkpoint stays, under the commit's message; files that the states of
+its sessions record are added.  A stream without readable content is removed, and its value written
+to a file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-    Named = list[tuple[State, Stream]]  # a state, and what it says of the stream
+    Named = list[tuple[State, Stream]]  # a state, and its record of the stream
 
 BLOB = "100644"
 _COMMIT = "160000"
@@ -43,29 +43,35 @@ def is_stream(ref: str) -> bool:
 
 
 def mend_stream(repo: Repo, objects: Objects, ref: str) -> str:
-    """Make a stream whole again; what was done, '' where it is whole or the person's."""
+    """Build a stream again without missing objects; return what was done, '' if it lacks none or
+    is the person's."""
     with exclusive(repo, shadow_refs.get_lock_name(repo, ref)):
         old = refs.read_ref(repo, ref)
         gone = missing.list_lacking(repo, ref) if old else set()
         if old is None or not gone:
             return ""
-        if (again := missing.write_objects_again(repo, objects, gone)) and not missing.list_lacking(
-            repo, ref
-        ):
-            return f"wrote {len(again)} missing objects again"
+        written = missing.write_objects_again(repo, objects, gone)
+        if written and not missing.list_lacking(repo, ref):
+            return f"wrote {len(written)} missing objects again"
         log = missing.read_log(repo, ref)
         commits = missing.follow_parents([old, *log], lambda oid: _read_checkpoint(objects, oid))
         named = _find_states(repo, objects, ref, commits)
         if not commits and not named and not ref.startswith(shadow_refs.ARCHIVE):
-            return ""  # nothing says that it is ours
-        kept = missing.write_note(repo, ref, old, log)
+            return ""  # it may be the person's
+        note = missing.write_note(repo, ref, old, log)
         rebuilder = Rebuilder(repo, objects)
-        tip = _rebuild_commits(repo, rebuilder, commits)
+        tip = None
+        for commit in reversed(commits):
+            gone = missing.list_lacking(repo, commit["oid"], "--no-walk")
+            tip = rebuilder.rebuild_commit(commit, tip, gone)
         tip = _complete_tip(repo, objects, rebuilder, tip, named)
         refs.update_refs(repo, [(ref, tip, old)], "gitcp: fsck")
         name = ids.parse_stream_name(ref)
         forget_logs(repo, {ref, *(place + name for place in shadow_refs.PLACES)})
-        return _format_report(commits, rebuilder, tip, kept)
+    if tip is None:
+        return f"nothing of it could be read: removed, noted in '{note}'"
+    lost = missing.format_lost(sorted(rebuilder.lost))
+    return f"built it again from {len(commits)} checkpoints and its states{lost}"
 
 
 def _read_checkpoint(objects: Objects, oid: str) -> Commit | None:
@@ -76,35 +82,28 @@ def _read_checkpoint(objects: Objects, oid: str) -> Commit | None:
 
 
 def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) -> Named:
-    """What states say of a stream: by its id; where no commit tells that, of the streams that
-    had this name and stand nowhere else."""
-    known = shadow_refs.find_trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
-    there = {tip["stream"] for tip in shadow_refs.list_tips(repo, objects) if tip["ref"] != ref}
+    """The states' records of a stream, found by its id.  If no commit has the id, those of streams
+    of this name that no other ref has."""
+    stream_id = shadow_refs.find_trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
+    others = {tip["stream"] for tip in shadow_refs.list_tips(repo, objects) if tip["ref"] != ref}
     name = ids.parse_stream_name(ref)
+
+    def is_meant(stream: Stream) -> bool:
+        if stream_id:
+            return stream["id"] == stream_id
+        return ids.parse_stream_name(stream["ref"]) == name and stream["id"] not in others
+
     return [
         (state, stream)
         for state in session_read.list_states(repo)
-        for stream in state["streams"]
-        if stream["id"] == known
-        or (
-            not known and ids.parse_stream_name(stream["ref"]) == name and stream["id"] not in there
-        )
+        for stream in filter(is_meant, state["streams"])
     ]
-
-
-def _rebuild_commits(repo: Repo, rebuilder: Rebuilder, commits: list[Commit]) -> str | None:
-    tip = None
-    for commit in reversed(commits):
-        tip = rebuilder.rebuild_commit(
-            commit, tip, missing.list_lacking(repo, commit["oid"], "--no-walk")
-        )
-    return tip
 
 
 def _complete_tip(
     repo: Repo, objects: Objects, rebuilder: Rebuilder, tip: str | None, streams: Named
 ) -> str | None:
-    """The tip with what the states know of it; without a tip, a first checkpoint of theirs."""
+    """The tip with the files that states record; without a tip, a first checkpoint of them."""
     if not streams:
         return tip
     commit = read_commit(objects, tip) if tip else None
@@ -114,21 +113,13 @@ def _complete_tip(
     tree = rebuilder.add_states(before, streams, everything=commit is None)
     if commit and tree == commit["tree"]:
         return tip
-    upon = base["oid"] if base else shadow_refs.get_zeros(repo)
-    message = shadow_refs.build_message(_SUBJECT, state["session_id"], upon, stream["id"])
+    base_oid = base["oid"] if base else shadow_refs.get_zeros(repo)
+    message = shadow_refs.build_message(_SUBJECT, state["session_id"], base_oid, stream["id"])
     return write_commit(objects, repo, tree, [tip] if tip else [], message)
 
 
-def _format_report(commits: list[Commit], rebuilder: Rebuilder, tip: str | None, ref: str) -> str:
-    if tip is None:
-        return f"nothing of it could be read: removed, noted in '{ref}'"
-    lost = sorted(rebuilder.lost)
-    rest = f"; lost: {' '.join(lost[:10])}{' ...' if lost[10:] else ''}" if lost else ""
-    return f"built it again from {len(commits)} checkpoints and its states{rest}"
-
-
 class Rebuilder:
-    """Builds commits again; lost has the paths (a directory: with a slash) that were missing."""
+    """Builds commits again; lost: the missing paths, directories with a slash at the end."""
 
     def __init__(self, repo: Repo, objects: Objects) -> None:
         self._repo, self._objects = repo, objects
@@ -137,12 +128,11 @@ class Rebuilder:
         self.lost: set[str] = set()
 
     def rebuild_commit(self, old: Commit, parent: str | None, gone: set[str]) -> str:
-        """The oid of old upon parent with what is there of its tree; old itself if all is.
+        """Write old again on parent without missing objects; return its oid, that of old if it
+        lacks none.
 
-        gone: the oids of the objects below old that are missing.
-
-        What the base has stands in for what is missing, and is told as omitted: nothing may
-        take it for the checkpoint's.
+        gone: the oids of the missing objects below old.  The base's entry replaces a missing one
+        and is listed as omitted, so that no reader takes it for the checkpoint's.
         """
         self._gone, self._lost = gone, []
         base = find_tree(self._objects, shadow_refs.find_trailer(old["message"], "Base-Commit"))
@@ -158,30 +148,30 @@ class Rebuilder:
         head += [f"author {old['author']}", f"committer {old['committer']}"]
         return self._objects.write("commit", encode_name("\n".join([*head, "", old["message"]])))
 
-    def _rebuild_tree(self, oid: str, base: str | None, at: str) -> str | None:
+    def _rebuild_tree(self, oid: str, base: str | None, prefix: str) -> str | None:
         if oid == base:
             return oid
         if oid in self._gone:
-            self._lost.append(at)
+            self._lost.append(prefix)
             return base
-        entries, under = read_tree(self._objects, oid), self._read_base(base)
-        kept: Tree = {}
+        entries, base_entries = read_tree(self._objects, oid), self._read_base(base)
+        rebuilt: Tree = {}
         for name, entry in entries.items():
-            if whole := self._rebuild_entry(entry, under.get(name), at + name):
-                kept[name] = whole
-        if kept == entries:
+            if left := self._rebuild_entry(entry, base_entries.get(name), prefix + name):
+                rebuilt[name] = left
+        if rebuilt == entries:
             return oid
-        return write_tree(self._objects, kept) if kept else None
+        return write_tree(self._objects, rebuilt) if rebuilt else None
 
-    def _rebuild_entry(self, entry: Entry, was: Entry | None, path: str) -> Entry | None:
+    def _rebuild_entry(self, entry: Entry, base_entry: Entry | None, path: str) -> Entry | None:
         if entry[0] == TREE:
-            base = was[1] if was and was[0] == TREE else None
-            below = self._rebuild_tree(entry[1], base, path + "/")
-            return (TREE, below) if below else None
+            base = base_entry[1] if base_entry and base_entry[0] == TREE else None
+            tree = self._rebuild_tree(entry[1], base, path + "/")
+            return (TREE, tree) if tree else None
         if entry[0] == _COMMIT or entry[1] not in self._gone:
             return entry
         self._lost.append(path)
-        return was
+        return base_entry
 
     def _read_base(self, tree: str | None) -> Tree:
         try:
@@ -192,9 +182,9 @@ class Rebuilder:
     def _note_omitted(self, tree: str, session_id: str) -> str:
         path = f"{shadow_refs.METADATA}{session_id}/omitted.json"
         entry = Lookup(self._objects, tree)(path)
-        known = json.loads(self._objects.need(entry[1], "blob")) if entry else []
-        known += [{"path": lost, "reason": "missing"} for lost in self._lost]
-        blob = self._objects.write("blob", json.dumps(known, indent=2).encode() + b"\n")
+        omitted = json.loads(self._objects.need(entry[1], "blob")) if entry else []
+        omitted += [{"path": lost, "reason": "missing"} for lost in self._lost]
+        blob = self._objects.write("blob", json.dumps(omitted, indent=2).encode() + b"\n")
         return edit_tree(self._objects, tree, {path: (BLOB, blob)})
 
     def add_states(
@@ -203,8 +193,8 @@ class Rebuilder:
         pairs: Iterable[tuple[State, Stream]],
         everything: bool,
     ) -> str:
-        """tree with what states record of the paths that were lost (everything: of all), and
-        with the copy of each state that is not there."""
+        """A tree with the states' entries of the lost paths, or of all paths for everything, and
+        with the copies of states that it lacks."""
         look = Lookup(self._objects, tree)
         edits: dict[str, Entry | None] = {}
         for state, stream in pairs:
