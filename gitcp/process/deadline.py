@@ -1,6 +1,6 @@
-"""How long this process may still take: set by a hook, asked wherever it waits.
+"""The deadline of this process, which a hook sets and every wait obeys.
 
-A command that a person started has no limit: the person is there to end it.
+A command that a person starts has none.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ _limits: dict[str, float] = memory.get_table("limits")
 
 
 def begin(total: float = TOTAL, each: float = EACH) -> None:
-    """From now on this process has total seconds, and a single call of git each at most."""
+    """Give this process total seconds from now, and each call of git at most `each` seconds."""
     now = time.monotonic()
     _limits.setdefault("begun", now)
     _limits.update(end=now + total, each=each)
 
 
 def set_bound(most: float | None) -> None:
-    """Who started this process waits for so many seconds since the first begin(), which no begin
-    and no extend goes past; None: as long as it takes."""
+    """Limit the deadline to `most` seconds after the first begin(), when the caller of the hook
+    stops waiting; None: no limit."""
     _limits["bound"] = float("inf") if most is None else _limits["begun"] + most
 
 
 def extend(seconds: float) -> None:
-    """Give so much more, to all and to a single call, up to the bound: there is much to read."""
+    """Give the process and each call of git so many seconds more, because there is much to read."""
     for name in _limits.keys() & {"end", "each"}:
         _limits[name] += seconds
 
 
 def count_seconds_left() -> float | None:
-    """Seconds for the next call; 0 when the time is over, None without a limit."""
+    """The seconds for the next call; 0 after the deadline, None without one."""
     if not _limits:
         return None
     return max(0.0, min(_compute_end() - time.monotonic(), _limits["each"]))
 
 
 def describe_overrun(limit: float | None = None) -> str:
-    """Which time is over, where git was waited for: the hook's, or that of a call, which may
-    have had a limit of its own (seconds)."""
+    """The end of a message that git did not answer: within the hook's time, or that of a call, by
+    default without a limit of its own (seconds)."""
     if _limits and time.monotonic() > _compute_end() - 0.01:
         return "before the time of the whole hook was over"
     return f"in {limit or _limits.get('each', EACH):.3g} seconds"

@@ -1,4 +1,4 @@
-"""Files that are not git's: read in bounded time, replaced whole or not at all, moved aside."""
+"""Files that are not git's: read them in bounded time, replace them as a whole, move them aside."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Stamp = list[int]  # inode, size and time (ns) of a file
 
-METHOD: dict[str, str] = memory.get_table("core.fsyncmethod")  # as git's configuration has it
+METHOD: dict[str, str] = memory.get_table("core.fsyncmethod")  # key -> value in git's configuration
 
 
 def read_bytes(path: str) -> bytes | None:
-    """The bytes of a file; None when there is none, or a link that leads nowhere."""
+    """The bytes of a file; None if there is none, also behind a broken link.  Raises Error."""
     try:
         with open(path, "rb") as f:
             return f.read()
@@ -31,12 +31,12 @@ def read_bytes(path: str) -> bytes | None:
         raise Error(f"cannot read '{path}': {e.strerror}") from None
 
 
-def peek(path: str | bytes, at: int = 0, most: int = -1) -> bytes:
-    """The bytes of a file from at on, counted from its end where at is negative, at most so many;
-    b"" where it cannot be read.  For files that only hint."""
+def peek(path: str | bytes, start: int = 0, most: int = -1) -> bytes:
+    """At most `most` bytes of a file from start on, which counts from the end if negative; b"" if
+    the file cannot be read."""
     try:
         with open(path, "rb", buffering=0) as f:
-            f.seek(at if at >= 0 else max(0, os.fstat(f.fileno()).st_size + at))
+            f.seek(start if start >= 0 else max(0, os.fstat(f.fileno()).st_size + start))
             return f.read(most)
     except (OSError, ValueError):
         return b""
@@ -54,11 +54,11 @@ def replace_file(
     tmp: str | None = None,
     durable: bool = True,
 ) -> None:
-    """Make a file hold data: whoever reads it sees the old bytes or the new ones.
+    """Replace the content of a file; a reader sees the old bytes or the new ones.
 
-    mode None: that of the file there, else what the umask leaves of 0666.  tmp is the name
-    the bytes are first written under; that it exists is an Error.  Where they cannot be written
-    it goes: as a lock of git's it would be in everybody's way.  durable: as fill_file() has it.
+    mode: None for that of the old file, else that of a new file under the umask.  tmp: the file to
+    write first; it is removed if the write fails.  durable: as for fill_file().  Raises Error if
+    tmp exists, or the file cannot be written.
     """
     tmp = tmp or f"{path}.gitcp-{os.getpid()}"
     try:
@@ -77,21 +77,20 @@ def replace_file(
         raise Error(f"cannot write '{path}': {e.strerror}") from None
 
 
-def write_at(fd: int, data: bytes, at: int = 0) -> int:
-    """Write all of data at a place of a file; return where it ends.  Raises OSError.
+def write_at(fd: int, data: bytes, offset: int = 0) -> int:
+    """Write all of data at an offset of a file; return the offset after it.  Raises OSError.
 
-    A disk that is almost full takes a part of one write, and says nothing until the next.
+    A disk that is almost full writes a part of the data without an error.
     """
     left = memoryview(data)
     while left:
-        done = os.pwrite(fd, left, at)
-        left, at = left[done:], at + done
-    return at
+        done = os.pwrite(fd, left, offset)
+        left, offset = left[done:], offset + done
+    return offset
 
 
 def fill_file(fd: int, data: bytes, durable: bool = False) -> None:
-    """Write all of a new file and close it; durable: it has to outlive a power cut.  Raises
-    OSError."""
+    """Write all of a new file and close it.  durable: it survives a power cut.  Raises OSError."""
     try:
         write_at(fd, data)
         if durable:
@@ -101,7 +100,7 @@ def fill_file(fd: int, data: bytes, durable: bool = False) -> None:
 
 
 def sync_file(fd: int) -> None:
-    """Have a file outlive a power cut, as far as git itself would (core.fsyncMethod)."""
+    """Write a file to the disk so that it survives a power cut, by core.fsyncMethod as git does."""
     if needs_disk_flush(sys.platform, METHOD.get("core.fsyncmethod", "")):
         fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # type: ignore[attr-defined]
     else:
@@ -109,8 +108,8 @@ def sync_file(fd: int) -> None:
 
 
 def needs_disk_flush(platform: str, method: str) -> bool:
-    """Whether the disk's cache is to be flushed by a call of its own: on a Mac fsync() does not,
-    and git by default does neither."""
+    """Whether a call of its own flushes the disk's cache.  On a Mac fsync() does not flush it, and
+    git does so only if it is configured."""
     return platform == "darwin" and method in ("fsync", "batch")
 
 
@@ -122,8 +121,8 @@ def compute_program_mode() -> int:
 
 
 def link_aside(path: str, target: str) -> None:
-    """Keep the file at path under the name aside as well; path stays until it is replaced.  A file
-    of that name with other bytes stays: the new one gets a number."""
+    """Link the file at path to target, for a copy that stays when path is replaced.  A file at
+    target with other bytes gets a number after its name."""
     try:
         if os.path.lexists(target):
             if read_bytes(target) == read_bytes(path):
@@ -138,7 +137,7 @@ def link_aside(path: str, target: str) -> None:
 
 
 def list_names(folder: str) -> list[str]:
-    """The names in a directory, sorted; none where there is no such directory."""
+    """The names in a directory, sorted; [] if there is no such directory."""
     try:
         return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
@@ -146,7 +145,8 @@ def list_names(folder: str) -> list[str]:
 
 
 def read_stamp(file: str | int) -> Stamp:
-    """What a file, or the one of a descriptor, has as long as nothing is written; [] for none."""
+    """The stamp of a file, by its path or descriptor, which changes with each write; [] for no
+    file."""
     try:
         st = os.stat(file)
     except (OSError, ValueError):
@@ -155,7 +155,7 @@ def read_stamp(file: str | int) -> Stamp:
 
 
 def is_older(path: str, seconds: float) -> bool:
-    """Whether nothing has changed a file for so long; of one that is gone: no."""
+    """Whether a file exists that has not changed for so many seconds."""
     try:
         return time.time() - os.lstat(path).st_mtime > seconds
     except OSError:
@@ -163,7 +163,7 @@ def is_older(path: str, seconds: float) -> bool:
 
 
 def list_missing_folders(folder: str) -> list[str]:
-    """The directories that are to be made for a file in folder, outermost first."""
+    """The directories to make for a file in folder, outermost first."""
     folders: list[str] = []
     while not os.path.lexists(folder):
         folders.insert(0, folder)
@@ -172,7 +172,7 @@ def list_missing_folders(folder: str) -> list[str]:
 
 
 def remove_file(path: str | bytes) -> None:
-    """Remove a file; one that is not there is gone already."""
+    """Remove a file if it exists."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -180,20 +180,20 @@ def remove_file(path: str | bytes) -> None:
 
 
 def remove_if_empty(folder: str) -> None:
-    """Remove a directory; one that has something in it, or is not there, stays as it is."""
+    """Remove a directory if it exists and is empty."""
     try:
         os.rmdir(folder)
     except OSError:
         pass
 
 
-LARGEST = 32 << 20  # bytes; what is larger would take a hook seconds
-# What opening a path says where something else than a readable file is there.
+LARGEST = 32 << 20  # bytes; a hook would read a larger file for seconds
+# The errors of opening a path that is not a readable file.
 _NO_FILE = (errno.EISDIR, errno.ENXIO, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EOPNOTSUPP)
 
 
 class Damaged(Error):
-    """A private file that is there and is not what it must be; why says what it is not."""
+    """A private file exists and is not valid; why: the fault."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"'{path}' cannot be read ({why})")
@@ -201,11 +201,10 @@ class Damaged(Error):
 
 
 def open_file(path: str, flags: int = os.O_RDONLY) -> int:
-    """A descriptor of a regular file; it never waits for the other end of a pipe.
+    """A descriptor of a regular file; a pipe is not waited for.
 
-    A file of the person's that lost its permissions gets them back.  Raises Damaged where there
-    is something else, FileNotFoundError where there is nothing, PermissionError for a file of
-    another person, OSError for all other causes.
+    A file of this user without permissions gets them back.  Raises Damaged for anything but a
+    regular file, FileNotFoundError, PermissionError for another user's file, and OSError.
     """
     flags |= os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -225,20 +224,19 @@ def open_file(path: str, flags: int = os.O_RDONLY) -> int:
 
 
 def _is_of_another(path: str) -> bool:
-    """Whether it is the private file of another person, who shares the repository."""
+    """Whether path is a regular file of another user, who shares the repository."""
     try:
-        there = os.lstat(path)
+        st = os.lstat(path)
     except OSError:
         return False
-    return stat.S_ISREG(there.st_mode) and there.st_uid != os.geteuid() != 0
+    return stat.S_ISREG(st.st_mode) and st.st_uid != os.geteuid() != 0
 
 
 def read_file(path: str, most: int = LARGEST, tail: int = 0) -> bytes | None:
-    """The bytes of a file, of a longer one its last tail bytes; None where there is none, or it is
-    another person's.
+    """The bytes of a file, or its last tail bytes; None if there is none, or it is another user's.
 
-    Raises Damaged for no regular file, one that must not be read or that is larger than most;
-    Error for all other causes.
+    Raises Damaged as open_file(), or if the file is larger than most, and Error if it cannot be
+    read for another reason.
     """
     try:
         fd = open_file(path)
@@ -252,31 +250,29 @@ def read_file(path: str, most: int = LARGEST, tail: int = 0) -> bytes | None:
             return os.pread(fd, tail, max(0, size - tail))
         if size > most:
             raise Damaged(path, f"larger than {most} bytes")
-        return os.read(fd, size)  # nobody writes into one: it is replaced
+        return os.read(fd, size)  # at once: such a file is replaced, never written to
     finally:
         os.close(fd)
 
 
 def choose_place_aside(common: str, name: str) -> str:
-    """A new name in <common>/gitcp/corrupt, which is there, for what is not to stay where it is;
-    name: of a file or a ref."""
-    place = os.path.join(common, "gitcp", "corrupt", f"{name.replace('/', '%')}.{time.time_ns()}")
-    folder = os.path.dirname(place)
+    """A new path in <common>/gitcp/corrupt, which is created, for the file or ref of that name."""
+    folder = os.path.join(common, "gitcp", "corrupt")
     if not os.path.isdir(folder):
         os.makedirs(folder)
-        os.chmod(folder, os.stat(os.path.dirname(folder)).st_mode & 0o7777)  # shared as that is
-    return place
+        os.chmod(folder, os.stat(os.path.dirname(folder)).st_mode & 0o7777)  # shared alike
+    return os.path.join(folder, f"{name.replace('/', '%')}.{time.time_ns()}")
 
 
 def move_aside(common: str, path: str) -> str:
-    """Move what stands at path to choose_place_aside(); where it is now.  Raises OSError."""
+    """Move a file or directory to choose_place_aside(); return its new path.  Raises OSError."""
     place = choose_place_aside(common, os.path.basename(path))
     os.rename(path, place)
     return place
 
 
 def put_file(common: str, new: str, path: str) -> None:
-    """Rename a finished file to the place of a private one; a directory there is moved aside.
+    """Rename a written file to path, the place of a private one; a directory there is moved aside.
     Raises OSError."""
     try:
         os.rename(new, path)

@@ -1,7 +1,7 @@
-"""One process of git (or jj): started, fed, read, reaped, and ended when its time is over.
+"""A process of git or jj: start it, write its input, read its output, and end it when its time is
+over.
 
-Bytes in, bytes out.  posix_spawn instead of subprocess: the latter costs a hook 13 ms
-before it has done anything.
+Input and output are bytes.  posix_spawn is used because importing subprocess costs a hook 13 ms.
 """
 
 from __future__ import annotations
@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
 
-_GRACE = 0.3  # seconds to end in, and for others to be reaped in
-_MOST = 1 << 20  # bytes of what it complains of that are kept while somebody converses with it
+_GRACE = 0.3  # seconds from SIGTERM to SIGKILL, and for the other processes of the group
+_MOST = 1 << 20  # bytes of errors that are kept during a conversation
 
 
 class Running:
-    """A process of git (or jj) that was started; finish() feeds it, reads it and reaps it, and lets
-    errors be what it said on standard error."""
+    """A started process of git or jj.  finish() writes its input, reads its output, waits for its
+    end, and sets errors to its standard error.
+
+    feed: whether it gets input.  apart: start it in a session of its own, which terminate() ends as
+    a whole.
+    """
 
     def __init__(
         self,
@@ -65,7 +69,8 @@ class Running:
     ) -> tuple[int, bytes]:
         """Return (status, stdout); raise GitError unless the status is in ok.
 
-        limit: seconds, by default what the deadline leaves; after that it is ended: Late.
+        limit: seconds, by default those up to the deadline.  After them the process is ended, and
+        Late raised.
         """
         out, self.errors = self._communicate(
             stdin, deadline.count_seconds_left() if limit is None else limit
@@ -81,31 +86,30 @@ class Running:
         return status, out
 
     def get_pipes(self) -> tuple[int, int]:
-        """(its stdin, its stdout), for a caller that converses; finish() still ends it."""
+        """(stdin, stdout) of the process, for a conversation, which finish() ends."""
         return self._in, self._out
 
     def stream_records(
         self, sep: bytes = b"\0", stdin: bytes = b""
     ) -> Generator[bytes, None, None]:
-        """The records git prints, each ended by the one byte sep, as it prints them.
+        """Yield the records that git prints, each ended by the byte sep, as soon as it prints them.
 
-        Memory stays flat however many there are.  stdin: for a git that reads all of it before
-        it prints.  Raises GitError behind the last one unless the status is 0, Late when it does
-        not go on in time.  A caller that stops early closes the generator: git then ends at its
-        next write.
+        stdin: for a git that reads all of it before it prints.  Raises GitError after the last
+        record unless the status is 0, and Late at the deadline.  If the caller closes the
+        generator, git ends at its next write.
         """
-        begun: list[bytes] = []
+        parts: list[bytes] = []
         try:
             self._write_stdin(stdin)
             while data := self._read_next():
                 if sep in data:
-                    *whole, rest = (b"".join(begun) + data).split(sep)
-                    yield from whole
-                    begun = [rest]
+                    *records, end = (b"".join(parts) + data).split(sep)
+                    yield from records
+                    parts = [end]
                 else:
-                    begun.append(data)
-            if rest := b"".join(begun):
-                yield rest
+                    parts.append(data)
+            if end := b"".join(parts):
+                yield end
         except GeneratorExit:
             os.close(self._out)
             os.close(self._err)
@@ -122,8 +126,8 @@ class Running:
             self._in = -1
 
     def wait_readable(self) -> bool:
-        """Wait until it says something, or ends; False when the time is over.  What it complains
-        of meanwhile is taken in: it goes on only where somebody reads that."""
+        """Wait for output, or for the end of the process; False at the deadline.  Its errors are
+        read meanwhile, so that the process does not wait for a full pipe."""
         if self._poll is None:
             self._poll = select.poll()
             for fd in (self._out, self._err):
@@ -139,7 +143,7 @@ class Running:
                 self._complaints.append(data)
 
     def _read_next(self) -> bytes:
-        """What it says next, b"" at its end; raise Late where the deadline passes before."""
+        """The next output, b"" at its end; raises Late at the deadline."""
         if self.wait_readable():
             return os.read(self._out, 1 << 16)
         self.terminate()
@@ -148,11 +152,11 @@ class Running:
         raise Late(_decode_argv(self._argv), deadline.describe_overrun())
 
     def terminate(self) -> None:
-        """End it without waiting for what it may still say: with all below it, if apart."""
+        """End the process without reading its output; if apart, with its whole session."""
         send = os.killpg if self._apart else os.kill
         reaped = 0
         for sign, patience in ((signals.SIGTERM, _GRACE), (signals.SIGKILL, 60.0)):
-            # Others of the group that were killed wait for init to reap them.
+            # The other processes of the group are reaped by init.
             until = time.monotonic() + (_GRACE if reaped else patience)
             try:
                 send(self.pid, sign)
@@ -163,14 +167,13 @@ class Running:
                     if reaped and not self._apart:
                         return
                     if reaped:
-                        send(self.pid, 0)  # raises when nobody of the group is left
+                        send(self.pid, 0)  # raises ProcessLookupError when the group is gone
                     time.sleep(0.005)
             except ProcessLookupError:
                 return
 
     def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
-        # Reading and writing are interleaved: writing everything first deadlocks as
-        # soon as git fills the pipe we do not read.
+        # Reading and writing take turns: git does not read on while its output pipe is full.
         parts: dict[int, list[bytes]] = {self._out: [], self._err: self._complaints}
         poll, left = select.poll(), memoryview(stdin)
         for fd in parts:
@@ -208,9 +211,9 @@ class Running:
 
 
 def feed_pipe(fd: int, left: memoryview) -> memoryview:
-    """Write what a pipe takes now; what is left, nothing where its reader has gone.
+    """Write as much as a pipe takes now; return the remaining bytes, none if its reader is gone.
 
-    A command dies of SIGPIPE where its own reader has gone: not where a process of its own has.
+    SIGPIPE is held back meanwhile: it ends a command only if the reader of its own output is gone.
     """
     before = signals.pthread_sigmask(signals.SIG_BLOCK, (signals.SIGPIPE,))
     try:

@@ -1,16 +1,17 @@
-"""The bytecode of the modules that a hook imports, in one file for each hook instead of a hundred.
+"""The bytecode of the modules that a hook imports, in one file for each hook.
 
-To find, open and check a module's own .pyc costs as much as to run it: 8 ms of a prompt's hook.
-What importlib does around each module costs 5 ms more: a module of the file brings those that it
-imports at its top itself.  The file begins with a table, which is read at once; in it is the code
-that a hook always takes, so that a name which many modules have is made once.  Other code lies
-behind the table, and is read where a hook takes it: however much that is, it costs no other hook.
-The same holds for the functions of a module: half of them no hook calls.  One whose code lies
-behind the table is a function that reads the code when it is called, and is it from then on.
-The file is for one build of Python and for this source, which says how it is laid out; each module
-in it for its own source as it stands: by its times and size, that of change too, for an installer
-dates files as it likes.  What is not in it is imported as ever, and added when the hook has done
-its work.
+To find, open and check the .pyc files of a hundred modules takes 8 ms, as long as to run them.
+importlib takes 5 ms more: a module of the file loads the modules that it imports at its top itself.
+
+The file begins with a table, which is read at once.  The table has the code that the hook always
+needs, so that marshal makes a name of many modules once.  Other code lies after the table and is
+read when it is needed.  So is the code of single functions, half of which no hook calls: such a
+function reads its code at its first call.
+
+The file is valid for one build of Python and one version of this source, each of its modules for
+one version of the module's source, by its times and size.  The time of change counts too, since
+an installer may set any other.  Modules that the file lacks are imported in the usual way, and
+added when the hook has done its work.
 """
 
 import marshal
@@ -26,15 +27,15 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any
 
-    Stamp = tuple[int, int, int]  # of a module's source: its times in ns, its bytes
-    Needs = tuple[str, ...]  # what its top imports, as far as that are modules
-    Place = tuple[int, int]  # of marshalled code: where it begins behind the table, its bytes
-    # Is it a package, stamp, what it needs, its code or the place of that, the places of functions
-    # that are not in it.
+    Stamp = tuple[int, int, int]  # of a module's source: its times in ns, its size
+    Needs = tuple[str, ...]  # the names that its top imports, modules and others
+    Place = tuple[int, int]  # of marshalled code: its offset after the table, its size
+    # Whether it is a package; stamp; needs; its code, or the place of it; the places of functions
+    # whose code is apart.
     Part = tuple[bool, Stamp, Needs, CodeType | Place, dict[str, Place]]
-    Compiled = tuple[bool, Stamp, Needs, CodeType | bytes, dict[str, bytes]]  # the same, at hand
+    Compiled = tuple[bool, Stamp, Needs, CodeType | bytes, dict[str, bytes]]  # with the code itself
 
-# Git's hooks, whose arguments differ from call to call; those of clients name the event.
+# git's hooks get arguments that differ from call to call; a client's hook names the event.
 GIT_HOOKS = (
     "prepare-commit-msg",
     "commit-msg",
@@ -44,41 +45,43 @@ GIT_HOOKS = (
     "pre-push",
 )
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_FIRST = frozenset(sys.modules)  # what came before us cannot come out of the file
+_FIRST = frozenset(sys.modules)  # imported before the file is open
 _DAMAGE = (OSError, ValueError, EOFError, TypeError)
-_SIGNS = {ord(sign): None for sign in "-_."}  # in names of hooks, beside letters
-_HEAD = 256  # bytes: more than the line before the table
-_MANY = 30  # functions from behind the table: the next hook has them in it
-_DEFER = "__deferred__"  # in a module: what makes a function of a name
+_SIGNS = {ord(sign): None for sign in "-_."}  # allowed in names of hooks, beside letters
+_HEAD = 256  # bytes, more than the line before the table has
+_MANY = 30  # functions from after the table, from which on they are moved into it
+_DEFER = "__deferred__"  # the name in a module of the function that makes a deferred function
 
 
 class Bundle:
     """Finds and loads the modules in the file; sys.meta_path asks it first."""
 
     def __init__(self, file: str) -> None:
-        """Raises what _DAMAGE lists for a file that is none of this Python, or laid out otherwise,
-        or cut short in its table."""
+        """Raises an error of _DAMAGE for a file of another Python or version, or with a damaged
+        table."""
         self.parts: dict[str, Part] = {}
-        self.loaded, self.late = 0, list[str]()  # how many, and which of them from behind the table
-        self.damaged = False  # behind its table
-        self.called: dict[str, list[str]] = {}  # module -> its functions that came from there
+        self.loaded = 0  # number of modules
+        self.late: list[str] = []  # those of them whose code lies after the table
+        self.damaged = False  # whether code after the table cannot be read
+        self.called: dict[str, list[str]] = {}  # module -> its functions read from after the table
         self._cached = cpython.get_path("hooks")
         if file:
             self._fd = cpython.open_own(file)
             line, _, _ = os.pread(self._fd, _HEAD, 0).partition(b"\n")
             mark = _build_mark()
             if not line.startswith(mark):
-                raise ValueError("of another Python, or laid out otherwise")
+                raise ValueError("of another Python, or of another version")
             size = int(line.removeprefix(mark))
             self._codes = len(line) + 1 + size
             self.parts = marshal.loads(os.pread(self._fd, size, len(line) + 1))
 
     def read_code(self, place: "Place") -> bytes:
-        """Marshalled code that lies behind the table, as much of it as is there."""
+        """Marshalled code from after the table; a part of it if the file was cut short."""
         return os.pread(self._fd, place[1], self._codes + place[0])
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "ModuleSpec | None":
-        """What importlib asks of a finder; None for a module that is not in the file as it is."""
+        """The spec of a module, as importlib asks for it; None unless the file has its present
+        version."""
         if (part := self.parts.get(name)) is None:
             return None
         package, stamp, _, code, _ = part
@@ -93,7 +96,7 @@ class Bundle:
             self.late.append(name)
         self.loaded += 1
         loader: Any = self
-        kind = type(sys.__spec__)  # importlib.machinery costs half a millisecond
+        kind = type(sys.__spec__)  # importing importlib.machinery costs 0.5 ms
         spec = kind(name, loader, origin=origin, loader_state=code, is_package=package)
         spec.has_location = True
         spec.cached = self._cached
@@ -117,7 +120,8 @@ class Bundle:
         spec.loader_state = None
 
     def _make_deferrer(self, module: str, space: "dict[str, Any]") -> "Callable[[str], Any]":
-        """What the code of a module, which runs in space, makes a function of that waits."""
+        """The function by which a module's code makes a deferred function; space: the module's
+        names."""
 
         def make_function(name: str) -> "Any":
             function: Any = None
@@ -134,7 +138,7 @@ class Bundle:
         return make_function
 
     def _read_function(self, module: str, name: str, space: "dict[str, Any]") -> "Any":
-        """Put a function that waited into its module."""
+        """Read a deferred function into its module; return it."""
         try:
             code = marshal.loads(self.read_code(self.parts[module][4][name]))
         except _DAMAGE:
@@ -148,11 +152,11 @@ class Bundle:
         return space[name]
 
     def _load(self, name: str) -> None:
-        """Import a module, where that takes nothing but the file."""
+        """Import a module from the file, unless its package is not imported yet."""
         above, _, own = name.rpartition(".")
         spec = self.find_spec(name) if above in sys.modules else None
         if spec is None:
-            return  # whoever imports it has importlib find it
+            return  # importlib finds it when it is imported
         module = type(sys)(name)
         module.__spec__, module.__package__ = spec, spec.parent
         module.__file__ = spec.origin
@@ -184,18 +188,18 @@ def _build_mark() -> bytes:
 
 
 def _locate_file() -> str:
-    """Where the file of the hook is that this process runs; '' where it is called by no name."""
+    """The path of the file for the hook that this process runs; '' for a hook without a name."""
     words = sys.argv[1:3]
     if words and words[0] in GIT_HOOKS:
         del words[1:]
     elif len(words) > 1 and not os.path.isdir(f"{_TOP}/gitcp/agents/{words[0].replace('-', '_')}"):
-        words = ["other"]  # whatever it is called, an adapter on PATH reads it
+        words = ["other"]  # an adapter on PATH, of any name
     plain = words and all(word.translate(_SIGNS).isalnum() for word in words)
     return cpython.get_path("-".join(("hooks", *words))) if plain else ""
 
 
 def use() -> None:
-    """Import from the file from now on, where there is one that fits."""
+    """Import from the file of this hook from now on, if there is a valid one."""
     try:
         bundle = Bundle(_locate_file())
     except _DAMAGE:
@@ -204,11 +208,11 @@ def use() -> None:
 
 
 def complete() -> None:
-    """Add what was imported from elsewhere, for the next hook.
+    """Add the modules that were imported from elsewhere to the file, for the next hook.
 
-    It goes behind the table, for the first hook in a repository takes much that no other does.  A
-    hook that took most of its modules from there, or many functions, has the next ones find these
-    in the table.
+    Their code goes after the table, since the first hook in a repository needs much that later ones
+    do not.  If a hook took most of its modules from there, or many functions, these move into the
+    table.
     """
     (bundle,) = (finder for finder in sys.meta_path if isinstance(finder, Bundle))
     file, fresh = _locate_file(), [*_list_elsewhere()]
@@ -223,10 +227,8 @@ def complete() -> None:
 
 
 def _is_known() -> bool:
-    """Whether the client whose hook this process runs has one of that name: others leave no file.
-
-    The adapters on PATH have one file together.
-    """
+    """Whether the client has a hook of this name; only then a file is written.  The adapters on
+    PATH share one file."""
     name, *event = sys.argv[1:3]
     client = sys.modules.get(f"gitcp.agents.{name.replace('-', '_')}")
     hooks = [hook[0] for hook in getattr(client, "HOOKS", ())]
@@ -234,7 +236,7 @@ def _is_known() -> bool:
 
 
 def _drop_old_files(file: str) -> None:
-    """Take away the files of this kind of Python that an older version has left."""
+    """Remove the files for this build of Python that another version has left."""
     folder, name = os.path.split(file)
     end, mark = name.rpartition(".")[2], _build_mark()
     try:
@@ -245,7 +247,7 @@ def _drop_old_files(file: str) -> None:
                 if old:
                     _drop_file(f.name)
     except OSError:
-        pass  # another hook was quicker, or nothing can be kept there
+        pass  # another hook removed it, or the directory cannot be written
 
 
 def _drop_file(file: str) -> None:
@@ -256,7 +258,7 @@ def _drop_file(file: str) -> None:
 
 
 def _list_elsewhere() -> "Iterator[ModuleSpec]":
-    """Of each module of ours that did not come out of the file, but could."""
+    """The spec of each module of gitcp that was not loaded from the file, and could be."""
     for name, module in sys.modules.items():
         if name.startswith("gitcp.") and name not in _FIRST:
             spec = module.__spec__
@@ -265,9 +267,9 @@ def _list_elsewhere() -> "Iterator[ModuleSpec]":
 
 
 def _build_content(bundle: Bundle, fresh: "list[ModuleSpec]", often: "Container[str]") -> bytes:
-    """The file with fresh modules in it; often: those whose code goes from behind the table into
-    it, as the functions do that were called."""
-    at_once = {name for name, part in bundle.parts.items() if not isinstance(part[3], tuple)}
+    """The content of the file with fresh modules.  often: modules whose code moves into the table,
+    as the called functions do."""
+    in_table = {name for name, part in bundle.parts.items() if not isinstance(part[3], tuple)}
     parts = {name: _take_part(bundle, name, part) for name, part in bundle.parts.items()}
     for spec in fresh:
         package = spec.submodule_search_locations is not None
@@ -275,7 +277,7 @@ def _build_content(bundle: Bundle, fresh: "list[ModuleSpec]", often: "Container[
     table: dict[str, Part] = {}
     codes, size = list[bytes](), 0
 
-    def put_behind(code: bytes) -> "Place":
+    def append_code(code: bytes) -> "Place":
         nonlocal size
         codes.append(code)
         size += len(code)
@@ -284,38 +286,38 @@ def _build_content(bundle: Bundle, fresh: "list[ModuleSpec]", often: "Container[
     for name, part in parts.items():
         if part is None:
             continue
-        package, stamp, needs, code, waiting = part
-        held: CodeType | Place
-        if name in at_once or name in often:
-            held = marshal.loads(code) if isinstance(code, bytes) else code
+        package, stamp, needs, code, deferred = part
+        entry: CodeType | Place
+        if name in in_table or name in often:
+            entry = marshal.loads(code) if isinstance(code, bytes) else code
         else:
-            held = put_behind(code if isinstance(code, bytes) else marshal.dumps(code))
-        places = {one: put_behind(data) for one, data in waiting.items()}
-        table[name] = package, stamp, needs, held, places
+            entry = append_code(code if isinstance(code, bytes) else marshal.dumps(code))
+        places = {function: append_code(data) for function, data in deferred.items()}
+        table[name] = package, stamp, needs, entry, places
     head = marshal.dumps(table)
     return b"%s%d\n%s%s" % (_build_mark(), len(head), head, b"".join(codes))
 
 
 def _take_part(bundle: Bundle, name: str, part: "Part") -> "Compiled | None":
-    """A module of the file as it is, with the functions in it that were called; None where its
-    source is another."""
+    """A module of the file, compiled again if functions of it were called, so that it contains
+    them; None if its source has changed."""
     package, stamp, needs, code, places = part
     if name in bundle.called:
-        waiting = {*places}.difference(bundle.called[name])
-        return _compile_part(name, package, waiting)
+        return _compile_part(name, package, {*places}.difference(bundle.called[name]))
     if _read_stamp(_locate_source(name, package)) != stamp:
         return None
-    held = bundle.read_code(code) if isinstance(code, tuple) else code
-    return package, stamp, needs, held, {one: bundle.read_code(at) for one, at in places.items()}
+    own = bundle.read_code(code) if isinstance(code, tuple) else code
+    deferred = {function: bundle.read_code(place) for function, place in places.items()}
+    return package, stamp, needs, own, deferred
 
 
-def _compile_part(name: str, package: bool, waiting: "Container[str] | None") -> "Compiled | None":
-    """A module by its source; waiting: the functions that may be left out, None for all."""
+def _compile_part(name: str, package: bool, defer: "Container[str] | None") -> "Compiled | None":
+    """A module compiled from its source; None without one.  defer: as for compile_module()."""
     from gitcp.start import trim
 
     source = _locate_source(name, package)
     stamp = _read_stamp(source)
     if stamp is None:
         return None
-    needs, code, deferred = trim.compile_module(source, waiting, _DEFER)
-    return (package, stamp, needs, code, deferred)
+    needs, code, deferred = trim.compile_module(source, defer, _DEFER)
+    return package, stamp, needs, code, deferred

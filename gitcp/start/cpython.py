@@ -1,8 +1,8 @@
-"""What hooks take from inside CPython, because the modules around it cost milliseconds to import;
-and files kept beside our own bytecode, for one build of Python.
+"""Parts from inside CPython, because the public modules around them cost a hook milliseconds to
+import; and files for one build of Python, beside gitcp's own bytecode.
 
-Where another Python has no such part the standard library does the same, later: each part here
-is None then, or the public module.
+In a Python without such a part, it is None here, or the public module, and the standard library
+does the same more slowly.
 """
 
 import os
@@ -31,7 +31,7 @@ _sre = _find_part("_sre")
 
 
 def build_pattern(source: bytes, *code: "Any") -> "re.Pattern[bytes] | None":
-    """The pattern; None where the code is none: its words are checked before they run."""
+    """A pattern from its code; None for invalid code, which Python checks."""
     try:
         flags, words, groups = code
         names = (None,) * (groups + 1)
@@ -43,7 +43,7 @@ def build_pattern(source: bytes, *code: "Any") -> "re.Pattern[bytes] | None":
 
 
 def compile_pattern(source: bytes) -> "Code | None":
-    """What build_pattern() makes the pattern of; None in a Python that does it otherwise."""
+    """The code for build_pattern(); None if this Python compiles in another way."""
     try:
         from array import array
         from re import _compiler, _parser  # type: ignore[attr-defined]
@@ -56,34 +56,34 @@ def compile_pattern(source: bytes) -> "Code | None":
 
 
 def get_regex_build() -> "tuple[int, int]":
-    """What tells the regex machine of another build of Python."""
+    """(version, word size) of the regex machine of this build of Python."""
     return getattr(_sre, "MAGIC", 0), getattr(_sre, "CODESIZE", 0)
 
 
-# What a file of this build of Python begins with.
+# The beginning of each file for this build of Python.
 MARK = f"gitcp {sys.hexversion:x} {sys.byteorder} ".encode()
 
 
 def get_path(name: str) -> str:
-    """Where the file of that name is, for this kind of Python; '' where that keeps no bytecode."""
+    """The path of a file for this kind of Python; '' if it writes no bytecode."""
     cached = __spec__.cached if __spec__ else None
     tag = sys.implementation.cache_tag
     return os.path.join(os.path.dirname(cached), f"{name}.{tag}") if cached and tag else ""
 
 
 def open_own(file: str) -> int:
-    """A descriptor of the file, to read; raise OSError for one that anybody else could write."""
+    """A descriptor of a file, to read; raises OSError if another user could write it."""
     fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     st = os.fstat(fd)
-    alone = not st.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if alone and stat.S_ISREG(st.st_mode) and st.st_uid in (0, os.stat(__file__).st_uid):
+    is_shared = st.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if not is_shared and stat.S_ISREG(st.st_mode) and st.st_uid in (0, os.stat(__file__).st_uid):
         return fd
     os.close(fd)
     raise PermissionError(file)
 
 
 def write(file: str, content: "Callable[[], bytes]") -> None:
-    """Make the file anew, whole or not at all; content is asked for where that can be done."""
+    """Replace a file as a whole by content(), which is called only if the file can be written."""
     new = f"{file}.{os.getpid()}"
     try:
         if sys.dont_write_bytecode or not file:
@@ -94,6 +94,6 @@ def write(file: str, content: "Callable[[], bytes]") -> None:
                 f.write(content())
             os.rename(new, file)
         except OSError:
-            os.unlink(new)  # the disk is full: each hook would leave one
+            os.unlink(new)  # on a full disk each hook would leave one
     except OSError:
         pass

@@ -1,11 +1,11 @@
 """How the process of a hook begins and ends.
 
-In a checkout the third-party packages are elsewhere than gitcp: site is brought in when the first
-one is asked for, 3 to 4 ms that only such a hook pays (doc/git.md "Locks and refs").
+In a checkout the third-party packages are not beside gitcp.  site, which finds them, is imported
+when the first one is needed, since it costs 3 to 4 ms (doc/git.md "Locks and refs").
 
-A hook lives for milliseconds: what it imports is no garbage to look for, and at its end the
-memory goes back whole, not object by object.  In what is imported before the file of bytecode is
-open no annotation is delayed: `from __future__` costs 0.2 ms.
+A hook lives for milliseconds: it does not search for garbage among its imports, and does not free
+its memory object by object at its end.  The modules that are imported before the file of bytecode
+is open have no `from __future__`, which costs 0.2 ms.
 """
 
 import gc
@@ -20,7 +20,7 @@ PACKAGES = ("orjson", "filelock", "plumbum")
 
 
 class Elsewhere:
-    """A finder that stands last: asked for one of PACKAGES, it lets site set up sys.path."""
+    """The last finder: when one of PACKAGES is imported, it has site set up sys.path."""
 
     @classmethod
     def find_spec(cls, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
@@ -34,14 +34,14 @@ class Elsewhere:
         return PathFinder.find_spec(name)
 
 
-_FEW = 50_000  # objects made before garbage is looked for: 700 mean ten times in the imports
+_FEW = 50_000  # objects before a search for garbage; Python's 700 mean ten searches in the imports
 
 
 def main() -> int:
     """Run gitcp-hook.
 
-    Ctrl-C at a `git commit` ends its hooks with it, at any instant and without a word: the next
-    event finds what is left to do.
+    Ctrl-C at a `git commit` ends its hooks at any point, without a message: the next event finds
+    what is left to do.
     """
     gc.set_threshold(_FEW)
     try:
@@ -50,7 +50,7 @@ def main() -> int:
 
         if signals.getsignal(signals.SIGINT) is signals.default_int_handler:
             signals.signal(signals.SIGINT, signals.SIG_DFL)
-        # Ignored, as some services start programs, no status of git comes.
+        # Some services start programs that ignore SIGCHLD: then git's status would be lost.
         signals.signal(signals.SIGCHLD, signals.SIG_DFL)
         bundle.use()
         sys.meta_path.append(Elsewhere)
@@ -64,10 +64,10 @@ def main() -> int:
 
 
 def leave(status: int) -> None:
-    """End this process now: everything of ours is written, but what is still to be printed."""
+    """Print what is left and end this process at once; all its files are written."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError:
-        sys.exit(status)  # nobody listens any more: Python knows how to end then
+        sys.exit(status)  # the reader of its output is gone, which Python handles
     os._exit(status)

@@ -1,4 +1,4 @@
-"""A module's bytecode as hooks have it: a quarter smaller, for they wait for all of it."""
+"""Compile a module for hooks: a quarter smaller, since a hook waits until all of it is read."""
 
 from __future__ import annotations
 import __future__
@@ -13,48 +13,51 @@ if TYPE_CHECKING:
 
 
 def compile_module(
-    source: str, waiting: Container[str] | None, defer: str
+    source: str, functions: Container[str] | None, defer: str
 ) -> tuple[tuple[str, ...], CodeType, dict[str, bytes]]:
-    """(what the top of a source file imports of ours, its code without docstrings, without the
-    types of arguments and results and what is imported for them, the marshalled code of functions
-    that are not in it, which its code calls defer for by name).  waiting: those that may be left
-    out, None for all that can.  Raises OSError, SyntaxError."""
+    """(the names of gitcp that the top of a source file imports, its code, name -> marshalled code
+    of each deferred function).
+
+    The code has no docstrings, no types, and no imports for them.  For a deferred function it calls
+    the function named defer with the name.  functions: those that may be deferred, None for all.
+    Raises OSError, SyntaxError.
+    """
     with open(source, "rb") as f:
         tree = ast.parse(f.read())
     needs = tuple(dict.fromkeys(_list_imports(tree)))
-    statements = [kept for statement in tree.body for kept in _strip_types(statement)]
+    statements = [left for statement in tree.body for left in _strip_types(statement)]
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
             node.annotation = None
         elif isinstance(node, ast.FunctionDef):
             node.returns = None
     deferred, used = dict[str, bytes](), {*_list_used(statements)}
-    for place, statement in enumerate(statements):
+    for number, statement in enumerate(statements):
         if isinstance(statement, ast.FunctionDef) and _can_wait(statement):
             name = statement.name
-            if (waiting is None or name in waiting) and name not in used:
+            if (functions is None or name in functions) and name not in used:
                 used.add(name)
                 deferred[name] = marshal.dumps(_compile([statement], source))
-                [asked] = ast.parse(f"{name} = {defer}({name!r})").body
-                statements[place] = ast.copy_location(asked, statement)
+                [call] = ast.parse(f"{name} = {defer}({name!r})").body
+                statements[number] = ast.copy_location(call, statement)
     return needs, _compile(statements, source), deferred
 
 
 def _compile(body: list[ast.stmt], source: str) -> CodeType:
-    late = __future__.annotations.compiler_flag
+    flag = __future__.annotations.compiler_flag
     module = ast.Module(body, [])
-    code: CodeType = compile(module, source, "exec", late, dont_inherit=True, optimize=2)
+    code: CodeType = compile(module, source, "exec", flag, dont_inherit=True, optimize=2)
     return code
 
 
 def _can_wait(function: ast.FunctionDef) -> bool:
     """Whether a function at the top of a module is the same when it is made later."""
     defaults = [*function.args.defaults, *filter(None, function.args.kw_defaults)]
-    return not function.decorator_list and all(isinstance(one, ast.Constant) for one in defaults)
+    return not function.decorator_list and all(isinstance(x, ast.Constant) for x in defaults)
 
 
 def _list_used(statements: list[ast.stmt]) -> Iterator[str]:
-    """The names that the top of a module hands on: an audit hook is called while it is read."""
+    """The names that the top of a module uses, as to add an audit hook."""
     for statement in statements:
         if not isinstance(statement, ast.FunctionDef | ast.ClassDef):
             nodes = ast.walk(statement)
@@ -62,7 +65,7 @@ def _list_used(statements: list[ast.stmt]) -> Iterator[str]:
 
 
 def _strip_types(statement: ast.stmt) -> list[ast.stmt]:
-    """What a statement at the top of a module does when no types are checked."""
+    """The statements that are left of one at the top of a module without types."""
     match statement:
         case ast.If(test=ast.Name(id="TYPE_CHECKING"), orelse=otherwise):
             return otherwise
@@ -74,7 +77,7 @@ def _strip_types(statement: ast.stmt) -> list[ast.stmt]:
 
 
 def _list_imports(tree: ast.Module) -> Iterator[str]:
-    """What is imported, each after what it is in: attributes, too."""
+    """The names that a module imports from gitcp, each after its package; attributes, too."""
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module:
             names = statement.module.split(".")
