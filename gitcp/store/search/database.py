@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-# SQLite's errors that are not the file's: permission, busy, locked, out of memory, read only,
-# input and output, full, cannot open.
+# SQLite's errors of the machine: permission, busy, locked, out of memory, read only, input and
+# output, full, cannot open.
 _MACHINE = (3, 5, 6, 7, 8, 10, 13, 14)
 _VERSION = 3
 _TABLES = """

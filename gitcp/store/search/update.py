@@ -236,10 +236,8 @@ def _format_version(state: State) -> str:
 
 
 def _read_live_turns(repo: Repo, state: State) -> list[Turn]:
-    data = redaction.get_redactor(repo, state["session_id"]).redact_jsonl(
-        conversation.read_live(state)
-    )
-    return list(cut_turns(data, _get_start(state)))
+    redactor = redaction.get_redactor(repo, state["session_id"])
+    return list(cut_turns(redactor.redact_jsonl(conversation.read_live(state)), _get_start(state)))
 
 
 def _store_source(database: Connection, source: Source, sessions: Spoken) -> None:

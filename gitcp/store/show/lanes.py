@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.credit import entries
+from gitcp.core.decide.difference import build_change
 from gitcp.core.lines import attribution
 from gitcp.errors import GitError
 from gitcp.record import decode_name, encode_name
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 _GRAPH = "log --graph --no-color --no-show-signature --no-notes --format=%x01%H"
-_ABSENT = ("000000", None)
 
 
 def read_graph(
@@ -85,7 +85,7 @@ def _list_changes(repo: Repo, objects: Objects, edits: Sequence[JournalLine]) ->
     head = Lookup(objects, find_tree(objects, refs.read_head(repo)))
     newest = {edit["path"]: entries.parse_entry(edit["after"]) for edit in edits}
     return {
-        path: (*(head(path) or _ABSENT), *(entry or _ABSENT))
+        path: build_change(head(path), entry)
         for path, entry in newest.items()
         if head(path) != entry
     }

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from gitcp.core.v1 import session_part, summary
+from gitcp.core.v1 import session_part
 from gitcp.errors import Error
 from gitcp.store.git.commit import parse_commit, parse_ident
 from gitcp.store.git.tree import Lookup, read_tree
 from gitcp.store.session import state as states
 from gitcp.store.show import lookup
-from gitcp.store.stream import shadow_refs, stream_list
+from gitcp.store.stream import shadow_refs, state_copy, stream_list
 from gitcp.store.turn import session_list, session_read
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_commits
+from gitcp.store.v1.committed_tree import read_json
 from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from gitcp.core.record_types import Commit, Record, Tip
     from gitcp.repo import Repo
@@ -145,7 +145,7 @@ def read_temporary(repo: Repo, objects: Objects, oid: str) -> Record:
     del detailed["ref"]
     entry = Lookup(objects, tip["tree"])(shadow_refs.METADATA + tip["session_id"])
     files = read_tree(objects, entry[1]) if entry else {}
-    state = _read_state(objects, files.get("state.json"))
+    state = read_json(objects, files, state_copy.NAME) or {}
     return {
         **detailed,
         "agent": state.get("agent_type") or "",
@@ -153,7 +153,3 @@ def read_temporary(repo: Repo, objects: Objects, oid: str) -> Record:
         "start": state.get("checkpoint_transcript_start") or 0,
         "transcript": b"\n".join(committed_read.read_pieces(objects, files)),
     }
-
-
-def _read_state(objects: Objects, entry: tuple[str, str] | None) -> dict[str, Any]:
-    return summary.parse_json(objects.need(entry[1], "blob")) or {} if entry else {}

@@ -82,7 +82,7 @@ def _verify_checkpoint(
     if need_signed and not signed and not failures:
         failures.append(f"its signature: {_WORDS[letter]}")
     differing = [session for session, state in hashes.items() if state == "differs"]
-    failures += [f"the transcript of '{one}' is not what its hash says" for one in differing]
+    failures += [f"the transcript of '{name}' is not what its hash says" for name in differing]
     failures += [] if content else ["the commit has nothing of it"]
     failures += checkpoint["lacks"]
     return {
