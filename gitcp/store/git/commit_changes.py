@@ -98,11 +98,13 @@ def _ask_changes(repo: Repo, oids: list[str]) -> dict[str, Changes]:
 
 def subtract_changes(objects: Objects, changes: Changes, commits: Iterable[Commit]) -> Changes:
     """The changes that none of the other commits makes too, whatever its parent has."""
-    made = [read_changes(objects, other)[1] for other in commits]
+    other_changes = [read_changes(objects, other)[1] for other in commits]
     return {
         path: change
         for path, change in changes.items()
-        if not any(path in other and _is_same(objects, other[path], change) for other in made)
+        if not any(
+            path in other and _is_same(objects, other[path], change) for other in other_changes
+        )
     }
 
 

@@ -164,8 +164,8 @@ class Packs:
 
     def read_object(self, oid: str) -> tuple[str, bytes] | None:
         """(kind, content) of a small object in a pack of gitcp; None for any other object."""
-        found = (index.read_object(oid) for index in self._read_indexes().values())
-        data = next(filter(None, found), b"")
+        starts = (index.read_object(oid) for index in self._read_indexes().values())
+        data = next(filter(None, starts), b"")
         return packfile.parse_object(data) if data else None
 
     def find_stamp(self, oid: str) -> int | None:
@@ -183,8 +183,8 @@ class Packs:
         0."""
         ours = self._read_indexes()
         names = [name for name in files.list_names(self.folder) if name.endswith(".idx")]
-        others = [name for name in names if name.removesuffix(".idx") not in ours]
-        return zlib.crc32("".join(others).encode()) or 1
+        foreign = [name for name in names if name.removesuffix(".idx") not in ours]
+        return zlib.crc32("".join(foreign).encode()) or 1
 
     def _read_indexes(self) -> dict[str, indexes.Index]:
         """pack -> index, of gitcp's packs at the first call, and of those made here since."""

@@ -85,13 +85,13 @@ def _find_states(repo: Repo, objects: Objects, ref: str, commits: list[Commit]) 
     """The states' records of a stream, found by its id.  If no commit has the id, those of streams
     of this name that no other ref has."""
     stream_id = shadow_refs.find_trailer(commits[0]["message"], "Gitcp-Stream") if commits else ""
-    others = {tip["stream"] for tip in shadow_refs.list_tips(repo, objects) if tip["ref"] != ref}
+    elsewhere = {tip["stream"] for tip in shadow_refs.list_tips(repo, objects) if tip["ref"] != ref}
     name = ids.parse_stream_name(ref)
 
     def is_meant(stream: Stream) -> bool:
         if stream_id:
             return stream["id"] == stream_id
-        return ids.parse_stream_name(stream["ref"]) == name and stream["id"] not in others
+        return ids.parse_stream_name(stream["ref"]) == name and stream["id"] not in elsewhere
 
     return [
         (state, stream)
