@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from gitcp.core.record_types import Event, Scan
+    from gitcp.core.record_types import Event, Scan, Tool
 
 _NAMES: dict[str, list[str]] = memory.get_table("agents")
 _SHARED = ("exchange", "install", "other", "reading")  # folders that are not clients
@@ -38,7 +38,9 @@ class Client:
     SETTINGS: Mapping[str, str]  # scope -> path below the root; below home for scope user
     FORM = "nested"  # gitcp.agents.install.settings, gitcp.agents.install.own_files
     PLUGIN = ""  # for form plugin, a file of this folder that is part of it
-    HOOKS: tuple[tuple[str, str | None, int | None], ...]  # event, matcher, time-out in its unit
+    MATCHER: str | None = None  # of the tools whose hooks run; None: all
+    # (event, matcher, time-out in its unit); by default all EVENTS, with MATCHER for tools
+    HOOKS: tuple[tuple[str, str | None, int | None], ...]
     SECONDS = 60  # the default time-out of a hook; 0: none
     NO_HOOKS = ""  # the key of its settings that switches hooks off
     MANAGED: tuple[str, ...] = ()  # settings of its administrator, which override all others
@@ -50,7 +52,7 @@ class Client:
     COVERED_BY = ""  # the agent whose hooks it runs, so that `enable` writes none for it
     IF_ASKED = ""  # why `enable` writes its hooks only if it is named
     EXPANDS = False  # True: it expands variables in the command of a hook
-    ANSWERS = "permission"  # the form of a refusal: gitcp.agents.exchange.replies
+    ANSWERS = "text"  # the form of a refusal: gitcp.agents.exchange.replies
     KEYS: Mapping[str, str] = {}  # its key in a payload -> Claude Code's, where they differ
     KINDS: Mapping[str, str]  # its tool -> gitcp's kind of tool
     EVENTS: Mapping[str, str]  # its hook -> gitcp's event
@@ -72,6 +74,8 @@ class Client:
     def __init__(self, module: ModuleType) -> None:
         self._module = module.__name__
         vars(self).update({k: v for k, v in vars(module).items() if k[0] != "_"})
+        matched = ((name, self.MATCHER if "Tool" in name else None, None) for name in self.EVENTS)
+        vars(self).setdefault("HOOKS", tuple(matched))
 
     def list_settings_paths(self, home: str, top: str) -> dict[str, str]:
         """scope -> the file for hooks: local for this clone, shared for all its users, user for
@@ -99,13 +103,18 @@ class Client:
             return payload.make_unknown(self.NAME)
         record = payload.read_event(self.NAME, event, fields)
         if event in ("tool-start", "tool-end"):
-            fields.setdefault("tool_use_id", self.make_call_id(fields))
-            tool = record["tool"] = payload.read_tool(fields, self.KINDS, self.PATHS, record["cwd"])
-            payload.take_response(tool, fields.get("tool_response"))
-            failed = name.endswith("Failure") or bool(fields.get("tool_error"))
-            tool["failed"] = tool["failed"] or failed
+            tool = record["tool"] = self.read_tool(name, fields, record["cwd"])
+            tool["failed"] = tool["failed"] or name.endswith("Failure")
             record["event"] = payload.refine_event(event, tool)
         return record
+
+    def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
+        """The call in the payload of a tool's hook; raises InputError for an invalid field."""
+        fields.setdefault("tool_use_id", self.make_call_id(fields))
+        tool = payload.read_tool(fields, self.KINDS, self.PATHS, cwd)
+        payload.take_response(tool, fields.get("tool_response"))
+        tool["failed"] = tool["failed"] or bool(fields.get("tool_error"))
+        return tool
 
     def get_hook_seconds(self, name: str, host: str) -> int:
         """The time-out in seconds of the client's hook, 0 for none.  host: the agent whose settings
@@ -148,11 +157,13 @@ class Client:
     def list_conversations(self, home: str, cwd: str) -> list[str]:
         """The conversations, subagents' included, that may be of cwd or a directory below it; their
         contents decide."""
+        if not self.TRANSCRIPTS:
+            return []
         folder, prefix = self.locate(home, self.TRANSCRIPTS), ""
-        if self.BY_PLACE:  # those of directories below cwd begin with its name
+        if self.BY_PLACE:  # the names of directories below cwd begin with that of cwd
             relative = os.path.relpath(self.locate_sessions(home, cwd), folder)
             prefix = relative.partition(os.sep)[0]
-        return list_files(folder, ".jsonl", prefix=prefix) if self.TRANSCRIPTS else []
+        return list_files(folder, ".jsonl", prefix=prefix)
 
     def fetch(self, conversation: str, folder: str) -> str:
         """The path of a conversation of list_conversations(); one in a database is copied into
@@ -259,10 +270,10 @@ def locate_subagent_transcript(agent: str, transcript_path: str, agent_id: str) 
     return find_client(agent).locate_subagent_transcript(transcript_path, agent_id)
 
 
-def recognise(client: Client, payload: Mapping[str, Any]) -> Client:
+def recognise(client: Client, fields: Mapping[str, Any]) -> Client:
     """The client of a payload: some clients run the hooks that are installed for another."""
-    if not client.is_own(payload):
+    if not client.is_own(fields):
         for guest in map(get_client, list_names()):
-            if guest.is_payload(payload):
+            if guest.is_payload(fields):
                 return guest
     return client

@@ -231,8 +231,7 @@ def _is_known() -> bool:
     PATH share one file."""
     name, *event = sys.argv[1:3]
     client = sys.modules.get(f"gitcp.agents.{name.replace('-', '_')}")
-    hooks = [hook[0] for hook in getattr(client, "HOOKS", ())]
-    return client is None or {*event} <= {*getattr(client, "EVENTS", ()), *hooks}
+    return client is None or {*event} <= {*getattr(client, "EVENTS", ())}
 
 
 def _drop_old_files(file: str) -> None:

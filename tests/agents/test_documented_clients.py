@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import amp, vs_code
 from gitcp.errors import InputError
 from tests.support.harness import World
 
+amp, vs_code = map(agents.get_client, ("amp", "vs-code"))
 Calls = list[tuple[str, dict[str, Any]]]
 ASKED = "Write it down"
 

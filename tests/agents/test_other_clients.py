@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import cline, copilot, cursor, opencode
-from gitcp.agents.opencode import messages
+from gitcp.agents import cline
+from gitcp.agents.opencode import extract_prompt, messages
 from gitcp.errors import InputError
 from tests.support import recording
 
+copilot, cursor, opencode = map(agents.get_client, ("copilot", "cursor", "opencode"))
 CURSOR = {
     "conversation_id": "c1",
     "generation_id": "g1",
@@ -138,7 +139,7 @@ def test_an_empty_prompt_of_qwen_code_is_no_turn_and_a_folder_no_transcript() ->
     ],
 )
 def test_quotes_that_opencode_puts_round_a_prompt_are_taken_off(text: str, prompt: str) -> None:
-    assert opencode.extract_prompt([{"type": "text", "text": text}]) == prompt
+    assert extract_prompt([{"type": "text", "text": text}]) == prompt
 
 
 def test_a_subagent_of_opencode_is_its_parents() -> None:

@@ -12,37 +12,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Event
+    from gitcp.core.record_types import Tool
 
 NAME = "amp"
 AGENT_TYPE = "Amp"
 PROGRAM = "amp"
-FOLDERS = (".amp", ".config/amp")  # in home or in the worktree's root
+FOLDERS = (".amp", ".config/amp")
 SETTINGS = {"shared": ".amp/plugins/gitcp.ts", "user": ".config/amp/plugins/gitcp.ts"}
-FORM = "plugin"  # gitcp.agents.install.own_files
+FORM = "plugin"
 PLUGIN = "amp/plugin.ts"
 SECONDS = 0  # the plugin waits
 UNSEEN = True
 SESSION_ENV = ("AMP_THREAD_ID",)
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 RESUME = "amp threads continue {}"
 KINDS = {"write": "write", "shell": "shell"}
 EVENTS = claudes.CORE
-HOOKS = tuple((name, None, None) for name in EVENTS)  # the plugin needs no matchers
 
 
-def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; raises InputError for an invalid field."""
-    ours = EVENTS.get(name)
-    if ours is None:
-        return payload.make_unknown(NAME)
-    record = payload.read_event(NAME, ours, fields)
-    if ours in ("tool-start", "tool-end"):
-        kinds = {payload.get_text(fields, "tool_name"): payload.get_text(fields, "kind") or "other"}
-        tool = record["tool"] = payload.read_tool(fields, kinds)
-        paths = fields.get("input_paths") if tool["kind"] == "write" else ()
-        tool["input_paths"] = [
-            payload.resolve_path(path, record["cwd"], "path") for path in paths or ()
-        ]
-        payload.take_response(tool, fields.get("tool_response"))
-    return record
+def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    """The call of a payload, of the kind and with the paths that Amp gives for it."""
+    kinds = {payload.get_text(fields, "tool_name"): payload.get_text(fields, "kind") or "other"}
+    tool = payload.read_tool(fields, kinds)
+    paths = fields.get("input_paths") if tool["kind"] == "write" else None
+    tool["input_paths"] = [payload.resolve_path(path, cwd, "path") for path in paths or ()]
+    payload.take_response(tool, fields.get("tool_response"))
+    return tool

@@ -19,10 +19,9 @@ AGENT_TYPE = "Antigravity"
 PROGRAM = "agy"
 FOLDERS = (".gemini/antigravity-cli", ".gemini/antigravity")  # in home
 SETTINGS = {"shared": ".agents/hooks.json", "user": ".gemini/config/hooks.json"}
-FORM = "antigravity"  # gitcp.agents.install.settings
-SECONDS = 30  # the time-out of a hook
+FORM = "antigravity"
+SECONDS = 30
 UNSEEN = True
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 RESUME = "agy --conversation {}"
 PATHS = ("TargetFile",)
 KINDS = {
@@ -33,7 +32,6 @@ KINDS = {
     **dict.fromkeys("view_file list_dir grep_search search_web read_url_content".split(), "read"),
 }
 EVENTS = {"PreInvocation": "turn-start", "PostToolUse": "tool-end", "Stop": "turn-end"}
-HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:

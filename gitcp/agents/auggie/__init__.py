@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NAME = "auggie"
 AGENT_TYPE = "Auggie"
 PROGRAM = "auggie"
-FOLDERS = (".augment",)  # in home or in the worktree's root
+FOLDERS = (".augment",)
 SETTINGS = {
     "local": ".augment/settings.local.json",
     "shared": ".augment/settings.json",
@@ -23,7 +23,6 @@ SETTINGS = {
 }
 UNSEEN = True
 PROJECT_ENV = "AUGMENT_PROJECT_DIR"
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 RESUME = "auggie --resume {}"
 KEYS = {
     "conversation_id": "session_id",
@@ -39,7 +38,7 @@ KINDS = {
 }
 EVENTS = {**claudes.CORE, "PromptSubmit": "turn-start", "SessionEnd": "session-end"}
 del EVENTS["UserPromptSubmit"]
-HOOKS = claudes.list_hooks(KINDS, EVENTS)
+MATCHER = payload.build_matcher(KINDS, "read")
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:

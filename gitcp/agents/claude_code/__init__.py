@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "claude-code"
 AGENT_TYPE = "Claude Code"
 PROGRAM = "claude"
-FOLDERS = (".claude",)  # in home or in the worktree's root
+FOLDERS = (".claude",)
 HOME_ENV = "CLAUDE_CONFIG_DIR"
 NO_HOOKS = "disableAllHooks"
 MANAGED = (
@@ -29,8 +29,7 @@ MANAGED = (
 )
 SESSION_ENV = ("CLAUDE_CODE_SESSION_ID",)
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"
-ANSWERS = "permission"  # gitcp.agents.exchange.replies
-FORM = "nested"  # gitcp.agents.install.settings
+ANSWERS = "permission"
 SETTINGS = {
     "local": ".claude/settings.local.json",
     "shared": ".claude/settings.json",

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 NAME = "cline"
 AGENT_TYPE = "Cline"
 PROGRAM = "cline"
-FOLDERS = (".cline", ".clinerules")  # in home or in the worktree's root
-ANSWERS = "cline"  # gitcp.agents.exchange.replies
-FORM = "scripts"  # gitcp.agents.install.own_files
+FOLDERS = (".cline", ".clinerules")
+ANSWERS = "cline"
+FORM = "scripts"
 SETTINGS = {"shared": ".clinerules/hooks", "user": ".cline/hooks"}  # folders
 TRANSCRIPTS = ".cline/data/sessions"  # below it <id>/<id>.messages.json
 RESUME = "cline --id {}"
@@ -52,7 +52,6 @@ EVENTS = {
     "TaskCancel": "turn-end",
     "SessionShutdown": "session-end",
 }
-HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
 _PATHS = ("path", "file_path", "absolutePath")
 
 

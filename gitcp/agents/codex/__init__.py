@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 NAME = "codex"
 AGENT_TYPE = "Codex"
 PROGRAM = "codex"
-FOLDERS = (".codex",)  # in home or in the worktree's root
+FOLDERS = (".codex",)
 HOME_ENV = "CODEX_HOME"
 SESSION_ENV = ("CODEX_SESSION_ID",)  # CODEX_THREAD_ID may be a subagent's
-ANSWERS = "permission"  # gitcp.agents.exchange.replies
-FORM = "nested"  # gitcp.agents.install.settings
+ANSWERS = "permission"
 SETTINGS = dict.fromkeys(("shared", "user"), ".codex/hooks.json")
 TRANSCRIPTS = ".codex/sessions"  # below it <year>/<month>/<day>/rollout-<time>-<session id>.jsonl
 RESUME = "codex resume {}"
@@ -46,9 +45,7 @@ EVENTS = {
     "SessionEnd": "session-end",
 }
 # Its regular expressions have no lookahead.  write_stdin continues a command.
-_TOOLS = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
-# (client's event, matcher or None, seconds or None)
-HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
+MATCHER = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
 
 
 def read_event(name: str, fields: dict[str, Any]) -> Event:

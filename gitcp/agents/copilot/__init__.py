@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from gitcp.core.record_types import Event, Tool
+    from gitcp.core.record_types import Tool
 
 NAME = "copilot"
 AGENT_TYPE = "Copilot CLI"
 PROGRAM = "copilot"
-FOLDERS = (".copilot",)  # in home or in the worktree's root
+FOLDERS = (".copilot",)
 HOME_ENV = "COPILOT_HOME"
 SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
-ANSWERS = "copilot"  # gitcp.agents.exchange.replies
-FORM = "copilot"  # gitcp.agents.install.settings
-SECONDS = 30  # the time-out of a hook
+ANSWERS = "copilot"
+FORM = "copilot"
+SETTINGS = {"shared": ".github/hooks/gitcp.json", "user": ".copilot/hooks/gitcp.json"}
+SECONDS = 30
 RESUME = "copilot --resume={}"
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
 COVERED_BY = "claude-code"
@@ -57,18 +58,8 @@ EVENTS = {
     "sessionEnd": "session-end",
 }
 _CLAUDES = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
-_TOOLS = payload.build_matcher(KINDS, "read")
-# (client's event, matcher or None, seconds or None)
-HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
-_PATHS = ("path", "file_path")
-
-
-def list_settings_paths(home: str, top: str) -> dict[str, str]:
-    """scope -> the file for hooks: for all users of the repository, for the person."""
-    return {
-        "shared": os.path.join(top, ".github", "hooks", "gitcp.json"),
-        "user": resolve_path(home, ".copilot/hooks/gitcp.json", HOME_ENV),
-    }
+MATCHER = payload.build_matcher(KINDS, "read")
+PATHS = ("path", "file_path")
 
 
 def is_own(fields: Mapping[str, Any]) -> bool:
@@ -90,32 +81,30 @@ def is_payload(fields: Mapping[str, Any]) -> bool:
     )
 
 
-def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; raises InputError for an invalid field."""
+def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """(the hook in Copilot's spelling, its payload with Claude Code's keys); a turn of a subagent
+    is no event."""
     name = _CLAUDES.get(name, name[:1].lower() + name[1:])
     fields = {_make_snake_case(key): value for key, value in fields.items()}
-    ours, agent = EVENTS.get(name), fields.get("agent_id")
-    if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
-        return payload.make_unknown(NAME)
+    event, agent = EVENTS.get(name), fields.get("agent_id")
+    if agent is not None and event in ("turn-start", "turn-end"):
+        return "", fields
     if agent is not None and fields.get("session_id") == agent:
         fields["session_id"] = fields.get("parent_agent_id")
-    record = payload.read_event(NAME, ours, fields)
-    if ours == "turn-start":
-        record["turn"] = _format_moment(fields.get("timestamp"))
-    folder = resolve_path(os.path.expanduser("~"), ".copilot/session-state", HOME_ENV)
-    record.setdefault("transcript_path", os.path.join(folder, record["session_id"], "events.jsonl"))
-    if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _read_tool(fields, record["cwd"])
-        tool["failed"] = tool["failed"] or name == "postToolUseFailure"
-        record["event"] = payload.refine_event(ours, tool)
-    return record
+    if event == "turn-start":
+        fields["turn_id"] = _format_moment(fields.get("timestamp"))
+    if not fields.get("transcript_path"):
+        folder = locate_sessions(os.path.expanduser("~"), "")
+        path = os.path.join(folder, str(fields.get("session_id")), "events.jsonl")
+        fields["transcript_path"] = path
+    return name, fields
 
 
-def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
-    arguments = fields.pop("tool_args", fields.get("tool_input"))
-    fields["tool_input"] = arguments = _load_arguments(arguments)
-    fields["tool_use_id"] = _make_id(arguments)
-    tool = payload.read_tool(fields, KINDS, _PATHS, cwd)
+def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    """The call of a payload, with an id by its arguments."""
+    arguments = _load_arguments(fields.pop("tool_args", fields.get("tool_input")))
+    call = {**fields, "tool_input": arguments, "tool_use_id": _make_id(arguments)}
+    tool = payload.read_tool(call, KINDS, PATHS, cwd)
     if tool["kind"] == "write" and "patch" in arguments:
         tool["input_paths"] = _list_patched(arguments, cwd)
     elif tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):

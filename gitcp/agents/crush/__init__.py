@@ -11,14 +11,13 @@ from gitcp.agents.exchange import claudes
 NAME = "crush"
 AGENT_TYPE = "Crush"
 PROGRAM = "crush"
-FOLDERS = (".crush", ".config/crush")  # in home or in the worktree's root
+FOLDERS = (".crush", ".config/crush")
 SETTINGS = {"shared": "crush.json", "user": ".config/crush/crush.json"}
-FORM = "windsurf"  # gitcp.agents.install.settings
-SECONDS = 30  # the time-out of a hook
+FORM = "windsurf"
+SECONDS = 30
 IF_ASKED = "versions before July 2026 refuse a configuration with its hooks"
 UNSEEN = True
 PROJECT_ENV = "CRUSH_PROJECT_DIR"
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 KINDS = {
     **dict.fromkeys("write edit multiedit".split(), "write"),
     "bash": "shell",
@@ -26,10 +25,7 @@ KINDS = {
     **dict.fromkeys("view ls glob grep fetch sourcegraph diagnostics references".split(), "read"),
 }
 EVENTS = {
-    **claudes.EVENTS,
+    **claudes.omit_events("UserPromptSubmit", "Stop", "SubagentStop"),
     "TurnStart": "turn-start",
     **dict.fromkeys(("TurnEnd", "StopFailure", "Interrupt"), "turn-end"),
 }
-for absent in ("UserPromptSubmit", "Stop", "SubagentStop"):
-    del EVENTS[absent]
-HOOKS = tuple((name, None, None) for name in EVENTS)

@@ -16,16 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.core.record_types import Event, Tool
-
 NAME = "cursor"
 AGENT_TYPE = "Cursor"
 PROGRAM = "cursor-agent"
-FOLDERS = (".cursor",)  # in home or in the worktree's root
+FOLDERS = (".cursor",)
 UNSEEN = True
 PROJECT_ENV = "CURSOR_PROJECT_DIR"
-ANSWERS = "cursor"  # gitcp.agents.exchange.replies
-FORM = "cursor"  # gitcp.agents.install.settings
+ANSWERS = "cursor"
+FORM = "cursor"
 SETTINGS = dict.fromkeys(("shared", "user"), ".cursor/hooks.json")
 BY_PLACE = True
 RESUME = "cursor-agent --resume {}"
@@ -55,10 +53,8 @@ EVENTS = {
     "sessionEnd": "session-end",
 }
 _CLAUDES = {"UserPromptSubmit": "beforeSubmitPrompt"}
-_TOOLS = payload.build_matcher(KINDS, "read")
-# (client's event, matcher or None, None)
-HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
-_PATHS = ("file_path", "path", "target_file", "target_notebook")
+MATCHER = payload.build_matcher(KINDS, "read")
+PATHS = ("file_path", "path", "target_file", "target_notebook")
 
 
 def is_own(fields: dict[str, Any]) -> bool:
@@ -73,36 +69,21 @@ def is_payload(fields: dict[str, Any]) -> bool:
     )
 
 
-def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; raises InputError for an invalid field."""
-    name = _CLAUDES.get(name, name[:1].lower() + name[1:])
-    ours = EVENTS.get(name)
-    if ours is None:
-        return payload.make_unknown(NAME)
-    roots = fields.get("workspace_roots")
+def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """(the hook in Cursor's spelling, its payload with Claude Code's keys)."""
+    roots, arguments, output = map(fields.get, ("workspace_roots", "tool_input", "tool_output"))
     root = roots[0] if isinstance(roots, list) and roots else None
-    fields = {
+    if isinstance(arguments, str):
+        arguments = load(arguments.encode(errors="replace")) or {}
+    return _CLAUDES.get(name, name[:1].lower() + name[1:]), {
         **fields,
         "session_id": fields.get("conversation_id") or fields.get("session_id"),
         "turn_id": fields.get("generation_id"),
         "cwd": fields.get("cwd") or root,
+        "tool_input": arguments,
+        "tool_response": output if isinstance(output, str) else None,
+        "duration_ms": fields.get("duration", fields.get("duration_ms")),
     }
-    record = payload.read_event(NAME, ours, fields)
-    if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _read_tool(name, fields, record["cwd"])
-        record["event"] = payload.refine_event(ours, tool)
-    return record
-
-
-def _read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
-    if isinstance(fields.get("tool_input"), str):
-        fields["tool_input"] = load(fields["tool_input"].encode(errors="replace")) or {}
-    if isinstance(fields.get("duration"), int):
-        fields["duration_ms"] = fields["duration"]
-    tool = payload.read_tool(fields, KINDS, _PATHS, cwd)
-    payload.add_output(tool, fields.get("tool_output"))
-    tool["failed"] = name == "postToolUseFailure"
-    return tool
 
 
 def locate_sessions(home: str, cwd: str) -> str:

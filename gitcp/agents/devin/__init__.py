@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 NAME = "devin"
 AGENT_TYPE = "Devin"
 PROGRAM = "devin"
-FOLDERS = (".devin", ".config/devin")  # in home or in the worktree's root
+FOLDERS = (".devin", ".config/devin")
 SETTINGS = {
     "local": ".devin/config.local.json",
     "shared": ".devin/config.json",
     "user": ".config/devin/config.json",
 }
-FORM = "commented"  # gitcp.agents.install.settings
+FORM = "commented"
 UNSEEN = True
 PROJECT_ENV = "DEVIN_PROJECT_DIR"
 COVERED_BY = "claude-code"
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 RESUME = "devin -r {}"
 KINDS = {
     **dict.fromkeys("write edit notebook_edit".split(), "write"),
@@ -36,7 +35,6 @@ KINDS = {
     **dict.fromkeys("read grep glob web_search webfetch".split(), "read"),
 }
 EVENTS = {**claudes.CORE, "SessionEnd": "session-end"}
-HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
 def is_payload(fields: Mapping[str, Any]) -> bool:

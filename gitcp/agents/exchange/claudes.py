@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import payload
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 CORE = {  # the events of all these clients
@@ -25,12 +23,9 @@ EVENTS = {
 }
 
 
-def list_hooks(
-    kinds: Mapping[str, str], events: Iterable[str] = EVENTS
-) -> tuple[tuple[str, str | None, int | None], ...]:
-    """(event, matcher or None, None) of each hook, without tools of kind `read`."""
-    tools = payload.build_matcher(kinds, "read")
-    return tuple((name, tools if "Tool" in name else None, None) for name in events)
+def omit_events(*absent: str) -> dict[str, str]:
+    """EVENTS without those that a client does not have."""
+    return {name: event for name, event in EVENTS.items() if name not in absent}
 
 
 def nest_hooks(

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents.exchange import claudes
+from gitcp.agents.exchange import claudes, payload
 
 NAME = "factory-droid"
 AGENT_TYPE = "Factory Droid"
 PROGRAM = "droid"
-FOLDERS = (".factory",)  # in home or in the worktree's root
+FOLDERS = (".factory",)
 SETTINGS = dict.fromkeys(("shared", "user"), ".factory/settings.json")
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"
 TRANSCRIPTS = ".factory/sessions"
 BY_PLACE = True
@@ -26,8 +25,8 @@ KINDS = {
     "Task": "task",
     **dict.fromkeys("Read LS Grep Glob TodoWrite ToolSearch WebSearch FetchUrl".split(), "read"),
 }
-EVENTS = {name: ours for name, ours in claudes.EVENTS.items() if name != "PostToolUseFailure"}
-HOOKS = claudes.list_hooks(KINDS, EVENTS)
+EVENTS = claudes.omit_events("PostToolUseFailure")
+MATCHER = payload.build_matcher(KINDS, "read")
 
 
 def locate_sessions(home: str, cwd: str) -> str:

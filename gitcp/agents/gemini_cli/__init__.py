@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 NAME = "gemini-cli"
 AGENT_TYPE = "Gemini CLI"
 PROGRAM = "gemini"
-FOLDERS = (".gemini",)  # in home or in the worktree's root
+FOLDERS = (".gemini",)
 SESSION_ENV = ("GEMINI_SESSION_ID",)
 PROJECT_ENV = "GEMINI_PROJECT_DIR"
 HERE_ONLY = True  # it does not read the settings of directories above
-ANSWERS = "decision"  # gitcp.agents.exchange.replies
-FORM = "commented"  # gitcp.agents.install.settings
+ANSWERS = "decision"
+FORM = "commented"
 SETTINGS = dict.fromkeys(("shared", "user"), ".gemini/settings.json")
 BY_PLACE = True
 RESUME = "gemini --resume {}"
@@ -49,9 +49,7 @@ EVENTS = {
     "AfterAgent": "turn-end",
     "SessionEnd": "session-end",
 }
-_TOOLS = payload.build_matcher(KINDS, "read")
-# (client's event, matcher or None, milliseconds or None)
-HOOKS = tuple((name, _TOOLS if "Tool" in name else None, None) for name in EVENTS)
+MATCHER = payload.build_matcher(KINDS, "read")
 PATHS = ("file_path", "path", "filename")  # keys of its tools, new and old
 
 

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 NAME = "goose"
 AGENT_TYPE = "Goose"
 PROGRAM = "goose"
-FOLDERS = (".goose", ".config/goose")  # in home or in the worktree's root
+FOLDERS = (".goose", ".config/goose")
 SETTINGS = dict.fromkeys(("shared", "user"), ".agents/plugins/gitcp")  # a folder
-FORM = "files"  # gitcp.agents.install.own_files
-SECONDS = 30  # the time-out of a hook
+FORM = "files"
+SECONDS = 30
 UNSEEN = True
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 KEYS = {"message": "prompt", "working_dir": "cwd", "tool_call_id": "tool_use_id"}
 PATHS = ("path",)
 KINDS = {
@@ -30,13 +29,8 @@ KINDS = {
     "developer__shell": "shell",
     **dict.fromkeys(("developer__tree", "developer__read_image"), "read"),
 }
-EVENTS = {
-    name: ours
-    for name, ours in claudes.EVENTS.items()
-    if name not in ("SubagentStop", "PreCompact")
-}
-# A rule with an invalid matcher is skipped.
-HOOKS = tuple((name, None, None) for name in EVENTS)
+# It skips a rule with an invalid matcher, so there is none.
+EVENTS = claudes.omit_events("SubagentStop", "PreCompact")
 
 
 def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:

@@ -13,12 +13,11 @@ if TYPE_CHECKING:
 NAME = "kiro"
 AGENT_TYPE = "Kiro"
 PROGRAM = "kiro-cli"
-FOLDERS = (".kiro",)  # in home or in the worktree's root
+FOLDERS = (".kiro",)
 SETTINGS = dict.fromkeys(("shared", "user"), ".kiro/hooks/gitcp.json")
-FORM = "files"  # gitcp.agents.install.own_files
-SECONDS = 30  # the time-out of a hook
+FORM = "files"
+SECONDS = 30
 UNSEEN = True
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 PATHS = ("path", "file_path")
 KINDS = {
     **dict.fromkeys("fs_write fsWrite str_replace strReplace fs_append fsAppend".split(), "write"),
@@ -26,7 +25,6 @@ KINDS = {
     **dict.fromkeys("fs_read readFile read_file list_directory grep_search".split(), "read"),
 }
 EVENTS = claudes.CORE
-HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
 def build_files(path: str, command: Callable[[str], str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from gitcp.agents import resolve_path
 from gitcp.agents.exchange import payload
 from gitcp.core.git import ids
 
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 NAME = "opencode"
 AGENT_TYPE = "OpenCode"
 PROGRAM = "opencode"
-FOLDERS = (".opencode", ".config/opencode")  # in home or in the worktree's root
+FOLDERS = (".opencode", ".config/opencode")
+SETTINGS = {
+    "shared": ".opencode/plugins/gitcp.js",
+    "user": ".config/opencode/plugins/gitcp.js",
+}
 SESSION_ENV = ("OPENCODE_SESSION_ID",)  # the plugin sets it
-ANSWERS = "text"  # gitcp.agents.exchange.replies
-FORM = "plugin"  # gitcp.agents.install.own_files
+FORM = "plugin"
 PLUGIN = "opencode/plugin.js"
 SECONDS = 0  # the plugin waits
 RESUME = "opencode --session {}"
@@ -48,47 +52,52 @@ EVENTS = {
     "session.idle": "turn-end",
     "dispose": "session-end",
 }
-HOOKS = tuple((name, None, None) for name in EVENTS)
 
 
-def list_settings_paths(home: str, top: str) -> dict[str, str]:
-    """scope -> the path of the plugin: for all users of the repository, for the person."""
-    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    return {
-        "shared": os.path.join(top, ".opencode", "plugins", "gitcp.js"),
-        "user": os.path.join(config, "opencode", "plugins", "gitcp.js"),
-    }
+def locate(home: str, path: str) -> str:
+    """A path of the client below home, or below the folder of XDG_CONFIG_HOME."""
+    return resolve_path(home, path, "XDG_CONFIG_HOME" if path.startswith(".config/") else "")
 
 
-def read_event(name: str, fields: dict[str, Any], agent: str = NAME) -> Event:
-    """The record of a hook call of this client, or of a fork of it; raises InputError for an
-    invalid field."""
-    ours, parent = EVENTS.get(name), fields.get("parent")
+def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """(the hook, its payload with Claude Code's keys); of a subagent's hooks only those of tools
+    are events."""
+    event, parent = EVENTS.get(name), fields.get("parent")
     call, output = payload.get_object(fields, "input"), payload.get_object(fields, "output")
-    if ours is None or (parent is not None and ours not in ("tool-start", "tool-end")):
-        return payload.make_unknown(agent)
+    by_tool = event in ("tool-start", "tool-end")
+    if parent is not None and not by_tool:
+        return "", fields
     session = call.get("sessionID")
     common = {
         "session_id": session if parent is None else parent,
         "agent_id": session if parent is not None else None,
         "cwd": fields.get("directory"),
     }
-    if ours == "turn-start":
+    if event == "turn-start":
         message = payload.get_object(output, "message")
         common["turn_id"] = message.get("id")
         common["prompt"] = extract_prompt(payload.get_objects(output, "parts"))
         common["model"] = payload.get_object(message, "model").get("modelID")
-    record = payload.read_event(agent, ours, common)
-    if ours in ("tool-start", "tool-end"):
-        arguments = payload.get_object(output if ours == "tool-start" else call, "args")
-        tool = record["tool"] = _read_tool(call, arguments, record["cwd"])
-        if ours == "tool-end":
-            payload.add_output(tool, output.get("output"))
-            child = payload.get_object(output, "metadata").get("sessionId")
-            if tool["kind"] == "task" and child is not None:
-                tool["agent_id"] = ids.check_component(child, "sessionId")
-        record["event"] = payload.refine_event(ours, tool)
-    return record
+    elif by_tool:
+        common["tool_name"], common["tool_use_id"] = call.get("tool"), call.get("callID")
+        common["tool_input"] = payload.get_object(output if event == "tool-start" else call, "args")
+        common["result"] = output if event == "tool-end" else {}
+    return name, common
+
+
+def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    """The call of an adapted payload."""
+    tool, result = payload.read_tool(fields, KINDS), fields["result"]
+    if tool["kind"] == "write":
+        from gitcp.agents.opencode import transcript
+
+        written = transcript.list_written(tool["name"], fields["tool_input"])
+        tool["input_paths"] = [payload.resolve_path(path, cwd, "filePath") for path in written]
+    payload.add_output(tool, result.get("output"))
+    child = payload.get_object(result, "metadata").get("sessionId")
+    if tool["kind"] == "task" and child is not None:
+        tool["agent_id"] = ids.check_component(child, "sessionId")
+    return tool
 
 
 def extract_prompt(parts: Iterable[dict[str, Any]]) -> str:
@@ -100,21 +109,6 @@ def extract_prompt(parts: Iterable[dict[str, Any]]) -> str:
     if len(text) > 2 and text[0] == text[-1] == '"' and " " in inner and '"' not in inner:
         return text[1:-1].replace('\\"', '"')
     return text
-
-
-def _read_tool(asked: dict[str, Any], arguments: dict[str, Any], cwd: str) -> Tool:
-    call = {
-        "tool_name": asked.get("tool"),
-        "tool_input": arguments,
-        "tool_use_id": asked.get("callID"),
-    }
-    tool = payload.read_tool(call, KINDS)
-    if tool["kind"] == "write":
-        from gitcp.agents.opencode import transcript
-
-        written = transcript.list_written(tool["name"], arguments)
-        tool["input_paths"] = [payload.resolve_path(path, cwd, "filePath") for path in written]
-    return tool
 
 
 def locate_sessions(home: str, cwd: str, name: str = NAME) -> str:

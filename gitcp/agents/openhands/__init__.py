@@ -10,10 +10,9 @@ from gitcp.agents.exchange import claudes
 NAME = "openhands"
 AGENT_TYPE = "OpenHands"
 PROGRAM = "openhands"
-FOLDERS = (".openhands",)  # in home or in the worktree's root
+FOLDERS = (".openhands",)
 SETTINGS = dict.fromkeys(("shared", "user"), ".openhands/hooks.json")
 PROJECT_ENV = "OPENHANDS_PROJECT_DIR"
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 RESUME = "openhands --resume {}"
 KEYS = {"message": "prompt", "working_dir": "cwd"}
 PATHS = ("path",)
@@ -23,4 +22,3 @@ KINDS = {
     **dict.fromkeys("think finish task_tracker glob grep".split(), "read"),
 }
 EVENTS = {**claudes.CORE, "SessionEnd": "session-end"}
-HOOKS = tuple((name, None, None) for name in EVENTS)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "other"
 SESSION_ENV = ("GITCP_SESSION_ID",)  # `gitcp run` sets it
-ANSWERS = "plain"  # gitcp.agents.exchange.replies
+ANSWERS = "plain"
 SETTINGS: dict[str, str] = {}
 HOOKS = ()
 EVENTS = dict.fromkeys(

@@ -11,13 +11,12 @@ from gitcp.agents.exchange import claudes
 NAME = "pi"
 AGENT_TYPE = "Pi"
 PROGRAM = "pi"
-FOLDERS = (".pi",)  # in home or in the worktree's root
+FOLDERS = (".pi",)
 SETTINGS = {"shared": ".pi/extensions/gitcp.ts", "user": ".pi/agent/extensions/gitcp.ts"}
-FORM = "plugin"  # gitcp.agents.install.own_files
+FORM = "plugin"
 PLUGIN = "pi/plugin.ts"
 SECONDS = 0  # the plugin waits
 SESSION_ENV = ("PI_SESSION_ID",)  # the extension sets it
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 TRUST = "asks for trust in extensions of a repository once"
 RESUME = "pi --session {}"
 PATHS = ("path",)
@@ -27,7 +26,6 @@ KINDS = {
     **dict.fromkeys(("read", "grep", "find", "ls"), "read"),
 }
 EVENTS = claudes.EVENTS
-HOOKS = tuple((name, None, None) for name in EVENTS)  # the extension needs no matchers
 
 
 def locate_sessions(home: str, cwd: str) -> str:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 NAME = "qwen-code"
 AGENT_TYPE = "Qwen Code"
 PROGRAM = "qwen"
-FOLDERS = (".qwen",)  # in home or in the worktree's root
+FOLDERS = (".qwen",)
 SESSION_ENV = ()  # its shell has QWEN_CODE=1 and no session
 PROJECT_ENV = "GEMINI_PROJECT_DIR"
-ANSWERS = "permission"  # gitcp.agents.exchange.replies
-FORM = "commented"  # gitcp.agents.install.settings
+ANSWERS = "permission"
+FORM = "commented"
 SETTINGS = dict.fromkeys(("shared", "user"), ".qwen/settings.json")
 TRANSCRIPTS = ".qwen/projects"
 BY_PLACE = True

@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from gitcp.core.record_types import Event, Tool
+    from gitcp.core.record_types import Tool
 
 NAME = "vs-code"
 AGENT_TYPE = "VS Code"
 SETTINGS = {"shared": ".github/hooks/gitcp-vscode.json", "user": ".copilot/hooks/gitcp-vscode.json"}
-FORM = "vs-code"  # gitcp.agents.install.settings
-SECONDS = 30  # the time-out of a hook
+FORM = "vs-code"
+SECONDS = 30
 COVERED_BY = "copilot"
-ANSWERS = "text"  # gitcp.agents.exchange.replies
 UNSEEN = True
 _WRITES = """create_file replace_string_in_file multi_replace_string_in_file insert_edit_into_file
     apply_patch edit_notebook_file create_new_jupyter_notebook editFiles"""
@@ -33,10 +32,11 @@ KINDS = {
     "runSubagent": "task",
     **dict.fromkeys("read_file list_dir file_search grep_search semantic_search".split(), "read"),
 }
-EVENTS = {**claudes.EVENTS, "SubagentStart": "subagent-start"}
-del EVENTS["PostToolUseFailure"], EVENTS["SessionEnd"]
-HOOKS = tuple((name, None, None) for name in EVENTS)  # it does not apply matchers
-_PATHS = ("filePath", "file_path", "path")
+EVENTS = {
+    **claudes.omit_events("PostToolUseFailure", "SessionEnd"),
+    "SubagentStart": "subagent-start",
+}
+PATHS = ("filePath", "file_path", "path")
 
 
 def is_payload(fields: Mapping[str, Any]) -> bool:
@@ -47,24 +47,20 @@ def is_payload(fields: Mapping[str, Any]) -> bool:
 is_own = is_payload
 
 
-def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; raises InputError for an invalid field."""
-    ours = EVENTS.get(payload.get_text(fields, "hookEventName") or name)
-    agent = fields.get("agent_id")
-    if ours is None or (agent is not None and ours in ("turn-start", "turn-end")):
-        return payload.make_unknown(NAME)
-    common = {**fields, "session_id": fields.get("sessionId")}
-    if ours == "turn-start":
-        common["turn_id"] = fields.get("timestamp")
-    record = payload.read_event(NAME, ours, common)
-    if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _read_tool(fields, record["cwd"])
-        record["event"] = payload.refine_event(ours, tool)
-    return record
+def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """(the hook by the payload, the payload with Claude Code's keys); a turn of a subagent is no
+    event."""
+    name = payload.get_text(fields, "hookEventName") or name
+    event = EVENTS.get(name)
+    if event in ("turn-start", "turn-end") and fields.get("agent_id") is not None:
+        return "", fields
+    turn = {"turn_id": fields.get("timestamp")} if event == "turn-start" else {}
+    return name, {**fields, "session_id": fields.get("sessionId"), **turn}
 
 
-def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
-    tool = payload.read_tool(fields, KINDS, _PATHS, cwd)
+def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    """The call of a payload."""
+    tool = payload.read_tool(fields, KINDS, PATHS, cwd)
     arguments = payload.get_object(fields, "tool_input")
     if tool["kind"] == "write" and not tool["input_paths"]:
         tool["input_paths"] = [

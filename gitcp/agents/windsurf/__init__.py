@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 NAME = "windsurf"
 AGENT_TYPE = "Windsurf"
 PROGRAM = "windsurf"
-FOLDERS = (".windsurf", ".codeium/windsurf")  # in home or in the worktree's root
-ANSWERS = "text"  # gitcp.agents.exchange.replies
-FORM = "windsurf"  # gitcp.agents.install.settings
+FOLDERS = (".windsurf", ".codeium/windsurf")
+FORM = "windsurf"
 SETTINGS = {"shared": ".windsurf/hooks.json", "user": ".codeium/windsurf/hooks.json"}
 UNSEEN = True
 KINDS = {"write_code": "write", "run_command": "shell", "mcp_tool_use": "mcp"}
@@ -29,7 +28,6 @@ EVENTS = {
     **{f"post_{tool}": "tool-end" for tool in KINDS},
     "post_cascade_response": "turn-end",
 }
-HOOKS = tuple((name, None, None) for name in EVENTS)  # it knows no matchers
 
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
