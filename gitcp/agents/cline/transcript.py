@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import apply_patch, facts, tokens, transcript_scan
-from gitcp.core.transcript.facts import ensure_object, list_objects
+from gitcp.core.transcript import facts, tokens, transcript_scan
+from gitcp.core.transcript.facts import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan, Usage
+    from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
 
+_COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
 WRITES = ("editor", "write_to_file", "replace_in_file")
+list_written = facts.make_written(WRITES, "path", "file_path")
 _CREATED = "File created successfully at:"
-_path = facts.make_path_reader("path", "file_path")
 
 
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
@@ -37,23 +38,12 @@ def is_its(first: dict[str, Any]) -> bool:
 
 def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     """The facts of a message (gitcp.core.transcript.facts)."""
-    role = entry.get("role")
     if isinstance(entry.get("ts"), int):
         yield "time", str(entry["ts"])
-    for block in list_objects(entry.get("content")):
-        kind = block.get("type")
-        if kind == "text" and role == "user":
-            yield "prompt", _extract_typed(str(block.get("text") or ""))
-        elif kind == "text":
-            yield "reply", str(block.get("text") or "")
-        elif kind == "tool_use":
-            key, name = str(block.get("id")), str(block.get("name"))
-            yield "call", key, name, ensure_object(block.get("input"))
-        elif kind == "tool_result":
-            text, failed = facts.extract_text(block.get("content")), block.get("is_error") is True
-            yield "result", str(block.get("tool_use_id")), failed, text
-    if isinstance(entry.get("metrics"), dict):
-        yield "usage", str(entry.get("id")), _read_usage(entry["metrics"])
+    for kind, *fact in facts.list_block_facts(entry.get("role"), entry.get("content")):
+        yield kind, *(map(_extract_typed, fact) if kind == "prompt" else fact)
+    if isinstance(counts := entry.get("metrics"), dict):
+        yield "usage", str(entry.get("id")), tokens.read_usage(counts, *_COUNTS, with_cache=True)
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -63,33 +53,16 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             content = block.get("content")
             if isinstance(content, str):
                 content = [transcript_scan.load(content.encode()) or content]
-            done = list_objects(content)
-            failed = block.get("is_error") is True or any(
-                one.get("success") is False for one in done
-            )
-            answer: dict[str, Any] = {"failed": failed}
-            if any(str(one.get("result")).startswith(_CREATED) for one in done):
+            results = list_objects(content)
+            failures = (result for result in results if result.get("success") is False)
+            answer = {"failed": block.get("is_error") is True or any(failures)}
+            if any(str(result.get("result")).startswith(_CREATED) for result in results):
                 answer["created"] = True
             yield str(block.get("tool_use_id")), answer
 
 
-def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of a tool writes, as its input names them."""
-    if name == "apply_patch":
-        texts = (value for value in arguments.values() if isinstance(value, str))
-        return apply_patch.list_paths("\n".join(texts))
-    return _path(arguments) if name in WRITES else []
-
-
 def _extract_typed(text: str) -> str:
     """A prompt without the element that the client puts around it."""
-    head, _, rest = text.partition(">")
-    inner, end, _ = rest.rpartition("</user_input>")
+    head, _, body = text.partition(">")
+    inner, end, _ = body.rpartition("</user_input>")
     return inner if head.startswith("<user_input") and end else text
-
-
-def _read_usage(counts: dict[str, Any]) -> Usage:
-    """inputTokens includes the tokens read from the cache and written to it."""
-    names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
-    whole, write, read, output = (tokens.parse_count(counts.get(name)) for name in names)
-    return tokens.make_usage(max(0, whole - write - read), write, read, output, 1)

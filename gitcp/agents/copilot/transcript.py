@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.transcript import apply_patch, facts, tokens
+from gitcp.core.transcript import facts, tokens
 from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -10,16 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan, Usage
     from gitcp.core.transcript.facts import Fact
 
-WRITES = ("create", "edit", "str_replace_editor")
-_path = facts.make_path_reader("path", "file_path")
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
-    return facts.scan(data, list_facts, list_written, previous)
+_COUNTS = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
+list_written = facts.make_written(("create", "edit", "str_replace_editor"), "path", "file_path")
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -39,17 +33,14 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             arguments = call.get("arguments")
             if isinstance(arguments, str):
                 arguments = {"patch": arguments}
-            yield (
-                "call",
-                str(call.get("toolCallId")),
-                str(call.get("name")),
-                ensure_object(arguments),
-            )
+            key, name = str(call.get("toolCallId")), str(call.get("name"))
+            yield "call", key, name, ensure_object(arguments)
     elif kind == "tool.execution_complete":
-        arguments = facts.extract_text(data.get("result") or data.get("error"))
-        yield "result", str(data.get("toolCallId")), data.get("success") is not True, arguments
+        text = facts.extract_text(data.get("result") or data.get("error"))
+        yield "result", str(data.get("toolCallId")), data.get("success") is not True, text
     elif kind == "session.usage_record":
-        yield "usage", str(entry.get("id")), _read_usage(ensure_object(data.get("usage")))
+        counts = ensure_object(data.get("usage"))
+        yield "usage", str(entry.get("id")), tokens.read_usage(counts, *_COUNTS, with_cache=True)
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -62,15 +53,4 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield str(data.get("toolCallId")), answer
 
 
-def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of a tool writes, as its input names them."""
-    if name == "apply_patch":
-        return apply_patch.list_paths(str(arguments.get("patch") or arguments.get("input") or ""))
-    return _path(arguments) if name in WRITES else []
-
-
-def _read_usage(counts: dict[str, Any]) -> Usage:
-    """inputTokens includes the tokens read from the cache and written to it."""
-    names = ("inputTokens", "cacheWriteTokens", "cacheReadTokens", "outputTokens")
-    whole, write, read, output = (tokens.parse_count(counts.get(name)) for name in names)
-    return tokens.make_usage(max(0, whole - write - read), write, read, output, 1)
+scan = facts.make_scan(list_facts, list_written)

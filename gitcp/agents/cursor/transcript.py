@@ -7,7 +7,7 @@ ids.
 from __future__ import annotations
 
 from gitcp.core.git import ids
-from gitcp.core.transcript import apply_patch, facts
+from gitcp.core.transcript import facts
 from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -15,16 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("Write", "Edit", "StrReplace", "MultiEdit", "EditNotebook", "Delete")
-_path = facts.make_path_reader("file_path", "path", "target_file")
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
-    return facts.scan(data, list_facts, list_written, previous)
+list_written = facts.make_written(WRITES, "file_path", "path", "target_file")
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -40,25 +34,20 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     elif entry.get("role") == "assistant":
         for block in list_objects(content):
             if block.get("type") == "tool_use":
-                named = str(block.get("id") or block).encode(errors="replace")
                 arguments = block.get("input")
                 if isinstance(arguments, str):
                     arguments = {"patch": arguments}
-                key = ids.start_sha256(named).hexdigest()[:16]
+                name = str(block.get("id") or block).encode(errors="replace")
+                key = ids.start_sha256(name).hexdigest()[:16]
                 yield "call", key, str(block.get("name")), ensure_object(arguments)
             elif isinstance(block.get("text"), str):
                 yield "reply", block["text"]
 
 
-def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of a tool writes, as its input names them."""
-    if name == "ApplyPatch":
-        return apply_patch.list_paths(str(arguments.get("patch")))
-    return _path(arguments) if name in WRITES else []
-
-
 def _extract_typed(text: str) -> str:
     """The person's part of a prompt, inside the client's element."""
-    _, begun, rest = text.partition("<user_query>")
-    inner, ended, _ = rest.partition("</user_query>")
-    return inner if begun and ended else text
+    inner, end, _ = text.partition("<user_query>")[2].partition("</user_query>")
+    return inner if end else text
+
+
+scan = facts.make_scan(list_facts, list_written)

@@ -7,7 +7,7 @@ The first line is {"info"} of the session, each other line a message {"info", "p
 from __future__ import annotations
 
 from gitcp.agents.opencode import extract_prompt
-from gitcp.core.transcript import apply_patch, facts, tokens
+from gitcp.core.transcript import facts, tokens
 from gitcp.core.transcript.facts import ensure_object, list_objects
 
 TYPE_CHECKING = False
@@ -15,16 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan, Usage
     from gitcp.core.transcript.facts import Fact
 
 WRITES = ("write", "edit", "multiedit", "patch")
-_path = facts.make_path_reader("filePath")
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
-    return facts.scan(data, list_facts, list_written, previous)
+list_written = facts.make_written(WRITES, "filePath")
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -44,7 +38,10 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
     elif info.get("role") == "assistant":
         for part in parts:
             yield from _list_part_facts(part)
-        yield "usage", str(info.get("id")), _read_usage(ensure_object(info.get("tokens")))
+        spent = ensure_object(info.get("tokens"))
+        counts = {**spent, **ensure_object(spent.get("cache"))}
+        usage = tokens.read_usage(counts, "input", "write", "read", "output")
+        yield "usage", str(info.get("id")), usage
 
 
 def _list_part_facts(part: dict[str, Any]) -> Iterator[Fact]:
@@ -75,15 +72,4 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield str(part.get("callID")), answer
 
 
-def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of a tool writes, as its input names them."""
-    if name == "apply_patch":
-        return apply_patch.list_paths(str(arguments.get("patchText") or ""))
-    return _path(arguments) if name in WRITES else []
-
-
-def _read_usage(spent: dict[str, Any]) -> Usage:
-    cache = ensure_object(spent.get("cache"))
-    counts = (spent.get("input"), cache.get("write"), cache.get("read"), spent.get("output"))
-    fresh, write, read, output = map(tokens.parse_count, counts)
-    return tokens.make_usage(fresh, write, read, output, 1)
+scan = facts.make_scan(list_facts, list_written)

@@ -11,15 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan, Usage
     from gitcp.core.transcript.facts import Fact
 
 _WORDS = {"prompt": "prompt", "answer": "reply"}
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
-    return facts.scan(data, list_facts, list_written, previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -40,7 +34,9 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         failed = entry.get("failed") is True
         yield "result", str(entry.get("id")), failed, str(entry.get("text") or "")
     elif kind == "usage":
-        yield "usage", str(entry.get("id")), _read_usage(entry)
+        usage = tokens.read_usage(entry, *tokens.KEYS[:4])
+        usage["api_call_count"] = tokens.parse_count(entry.get("api_call_count")) or 1
+        yield "usage", str(entry.get("id")), usage
 
 
 def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
@@ -49,8 +45,4 @@ def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
     return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 
 
-def _read_usage(counts: dict[str, Any]) -> Usage:
-    names = "input_tokens cache_creation_tokens cache_read_tokens output_tokens".split()
-    fresh, creation, read, output = (tokens.parse_count(counts.get(name)) for name in names)
-    calls = tokens.parse_count(counts.get("api_call_count")) or 1
-    return tokens.make_usage(fresh, creation, read, output, calls)
+scan = facts.make_scan(list_facts, list_written)

@@ -10,17 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
-WRITES = ("write", "edit")
-_path = facts.make_path_reader("path")
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
-    return facts.scan(data, list_facts, list_written, previous)
+list_written = facts.make_written(("write", "edit"), "path")
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -44,12 +37,9 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
             elif block.get("type") == "toolCall":
                 key, name = str(block.get("id")), str(block.get("name"))
                 yield "call", key, name, ensure_object(block.get("arguments"))
-        spent = ensure_object(message.get("usage"))
-        counts = (spent.get(key) for key in ("input", "cacheWrite", "cacheRead", "output"))
-        fresh, write, read, output = map(tokens.parse_count, counts)
-        yield "usage", str(entry.get("id")), tokens.make_usage(fresh, write, read, output, 1)
+        counts = ensure_object(message.get("usage"))
+        usage = tokens.read_usage(counts, "input", "cacheWrite", "cacheRead", "output")
+        yield "usage", str(entry.get("id")), usage
 
 
-def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of a tool writes, as its input names them."""
-    return _path(arguments) if name in WRITES else []
+scan = facts.make_scan(list_facts, list_written)

@@ -11,17 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan, Usage
     from gitcp.core.transcript.facts import Fact
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
+_COUNTS = ("promptTokenCount", "", "cachedContentTokenCount", "candidatesTokenCount")
 WRITES = ("write_file", "edit", "replace")
-_path = facts.make_path_reader("file_path", "path")
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
-    return facts.scan(data, list_facts, list_written, previous)
+list_written = facts.make_written(WRITES, "file_path", "path")
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -36,38 +31,27 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "prompt", facts.join_texts(parts)
     elif kind == "assistant":
         for part in parts:
-            call = ensure_object(part.get("functionCall"))
-            if call:
+            if call := ensure_object(part.get("functionCall")):
                 key, name = str(call.get("id")), str(call.get("name"))
                 yield "call", key, name, ensure_object(call.get("args"))
             elif isinstance(part.get("text"), str) and part.get("thought") is not True:
                 yield "reply", part["text"]
-        if isinstance(entry.get("usageMetadata"), dict):
-            yield "usage", str(entry.get("uuid")), _read_usage(entry["usageMetadata"])
+        if isinstance(counts := entry.get("usageMetadata"), dict):
+            usage = tokens.read_usage(counts, *_COUNTS, with_cache=True)
+            yield "usage", str(entry.get("uuid")), usage
     elif kind == "tool_result":
         for part in parts:
             answer = ensure_object(part.get("functionResponse"))
             response = ensure_object(answer.get("response"))
-            failed = bool(response.get("error"))
-            yield "result", str(answer.get("id")), failed, facts.extract_text(response)
+            text = facts.extract_text(response)
+            yield "result", str(answer.get("id")), bool(response.get("error")), text
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(call, its result) of an entry (gitcp.agents.reading.edits)."""
-    result = ensure_object(entry.get("toolCallResult"))
-    if result:
-        failed = result.get("status") != "success"
-        contents = read_display(result.get("resultDisplay"))
-        yield str(result.get("callId")), {"failed": failed, **contents}
+    if result := ensure_object(entry.get("toolCallResult")):
+        answer = {"failed": result.get("status") != "success"}
+        yield str(result.get("callId")), {**answer, **read_display(result.get("resultDisplay"))}
 
 
-def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
-    """The paths that a call of a tool writes, as its input names them."""
-    return _path(arguments) if name in WRITES else []
-
-
-def _read_usage(counts: dict[str, Any]) -> Usage:
-    """The prompt's tokens include those from the cache."""
-    names = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount")
-    whole, read, output = (tokens.parse_count(counts.get(name)) for name in names)
-    return tokens.make_usage(max(0, whole - read), 0, read, output, 1)
+scan = facts.make_scan(list_facts, list_written)

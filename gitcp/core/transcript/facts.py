@@ -17,11 +17,11 @@ A client's module has a function `list_facts(entry) -> Iterator[Fact]`.  A fact 
 from __future__ import annotations
 
 from gitcp.core.message import prompts
-from gitcp.core.transcript import tokens, transcript_scan
+from gitcp.core.transcript import apply_patch, tokens, transcript_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Any
 
     from gitcp.core.record_types import Scan, Usage
@@ -36,10 +36,14 @@ _PARTS = {**dict.fromkeys(("message", "payload", "data", "info"), _NAMES), "mode
 _RECENT = 8  # the last answers of the model, whose usage may be repeated
 
 
-def scan(data: bytes, facts: Facts, written: Written, previous: Scan | None = None) -> Scan:
-    """Scan lines of JSON; with previous, those after previous["bytes"]."""
-    reader = _Reader(transcript_scan.begin(previous), facts, written)
-    return transcript_scan.read(reader, data)
+def make_scan(facts: Facts, written: Written) -> Callable[..., Scan]:
+    """The function that scans a client's lines of JSON: (data, previous scan or None) -> Scan."""
+
+    def scan(data: bytes, previous: Scan | None = None) -> Scan:
+        reader = _Reader(transcript_scan.begin(previous), facts, written)
+        return transcript_scan.read(reader, data)
+
+    return scan
 
 
 def scan_document(entries: Iterable[dict[str, Any]], facts: Facts, written: Written) -> Scan:
@@ -141,14 +145,32 @@ def _is_before(time: str, other: str) -> bool:
     return time.isdecimal() and other.isdecimal() and int(time) < int(other)
 
 
-def make_path_reader(*keys: str) -> Callable[[dict[str, Any]], list[str]]:
-    """A function that returns the first path under one of keys in a tool's input, as a list."""
+def make_written(writes: Collection[str], *keys: str) -> Written:
+    """The function that returns the paths that a call writes, as its input names them: those of its
+    patch, or for the tools in writes the first path under one of keys."""
 
-    def read_path(arguments: dict[str, Any]) -> list[str]:
-        values = (arguments.get(key) for key in keys)
+    def list_written(name: str, arguments: dict[str, Any]) -> list[str]:
+        if name in ("apply_patch", "ApplyPatch"):
+            texts = (value for value in arguments.values() if isinstance(value, str))
+            return apply_patch.list_paths("\n".join(texts))
+        values = map(arguments.get, keys) if name in writes else ()
         return next(([path] for path in values if isinstance(path, str) and path), [])
 
-    return read_path
+    return list_written
+
+
+def list_block_facts(role: object, content: object) -> Iterator[Fact]:
+    """The facts of a message in blocks of type text, tool_use and tool_result."""
+    for block in list_objects(content):
+        kind = block.get("type")
+        if kind == "text":
+            yield "prompt" if role == "user" else "reply", str(block.get("text") or "")
+        elif kind == "tool_use":
+            key, name = str(block.get("id")), str(block.get("name"))
+            yield "call", key, name, ensure_object(block.get("input"))
+        elif kind == "tool_result":
+            text, failed = extract_text(block.get("content")), block.get("is_error") is True
+            yield "result", str(block.get("tool_use_id")), failed, text
 
 
 def join_texts(parts: object) -> str:

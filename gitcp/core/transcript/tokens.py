@@ -9,6 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from gitcp.core.record_types import Usage
 
@@ -26,7 +27,7 @@ def make_usage(
     }
 
 
-_KEYS = tuple(make_usage())
+KEYS = tuple(make_usage())
 
 
 def parse_count(value: object) -> int:
@@ -34,12 +35,21 @@ def parse_count(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 
+def read_usage(counts: Mapping[str, Any], *keys: str, with_cache: bool = False) -> Usage:
+    """The usage of an answer.  keys: of the input, of its parts that were written to the cache and
+    read from it, and of the output.  with_cache: the input includes these parts."""
+    fresh, creation, read, output = (parse_count(counts.get(key)) for key in keys)
+    if with_cache:
+        fresh = max(0, fresh - creation - read)
+    return make_usage(fresh, creation, read, output, 1)
+
+
 def list_counts(tokens: Usage | None) -> tuple[int, int, int, int, int]:
     """The five counts in the order make_usage() takes them; a missing key is 0."""
     if not tokens:
         return 0, 0, 0, 0, 0
     fields: Mapping[str, object] = tokens
-    fresh, creation, read, output, calls = map(parse_count, map(fields.get, _KEYS))
+    fresh, creation, read, output, calls = map(parse_count, map(fields.get, KEYS))
     return fresh, creation, read, output, calls
 
 

@@ -9,15 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan
     from gitcp.core.transcript.facts import Fact
-
-written = facts.make_path_reader("where")
-
-
-def scan(data: bytes, previous: Scan | None = None) -> Scan:
-    """Read data; see Scan."""
-    return facts.scan(data, list_facts, lambda name, arguments: written(arguments), previous)
 
 
 def is_its(first: dict[str, Any]) -> bool:
@@ -32,3 +24,6 @@ def list_facts(entry: dict[str, Any]) -> Iterator[Fact]:
         yield "call", str(entry["id"]), "put", entry["puts"]
         yield "result", str(entry["id"]), False, "it is there"
         yield "usage", str(entry["id"]), tokens.make_usage(entry["costs"], 0, 0, 1, 1)
+
+
+scan = facts.make_scan(list_facts, facts.make_written(("put",), "where"))
