@@ -11,7 +11,7 @@ import json
 
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import extract_prompt
+from gitcp.core.transcript.facts import ensure_object, extract_prompt, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,23 +59,28 @@ def cut_conversation(
     tree = _Tree(lines)
     if leaf not in tree.at:
         return b"", []
-    leaf = leaf if exact else tree.find_before_compaction(tree.find_end_of_turn(leaf))
-    kept = tree.list_ancestors(leaf)
-    kept |= tree.list_siblings(kept, tree.at[leaf], exact)
-    lines_kept, dropped = [], 0
-    gone: dict[str, str | None] = {}
+    if not exact:
+        leaf = tree.find_before_compaction(tree.find_end_of_turn(leaf))
+    uuids = tree.add_siblings(tree.list_ancestors(leaf), tree.at[leaf], exact)
+    parts, dropped = [], 0
+    left_out: dict[str, str | None] = {}  # line -> its parent
     for raw, line in lines:
         uuid = _get_uuid(line)
-        if uuid not in kept and not _is_history(line, kept):
+        if uuid not in uuids and not _is_history(line, uuids):
             continue
-        written, lost = _format_line(raw, line, gone, redacted)
-        dropped += lost
-        if written:
-            lines_kept.append(_rename_session(written, old_id, new_id))
-        elif uuid:
-            gone[uuid] = tree.parent.get(uuid)
+        cleaned, count = _drop_thinking(line) if redacted else (line, 0)
+        dropped += count
+        if cleaned is None:
+            left_out[uuid] = tree.parent.get(uuid)
+            continue
+        parent = cleaned.get("parentUuid")
+        while parent in left_out:
+            parent = left_out[parent]
+            cleaned = {**cleaned, "parentUuid": parent}
+        text = raw if cleaned is line else _format_line(cleaned)
+        parts.append(_rename_session(text, old_id, new_id) + b"\n")
     notes = [f"{dropped} thinking blocks are left out: redaction broke their signature"]
-    return b"".join(line + b"\n" for line in lines_kept), notes if dropped else []
+    return b"".join(parts), notes if dropped else []
 
 
 def format_title(text: str, session_id: str) -> bytes:
@@ -84,32 +89,22 @@ def format_title(text: str, session_id: str) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 
-def _is_history(line: dict[str, Any], staying: set[str]) -> bool:
-    return line.get("type") in _HISTORY and line.get("messageId") in staying
+def _is_history(line: dict[str, Any], uuids: set[str]) -> bool:
+    return line.get("type") in _HISTORY and line.get("messageId") in uuids
 
 
-def _format_line(
-    raw: bytes, line: dict[str, Any], gone: dict[str, str | None], redacted: bool
-) -> tuple[bytes, int]:
-    """(a line as it is kept, b'' for none; the number of blocks left out)."""
-    lost = 0
-    if redacted and line.get("type") == "assistant":
-        whole = _get_blocks(line)
-        left = [b for b in whole if not (isinstance(b, dict) and b.get("type") in _THINKING)]
-        lost = len(whole) - len(left)
-        if lost and not left:
-            return b"", lost
-        if lost:
-            line = {**line, "message": {**line["message"], "content": left}}
-    parent = line.get("parentUuid")
-    moved = parent in gone
-    while parent in gone:
-        parent = gone[parent]
-    if not lost and not moved:
-        return raw, 0
-    if moved:
-        line = {**line, "parentUuid": parent}
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode(), lost
+def _drop_thinking(line: dict[str, Any]) -> tuple[dict[str, Any] | None, int]:
+    """(a line without its blocks of thinking, None if it has no other; their number)."""
+    blocks = _get_blocks(line) if line.get("type") == "assistant" else []
+    left = [b for b in blocks if not (isinstance(b, dict) and b.get("type") in _THINKING)]
+    count = len(blocks) - len(left)
+    if not count:
+        return line, 0
+    return {**line, "message": {**line["message"], "content": left}} if left else None, count
+
+
+def _format_line(line: dict[str, Any]) -> bytes:
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _rename_session(line: bytes, old: str, new: str) -> bytes:
@@ -119,27 +114,26 @@ def _rename_session(line: bytes, old: str, new: str) -> bytes:
 
 
 class _Tree:
-    """The lines of a transcript by uuid.  at: their positions; parent: their parents' uuids."""
+    """The lines of a transcript by uuid.  at: their positions; parent: their parents' uuids, or the
+    line before for one that names no parent."""
 
     def __init__(self, lines: list[Line]) -> None:
         self._lines = lines
         self.at: dict[str, int] = {}
         self.parent: dict[str, str | None] = {}
-        before: str | None = None
-        for n, (_, line) in enumerate(lines):
-            uuid = _get_uuid(line)
-            if uuid:
-                self.at[uuid] = n
-                # A line without a parent follows the line before it.
-                self.parent[uuid] = line.get("parentUuid", before)
-                before = uuid
+        previous: str | None = None
+        for number, (_, line) in enumerate(lines):
+            if uuid := _get_uuid(line):
+                self.at[uuid] = number
+                self.parent[uuid] = line.get("parentUuid", previous)
+                previous = uuid
 
     def find_end_of_turn(self, leaf: str) -> str:
         """The last line of leaf's turn: a client writes some lines after its Stop."""
         turn, end = self.list_ancestors(leaf), leaf
         for _, line in self._lines[self.at[leaf] + 1 :]:
             uuid = _get_uuid(line)
-            if uuid and _begins(line):
+            if uuid and _ends_turn(line):
                 break
             if uuid and self.parent[uuid] in turn:
                 turn.add(uuid)
@@ -147,13 +141,15 @@ class _Tree:
         return end
 
     def find_before_compaction(self, leaf: str) -> str:
-        """leaf, or the line before a compaction that leaf is part of."""
-        line = self._lines[self.at[leaf]][1]
-        if line.get("subtype") == "compact_boundary":
-            before = line.get("logicalParentUuid")
-            earlier = [uuid for uuid, at in self.at.items() if at < self.at[leaf]]
-            return str(before) if before in self.at else earlier[-1] if earlier else leaf
-        return leaf
+        """leaf; if that is a compaction, the line before it."""
+        position = self.at[leaf]
+        line = self._lines[position][1]
+        if line.get("subtype") != "compact_boundary":
+            return leaf
+        if (before := line.get("logicalParentUuid")) in self.at:
+            return str(before)
+        earlier = [uuid for uuid, number in self.at.items() if number < position]
+        return earlier[-1] if earlier else leaf
 
     def list_ancestors(self, leaf: str) -> set[str]:
         """leaf and all its ancestors."""
@@ -164,44 +160,43 @@ class _Tree:
             step = self.parent[step]
         return ancestors
 
-    def list_siblings(self, staying: set[str], end: int, later: bool) -> set[str]:
-        """The other lines of the messages in kept, and the results of their calls.  later: also
-        those after line end.
+    def add_siblings(self, uuids: set[str], end: int, later: bool) -> set[str]:
+        """uuids, with the other lines of their messages up to line end, and the results of all
+        their calls.  later: also results after that line.
 
         Parallel calls are children of each other; each result is a child of its call.
         """
         part = self._lines[: end + 1]
-        messages = {_get_message(line) for _, line in part if _get_uuid(line) in staying} - {""}
-        same = {_get_uuid(line) for _, line in part if _get_message(line) in messages} - {""}
-        callers = same | staying
+        messages = {_get_message(line) for _, line in part if _get_uuid(line) in uuids} - {""}
+        callers = uuids | {_get_uuid(line) for _, line in part if _get_message(line) in messages}
         results = {
             _get_uuid(line)
             for _, line in (self._lines if later else part)
             if _is_result(line) and self.parent.get(_get_uuid(line)) in callers
         }
-        return (same | results) - {""}
+        return (callers | results) - {""}
 
     def find_leaves_around(self, call: str) -> tuple[str, str]:
         """(the line before a call, the line of the call); '' for none.
 
         The line before the first call of a message is the one before the message.
         """
-        spoken_lines = [line for _, line in self._lines if _get_uuid(line)]
-        own = next((line for line in spoken_lines if call in _list_calls(line)), None)
-        if own is None:
+        lines = [line for _, line in self._lines if _get_uuid(line)]
+        caller = next((line for line in lines if call in _list_calls(line)), None)
+        if caller is None:
             return "", ""
-        message, line = _get_message(own), own
-        if message:
-            same = [one for one in spoken_lines if _get_message(one) == message]
-            earlier = any(_list_calls(one) for one in same[: same.index(own)])
-            line = own if earlier else same[0]
-        return self.parent[_get_uuid(line)] or "", _get_uuid(own)
+        first = caller
+        if message := _get_message(caller):
+            siblings = [line for line in lines if _get_message(line) == message]
+            if not any(map(_list_calls, siblings[: siblings.index(caller)])):
+                first = siblings[0]
+        return self.parent[_get_uuid(first)] or "", _get_uuid(caller)
 
 
 def _load(data: bytes) -> list[Line]:
     """(bytes, value) of each line of a transcript that is JSON."""
-    parsed = ((raw, transcript_scan.load(raw)) for raw in data.split(b"\n") if raw.strip())
-    return [(raw, line) for raw, line in parsed if line is not None]
+    lines = ((raw, transcript_scan.load(raw)) for raw in data.split(b"\n"))
+    return [(raw, line) for raw, line in lines if line is not None]
 
 
 def _get_uuid(line: dict[str, Any]) -> str:
@@ -212,39 +207,36 @@ def _get_uuid(line: dict[str, Any]) -> str:
 
 def _get_message(line: dict[str, Any]) -> str:
     """The id of the agent's message that a line is a part of; '' for any other line."""
-    message = line.get("message")
-    key = message.get("id") if isinstance(message, dict) else None
+    key = ensure_object(line.get("message")).get("id")
     return key if isinstance(key, str) and line.get("type") == "assistant" else ""
 
 
 def _get_blocks(line: dict[str, Any]) -> list[Any]:
     """The blocks of a line's message."""
-    message = line.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
+    content = ensure_object(line.get("message")).get("content")
     return content if isinstance(content, list) else []
 
 
 def _list_calls(line: dict[str, Any]) -> list[Any]:
     """The ids of the calls that a line makes."""
-    uses = [b for b in _get_blocks(line) if isinstance(b, dict) and b.get("type") == "tool_use"]
-    return [b.get("id") for b in uses]
+    blocks = list_objects(_get_blocks(line))
+    return [block.get("id") for block in blocks if block.get("type") == "tool_use"]
 
 
 def _find_prompt(line: dict[str, Any]) -> str:
     """The person's prompt in a line; '' for a result, and for text by the client."""
-    message = line.get("message")
     if line.get("type") != "user" or any(line.get(key) for key in NOT_SAID):
         return ""
-    return extract_prompt(message.get("content") if isinstance(message, dict) else None)
+    return extract_prompt(ensure_object(line.get("message")).get("content"))
 
 
 def _is_result(line: dict[str, Any]) -> bool:
     """Whether a line has results of calls."""
-    kinds = [b.get("type") for b in _get_blocks(line) if isinstance(b, dict)]
+    kinds = [block.get("type") for block in list_objects(_get_blocks(line))]
     return line.get("type") == "user" and "tool_result" in kinds
 
 
-def _begins(line: dict[str, Any]) -> bool:
+def _ends_turn(line: dict[str, Any]) -> bool:
     """Whether a line ends the turn before it: a prompt or a compaction.
 
     The text of a skill, by the client, names the call that asked for it.

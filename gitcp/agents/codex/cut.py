@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import extract_prompt
+from gitcp.core.transcript.facts import ensure_object, extract_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,30 +27,31 @@ def find_last_leaf(data: bytes) -> str:
 
 def list_prompts(data: bytes) -> list[Prompt]:
     """The person's prompts, in order: (text, time, the leaf before it)."""
-    lines, asked, turn = _split_lines(data), [], 0
+    lines, prompts, turn = _split_lines(data), [], 0
     leaves = _Leaves(lines)
     for number, line in enumerate(lines):
-        if _begins(line):
-            turn = number
         payload = _load_payload(line)
-        typed = payload.get("type") == "message" and payload.get("role") == "user"
-        if typed and (text := extract_prompt(payload.get("content"))):
-            asked.append((text, _get_time(line), leaves.name_leaf(turn) if turn > _HEADER else ""))
-    return asked
+        if payload.get("type") == "task_started":
+            turn = number
+        is_prompt = payload.get("type") == "message" and payload.get("role") == "user"
+        if is_prompt and (text := extract_prompt(payload.get("content"))):
+            leaf = leaves.name_leaf(turn) if turn > _HEADER else ""
+            prompts.append((text, _get_time(line), leaf))
+    return prompts
 
 
 def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
     """The leaves of exact cuts before and after a call; '' without one."""
     lines = _split_lines(data)
-    named = (n for n, line in enumerate(lines) if _get_call(line, _CALLS) == call)
-    own = next(named, None)
-    if not call or own is None:
+    callers = (n for n, line in enumerate(lines) if _get_call(line, _CALLS) == call)
+    caller = next(callers, None)
+    if not call or caller is None:
         return "", ""
-    before = own
-    while before and _is_thought(lines[before - 1]):
-        before -= 1
+    begin = caller
+    while begin and _is_thought(lines[begin - 1]):
+        begin -= 1
     leaves = _Leaves(lines)
-    return leaves.name_leaf(before), leaves.name_leaf(own + 1)
+    return leaves.name_leaf(begin), leaves.name_leaf(caller + 1)
 
 
 def cut_conversation(
@@ -66,13 +67,13 @@ def cut_conversation(
     end = _Leaves(lines).find_end(leaf)
     if not end:
         return b"", []
-    while not exact and end < len(lines) and not _ends(lines[end - 1]) and not _begins(lines[end]):
+    while not exact and end < len(lines) and not _is_end_of_turn(lines[end - 1], lines[end]):
         end += 1
     part = [*lines[:end], *(_list_outputs(lines, end) if exact else [])]
-    kept = [line for line in part if not (redacted and _is_reasoning(line))]
-    dropped = len(part) - len(kept)
+    left = [line for line in part if not (redacted and _is_reasoning(line))]
+    dropped = len(part) - len(left)
     notes = [f"{dropped} items of reasoning are left out: redaction broke their encryption"]
-    text = b"".join(line + b"\n" for line in kept)
+    text = b"".join(line + b"\n" for line in left)
     return text.replace(old_id.encode(), new_id.encode()), notes if dropped else []
 
 
@@ -91,17 +92,17 @@ class _Leaves:
 
     def __init__(self, lines: list[bytes]) -> None:
         self._lines = lines
-        self._left = [n for n, line in enumerate(lines) if not _is_reasoning(line)]
+        self._numbers = [n for n, line in enumerate(lines) if not _is_reasoning(line)]
 
     def name_leaf(self, end: int) -> str:
         """The leaf of the first end lines; '' without one."""
-        count = bisect_left(self._left, end)
-        return f"{count} {_get_time(self._lines[self._left[count - 1]])}" if count else ""
+        count = bisect_left(self._numbers, end)
+        return f"{count} {_get_time(self._lines[self._numbers[count - 1]])}" if count else ""
 
     def find_end(self, leaf: str) -> int:
         """The number of lines of a leaf; 0 if this rollout does not have it."""
         count = int(leaf.partition(" ")[0] or 0)
-        end = self._left[count - 1] + 1 if 0 < count <= len(self._left) else 0
+        end = self._numbers[count - 1] + 1 if 0 < count <= len(self._numbers) else 0
         return end if self.name_leaf(end) == leaf else 0
 
 
@@ -124,28 +125,19 @@ def _list_outputs(lines: list[bytes], end: int) -> list[bytes]:
 def _is_thought(line: bytes) -> bool:
     """Whether a line is the model's reasoning or message, or the client's event of it."""
     payload = _load_payload(line)
-    item = payload.get("item")
-    kind = item.get("type") if isinstance(item, dict) else payload.get("type")
-    assistant = kind == "message" and payload.get("role") == "assistant"
-    return assistant or kind in ("reasoning", "AgentMessage", "Reasoning")
+    kind = (ensure_object(payload.get("item")) or payload).get("type")
+    is_answer = kind == "message" and payload.get("role") == "assistant"
+    return is_answer or kind in ("reasoning", "AgentMessage", "Reasoning")
 
 
 def _load_payload(line: bytes) -> dict[str, Any]:
-    entry = transcript_scan.load(line) or {}
-    payload = entry.get("payload")
-    return payload if isinstance(payload, dict) else {}
+    return ensure_object((transcript_scan.load(line) or {}).get("payload"))
 
 
-def _ends(line: bytes) -> bool:
-    marks = (b'"task_complete"', b'"turn_aborted"')
-    return any(m in line for m in marks) and _load_payload(line).get("type") in (
-        "task_complete",
-        "turn_aborted",
-    )
-
-
-def _begins(line: bytes) -> bool:
-    return b'"task_started"' in line and _load_payload(line).get("type") == "task_started"
+def _is_end_of_turn(line: bytes, following: bytes) -> bool:
+    """Whether a turn ends with a line, or another begins with the following one."""
+    ends = _load_payload(line).get("type") in ("task_complete", "turn_aborted")
+    return ends or _load_payload(following).get("type") == "task_started"
 
 
 def _is_reasoning(line: bytes) -> bool:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Scan
 
+_CHANGES = ("FileChange", "patch_apply_end")  # the kinds of a change of files
+_PATCHED = "Success. Updated the following files"
 _HEAD = 600  # bytes at the beginning of a line that have its kind
 _KINDS = (
     b'"token_count"',
@@ -42,29 +44,33 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     payload = facts.ensure_object(entry.get("payload"))
     item = facts.ensure_object(payload.get("item")) or payload
     key, kind = str(item.get("call_id") or item.get("id")), item.get("type")
-    if kind in ("FileChange", "patch_apply_end") and item.get("status") != "inProgress":
-        done = item.get("status") == "completed" or item.get("success") is True
-        changes = facts.ensure_object(item.get("changes")) if done else {}
-        each = (c for path, change in changes.items() for c in _list_changes(path, change))
-        yield key, {"failed": not done, "changes": list(each)}
+    if kind in _CHANGES and item.get("status") != "inProgress":
+        done = _is_done(item)
+        by_path = facts.ensure_object(item.get("changes")).items() if done else ()
+        changes = [found for path, change in by_path for found in _list_changes(path, change)]
+        yield key, {"failed": not done, "changes": changes}
     elif kind == "CommandExecution" and item.get("status") != "inProgress":
         yield key, {"failed": item.get("exit_code") != 0}
     elif kind == "custom_tool_call_output":
-        done = "Success. Updated the following files" in str(item.get("output"))
-        yield key, {"failed": not done}
+        yield key, {"failed": _PATCHED not in str(item.get("output"))}
+
+
+def _is_done(item: dict[str, Any]) -> bool:
+    """Whether a change of files was made."""
+    return item.get("status") == "completed" or item.get("success") is True
 
 
 def _list_changes(path: str, change: object) -> Iterator[tuple[str, dict[str, Any]]]:
     """The change of a path; none if it was moved."""
-    changed = facts.ensure_object(change)
-    kind = changed.get("type") or next(iter(changed), "")
-    about = facts.ensure_object(changed.get(kind)) or changed
-    if kind == "add" and isinstance(about.get("content"), str):
-        yield path, {"content": about["content"], "created": True}
+    fields = facts.ensure_object(change)
+    kind = fields.get("type") or next(iter(fields), "")
+    fields = facts.ensure_object(fields.get(kind)) or fields
+    if kind == "add" and isinstance(fields.get("content"), str):
+        yield path, {"content": fields["content"], "created": True}
     elif kind == "delete":
         yield path, {"deleted": True}
-    elif kind == "update" and not about.get("move_path"):
-        yield path, {"edits": apply_patch.parse_edits(str(about.get("unified_diff") or ""))}
+    elif kind == "update" and not fields.get("move_path"):
+        yield path, {"edits": apply_patch.parse_edits(str(fields.get("unified_diff") or ""))}
 
 
 class _Reader:
@@ -90,14 +96,12 @@ class _Reader:
             self.take_output(self.load_payload(line))
         elif any(kind in head for kind in _KINDS):
             payload = self.load_payload(line)
-            item = payload.get("item")
-            self.take_item(item if isinstance(item, dict) else payload)
+            self.take_item(facts.ensure_object(payload.get("item")) or payload)
 
     def load_payload(self, line: bytes) -> dict[str, Any]:
         entry = transcript_scan.load(line)
         self.scan["skipped"] += entry is None
-        payload = (entry or {}).get("payload")
-        return payload if isinstance(payload, dict) else {}
+        return facts.ensure_object((entry or {}).get("payload"))
 
     def take_item(self, item: dict[str, Any]) -> None:
         kind = item.get("type")
@@ -107,8 +111,8 @@ class _Reader:
             self.add_prompt(item)
         elif kind == "CollabAgentToolCall" and item.get("tool") == "spawn_agent":
             self.add_subagents(item.get("receiver_thread_ids"))
-        elif kind in ("FileChange", "patch_apply_end"):
-            if item.get("status") == "completed" or item.get("success") is True:
+        elif kind in _CHANGES:
+            if _is_done(item):
                 self.take_changes(item.get("changes"))
         elif kind == "custom_tool_call":
             self.take_call(item)
@@ -118,18 +122,19 @@ class _Reader:
 
     def add_usage(self, info: object) -> None:
         """Add the growth of the client's total, which may be repeated or restart at 0."""
-        now = _list_counts(info, "total_token_usage")
-        if now is None or now == self.total:
+        total = _list_counts(info, "total_token_usage")
+        if total is None or total == self.total:
             return
         if self.forked:
-            last = _list_counts(info, "last_token_usage") or now
-            self.total = [whole - new for whole, new in zip(now, last, strict=True)]
+            last = _list_counts(info, "last_token_usage") or total
+            self.total = [count - own for count, own in zip(total, last, strict=True)]
             self.forked = False
-        old = self.total if sum(now) >= sum(self.total) else [0] * 4
-        new, read, write, output = (max(0, n - o) for n, o in zip(now, old, strict=True))
-        self.total = now
-        spent = tokens.make_usage(max(0, new - read - write), write, read, output, 1)
-        self.scan["usage"] = tokens.add(self.scan["usage"], spent)
+        before = self.total if sum(total) >= sum(self.total) else [0] * 4
+        growth = (max(0, new - old) for new, old in zip(total, before, strict=True))
+        fresh, read, write, output = growth
+        usage = tokens.make_usage(max(0, fresh - read - write), write, read, output, 1)
+        self.total = total
+        self.scan["usage"] = tokens.add(self.scan["usage"], usage)
 
     def add_prompt(self, item: dict[str, Any]) -> None:
         text = prompts.clean(facts.join_texts(item.get("content") or item.get("message")))
@@ -142,8 +147,8 @@ class _Reader:
                 self.scan["subagents"].append(agent)
 
     def take_changes(self, changes: object) -> None:
-        for path, change in changes.items() if isinstance(changes, dict) else ():
-            moved = change.get("move_path") if isinstance(change, dict) else None
+        for path, change in facts.ensure_object(changes).items():
+            moved = facts.ensure_object(change).get("move_path")
             self.add_written([path, moved] if isinstance(moved, str) else [path])
 
     def add_written(self, paths: list[str]) -> None:
@@ -159,7 +164,7 @@ class _Reader:
 
     def take_output(self, item: dict[str, Any]) -> None:
         paths = self.pending.pop(str(item.get("call_id")), [])
-        if "Success. Updated the following files" in str(item.get("output")):
+        if _PATCHED in str(item.get("output")):
             self.add_written(paths)
 
     def finish(self, lines: list[bytes]) -> Scan:
@@ -174,11 +179,9 @@ class _Reader:
 
 def _list_counts(info: object, key: str) -> list[int] | None:
     """(input, its parts read from and written to the cache, output); None without counts."""
-    counts = info.get(key) if isinstance(info, dict) else None
-    names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens"
-    if not isinstance(counts, dict):
-        return None
-    return [tokens.parse_count(counts.get(name)) for name in names.split()]
+    counts = facts.ensure_object(info).get(key)
+    names = "input_tokens cached_input_tokens cache_write_input_tokens output_tokens".split()
+    return [tokens.parse_count(counts.get(n)) for n in names] if isinstance(counts, dict) else None
 
 
 def _make_absolute(cwd: str, path: str) -> str:
@@ -189,8 +192,8 @@ def _find_last_identifier(lines: list[bytes]) -> str | None:
     """The id of the newest message or call of the conversation."""
     for line in reversed(lines):
         if b'"response_item"' in line[:_HEAD]:
-            payload = (transcript_scan.load(line) or {}).get("payload")
-            identifier = payload.get("id") if isinstance(payload, dict) else None
+            payload = facts.ensure_object((transcript_scan.load(line) or {}).get("payload"))
+            identifier = payload.get("id")
             if isinstance(identifier, str) and identifier:
                 return identifier
     return None

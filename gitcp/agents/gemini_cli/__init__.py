@@ -72,32 +72,28 @@ def locate_sessions(home: str, cwd: str) -> str:
     """
     root = os.path.join(home, ".gemini", "tmp")
     digest = stdlib.hashlib.sha256(os.fsencode(cwd)).hexdigest()
-    slug = _find_slug(home, cwd)
-    if slug is None and not os.path.isdir(os.path.join(root, digest)):
-        slug = os.path.basename(cwd)
-    return os.path.join(root, slug or digest, "chats")
+    try:
+        name = ids.check_component(_read_projects(home)[cwd], "projects")
+    except (KeyError, InputError):
+        name = "" if os.path.isdir(os.path.join(root, digest)) else os.path.basename(cwd)
+    return os.path.join(root, name or digest, "chats")
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations of cwd or directories below it."""
+    below = [project for project in _read_projects(home) if project.startswith(cwd + os.sep)]
+    folders = [locate_sessions(home, project) for project in (cwd, *below)]
+    return [path for folder in folders for path in list_files(folder, ".jsonl", ".json")]
+
+
+def _read_projects(home: str) -> dict[str, Any]:
+    """directory -> slug, by projects.json; {} if it cannot be read."""
     try:
         with open(os.path.join(home, ".gemini", "projects.json"), encoding="utf-8") as stream:
-            known = list(stdlib.json.load(stream)["projects"])
+            projects = stdlib.json.load(stream)["projects"]
     except (OSError, ValueError, KeyError, TypeError):
-        known = []
-    places = [cwd, *(one for one in known if one.startswith(cwd + os.sep))]
-    return [
-        path for one in places for path in list_files(locate_sessions(home, one), ".jsonl", ".json")
-    ]
-
-
-def _find_slug(home: str, cwd: str) -> str | None:
-    try:
-        with open(os.path.join(home, ".gemini", "projects.json"), encoding="utf-8") as stream:
-            slug = stdlib.json.load(stream)["projects"][cwd]
-        return ids.check_component(slug, "projects")
-    except (OSError, ValueError, KeyError, TypeError, InputError):
-        return None
+        return {}
+    return projects if isinstance(projects, dict) else {}
 
 
 def name_transcript(session_id: str, time: str) -> str:

@@ -10,7 +10,6 @@ from gitcp.core.transcript.facts import extract_prompt, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from gitcp.agents.reading.asked import Prompt
@@ -18,34 +17,32 @@ if TYPE_CHECKING:
 
 def find_last_leaf(data: bytes) -> str:
     """The id of a conversation's last message; '' without one."""
-    document = _load_document(data)
-    parts: Iterable[dict[str, Any]] = document["messages"] if document else _load_lines(data)
-    ids = [m["id"] for m in parts if isinstance(m, dict) and isinstance(m.get("id"), str)]
+    ids = [part["id"] for part in _load_parts(data) if isinstance(part.get("id"), str)]
     return ids[-1] if ids else ""
 
 
 def list_prompts(data: bytes) -> list[Prompt]:
     """The person's prompts, in order: (text, time, the leaf before it)."""
-    document = _load_document(data)
-    before, asked = "", []
-    for part in document["messages"] if document else _load_lines(data):
+    leaf, prompts = "", []
+    for part in _load_parts(data):
         if part.get("type") == "user" and (text := extract_prompt(part.get("content"))):
-            asked.append((text, str(part.get("timestamp") or ""), before))
-        if asked:  # a conversation needs a prompt
-            before = str(part.get("id") or before)
-    return asked
+            prompts.append((text, str(part.get("timestamp") or ""), leaf))
+        if prompts:  # a conversation needs a prompt
+            leaf = str(part.get("id") or leaf)
+    return prompts
 
 
 def find_leaves_around(data: bytes, call: str) -> tuple[str, str]:
     """(the message before the first call with that id, the message with the result of the last); ''
     without one, and in a document."""
     lines = [] if _load_document(data) else _load_lines(data)
-    own = [n for n, line in enumerate(lines) if call in _name_calls(line)]
-    if not own:
+    callers = [n for n, line in enumerate(lines) if call in _name_calls(line)]
+    if not callers:
         return "", ""
-    begun = next(n for n, line in enumerate(lines) if line.get("id") == lines[own[0]].get("id"))
-    earlier = [str(line["id"]) for line in lines[:begun] if "id" in line]
-    answers = [str(line["id"]) for line in lines[own[-1] + 1 :] if line.get("type") == "user"]
+    message_id = lines[callers[0]].get("id")
+    begin = next(n for n, line in enumerate(lines) if line.get("id") == message_id)
+    earlier = [str(line["id"]) for line in lines[:begin] if "id" in line]
+    answers = [str(line["id"]) for line in lines[callers[-1] + 1 :] if line.get("type") == "user"]
     return earlier[-1] if earlier else "", answers[0] if answers else ""
 
 
@@ -63,13 +60,14 @@ def cut_conversation(
     """(the conversation up to the message leaf and, unless exact, to the end of its turn; [], as
     nothing is left out).  Returns b'' if no message has that id.
     """
-    document = _load_document(data)
-    if document is not None:
-        kept = _cut_after(document["messages"], leaf, exact)
-        cut_short = {**document, "sessionId": new_id, "messages": kept}
-        return (json.dumps(cut_short, indent=2).encode() if kept else b""), []
-    lines = _cut_after(_load_lines(data), leaf, exact)
-    return b"".join(json.dumps(_rename_session(one, new_id)).encode() + b"\n" for one in lines), []
+    document, parts = _load_document(data), _cut_after(_load_parts(data), leaf, exact)
+    if not parts:
+        return b"", []
+    if document:
+        document |= {"sessionId": new_id, "messages": parts}
+        return json.dumps(document, indent=2).encode(), []
+    lines = (json.dumps(_rename_session(part, new_id)).encode() for part in parts)
+    return b"".join(line + b"\n" for line in lines), []
 
 
 def format_title(text: str, session_id: str) -> bytes:
@@ -78,13 +76,18 @@ def format_title(text: str, session_id: str) -> bytes:
 
 
 def _load_document(data: bytes) -> dict[str, Any] | None:
-    whole = transcript_scan.load(data) if data.lstrip()[:1] == b"{" else None
-    return whole if whole and isinstance(whole.get("messages"), list) else None
+    document = transcript_scan.load(data) if data.lstrip()[:1] == b"{" else None
+    return document if document and isinstance(document.get("messages"), list) else None
+
+
+def _load_parts(data: bytes) -> list[dict[str, Any]]:
+    """The messages of a document; else all lines."""
+    document = _load_document(data)
+    return list_objects(document["messages"]) if document else _load_lines(data)
 
 
 def _load_lines(data: bytes) -> list[dict[str, Any]]:
-    loaded = (transcript_scan.load(line) for line in data.split(b"\n") if line.strip())
-    return [line for line in loaded if line is not None]
+    return [line for line in map(transcript_scan.load, data.split(b"\n")) if line is not None]
 
 
 def _cut_after(parts: list[dict[str, Any]], leaf: str, exact: bool) -> list[dict[str, Any]]:
@@ -105,12 +108,11 @@ def _starts(part: dict[str, Any]) -> bool:
     if part.get("type") != "user":
         return False
     content = part.get("content")
-    blocks = content if isinstance(content, list) else [{"text": content}]
-    return any(isinstance(b, dict) and "text" in b for b in blocks)
+    return not isinstance(content, list) or any("text" in block for block in list_objects(content))
 
 
 def _rename_session(part: dict[str, Any], new_id: str) -> dict[str, Any]:
-    inner = part.get("$set")
-    if isinstance(inner, dict) and "sessionId" in inner:
-        return {**part, "$set": {**inner, "sessionId": new_id}}
+    keys = part.get("$set")
+    if isinstance(keys, dict) and "sessionId" in keys:
+        return {**part, "$set": {**keys, "sessionId": new_id}}
     return {**part, "sessionId": new_id} if "sessionId" in part else part

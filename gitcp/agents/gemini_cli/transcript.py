@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from gitcp.core.record_types import Scan
+    from gitcp.core.record_types import Scan, Usage
 
 SHOWS_FILES = True  # the output of a tool that reads is the file's content
 WRITES = ("write_file", "replace", "edit", "edit_file", "save_file")
+_list_written = facts.make_written(WRITES, "file_path", "path", "filename")
 _CONTEXT = ("<session_context>", "<state_snapshot>")  # texts by the client in the person's place
 _HEAD = 300
 _LOST = ("tokens", "timestamp")  # keys that a resumed session drops
@@ -31,48 +32,38 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
     items counts messages in the order of the first appearance of their ids.
     """
     reader = _Reader()
-    lines, _ = transcript_scan.split(data)
-    whole = (
-        transcript_scan.load(data)
-        if transcript_scan.load(data.partition(b"\n")[0]) is None
-        else None
-    )
-    if whole is not None:  # a document of several lines
-        reader.take_document(whole)
+    starts_with_object = transcript_scan.load(data.partition(b"\n")[0]) is not None
+    document = None if starts_with_object else transcript_scan.load(data)
+    if document is not None:  # of several lines
+        reader.take_document(document)
     else:
-        for line in lines:
+        for line in transcript_scan.split(data)[0]:
             if line and not line.isspace():
                 reader.read_line(line)
     return reader.finish()
 
 
-def find_written_path(name: str, arguments: dict[str, Any]) -> str | None:
-    """The path that a call of a tool writes, as its input names it."""
-    if name not in WRITES:
-        return None
-    paths = (arguments.get(key) for key in ("file_path", "path", "filename"))
-    return next((path for path in paths if isinstance(path, str)), None)
-
-
 def merge_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages of Gemini: a later one replaces an earlier one of the same id, and rewound ones
     are removed."""
-    kept: dict[str, dict[str, Any]] = {}
+    merged: dict[str, dict[str, Any]] = {}
     for part in parts:
         if "$rewindTo" in part:
-            end = list(kept).index(part["$rewindTo"]) if part["$rewindTo"] in kept else 0
-            kept = dict(list(kept.items())[:end])
-        document = part.get("$set")
-        document = document if isinstance(document, dict) else part
-        listed = document.get("messages", [document])
-        for message in listed if isinstance(listed, list) else ():
-            if isinstance(message, dict) and message.get("type"):
-                key = str(message.get("id") or len(kept))
-                kept[key] = {
-                    **{k: v for k, v in kept.get(key, {}).items() if k in _LOST},
-                    **message,
-                }
-    return list(kept.values())
+            end = list(merged).index(part["$rewindTo"]) if part["$rewindTo"] in merged else 0
+            merged = dict(list(merged.items())[:end])
+        document = _unwrap(part)
+        for message in facts.list_objects(document.get("messages", [document])):
+            if message.get("type"):
+                key = str(message.get("id") or len(merged))
+                earlier = merged.get(key, {})
+                merged[key] = {k: earlier[k] for k in _LOST if k in earlier} | message
+    return list(merged.values())
+
+
+def _unwrap(part: dict[str, Any]) -> dict[str, Any]:
+    """The keys that a part sets; the part itself if it is a message or a document."""
+    keys = part.get("$set")
+    return keys if isinstance(keys, dict) else part
 
 
 def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -99,13 +90,13 @@ def read_display(display: object) -> dict[str, Any]:
 
 
 class _Reader:
-    """The state of a scan: the position of each message, and its last token counts."""
+    """The state of a scan: the ids of the messages in order, and the tokens of each."""
 
     def __init__(self) -> None:
         self.scan = transcript_scan.begin()
-        self.places: dict[str, None] = {}
-        self.spent: dict[str, dict[str, Any]] = {}
-        self.asked: dict[str, str] = {}  # call id -> path, of calls known only by their parts
+        self.ids: dict[str, None] = {}
+        self.spent: dict[str, Usage] = {}
+        self.pending: dict[str, list[str]] = {}  # call id -> paths, of calls known by their parts
 
     def read_line(self, line: bytes) -> None:
         if b'"functionResponse"' in line[:_HEAD] and b'"id"' in line[:8]:
@@ -117,38 +108,34 @@ class _Reader:
         """Note the id of a message that only has a tool's output, which is long."""
         key = stdlib.re.match(rb'\{"id": ?"([^"\\]+)"', line)
         if key and b'"text"' not in line:
-            self.add_place(key[1].decode(errors="replace"))
+            self.add_id(key[1].decode(errors="replace"))
         else:
             self.take_document(transcript_scan.load(line))
 
-    def take_document(self, earlier: dict[str, Any] | None) -> None:
-        if earlier is None:
+    def take_document(self, part: dict[str, Any] | None) -> None:
+        if part is None:
             self.scan["skipped"] += 1
             return
-        part = earlier.get("$set")
-        part = part if isinstance(part, dict) else earlier
-        messages = part.get("messages")
-        if isinstance(messages, list):
-            for message in messages:
+        document = _unwrap(part)
+        if isinstance(document.get("messages"), list):
+            for message in facts.list_objects(document["messages"]):
                 self.take_message(message)
-        elif "type" in part:
-            self.take_message(part)
-        elif isinstance(part.get("lastUpdated"), str):
-            self.scan["last_timestamp"] = part["lastUpdated"]
+        elif "type" in document:
+            self.take_message(document)
+        elif isinstance(document.get("lastUpdated"), str):
+            self.scan["last_timestamp"] = document["lastUpdated"]
 
-    def add_place(self, key: str) -> None:
-        self.places.setdefault(key)
-        self.scan["items"] = len(self.places)
+    def add_id(self, key: str) -> None:
+        self.ids.setdefault(key)
+        self.scan["items"] = len(self.ids)
         if not key.startswith("#"):
             self.scan["last_identifier"] = key
 
-    def take_message(self, message: object) -> None:
-        if not isinstance(message, dict):
-            return
+    def take_message(self, message: dict[str, Any]) -> None:
         key = message.get("id")
-        key = key if isinstance(key, str) and key else f"#{len(self.places)}"  # ours: it has none
-        new = key not in self.places
-        self.add_place(key)
+        key = key if isinstance(key, str) and key else f"#{len(self.ids)}"  # a message without id
+        new = key not in self.ids
+        self.add_id(key)
         if isinstance(message.get("timestamp"), str):
             self.scan["last_timestamp"] = message["timestamp"]
         if message.get("type") == "user" and new:
@@ -166,46 +153,38 @@ class _Reader:
             self.scan["prompts"].append(text)
 
     def add_usage(self, key: str, counts: dict[str, Any]) -> None:
-        """Add tokens: input includes the cached part, and thoughts are left out."""
-        before = self.spent.get(key)
-        self.spent[key] = counts
-        total = list(tokens.list_counts(self.scan["usage"]))
-        for sign, spent in ((1, counts), (-1, before)):
-            if spent is not None:
-                names = ("input", "", "cached", "output")
-                now = (*(tokens.parse_count(spent.get(name)) for name in names), 1)
-                total = [have + sign * more for have, more in zip(total, now, strict=True)]
-        self.scan["usage"] = tokens.make_usage(*total)
+        """Replace a message's tokens: input includes the cached part, and thoughts are left out."""
+        usage = tokens.read_usage(counts, "input", "", "cached", "output")
+        others = tokens.subtract(self.scan["usage"], self.spent.get(key))
+        self.scan["usage"], self.spent[key] = tokens.add(others, usage), usage
 
     def take_calls(self, calls: object) -> None:
-        for call in calls if isinstance(calls, list) else []:
-            if not isinstance(call, dict) or call.get("status", "success") != "success":
-                continue
-            path = find_written_path(str(call.get("name")), facts.ensure_object(call.get("args")))
-            if path and path not in self.scan["written"]:
-                self.scan["written"].append(path)
+        for call in facts.list_objects(calls):
+            if call.get("status", "success") == "success":
+                self.add_written(_list_paths(call))
+
+    def add_written(self, paths: list[str]) -> None:
+        self.scan["written"] = transcript_scan.join_unique(self.scan["written"], paths)
 
     def take_parts(self, content: object) -> None:
         """Note calls and their errors in the form of a resumed session."""
-        for part in content if isinstance(content, list) else []:
-            call, answer = (
-                part.get(key) if isinstance(part, dict) else None
-                for key in ("functionCall", "functionResponse")
-            )
+        for part in facts.list_objects(content):
+            call, answer = part.get("functionCall"), part.get("functionResponse")
             if isinstance(call, dict):
-                path = find_written_path(
-                    str(call.get("name")), facts.ensure_object(call.get("args"))
-                )
-                if path:
-                    self.asked[str(call.get("id"))] = path
-            elif isinstance(answer, dict):
-                response = answer.get("response")
-                if isinstance(response, dict) and response.get("error"):
-                    self.asked.pop(str(answer.get("id")), None)
+                self.pending[str(call.get("id"))] = _list_paths(call)
+            elif isinstance(answer, dict) and _has_failed(answer):
+                self.pending.pop(str(answer.get("id")), None)
 
     def finish(self) -> Scan:
         """Count calls without an answer: the client may have been killed after them."""
-        self.scan["written"] = transcript_scan.join_unique(
-            self.scan["written"], list(self.asked.values())
-        )
+        for paths in self.pending.values():
+            self.add_written(paths)
         return self.scan
+
+
+def _has_failed(answer: dict[str, Any]) -> bool:
+    return bool(facts.ensure_object(answer.get("response")).get("error"))
+
+
+def _list_paths(call: dict[str, Any]) -> list[str]:
+    return _list_written(str(call.get("name")), facts.ensure_object(call.get("args")))
