@@ -47,7 +47,7 @@ def read_answers(entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     if kind in _CHANGES and item.get("status") != "inProgress":
         done = _is_done(item)
         by_path = facts.ensure_object(item.get("changes")).items() if done else ()
-        changes = [found for path, change in by_path for found in _list_changes(path, change)]
+        changes = [pair for path, change in by_path for pair in _list_changes(path, change)]
         yield key, {"failed": not done, "changes": changes}
     elif kind == "CommandExecution" and item.get("status") != "inProgress":
         yield key, {"failed": item.get("exit_code") != 0}

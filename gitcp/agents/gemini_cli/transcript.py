@@ -155,8 +155,8 @@ class _Reader:
     def add_usage(self, key: str, counts: dict[str, Any]) -> None:
         """Replace a message's tokens: input includes the cached part, and thoughts are left out."""
         usage = tokens.read_usage(counts, "input", "", "cached", "output")
-        others = tokens.subtract(self.scan["usage"], self.spent.get(key))
-        self.scan["usage"], self.spent[key] = tokens.add(others, usage), usage
+        total = tokens.subtract(self.scan["usage"], self.spent.get(key))
+        self.scan["usage"], self.spent[key] = tokens.add(total, usage), usage
 
     def take_calls(self, calls: object) -> None:
         for call in facts.list_objects(calls):
