@@ -21,7 +21,7 @@ from typing import Any
 
 from gitcp.agents import get_client
 from tests.support.clients import database, edits, spelling
-from tests.support.clients.clock import Clock, find_last
+from tests.support.clients.clock import TIMES, Clock, find_last, parse
 from tests.support.clients.process import SLEEPER, Client
 from tests.support.paths import TOP
 
@@ -102,13 +102,16 @@ class Replay:
         return calls
 
     def _began(self) -> float:
-        """When the recording began, by the times of lines that were on disk at an event; 0 where
-        none tells."""
+        """When the recording began, by the times of lines that were on disk at an event, or of a
+        document's events; 0 where none tells."""
         texts, times = self.transcripts(), [0.0]
         for event in self.events():
             state = event.get("transcript_path_state") or {}
             path = state.get("path") or event["payload"].get("transcript_path")
-            if state.get("lines") and str(path).endswith(".jsonl"):
+            stamp = f'"{event["payload"].get("timestamp")}"'
+            if TIMES.match(stamp) and any(path.endswith(".json") for path in texts):
+                times.append(parse(stamp) - event["t"])
+            elif state.get("lines") and str(path).endswith(".jsonl"):
                 last = find_last("".join(texts[path][: state["lines"]]))
                 times.append(last - event["t"] if last else 0.0)
         return max(times)
@@ -173,8 +176,9 @@ class Replay:
             )
 
     def _write(self, path: str, lines: list[str]) -> None:
-        # Of a document the last version alone is recorded: it is there, whole, at each event.
-        clock = self._clock if path.endswith(".jsonl") else Clock()
+        # Of a document the last version alone is recorded: it is there, whole, at each event, and
+        # the times of what was to come are those of the last event until that is played.
+        clock = self._clock if path.endswith(".jsonl") else self._clock.without_memory()
         _write(path, clock.now("".join(lines)))
 
     def _call(self, client: Client, event: Json, env: Mapping[str, str]) -> Call:
