@@ -7,6 +7,7 @@ person changed or refused, makes no edit.
 from __future__ import annotations
 
 import os
+from itertools import chain
 
 from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
@@ -14,7 +15,7 @@ from gitcp.agents.exchange import payload
 from gitcp.agents.reading import items
 from gitcp.agents.reading.sightings import Sightings
 from gitcp.core.transcript import apply_patch, commands, transcript_scan
-from gitcp.core.transcript.facts import find_model, list_objects
+from gitcp.core.transcript.facts import ensure_object, find_model, list_objects
 from gitcp.core.transcript.tool_ends import parse_time
 from gitcp.errors import InputError
 
@@ -45,11 +46,11 @@ if TYPE_CHECKING:
         model: str
 
 
-_CWD = ("cwd", "directory")
-_IDS = ("sessionId", "session_id")
 _SHELLS = dict.fromkeys(("exec_command", "shell"), "shell")  # names that only transcripts have
 _PARTS = "offset limit start_line end_line line_range view_range range".split()  # of a file
 _ABSENT = ("does not exist", "No such file", "ENOENT", "not found")
+_CHANGES = ("content", "edits", "inserted")  # keys of a call that say what it writes
+_CONTENTS = ("original", "created", "content")  # keys of a result that do
 _STAMP = b'"timestamp"'
 _HEAD = 40  # entries that are searched for the head
 
@@ -60,26 +61,30 @@ def read_entries(path: str) -> Iterator[dict[str, Any]]:
     with open(path, "rb") as stream:
         first = stream.readline()
         if transcript_scan.load(first) is None and first.strip():
-            document = transcript_scan.load(first + stream.read()) or {}
-            yield {key: value for key, value in document.items() if key != "messages"}
-            yield from list_objects(document.get("messages"))
+            yield from _expand_document(transcript_scan.load(first + stream.read()) or {})
             return
-        yield from _expand(first)
-        for line in stream:
+        for line in chain([first], stream):
             yield from _expand(line)
 
 
 def _expand(line: bytes) -> Iterator[dict[str, Any]]:
     """The entry of a line; the messages that a line of Gemini's sets."""
     entry = transcript_scan.load(line)
-    given = entry.get("$set") if entry else None
-    if isinstance(given, dict) and isinstance(given.get("messages"), list):
-        yield from list_objects(given["messages"])
-    elif entry and isinstance(entry.get("messages"), list):
-        yield {key: value for key, value in entry.items() if key != "messages"}
-        yield from list_objects(entry["messages"])
-    elif entry:
+    if not entry:
+        return
+    set_keys = ensure_object(entry.get("$set"))
+    if isinstance(set_keys.get("messages"), list):
+        yield from list_objects(set_keys["messages"])
+    elif isinstance(entry.get("messages"), list):
+        yield from _expand_document(entry)
+    else:
         yield entry
+
+
+def _expand_document(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The other keys of a document, then its messages."""
+    yield {key: value for key, value in document.items() if key != "messages"}
+    yield from list_objects(document.get("messages"))
 
 
 def recognise_client(path: str) -> str:
@@ -104,34 +109,32 @@ def recognise_client(path: str) -> str:
 def read_head(path: str) -> dict[str, str]:
     """The head of a transcript: session, parent (of a subagent), agent, cwd, each '' if unknown.
     Raises OSError."""
-    about = {"session": "", "parent": "", "agent": "", "cwd": ""}
+    head = {"session": "", "parent": "", "agent": "", "cwd": ""}
     for number, entry in enumerate(read_entries(path)):
-        inner = [entry, *(v for v in map(entry.get, ("payload", "data", "info")) if v)]
-        parts = [part for part in inner if isinstance(part, dict)]
-        begins = str(entry.get("type")).startswith("session")
-        about["session"] = (
-            about["session"]
-            or _find_text(parts, _IDS)
-            or _find_text(parts if begins else parts[1:], ("id",))
+        inner = list_objects([entry.get(key) for key in ("payload", "data", "info")])
+        is_header = str(entry.get("type")).startswith("session")
+        session = _find_text([entry, *inner], "sessionId", "session_id") or _find_text(
+            [entry, *inner] if is_header else inner, "id"
         )
-        for one in parts:
-            context = one.get("context")
-            places = [one, context] if isinstance(context, dict) else [one]
-            about["cwd"] = about["cwd"] or _find_text(places, _CWD)
-            about["agent"] = about["agent"] or _find_text([one], ("agentId",))
-            about["parent"] = about["parent"] or _find_text([one], ("parent_thread_id", "parentID"))
-        if number >= _HEAD or (about["cwd"] and about["session"]):
+        head["session"] = head["session"] or session
+        for part in (entry, *inner):
+            context = ensure_object(part.get("context"))
+            head["cwd"] = head["cwd"] or _find_text([part, context], "cwd", "directory")
+            head["agent"] = head["agent"] or _find_text([part], "agentId")
+            head["parent"] = head["parent"] or _find_text([part], "parent_thread_id", "parentID")
+        if number >= _HEAD or (head["cwd"] and head["session"]):
             break
-    return about
+    return head
 
 
-def _find_text(places: Iterable[dict[str, Any]], keys: Iterable[str]) -> str:
-    values = (place.get(key) for key in keys for place in places)
+def _find_text(objects: Iterable[dict[str, Any]], *keys: str) -> str:
+    """The first text that is not empty under one of the keys, in their order."""
+    values = (fields.get(key) for key in keys for fields in objects)
     return next((value for value in values if isinstance(value, str) and value), "")
 
 
 class Reading:
-    """The state of reading a transcript: its turns so far, and the calls without an answer."""
+    """The state of reading a transcript: its turns so far, and the calls without a result."""
 
     def __init__(self, client: Client, cwd: str, agent: str = "", began: int = 0) -> None:
         """cwd: its first directory.  agent: the subagent's id.  began: the time, in ns since 1970,
@@ -139,41 +142,43 @@ class Reading:
         self._client, self._reader = client, client.get_reader()
         self._cwd, self._agent = cwd, agent
         self._kinds = {**_SHELLS, **client.KINDS}
-        self._waiting: dict[str, list[Edit]] = {}
-        self._done: set[str] = set()
-        self._asked: set[str] = set()
-        self._commands: dict[str, tuple[str, int]] = {}  # its text, and the time of its start
-        self._files = Sightings()
-        # call -> the file that it shows, and whether its text is the content
-        self._looks: dict[str, tuple[str, bool]] = {}
-        self._at, self.is_timed = began, False
+        self._path_keys = (*client.PATHS, "filePath", "path", "absolutePath")
+        self._time, self.is_timed = began, False
         self.turns: list[Turn] = []
+        self._prompt_ids: set[str] = set()  # of the entries with prompts
+        self._edits: dict[str, list[Edit]] = {}  # call without a result -> its edits
+        self._commands: dict[str, tuple[str, int]] = {}  # call -> its command, and its start
+        self._finished: set[str] = set()  # the calls with a result
+        # call -> the file that it shows, and whether its output is the content
+        self._views: dict[str, tuple[str, bool]] = {}
+        self._sightings = Sightings()
 
-    def read_edits(self, lines: Iterable[dict[str, Any]]) -> Iterator[Edit]:
+    def read_edits(self, entries: Iterable[dict[str, Any]]) -> Iterator[Edit]:
         """Yield the edits of entries in their order; at the end those of calls without a result,
         which may have been made."""
-        for entry in lines:
+        for entry in entries:
             yield from self._read_entry(entry)
-        for waiting in self._waiting.values():
-            yield from waiting
+        for edits in self._edits.values():
+            yield from edits
 
     def _read_entry(self, entry: dict[str, Any]) -> Iterator[Edit]:
-        self._cwd = find_cwd(entry) or self._cwd
+        self._cwd = _find_cwd(entry) or self._cwd
         self._take_time(entry.get("timestamp"))
         if entry.get("requestSessionId", entry.get("sessionId")) != entry.get("sessionId"):
             self.turns.clear()  # a fork begins with a copy of another session
-            self._waiting.clear()
+            self._edits.clear()
             return
-        listed = list(self._list_items(entry))
-        asks = any(item["kind"] == "prompt" for item in listed) and self._is_new(entry)
-        for item in listed:
+        entry_items = list(self._list_items(entry))
+        kinds = [item["kind"] for item in entry_items]
+        begins_turn = "prompt" in kinds and self._is_new(entry)
+        for item in entry_items:
             self._take_time(item["time"])
-            if item["kind"] == "prompt" and asks:
-                self.turns.append({"prompt": item["text"], "at": self._at, "model": ""})
+            if item["kind"] == "prompt" and begins_turn:
+                self.turns.append({"prompt": item["text"], "at": self._time, "model": ""})
             elif item["kind"] == "call":
                 self._take_call(item)
             elif item["kind"] == "result":
-                yield from self._take_result(item)
+                yield from self._take_output(item)
         model = find_model(entry)
         if model and self.turns:
             self.turns[-1]["model"] = model
@@ -182,16 +187,16 @@ class Reading:
 
     def _take_time(self, stamp: object) -> None:
         """Note the time of an entry, if it has one."""
-        if at := _parse_time(stamp):
-            self._at, self.is_timed = at, True
+        if time := _parse_time(stamp):
+            self._time, self.is_timed = time, True
 
     def _is_new(self, entry: dict[str, Any]) -> bool:
         """Whether an entry's prompt is the person's and new: a resumed session of Gemini's sets all
         its messages again."""
         key = str(entry.get("uuid") or entry.get("id") or "")
-        again = bool(key) and key in self._asked
-        self._asked.add(key)
-        return not again and not any(entry.get(key) for key in NOT_SAID)
+        is_repeated = bool(key) and key in self._prompt_ids
+        self._prompt_ids.add(key)
+        return not is_repeated and not any(entry.get(key) for key in NOT_SAID)
 
     def _list_answers(self, entry: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if hasattr(self._reader, "read_answers"):
@@ -207,73 +212,69 @@ class Reading:
         return items.list_entry_items(entry)
 
     def _take_call(self, item: items.Item) -> None:
-        kinds, name, key = self._kinds, item["name"], item["id"]
-        given = item["given"] if isinstance(item["given"], dict) else {"patch": item["given"]}
-        if kinds.get(name) in ("write", "shell") and key and key not in self._done:
-            if kinds[name] == "shell":
-                self._commands[key] = _join_command(given), self._at
-                self._files.note_run(key, len(self.turns), self._at, _join_command(given))
-            edits = [
-                self._make_edit(key, path, tells) for path, tells in self._list_changes(name, given)
-            ]
-            self._waiting[key] = edits
-        path = self._find_shown(kinds.get(name), given)
-        if path and key not in self._done:
-            plain = kinds[name] == "shell" or getattr(self._reader, "SHOWS_FILES", False)
-            self._looks[key] = os.path.normpath(os.path.join(self._cwd, path)), plain
+        """Note the edits of a call by its input, and the file that it shows."""
+        call, kind = item["id"], self._kinds.get(item["name"], "")
+        if call in self._finished:
+            return
+        arguments = item["given"] if isinstance(item["given"], dict) else {"patch": item["given"]}
+        if call and kind == "shell":
+            command = _join_command(arguments)
+            self._commands[call] = command, self._time
+            self._sightings.note_command(call, len(self.turns), self._time, command)
+        if call and kind in ("write", "shell"):
+            changes = self._list_changes(item["name"], kind, arguments)
+            self._edits[call] = [self._make_edit(call, *change) for change in changes]
+        if path := self._find_shown(kind, arguments):
+            shows_content = kind == "shell" or getattr(self._reader, "SHOWS_FILES", False)
+            self._views[call] = os.path.normpath(os.path.join(self._cwd, path)), shows_content
 
-    def _find_shown(self, kind: str | None, arguments: dict[str, Any]) -> str:
+    def _find_shown(self, kind: str, arguments: dict[str, Any]) -> str:
         """The file that a call shows completely; '' for none."""
         if kind == "shell":
             return commands.find_shown(_join_command(arguments))
         if kind != "read" or any(arguments.get(key) is not None for key in _PARTS):
             return ""
-        return _find_text([arguments], self._list_path_keys())
+        return _find_text([arguments], *self._path_keys)
 
-    def _take_result(self, item: items.Item) -> Iterator[Edit]:
+    def _take_output(self, item: items.Item) -> Iterator[Edit]:
         """The edits of commands that a call's output shows."""
-        text, (path, plain) = item["text"], self._looks.get(item["id"], ("", False))
-        self._files.note_text(text)
+        text, (path, shows_content) = item["text"], self._views.get(item["id"], ("", False))
+        self._sightings.note_text(text)
         if path and item["failed"] and any(words in text for words in _ABSENT):
-            self._files.note_content(path, "", len(self.turns))
-        elif plain and not item["failed"]:
-            del self._looks[item["id"]]
+            self._sightings.note_content(path, "", len(self.turns))
+        elif shows_content and not item["failed"]:
+            del self._views[item["id"]]
             if text.startswith(("Chunk ID:", "Exit code:")):
                 text = text.partition("\nOutput:\n")[2]
-            yield from self._match_look(path, text if text.endswith("\n") else f"{text}\n")
+            yield from self._take_content(path, text if text.endswith("\n") else f"{text}\n")
 
-    def _match_look(self, path: str, content: str) -> Iterator[Edit]:
+    def _take_content(self, path: str, content: str) -> Iterator[Edit]:
         """The edits of commands that a file's new content shows."""
-        if change := self._files.find_made(path, content, len(self.turns)):
-            run, tells = change
-            edit = self._make_edit(run["call"], path, tells)
-            yield {**edit, "turn": run["turn"], "at": run["at"]}
+        if change := self._sightings.find_edit(path, content, len(self.turns)):
+            command, tells = change
+            edit = self._make_edit(command["call"], path, tells)
+            yield {**edit, "turn": command["turn"], "at": command["at"]}
 
     def _list_changes(
-        self, name: str, arguments: dict[str, Any]
+        self, name: str, kind: str, arguments: dict[str, Any]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """(path, its change) of a call that writes."""
         patch = next((v for v in arguments.values() if "*** Begin Patch" in str(v)), None)
         if isinstance(patch, str):
-            yield from parse_patch(patch)
+            yield from _parse_patch(patch)
             return
-        if self._kinds[name] == "shell":
+        if kind == "shell":
             for path, content in commands.find_written(_join_command(arguments)):
                 yield path, {"content": content}
             return
         call = {"tool_name": name, "tool_input": arguments}
         try:
-            tool = payload.read_tool(call, self._client.KINDS, self._list_path_keys(), self._cwd)
+            tool = payload.read_tool(call, self._client.KINDS, self._path_keys, self._cwd)
         except InputError:
             return
-        words: dict[str, Any] = {**tool}
-        known = ("content", "edits", "inserted")
-        tells: dict[str, Any] = {key: words[key] for key in known if key in words}
+        tells = {key: value for key, value in tool.items() if key in _CHANGES}
         for path in tool["input_paths"] if tells else ():
             yield path, tells
-
-    def _list_path_keys(self) -> tuple[str, ...]:
-        return (*self._client.PATHS, "filePath", "path", "absolutePath")
 
     def _make_edit(self, call: str, path: str, tells: dict[str, Any]) -> Edit:
         return {
@@ -281,53 +282,55 @@ class Reading:
             "turn": len(self.turns),
             "call": call,
             "agent": self._agent,
-            "at": self._at,
-            "tells": tells,
+            "at": self._time,
+            "tells": {**tells},
         }
 
     def _take_answer(self, call: str, answer: dict[str, Any]) -> Iterator[Edit]:
         """The edits of a call with a result; none if it failed or was changed."""
-        waiting, command = self._waiting.pop(call, []), self._commands.pop(call, None)
-        if call in self._done:
+        edits, (command, began) = self._edits.pop(call, []), self._commands.pop(call, ("", 0))
+        if call in self._finished:
             return
-        self._done.add(call)
-        if isinstance(answer.get("seen"), str) and call in self._looks:
-            yield from self._match_look(self._looks[call][0], answer["seen"])
+        self._finished.add(call)
+        if isinstance(answer.get("seen"), str) and call in self._views:
+            yield from self._take_content(self._views[call][0], answer["seen"])
         if answer.get("failed") or answer.get("by_person"):
             return
+        changes = answer.get("changes")
         if "by_command" in answer:
-            words = command[0] if command else ""
-            changes = list(commands.keep_own(answer["by_command"], words))
-            waiting = [self._make_edit(call, path, tells) for path, tells in changes]
-        if "changes" in answer:
-            waiting = [self._make_edit(call, path, tells) for path, tells in answer["changes"]]
-        # A command may commit what it wrote before it ends.
-        at = command[1] if command else _parse_time(answer.get("at")) or self._at
-        more: dict[str, Any] = {
-            k: answer[k] for k in ("original", "created", "content") if k in answer
-        }
-        for edit in waiting:
-            tells = {**edit["tells"], **(more if len(waiting) == 1 else {})}
-            path, turn = edit["path"], len(self.turns)
-            if isinstance(tells.get("original"), str):
-                yield from self._match_look(path, tells["original"])
-            elif "content" in tells and not tells.get("created"):
-                before = self._files.find_before(path, tells["content"], turn, call)
-                tells |= {} if before is None else {"original": before}
-            self._files.note_edit(path, tells, turn)
-            yield {**edit, "at": at, "tells": tells}
+            changes = commands.keep_own(answer["by_command"], command)
+        if changes is not None:
+            edits = [self._make_edit(call, *change) for change in changes]
+        if len(edits) == 1:
+            edits[0]["tells"].update((key, answer[key]) for key in _CONTENTS if key in answer)
+        for edit in edits:
+            # A command may commit what it wrote before it ends.
+            edit["at"] = began or _parse_time(answer.get("at")) or self._time
+            yield from self._complete_edit(edit)
+
+    def _complete_edit(self, edit: Edit) -> Iterator[Edit]:
+        """The edit, with the content before it if that is known; first the edits of commands that
+        this content shows."""
+        path, tells, turn = edit["path"], edit["tells"], len(self.turns)
+        if isinstance(tells.get("original"), str):
+            yield from self._take_content(path, tells["original"])
+        elif "content" in tells and not tells.get("created"):
+            before = self._sightings.find_before(path, tells["content"], turn, edit["call"])
+            if before is not None:
+                tells["original"] = before
+        self._sightings.note_edit(path, tells, turn)
+        yield edit
 
 
 def _join_command(arguments: dict[str, Any]) -> str:
     """The words of a shell call."""
     words = next((arguments[key] for key in ("command", "cmd", "commands") if key in arguments), "")
     if isinstance(words, list):  # ["bash", "-lc", command], or several words
-        lists = words[-1:] if words[1:2] in (["-c"], ["-lc"]) else words
-        return "\n".join(str(one) for one in lists)
+        return "\n".join(map(str, words[-1:] if words[1:2] in (["-c"], ["-lc"]) else words))
     return str(words)
 
 
-def parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """(path, its change) of each file of a patch that moves none."""
     if "*** Move to: " in patch:
         return
@@ -341,10 +344,9 @@ def parse_patch(patch: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield path, {"edits": [[old, new, False] for old, new in parts]}
 
 
-def find_cwd(entry: dict[str, Any]) -> str:
+def _find_cwd(entry: dict[str, Any]) -> str:
     """The directory of an entry; '' if it names none."""
-    inner = entry.get("payload")
-    cwd = entry.get("cwd") or (inner.get("cwd") if isinstance(inner, dict) else None)
+    cwd = entry.get("cwd") or ensure_object(entry.get("payload")).get("cwd")
     return cwd if isinstance(cwd, str) and os.path.isabs(cwd) else ""
 
 
@@ -359,7 +361,4 @@ def find_line_time(line: bytes) -> int:
 
 def _parse_time(stamp: object) -> int:
     """A time as clients write it, in ns since 1970; 0 for none."""
-    text = str(stamp or "")
-    if text.isdecimal():
-        return int(text) * 1_000_000
-    return parse_time(text) or 0
+    return parse_time(str(stamp or "")) or 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from typing import Any, AnyStr
 
     from gitcp.core.record_types import Writer
 
@@ -50,7 +50,9 @@ def _find_ends(
     if "original" in tells:
         before = _encode(tells["original"])
         left = (
-            _encode(tells["content"]) if "content" in tells else apply(edits, before, trusted=True)
+            _encode(tells["content"])
+            if "content" in tells
+            else apply_edits(edits, before, trusted=True)
         )
         # Some clients report an empty file for none.
         return None if left is None else (before or None, left)
@@ -69,21 +71,21 @@ def _fit_edits(
     newer = [read for commit_time, read in versions if commit_time * 10**9 > call_time]
     for read in [lambda: running, *older[:3]]:
         before = read()
-        left = None if before is None else apply(edits, before)
+        left = None if before is None else apply_edits(edits, before)
         if before is not None and left is not None:
             return before, left
     back = [(new, old, everywhere) for old, new, everywhere in reversed(edits)]
     for read in newer[:3]:
         left = read()
-        before = None if left is None else apply(back, left)
+        before = None if left is None else apply_edits(back, left)
         if before is not None and left is not None:
             return before, left
     return None
 
 
-def apply(
-    edits: Iterable[tuple[bytes, bytes, bool]], content: bytes, trusted: bool = False
-) -> bytes | None:
+def apply_edits(
+    edits: Iterable[tuple[AnyStr, AnyStr, bool]], content: AnyStr, trusted: bool = False
+) -> AnyStr | None:
     """The content after edits; None if one does not apply, or, unless trusted, is for one place and
     applies to several."""
     for old, new, everywhere in edits:
