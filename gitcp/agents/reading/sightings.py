@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 
-from gitcp.core.imports import chain
-from gitcp.core.transcript import commands, own_words
+from gitcp.core.transcript import apply_patch, commands, own_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ class Sightings:
         before = tells.get("original", self._contents.get(path, (None,))[0])
         after = tells.get("content")
         if after is None and before is not None and "edits" in tells:
-            after = chain.apply_edits(tells["edits"], before, trusted=True)
+            after = apply_patch.apply_edits(tells["edits"], before, trusted=True)
         self.note_content(path, after, turn)
 
     def find_before(self, path: str, content: str, turn: int, call: str) -> str | None:

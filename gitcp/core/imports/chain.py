@@ -7,10 +7,12 @@ whole content still gets a step, but its lines are not proven: a person's may be
 
 from __future__ import annotations
 
+from gitcp.core.transcript import apply_patch
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, AnyStr
+    from typing import Any
 
     from gitcp.core.record_types import Writer
 
@@ -52,7 +54,7 @@ def _find_ends(
         left = (
             _encode(tells["content"])
             if "content" in tells
-            else apply_edits(edits, before, trusted=True)
+            else apply_patch.apply_edits(edits, before, trusted=True)
         )
         # Some clients report an empty file for none.
         return None if left is None else (before or None, left)
@@ -71,29 +73,16 @@ def _fit_edits(
     newer = [read for commit_time, read in versions if commit_time * 10**9 > call_time]
     for read in [lambda: running, *older[:3]]:
         before = read()
-        left = None if before is None else apply_edits(edits, before)
+        left = None if before is None else apply_patch.apply_edits(edits, before)
         if before is not None and left is not None:
             return before, left
     back = [(new, old, everywhere) for old, new, everywhere in reversed(edits)]
     for read in newer[:3]:
         left = read()
-        before = None if left is None else apply_edits(back, left)
+        before = None if left is None else apply_patch.apply_edits(back, left)
         if before is not None and left is not None:
             return before, left
     return None
-
-
-def apply_edits(
-    edits: Iterable[tuple[AnyStr, AnyStr, bool]], content: AnyStr, trusted: bool = False
-) -> AnyStr | None:
-    """The content after edits; None if one does not apply, or, unless trusted, is for one place and
-    applies to several."""
-    for old, new, everywhere in edits:
-        count = content.count(old) if old else 0
-        if not count or (count > 1 and not everywhere and not trusted):
-            return None
-        content = content.replace(old, new, -1 if everywhere else 1)
-    return content
 
 
 def _insert(content: bytes, line: int, text: str) -> bytes:

@@ -1,10 +1,11 @@
-"""Parse patches of apply_patch (doc/clients.md "Codex")."""
+"""Parse patches of apply_patch (doc/clients.md "Codex"), and apply edits."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import AnyStr
 
 
 _HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
@@ -75,3 +76,16 @@ def parse_edits(diff: str) -> list[list[str | bool]]:
             old += [] if kind == "+" else [line[1:] + "\n"]
             new += [] if kind == "-" else [line[1:] + "\n"]
     return hunks
+
+
+def apply_edits(
+    edits: Iterable[tuple[AnyStr, AnyStr, bool]], content: AnyStr, trusted: bool = False
+) -> AnyStr | None:
+    """The content after edits; None if one does not apply, or, unless trusted, is for one place and
+    applies to several."""
+    for old, new, everywhere in edits:
+        count = content.count(old) if old else 0
+        if not count or (count > 1 and not everywhere and not trusted):
+            return None
+        content = content.replace(old, new, -1 if everywhere else 1)
+    return content
