@@ -13,50 +13,61 @@ from gitcp.core.lines import line_diff
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from gitcp.core.lines.attribution import PathCredit
     from gitcp.core.record_types import Writer
 
-    Taken = Callable[[str, bytes], bool]  # session, line: whether an earlier commit has taken it
+    IsTaken = Callable[[str, bytes], bool]  # session, line: whether an earlier commit took it
 
 
 def prove(
     credit: PathCredit,
     old_lines: Sequence[bytes],
     new_lines: Sequence[bytes],
-    stood: Sequence[bytes],
+    last_lines: Sequence[bytes],
     single: Writer | None,
-    taken: Taken,
+    is_taken: IsTaken,
 ) -> PathCredit:
-    """A path's credit with only the proven lines.  stood: its lines after the last call; single:
-    the call that made the whole change, if one did."""
-    standing = {line_evidence.remove_space(line) for line in stood}
+    """A path's credit with only the proven lines.  last_lines: its lines after the last call.
+    single: the call that made the whole change, if one did."""
+    standing = set(map(line_evidence.remove_space, last_lines))
     added: list[tuple[int, Writer]] = []
-    for run in _group_runs(credit["added"]):
-        texts = {new_lines[line - 1] for line, _ in run}
-        who = run[0][1]
-        # A single line removed since the call and back again may be anybody's; two are the call's.
-        least = 1 if all(line_evidence.remove_space(text) in standing for text in texts) else 2
-        telling = line_evidence.select_significant(texts)
-        sure = bool(who[0]) and (who == single or len(telling) >= least)
-        for line, _ in run:
-            known = sure and not taken(who[0], new_lines[line - 1])
-            added.append((line, who if known else UNKNOWN))
-    removed, _ = line_diff.find_changed_lines(old_lines, new_lines)
-    return {
-        **forget_all(credit),
-        "added": added,
-        "removed": [
-            _judge_removed(who, old_lines[i], who == single, taken)
-            for i, who in zip(removed, credit["removed"], strict=True)
-        ],
-    }
+    for writer, numbers in _group_runs(credit["added"]):
+        lines = [new_lines[number - 1] for number in numbers]
+        is_proven = writer == single or _has_evidence(lines, standing)
+        writers = (_keep_proven(writer, line, is_proven, is_taken) for line in lines)
+        added += zip(numbers, writers, strict=True)
+    removed: list[Writer] = []
+    removed_numbers, _ = line_diff.find_changed_lines(old_lines, new_lines)
+    for number, writer in zip(removed_numbers, credit["removed"], strict=True):
+        line = old_lines[number]
+        is_proven = writer == single or line_evidence.is_telling(line)
+        removed.append(_keep_proven(writer, b"\0" + line, is_proven, is_taken))
+    return {**credit, "added": added, "removed": removed, "lost": []}
 
 
-def _judge_removed(who: Writer, line: bytes, alone: bool, taken: Taken) -> Writer:
-    telling = alone or line_evidence.is_telling(line)
-    return who if who[0] and telling and not taken(who[0], b"\0" + line) else UNKNOWN
+def _group_runs(added: Sequence[tuple[int, Writer]]) -> list[tuple[Writer, list[int]]]:
+    """(call, numbers) of each run of neighbouring lines of the same call."""
+    runs: list[tuple[Writer, list[int]]] = []
+    for number, writer in added:
+        if runs and runs[-1][0] == writer and runs[-1][1][-1] == number - 1:
+            runs[-1][1].append(number)
+        else:
+            runs.append((writer, [number]))
+    return runs
+
+
+def _has_evidence(lines: Sequence[bytes], standing: Collection[bytes]) -> bool:
+    """Whether the lines of a run are a call's.  A single line that was removed since the call and
+    came back may be anybody's; two are the call's."""
+    least = 1 if all(line_evidence.remove_space(line) in standing for line in lines) else 2
+    return len(line_evidence.select_significant(set(lines))) >= least
+
+
+def _keep_proven(writer: Writer, line: bytes, is_proven: bool, is_taken: IsTaken) -> Writer:
+    """The call; UNKNOWN unless the line is proven to be its, and new in the commit."""
+    return writer if writer[0] and is_proven and not is_taken(writer[0], line) else UNKNOWN
 
 
 def forget_all(credit: PathCredit) -> PathCredit:
@@ -73,18 +84,6 @@ def _forget_person(who: Writer) -> Writer:
     return UNKNOWN if who == PERSON else who
 
 
-def _group_runs(added: Sequence[tuple[int, Writer]]) -> list[list[tuple[int, Writer]]]:
-    """Runs of neighbouring lines of the same call."""
-    runs: list[list[tuple[int, Writer]]] = []
-    for line, who in added:
-        last = runs[-1][-1] if runs else None
-        if last and last[0] == line - 1 and last[1] == who:
-            runs[-1].append((line, who))
-        else:
-            runs.append([(line, who)])
-    return runs
-
-
 def list_sessions(credit: PathCredit) -> set[str]:
     """The sessions with proven lines in a path."""
     return {who[0] for who in [*(w for _, w in credit["added"]), *credit["removed"]] if who[0]}
@@ -95,6 +94,6 @@ def list_lines(
 ) -> set[bytes]:
     """The lines of a session that a commit takes; a removed one has a NUL before it."""
     removed, _ = line_diff.find_changed_lines(old_lines, new_lines)
-    took = {new_lines[line - 1] for line, who in credit["added"] if who[0] == session}
+    taken = {new_lines[line - 1] for line, who in credit["added"] if who[0] == session}
     pairs = zip(removed, credit["removed"], strict=True)
-    return took | {b"\0" + old_lines[i] for i, who in pairs if who[0] == session}
+    return taken | {b"\0" + old_lines[i] for i, who in pairs if who[0] == session}

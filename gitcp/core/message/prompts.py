@@ -79,8 +79,7 @@ def parse_ended_tasks(notification: str) -> list[dict[str, str]]:
 
 
 def _read_tag(text: str, tag: str) -> str:
-    _, _, rest = text.partition(f"<{tag}>")
-    inner, end, _ = rest.partition(f"</{tag}>")
+    inner, end, _ = text.partition(f"<{tag}>")[2].partition(f"</{tag}>")
     return inner.strip() if end else ""
 
 

@@ -281,28 +281,22 @@ def _find_end(lines: list[bytes], first: int, comment: bytes) -> int:
 def _find_start(lines: list[bytes], title: int, end: int, comment: bytes) -> int:
     """Return the start of the last paragraph if it is a trailer block, else end.  A quarter of
     trailers is enough if git wrote one of them."""
-    generated, trailers, other_lines, folded, seen = False, 0, 0, 0, False
-    for i in range(end - 1, title - 1, -1):
-        line = lines[i]
+    numbers = range(end - 1, title - 1, -1)
+    texts = (i for i in numbers if not is_blank(lines[i]) and not is_comment(lines[i], comment))
+    last = next(texts, title)
+    start = next((i + 1 for i in numbers if i < last and is_blank(lines[i])), end)
+    generated, in_trailer, trailers, other_lines = False, False, 0, 0
+    for line in lines[start : last + 1]:
         if is_comment(line, comment):
-            other_lines, folded = other_lines + folded, 0
-        elif is_blank(line):
-            if not seen:
-                continue
-            other_lines += folded
-            enough = trailers * 3 >= other_lines if generated else trailers and not other_lines
-            return i + 1 if enough else end
-        else:
-            seen = True
-            if line.startswith(_GENERATED):
-                generated, trailers, folded = True, trailers + 1, 0
-            elif line[:1] in SPACE:
-                folded += 1
-            elif find_separator(line) >= 1:
-                trailers, folded = trailers + 1, 0
-            else:
-                other_lines, folded = other_lines + 1 + folded, 0
-    return end
+            in_trailer = False
+            continue
+        if line[:1] not in SPACE:
+            by_git = line.startswith(_GENERATED)
+            generated, in_trailer = generated or by_git, by_git or find_separator(line) >= 1
+            trailers += in_trailer
+        other_lines += not in_trailer
+    enough = trailers * 3 >= other_lines if generated else trailers and not other_lines
+    return start if enough else end
 
 
 SPACE = b" \t\n\r"  # git's idea of white space

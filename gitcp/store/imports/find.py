@@ -71,9 +71,9 @@ def find_conversations(
         for root in roots:
             for source in client.list_conversations(home, root):
                 path = client.fetch(source, folder)
-                if path not in conversations and (
-                    conversation := open_file(client, path, root, roots, since)
-                ):
+                if path in conversations:
+                    continue
+                if conversation := open_file(client, path, root, roots, since):
                     conversations[path] = conversation
     return sorted(conversations.values(), key=lambda item: (item.age, item.path))
 
@@ -94,19 +94,16 @@ def find_session(
         subagent_files = [path for root in folders for path in agents.list_files(root, ".jsonl")]
         candidates = [open_file(client, path, roots[0], roots) for path in (name, *subagent_files)]
         own = candidates[0]
-        selected = [c for c in candidates if c and own and c.session == own.session]
+        conversations = [c for c in candidates if c and own and c.session == own.session]
     else:
-        clients = [agent] if agent else ()
-        conversations = find_conversations(home, roots, folder, clients)
-        selected = [
-            conversation for conversation in conversations if conversation.session.startswith(name)
-        ]
-    if not selected:
+        listed = find_conversations(home, roots, folder, [agent] if agent else ())
+        conversations = [item for item in listed if item.session.startswith(name)]
+    session_ids = sorted({conversation.session for conversation in conversations})
+    if not session_ids:
         raise Error(f"no conversation of this repository: '{name}'")
-    if len({conversation.session for conversation in selected}) > 1:
-        session_ids = " ".join(sorted({conversation.session for conversation in selected})[:10])
-        raise Error(f"ambiguous session '{name}': {session_ids}")
-    return sorted(selected, key=lambda item: item.agent), roots
+    if len(session_ids) > 1:
+        raise Error(f"ambiguous session '{name}': {' '.join(session_ids[:10])}")
+    return sorted(conversations, key=lambda item: item.agent), roots
 
 
 def open_file(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from gitcp.core.decide.difference import Staged
+    from gitcp.core.lines.attribution import PathCredit
     from gitcp.repo import Repo
     from gitcp.store.git.commit_changes import Changes
     from gitcp.store.imports.gather import Contents, Gathered
@@ -83,8 +84,11 @@ class Planner:
     def find_links_among(self, oids: Sequence[str]) -> Iterator[Link]:
         """The new links by evidence of some commits by any author; without oids, of all commits
         since the conversations began."""
-        commits = list(self._add_changes(self._read_commits("--no-walk", *oids))) if oids else None
-        yield from self._find_links(self._list_commits(None) if commits is None else commits, False)
+        if oids:
+            commits = list(self._add_changes(self._read_commits("--no-walk", *oids)))
+        else:
+            commits = self._list_commits(None)
+        yield from self._find_links(commits, False)
 
     def _find_links(self, commits: Sequence[Commit], coarse: bool) -> Iterator[Link]:
         new_commits = [commit for commit in commits if not self._is_recorded(commit.oid)]
@@ -140,12 +144,13 @@ class Planner:
         for path in commit.changes.keys() & set(self._gathered.list_paths()):
             for session in self._gathered.list_writers(path, commit.time - _DAY, commit.time):
                 written_by.setdefault(session, set()).add(path)
-        ranks = sorted(written_by, key=lambda name: -len(written_by[name]))
-        if not ranks or (ranks[1:] and len(written_by[ranks[1]]) == len(written_by[ranks[0]])):
+        most = max(map(len, written_by.values()), default=0)
+        winners = [session for session, paths in written_by.items() if len(paths) == most]
+        if len(winners) != 1:
             return []
-        part = _make_bare_part(ranks[0])
+        part = _make_bare_part(winners[0])
         part["coarse"] = True
-        for path in sorted(written_by[ranks[0]]):
+        for path in sorted(written_by[winners[0]]):
             part["files"][path] = _describe_file(commit.changes[path], [])
         return [part]
 
@@ -156,9 +161,8 @@ class Planner:
         if not times:
             return []
         since = f"--since={min(times) // 10**9 - 1}"
-        return list(
-            self._add_changes(self._read_commits(since, *find_commits.ALL, addresses=addresses))
-        )
+        commits = self._read_commits(since, *find_commits.ALL, addresses=addresses)
+        return list(self._add_changes(commits))
 
     def _read_commits(self, *where: str, addresses: set[str] | None = None) -> Iterator[Commit]:
         options = "log -z --no-merges --date-order --reverse --no-show-signature --no-notes"
@@ -193,10 +197,10 @@ class Planner:
             steps = chain.list_steps(self._gathered.list_calls(path), versions)
             calls = Calls(self._contents, path, steps, self._is_ancestor)
             for commit in by_path[path]:
-                change = commit.oid, commit.time, commit.changes[path]
-                if commit.oid in new_oids and (
-                    proof := calls.prove(*change, partial(self._is_in_time, commit))
-                ):
+                if commit.oid not in new_oids:
+                    continue
+                in_time = partial(self._is_in_time, commit)
+                if proof := calls.prove(commit.oid, commit.time, commit.changes[path], in_time):
                     proofs.setdefault(commit.oid, {})[path] = proof
             self._contents.forget()
         return proofs
@@ -236,31 +240,30 @@ class Planner:
 
     def _make_parts(self, commit: Commit, proofs: Mapping[str, Proof]) -> list[Part]:
         """The parts of the sessions whose edits a commit has."""
-        held = sorted({session for _, turns in proofs.values() for session in turns})
-        if not held:
+        sessions = sorted({session for _, turns in proofs.values() for session in turns})
+        if not sessions:
             return []
         credits = {path: credit for path, (credit, _) in proofs.items()}
         unproven = {path: c for path, c in commit.changes.items() if path not in credits}
         unproven_credits = edit_lines.Edits(self._contents, ()).credit_paths(unproven)
         all_credits = [*credits.values(), *map(holding.forget_all, unproven_credits.values())]
         parts: list[Part] = []
-        for session in held:
-            paths = sorted(path for path, (_, turns) in proofs.items() if session in turns)
-            files = {}
-            for path in paths:
-                turn_ids = attribution.list_turns(session, credits[path]) or [
-                    proofs[path][1][session]
-                ]
-                files[path] = _describe_file(commit.changes[path], turn_ids)
-            parts.append(
-                {
-                    "session": session,
-                    "coarse": False,
-                    "files": files,
-                    "lines": attribution.build_entries(session, {p: credits[p] for p in paths}, {}),
-                    "attribution": attribution.compute_attribution(session, all_credits),
-                }
-            )
+        for session in sessions:
+            files: dict[str, dict[str, Any]] = {}
+            own_credits: dict[str, PathCredit] = {}
+            for path, (credit, last_turns) in sorted(proofs.items()):
+                if session in last_turns:
+                    turn_ids = attribution.list_turns(session, credit) or [last_turns[session]]
+                    files[path] = _describe_file(commit.changes[path], turn_ids)
+                    own_credits[path] = credit
+            part: Part = {
+                "session": session,
+                "coarse": False,
+                "files": files,
+                "lines": attribution.build_entries(session, own_credits, {}),
+                "attribution": attribution.compute_attribution(session, all_credits),
+            }
+            parts.append(part)
         return parts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 
 from gitcp.console import progress
 from gitcp.core.render.spans import count_noun
@@ -38,7 +39,7 @@ class Plan:
         self.gathered = Gathered()
         self.links: list[Link] = []
         self.imported: dict[str, Usage] = {}
-        self.counts: dict[str, int] = {}
+        self.counts = Counter[str]()
         self.recorded = self.size = 0
 
     def list_linked_sessions(self) -> set[str]:
@@ -72,10 +73,7 @@ def prepare(
     seconds = find.parse_date(repo, since)
     conversations = find.find_conversations(home, roots, plan.folder, clients, seconds)
     plan.size = sum(conversation.size for conversation in conversations)
-    for conversation in conversations:
-        plan.counts[conversation.client.AGENT_TYPE] = (
-            plan.counts.get(conversation.client.AGENT_TYPE, 0) + 1
-        )
+    plan.counts = Counter(conversation.client.AGENT_TYPE for conversation in conversations)
     plan.recorded = sum(conversation.session in recorded for conversation in conversations)
     new = [conversation for conversation in conversations if conversation.session not in recorded]
     for conversation in progress.iterate_shown("Reading conversations", new):
@@ -124,9 +122,8 @@ def list_known(repo: Repo) -> tuple[set[str], dict[str, Usage]]:
         for entry in checkpoint["sessions"]:
             session_id, metadata = entry["session_id"], entry["metadata"]
             if metadata.get("kind") == write.KIND:
-                imported[session_id] = tokens.add(
-                    imported.get(session_id), metadata.get("token_usage_delta")
-                )
+                usage = metadata.get("token_usage_delta")
+                imported[session_id] = tokens.add(imported.get(session_id), usage)
             else:
                 recorded.add(session_id)
     return recorded, imported

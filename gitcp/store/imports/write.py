@@ -39,11 +39,11 @@ _PIECE = 1 << 20  # bytes of a conversation that are scanned at once
 _PROMPT = 2000  # characters of a turn's prompt
 
 
-class _Kept:
-    """A session's stored conversation.  spent: time of a link -> its token usage by then; whole:
-    its total usage."""
+class _Conversation:
+    """A session's stored conversation.  stored: its transcript.  usage: its token usage; spent:
+    time of a link -> its usage by then."""
 
-    __slots__ = ("given", "prompts", "spent", "turns", "whole")
+    __slots__ = ("prompts", "spent", "stored", "turns", "usage")
 
     def __init__(
         self, repo: Repo, objects: Objects, session: Session, times: Sequence[int]
@@ -52,22 +52,16 @@ class _Kept:
         scan, redactor = session.client.scan, redaction.Lazy(repo, name)
         source = (name, session.path or None, redactor, scan)
         stored = transcript.store_transcript(repo, objects, *source, complete=True)
-        self.given = transcript.Given(stored.chunks, stored.content_hash) if stored else None
+        self.stored = transcript.Given(stored.chunks, stored.content_hash) if stored else None
         scanned = stored.scan if stored and stored.scan else None
         self.prompts = list(scanned["prompts"]) if scanned else []
-        self.whole: Usage | None = scanned["usage"] if scanned else None
-        self.spent = _compute_spent(session, times, self.whole)
-        prompts = [
-            redaction.redact_text(repo, turn["prompt"], name)[:_PROMPT] for turn in session.turns
-        ]
-        self.turns = {
-            session.make_turn_id(number): {
-                "number": number,
-                "prompt": prompt,
-                "model": turn["model"],
-            }
-            for number, (turn, prompt) in enumerate(zip(session.turns, prompts, strict=True), 1)
-        }
+        self.usage: Usage | None = scanned["usage"] if scanned else None
+        self.spent = _compute_spent(session, times, self.usage)
+        self.turns: dict[str, dict[str, Any]] = {}
+        for number, turn in enumerate(session.turns, 1):
+            prompt = redaction.redact_text(repo, turn["prompt"], name)[:_PROMPT]
+            about = {"number": number, "prompt": prompt, "model": turn["model"]}
+            self.turns[session.make_turn_id(number)] = about
         transcript_copy.remove_copy(repo, name, "")
 
 
@@ -86,11 +80,9 @@ def _compute_spent(
         with open(session.path, "rb") as stream:
             for line in stream:
                 time = edits.find_line_time(line) // 10**9
-                is_due = bool(remaining) and time > remaining[0]
-                if is_due or size > _PIECE:
-                    scan = transcript_scan.make_cursor(
-                        session.client.scan(b"".join(unscanned), scan)
-                    )
+                if time > remaining[0] or size > _PIECE:
+                    scan = session.client.scan(b"".join(unscanned), scan)
+                    scan = transcript_scan.make_cursor(scan)
                     unscanned.clear()
                     size = 0
                 while remaining and time > remaining[0]:
@@ -114,25 +106,22 @@ def carry_out(
 ) -> str:
     """Store the checkpoints of links, and link the commits; return the id of the step that undoes
     it.  imported: session -> the token usage of its existing checkpoints."""
-    conversations = _keep(repo, objects, gathered, links)
+    conversations = _store_conversations(repo, objects, gathered, links)
     counted = dict(imported)
     effects: list[Effect] = []
     for batch in progress.iterate_shown("Storing checkpoints", list(_split_batches(links))):
         items = [
-            (
-                link["checkpoint_id"],
-                _make_session_data(gathered, conversations, link, part, counted),
-            )
+            (link["checkpoint_id"], _make_data(gathered, conversations, link, part, counted))
             for link in batch
             for part in link["parts"]
         ]
-        ids = list(dict.fromkeys(cid for cid, _ in items))
-        old = {cid: committed_write.find_tree_here(repo, objects, cid) for cid in ids}
+        ids = list(dict.fromkeys(checkpoint_id for checkpoint_id, _ in items))
+        old_trees = [committed_write.find_tree_here(repo, objects, id_) for id_ in ids]
         committed_write.write_sessions(repo, objects, items, subject=f"Import: {reason}")
-        for cid in ids:
-            new = committed_write.find_tree_here(repo, objects, cid)
-            if new != old[cid]:
-                effects.append({"checkpoint": cid, "old": old[cid], "new": new})
+        for checkpoint_id, old in zip(ids, old_trees, strict=True):
+            new = committed_write.find_tree_here(repo, objects, checkpoint_id)
+            if new != old:
+                effects.append({"checkpoint": checkpoint_id, "old": old, "new": new})
     effects += _note_links(repo, objects, links)
     step = undo_log.record_step(repo, objects, "import", reason, effects)
     ai_notes.keep(repo, [link["commit"] for link in links if link["commit"]])
@@ -145,15 +134,15 @@ def _split_batches(links: Iterable[Link]) -> Iterable[list[Link]]:
         yield batch
 
 
-def _keep(
+def _store_conversations(
     repo: Repo, objects: Objects, gathered: Gathered, links: Sequence[Link]
-) -> dict[str, _Kept]:
+) -> dict[str, _Conversation]:
     times: dict[str, list[int]] = {}
     for link in links:
         for part in link["parts"]:
             times.setdefault(part["session"], []).append(link["time"])
     return {
-        name: _Kept(repo, objects, gathered.sessions[name], times[name])
+        name: _Conversation(repo, objects, gathered.sessions[name], times[name])
         for name in progress.iterate_shown("Storing conversations", sorted(times))
     }
 
@@ -163,17 +152,16 @@ def _note_links(repo: Repo, objects: Objects, links: Sequence[Link]) -> list[Eff
     links_by_commit = {link["commit"]: link for link in links if link["commit"]}
     old = {oid: notes.read_note(objects, oid) for oid in links_by_commit}
     new = {oid: _add_to_note(link, old[oid]) for oid, link in links_by_commit.items()}
-    notes.edit_notes(
-        repo, objects, {oid: partial(_add_to_note, links_by_commit[oid]) for oid in links_by_commit}
-    )
+    edits = {oid: partial(_add_to_note, link) for oid, link in links_by_commit.items()}
+    notes.edit_notes(repo, objects, edits)
     return [
         {
             "note": oid,
-            "old": None if old[oid] is None else objects.write("blob", old[oid] or b""),
+            "old": None if note is None else objects.write("blob", note),
             "new": objects.write("blob", new[oid]),
         }
-        for oid in links_by_commit
-        if old[oid] != new[oid]
+        for oid, note in old.items()
+        if note != new[oid]
     ]
 
 
@@ -182,9 +170,9 @@ def _add_to_note(link: Link, note: bytes | None) -> bytes:
     return edit(note or b"", link["checkpoint_id"])
 
 
-def _make_session_data(
+def _make_data(
     gathered: Gathered,
-    conversations: dict[str, _Kept],
+    conversations: dict[str, _Conversation],
     link: Link,
     part: Part,
     counted: dict[str, Usage],
@@ -195,7 +183,6 @@ def _make_session_data(
     turns = conversation.turns
     files = {path: _name_turns(file, turns) for path, file in part["files"].items()}
     turn_ids = {turn for file in files.values() for turn in file["turns"]}
-    last_turn = _sort_turns(turn_ids, turns)[-1:]
     created_at = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(link["time"]))
     metadata: dict[str, Any] = {
         "cli_version": VERSION,
@@ -206,7 +193,7 @@ def _make_session_data(
         "checkpoints_count": 0,
         "files_touched": sorted(files),
         "agent": session.client.AGENT_TYPE,
-        "turn_id": "".join(last_turn),
+        "turn_id": "".join(_sort_turns(turn_ids, turns)[-1:]),
         "transcript_path": session_metadata.shorten_home(session.path),
         "files": files,
         "turns": _select_turns(turns, turn_ids),
@@ -217,7 +204,7 @@ def _make_session_data(
     metadata |= _compute_cost(conversation, link["time"], part["session"], counted)
     return {
         "session_id": part["session"],
-        "transcript": conversation.given,
+        "transcript": conversation.stored,
         "prompts": conversation.prompts,
         "metadata": metadata,
         "lines": part["lines"],
@@ -225,10 +212,10 @@ def _make_session_data(
 
 
 def _compute_cost(
-    conversation: _Kept, time: int, session: str, counted: dict[str, Usage]
+    conversation: _Conversation, time: int, session: str, counted: dict[str, Usage]
 ) -> dict[str, Any]:
     """A session's token usage by the time of a commit, and the part that no checkpoint counts."""
-    if not conversation.whole:
+    if not conversation.usage:
         return {}
     spent = conversation.spent[time]
     delta = tokens.subtract(spent, counted.get(session))
