@@ -13,11 +13,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # LONG=1 is set by `make stress` and `make fuzz`.
-QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-settings.register_profile("short", deadline=None, max_examples=25, suppress_health_check=QUIET)
-settings.register_profile("long", deadline=None, max_examples=1000, suppress_health_check=QUIET)
-# In a quick run of all tests one of so many cases is tried; CI tries all.
+THOROUGH = bool(os.environ.get("CI") or os.environ.get("LONG"))
+# In a quick run of all tests one of so many cases is tried.
 EVERY = 5
+QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile(
+    "short", deadline=None, max_examples=25 if THOROUGH else 10, suppress_health_check=QUIET
+)
+settings.register_profile("long", deadline=None, max_examples=1000, suppress_health_check=QUIET)
 settings.load_profile("long" if os.environ.get("LONG") else "short")
 
 
@@ -37,12 +40,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Leave out what needs Linux where this is none, or looks like none; and cases, if a run of
-    all tests was not asked for all cases."""
+    """Leave out what needs Linux where this is none, or looks like none; in a quick run of all
+    tests also most cases and what is thorough."""
     away: set[pytest.Item] = set()
     if not os.path.exists("/proc/self/stat"):
         away.update(item for item in items if item.get_closest_marker("linux"))
-    if _is_of_all_tests(session) and not (os.environ.get("CI") or os.environ.get("LONG")):
+    if _is_of_all_tests(session) and not THOROUGH:
+        away.update(item for item in items if item.get_closest_marker("thorough"))
         away.update(_choose_cases_to_leave_out(items))
     config.hook.pytest_deselected(items=[item for item in items if item in away])
     items[:] = [item for item in items if item not in away]

@@ -18,6 +18,7 @@ from tests.support import commit_forms, warm
 from tests.support.copies import plant
 from tests.support.harness import Agent, World, enabled
 from tests.support.paths import TOP
+from tests.support.scenes import Scenes
 from tests.support.sealed import SEALED, environment
 
 # What an agent puts into the environment of the hooks it runs must not leak in from outside.
@@ -121,6 +122,14 @@ def world(ground: Path, tmp_path: Path) -> Iterator[World]:
     """A repository with gitcp enabled, two commits, nothing changed."""
     path = plant(ground, tmp_path / "repo")
     made = World(path, tmp_path / "home")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def scenes(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scenes]:
+    """What many tests of a file begin with, each made once."""
+    made = Scenes(ground, tmp_path_factory)
     yield made
     made.close()
 

@@ -33,6 +33,7 @@ def counted(repo: Recorded, session: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.thorough
 def test_a_whole_session_of_copilot_counts_once(played: Plays, tmp_path: Path) -> None:
     once = played("copilot/basic-resume")
     twice = Recorded(tmp_path, "copilot", "basic-resume", claudes=True)

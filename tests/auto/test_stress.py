@@ -9,6 +9,8 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.auto.hooks_and_checks import hook, sound
 from tests.support.harness import Agent, World
 
@@ -115,6 +117,7 @@ def play(agent: Agent, turn: int) -> None:
     agent.stop()
 
 
+@pytest.mark.thorough
 def test_sessions_a_person_and_hooks_at_once_lose_nothing(world: World) -> None:
     """Every line of a session is committed once, under its own message and its id; until then it
     is in a temporary checkpoint; index and worktree of the person lose no byte."""

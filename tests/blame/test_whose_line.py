@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,13 +12,13 @@ from tests.blame.told_lines import blame_names, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, sound
+from tests.support.scenes import Scenes
 
 HERS = text("the person", 1, 2, 3)
 ITS = text("a session", 4, 5, 6)
 
 
-@pytest.fixture
-def a(world: World) -> Agent:
+def write_halves(world: World) -> Agent:
     """A session whose three lines follow the person's three in f.txt, each in its own commit."""
     world.write("f.txt", HERS)
     world.commit()
@@ -27,6 +28,16 @@ def a(world: World) -> Agent:
     agent.stop()
     world.commit()
     return agent
+
+
+@pytest.fixture
+def a(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
+    yield from scenes.play(write_halves, monkeypatch)
+
+
+@pytest.fixture
+def world(a: Agent) -> World:
+    return a.world
 
 
 def added(world: World, revisions: str) -> dict[str, int]:

@@ -7,7 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -17,6 +17,7 @@ import pytest
 from gitcp.core.render import editor_text
 from tests.support.harness import World
 from tests.support.paths import BIN
+from tests.support.scenes import Scenes
 
 pytest.importorskip("pytest_lsp", reason="the extra 'lsp' and pytest-lsp are not installed")
 import pytest_lsp
@@ -35,8 +36,7 @@ async def client(lsp_client: LanguageClient) -> AsyncIterator[None]:
     await lsp_client.shutdown_session()
 
 
-@pytest.fixture
-def work(world: World) -> World:
+def record_file(world: World) -> World:
     """A file with two lines of a session, committed, one of the person and one of a session that
     is not committed."""
     a = world.agent("session-a", tools=True)
@@ -51,6 +51,11 @@ def work(world: World) -> World:
     a.write("src/one.py", CODE + "# mine\n# end\n")
     a.stop()
     return world
+
+
+@pytest.fixture
+def work(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    yield from scenes.play(record_file, monkeypatch)
 
 
 def opened(client: LanguageClient, path: Path, text: str | None = None) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from gitcp.core.search import query, turns
 from gitcp.repo import Repo
 from gitcp.store.search import ask, update
 from tests.support.harness import World
+from tests.support.scenes import Scenes
 from tests.support.warm import run
 
 
@@ -28,8 +30,7 @@ def prompts(world: World, *argv: str) -> list[str]:
     return [hit["prompt"] for hit in search(world, *argv)]
 
 
-@pytest.fixture
-def past(world: World) -> World:
+def tell_past(world: World) -> World:
     """Two sessions: one committed twice, one with a checkpoint only."""
     a, b = world.agent("session-a"), world.agent("session-b")
     a.turn("Parse the header of a request", {"src/parse.py": "def parse_header(): ...\n"})
@@ -39,6 +40,11 @@ def past(world: World) -> World:
     world.git("commit", "-q", "-m", "Introduce the zebra stage")
     b.turn("Name the tokens as the grammar does", {"names.txt": "x\n"})
     return world
+
+
+@pytest.fixture
+def past(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    yield from scenes.play(tell_past, monkeypatch)
 
 
 def test_a_turn_is_found_by_its_prompt_with_commit_checkpoint_session_and_number(

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from gitcp.store.facts import dataset
 from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import BIN, TOP
+from tests.support.scenes import Scenes
 from tests.support.warm import run
 
 TEAMS = '[teams]\nshop = ["*@example.com"]\n'
@@ -40,8 +42,7 @@ def count(at: Path, table: str) -> int:
     return int(ask(at, f"SELECT count(*) AS n FROM {table}")[0]["n"])
 
 
-@pytest.fixture
-def work(world: World) -> World:
+def make_history(world: World) -> World:
     """A session's two commits, one of them by a merge; then the person rewrites a line of them."""
     world.write(".gitcp.toml", TEAMS)
     world.commit(".gitcp.toml")
@@ -56,6 +57,11 @@ def work(world: World) -> World:
     world.write("one.py", "1\nmine\n3\n")
     world.commit("one.py")
     return world
+
+
+@pytest.fixture
+def work(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    yield from scenes.play(make_history, monkeypatch)
 
 
 def test_the_tables_say_what_stats_says(work: World, tmp_path: Path) -> None:

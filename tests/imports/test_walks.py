@@ -128,6 +128,7 @@ class Walk:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.thorough
 def test_an_import_says_nothing_that_was_not_recorded(
     coded: World, tmp_path: Path, seed: int
 ) -> None:

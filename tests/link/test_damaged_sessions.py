@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ from tests.support.broken import Store
 from tests.support.checkpoints import forget
 from tests.support.harness import Agent, World
 from tests.support.paths import TOP
+from tests.support.scenes import Scenes
 
 SICK, WELL = "s-sick", "s-well"
 
 
-@pytest.fixture
-def sick(world: World) -> Agent:
+def record_two(world: World) -> Agent:
     """A session with work, a subagent's part of it, and another session's beside it."""
     agent = world.agent(SICK)
     agent.prompt("make it")
@@ -33,6 +34,16 @@ def sick(world: World) -> Agent:
     agent.stop()
     world.agent(WELL).turn("make that", {"well.txt": "2\n"})
     return agent
+
+
+@pytest.fixture
+def sick(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
+    yield from scenes.play(record_two, monkeypatch)
+
+
+@pytest.fixture
+def world(sick: Agent) -> World:
+    return sick.world
 
 
 def commit(world: World) -> tuple[str, set[str], list[str]]:

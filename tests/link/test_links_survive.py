@@ -120,6 +120,7 @@ def test_a_noted_link_follows_a_rebase(world: World) -> None:
     sound(world)
 
 
+@pytest.mark.thorough
 def test_every_link_survives_twenty_rewrites(world: World) -> None:
     base = world.head
     shell(world, "git commit -qm x README.md; git commit -qm y src; git add .; git commit -qm z")

@@ -143,6 +143,7 @@ def agree(model: Lines, step: str) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.thorough
 def test_all_who_read_a_line_name_the_same_author(world: World, seed: int) -> None:
     model = Lines(world, seed)
     simple = (model.turn, model.turn, model.person, model.commit, model.part, model.amend)

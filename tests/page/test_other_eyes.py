@@ -143,6 +143,7 @@ def _predict(way: int, left: int, up: int, corner: int) -> int:
 
 
 @needs_firefox
+@pytest.mark.thorough
 def test_firefox_shows_searches_and_opens_it_without_a_word(shown: Path, tmp_path: Path) -> None:
     with Firefox(tmp_path) as firefox:
         firefox.open(f"file://{shown}")

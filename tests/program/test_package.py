@@ -43,6 +43,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("package"), 0o022)
 
 
+@pytest.mark.thorough
 def test_what_is_distributed_is_the_same_bytes_wherever_it_is_built(
     built: Path, tmp_path: Path
 ) -> None:

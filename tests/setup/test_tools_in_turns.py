@@ -75,6 +75,7 @@ ORDERS = ["us one two us two one", "us two one us one two", "one us two two us o
 
 
 @pytest.mark.parametrize("order", ORDERS if LONG else ORDERS[-1:])
+@pytest.mark.thorough
 def test_two_tools_over_us_in_turns_leave_nothing_of_ours(repo: Path, order: str) -> None:
     tools = {"one": hook_tools.pre_commit, "two": hook_tools.lefthook}
     ran: list[str] = []

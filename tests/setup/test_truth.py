@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from tests.support import warm
 from tests.support.harness import World
 from tests.support.installed import git, write
 from tests.support.paths import TOP
+from tests.support.scenes import Scenes
 
 Break = Callable[[World], object]
 MANIFEST = ".git/gitcp/installed/manifest.json"
@@ -27,8 +28,7 @@ def doctor(world: World, *args: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.fixture
-def enabled(world: World) -> World:
+def record_work(world: World) -> World:
     """A world with a linked commit, a stream, and edits that no commit has."""
     agent = world.agent("s1")
     agent.turn("make it", {"one.txt": "1\n", "two.txt": "2\n"})
@@ -36,6 +36,11 @@ def enabled(world: World) -> World:
     agent.turn("make more", {"three.txt": "3\n"})
     assert doctor(world) == (0, "nothing is wrong here\n")
     return world
+
+
+@pytest.fixture
+def enabled(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    yield from scenes.play(record_work, monkeypatch)
 
 
 def ref(world: World, name: str) -> Path:

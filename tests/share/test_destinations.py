@@ -5,23 +5,29 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.harness import V1, World
 from tests.support.paths import BIN
+from tests.support.scenes import Scenes
 
 NOTES = "refs/notes/gitcp"
 SENT = [V1, NOTES]
 
 
-@pytest.fixture
-def stored(world: World) -> World:
+def record_commit(world: World) -> World:
     """A repository with a linked commit, so that there is something to send."""
     world.agent("s-one").turn("write", {"one.py": "one\n"})
     world.commit("one.py")
     return world
+
+
+@pytest.fixture
+def stored(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    yield from scenes.play(record_commit, monkeypatch)
 
 
 def refs(bare: Path) -> list[str]:
@@ -247,7 +253,7 @@ def test_a_colleague_reads_from_the_destination(stored: World, tmp_path: Path, h
     stored.remote("origin")
     push(stored, "private", "main")
     push(stored, "origin", "main")
-    origin, clone = tmp_path / "origin.git", tmp_path / "clone"
+    origin, clone = stored.path.parent / "origin.git", tmp_path / "clone"
     stored.git("clone", "-q", str(origin), str(clone))
     there = World(clone, stored.home)
     assert tried(there, "gitcp", "show").returncode == 128

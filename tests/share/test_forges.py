@@ -12,6 +12,7 @@ from tests.share import forge as forges
 from tests.share.forge import ACTION, JOB, PERSON, Forge, finish, github, gitlab, merge
 from tests.support.harness import World
 from tests.support.paths import TOP
+from tests.support.scenes import Scenes
 
 NONE = "0" * 40
 MARK = "<!-- gitcp -->"
@@ -23,8 +24,7 @@ def forge() -> Iterator[Forge]:
         yield made
 
 
-@pytest.fixture
-def topic(world: World) -> World:
+def push_topic(world: World) -> World:
     """A branch `topic` with two linked commits of a session; all is at origin, main went on."""
     world.share()
     agent = world.agent("s1", tools=True)
@@ -40,6 +40,11 @@ def topic(world: World) -> World:
     world.git("push", "-q", "origin", "main")
     world.git("push", "-q", "origin", ":topic")
     return world
+
+
+@pytest.fixture
+def topic(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    yield from scenes.play(push_topic, monkeypatch)
 
 
 def pull(world: World, number: int = 1, head: str = "topic", onto: str = "") -> dict[str, Any]:
@@ -170,6 +175,7 @@ def test_a_change_that_breaks_a_rule_of_its_target_fails_the_job(
     assert len(forge.comments) == 1
 
 
+@pytest.mark.thorough
 def test_gitlab_has_the_same_comment_and_the_same_links(topic: World, forge: Forge) -> None:
     head, base = topic.git("rev-parse", "topic"), topic.git("merge-base", "main", "topic")
     forge.comments.append({"id": 1, "body": MARK, **PERSON})

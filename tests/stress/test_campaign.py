@@ -158,6 +158,7 @@ class Campaign:
         self.git("commit", "-q", "-m", "the end")
 
 
+@pytest.mark.thorough
 def test_whatever_happens_all_is_found_in_the_end(world: World) -> None:
     seed = int(os.environ.get("SEED", "7" if not LONG else time.time_ns() % 10**6))
     print("SEED", seed)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import committed_write
@@ -39,6 +41,7 @@ with Objects(repo) as objects:
 """
 
 
+@pytest.mark.thorough
 def test_every_checkpoint_of_every_clone_arrives(template: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.git"
     git("clone", "-q", "--bare", str(template), str(bare))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -12,6 +14,7 @@ import pytest
 from gitcp.store.forget.sessions import Choice
 from tests.support.harness import V1, Agent, World
 from tests.support.paths import BIN
+from tests.support.scenes import Scenes
 
 if TYPE_CHECKING:
     from gitcp.store.v1.committed_read import SessionEntry
@@ -19,10 +22,9 @@ if TYPE_CHECKING:
 WORD = "xylophone"  # what nobody may read any more
 
 
-@pytest.fixture(params=["branch", "refs"])
-def recorded(world: World, request: pytest.FixtureRequest) -> World:
+def record_sessions(world: World, store: str) -> World:
     """A repository in which a session said a word, and another one did not."""
-    world.git("config", "gitcp.store", request.param)
+    world.git("config", "gitcp.store", store)
     world.remote("origin")
     for name, prompt in (("secret", f"a {WORD} please"), ("open", "a drum please")):
         agent = world.agent(f"s-{name}")
@@ -30,6 +32,16 @@ def recorded(world: World, request: pytest.FixtureRequest) -> World:
         world.commit(f"{name}.py")
         agent.end()
     return world
+
+
+STORES = {store: partial(record_sessions, store=store) for store in ("branch", "refs")}
+
+
+@pytest.fixture(params=STORES)
+def recorded(
+    scenes: Scenes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[World]:
+    yield from scenes.play(STORES[request.param], monkeypatch)
 
 
 def shared(world: World) -> Path:
