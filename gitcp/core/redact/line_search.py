@@ -17,14 +17,21 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16  # bytes searched at once: more is not faster, and costs memory
 # The raw line does not show all of its values: escapes of a token's letters, and armour, which may
 # span values.
-_HIDING = [load_pattern(shape) for shape in (rb"\\u00[2-7]", rb"\\/", rb"-----BEGIN")]
-# Long values that are never redacted; quotes within a string are escaped, so these are keys.
+_HIDING = [
+    (b"\\", load_pattern(rb"\\(?:u00[2-7]|/)")),
+    (b"-----BEGIN", load_pattern(rb"-----BEGIN")),
+]
+# Long values that are never redacted, each with a word before it; quotes within a string are
+# escaped, so these are keys.
 _STAYING = [
-    load_pattern(rb'(ignature"\s*:\s*")([^"\\]{64,}+)'),
-    load_pattern(rb'(encrypted_content"\s*:\s*")([^"\\]{64,}+)'),
-    load_pattern(
-        rb'("type"\s*:\s*"base64"\s*,\s*"media_type"\s*:\s*"image/[^"\\]*"\s*,\s*"data"\s*:\s*")'
-        rb'([^"\\]{64,}+)'
+    (b'ignature"', load_pattern(rb'(ignature"\s*:\s*")([^"\\]{64,}+)')),
+    (b"encrypted_content", load_pattern(rb'(encrypted_content"\s*:\s*")([^"\\]{64,}+)')),
+    (
+        b'"base64"',
+        load_pattern(
+            rb'("type"\s*:\s*"base64"\s*,\s*"media_type"\s*:\s*"image/[^"\\]*"\s*,\s*"data"\s*:\s*")'
+            rb'([^"\\]{64,}+)'
+        ),
     ),
 ]
 _LINE = load_pattern(rb"[^\n]++")
@@ -34,8 +41,9 @@ _EXEMPT = load_pattern(rb'(?i:ids?|signature|encrypted_content)"\s*:\s*"$')
 
 def find_offsets(block: bytes, detector: Detector) -> list[int]:
     """Sorted offsets, at least one in each line of block that a redactor would change."""
-    for staying in _STAYING:
-        block = staying.sub(lambda match: match[1] + b" " * len(match[2]), block)
+    for word, staying in _STAYING:
+        if word in block:
+            block = staying.sub(lambda match: match[1] + b" " * len(match[2]), block)
     offsets = _find_hidden(block)
     for rule, start, _ in detector.find(flatten(block)):
         if rule != "entropy" or not _EXEMPT.search(block, max(0, start - 64), start):
@@ -54,7 +62,8 @@ def find_suspects(texts: Sequence[bytes], detector: Detector) -> list[int]:
 
 def _find_hidden(block: bytes) -> list[int]:
     """Offsets at which the raw text does not show all of its values."""
-    hidden = [match.start() for hiding in _HIDING for match in hiding.finditer(block)]
+    found = (hiding.finditer(block) for word, hiding in _HIDING if word in block)
+    hidden = [match.start() for matches in found for match in matches]
     return [*hidden, *secret_values.find_separated(block)]
 
 
