@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gitcp.store.git import hook_warnings as hook_warnings  # 0.04
     from gitcp.store.git import reflog as reflog  # 0.09
     from gitcp.store.git import spelling as spelling  # 0.04
+    from gitcp.store.git import spread as spread  # 3
     from gitcp.store.guard import open_elsewhere as open_elsewhere  # 0.7
     from gitcp.store.journal import contested as contested  # 1.1
     from gitcp.store.journal import edits_ref as edits_ref  # 0.1
@@ -90,7 +91,7 @@ else:
         "gitcp.core.render": "spans wrapping",
         "gitcp.core.transcript": "tool_ends",
         "gitcp.store.auto": "settling",
-        "gitcp.store.git": "cat_file direct hook_warnings reflog spelling",
+        "gitcp.store.git": "cat_file direct hook_warnings reflog spelling spread",
         "gitcp.store.guard": "open_elsewhere",
         "gitcp.store.journal": "contested edits_ref file_tools first_look look sources visits "
         "windows work",

@@ -14,7 +14,7 @@ import pytest
 from gitcp.core.transcript import stretches
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
-from gitcp.store.v1 import transcript, transcript_copy
+from gitcp.store.v1 import transcript, transcript_copy, transcript_read
 from tests.support.checkpoints import Plain, keep, line
 from tests.support.harness import World
 from tests.support.paths import TOP
@@ -74,6 +74,29 @@ def test_of_too_much_the_first_and_the_last_lines_stay() -> None:
     left = json.loads(lines[at])["bytes"]
     assert left == len(data) - len(taken) + len(lines[at])
     assert len(taken) < 2200 and 0 < at < len(lines) - 1
+
+
+class Signing(Plain):
+    """A redactor that ends each line with the process that read it."""
+
+    def redact_jsonl(self, data: bytes) -> bytes:
+        return b"".join(b"%b %d\n" % (part, os.getpid()) for part in data.splitlines())
+
+
+@pytest.mark.usefixtures("small")
+def test_a_long_transcript_is_redacted_by_several_processes_in_its_order(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript_read, "_MUCH", 1000)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    here, path = Repo.find(), tmp_path / "t.jsonl"
+    path.write_bytes(b"".join(line(n) for n in range(100)))
+    with Objects(here) as objects:
+        stored = transcript.store_transcript(here, objects, "s", str(path), Signing(), None)
+        assert stored and [objects.need(oid, "blob") for oid in stored.chunks] == [stored.read()]
+    said = [part.rpartition(b" ") for part in stored.read().splitlines()]
+    assert b"".join(text + b"\n" for text, _, _ in said) == path.read_bytes()
+    assert len({pid for _, _, pid in said}) == 3
 
 
 def test_an_early_line_changed_in_place_is_noticed_at_the_commit(world: World) -> None:

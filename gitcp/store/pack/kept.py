@@ -155,12 +155,14 @@ def _is_ours(path: str) -> bool:
         return False
 
 
-def find_hasher(algo: str) -> Any:
-    """The hash function of the repository's object names."""
+def find_hasher(algo: str, much: bool = False) -> Any:
+    """The hash function of the repository's object names; much: for megabytes."""
     if algo == "sha256":
         return stdlib.hashlib.sha256
     try:
         import _sha1  # hashlib costs 2.7 ms, and a hook hashes little
     except ImportError:
-        return lambda data: stdlib.hashlib.sha1(data, usedforsecurity=False)
-    return _sha1.sha1
+        much = True
+    return (
+        (lambda data: stdlib.hashlib.sha1(data, usedforsecurity=False)) if much else _sha1.sha1
+    )

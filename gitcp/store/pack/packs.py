@@ -100,6 +100,10 @@ class Packs:
         for name in out.decode().split():
             self._place_pack(name, f"{base}-{name}", files.peek(f"{base}-{name}.idx"))
 
+    def expect_much(self) -> None:
+        """Prepare for megabytes of objects."""
+        self._hasher = kept.find_hasher(self._repo.algo, much=True)
+
     def flush(self) -> bool:
         """Move the pack with the added objects into place; return whether there are any."""
         if not self._entries:

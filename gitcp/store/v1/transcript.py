@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gitcp.store.v1.transcript_copy import Copy
     from gitcp.store.v1.transcript_read import Redactor, Scanner
 
-_PIECE = 4 << 20  # bytes hashed at once
+_PIECE = 1 << 20  # bytes hashed at once
 
 
 class Stored:
@@ -182,8 +182,8 @@ def _explain_strange(repo: Repo, path: str, fd: int) -> str:
         return "it is no regular file"
     if st.st_uid not in (os.geteuid(), os.stat(repo.top or repo.common).st_uid):
         return "it is another user's"
-    if _is_below(path, repo.common, repo.git_dir) and not _is_below(
-        path, repo.join_shared("exports")
+    if _is_below(path, {repo.common, repo.git_dir}) and not _is_below(
+        path, {repo.join_shared("exports")}
     ):
         return "it lies in the git directory"
     if not stretches.looks_right(os.pread(fd, 4096, 0)):
@@ -191,7 +191,7 @@ def _explain_strange(repo: Repo, path: str, fd: int) -> str:
     return ""
 
 
-def _is_below(path: str, *folders: str) -> bool:
+def _is_below(path: str, folders: set[str]) -> bool:
     real = os.path.realpath(path)
     return any(real.startswith(os.path.realpath(folder) + os.sep) for folder in folders)
 

@@ -7,11 +7,12 @@ import zlib
 
 from gitcp import trace
 from gitcp.core.transcript import chunks, stretches
+from gitcp.start import late
 from gitcp.store.v1.transcript_copy import TAIL, read_span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Protocol
 
     from gitcp.repo import Repo
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
         def redact_document(self, data: bytes) -> bytes: ...
 
     Scanner = Callable[..., Any]  # scan of an agent: (data, previous) -> Scan
+
+_MUCH = 2 << 20  # new bytes, from which on other processes are worth starting
 
 
 class Reader:
@@ -55,12 +58,10 @@ class Reader:
         if stored is not None:
             trace.append_note("transcript", "the live file shrank or was replaced: a new part")
             copy.known["parts"] = copy.known.get("parts", 1) + 1
-        for new, new_end in stretches.read_stretches(
-            _make_reader(live), start, size, self._count_room()
-        ):
+        for red, new_end in self._redact_stretches(live, start, size):
             crc = _compute_crc(live, end, new_end, crc)
             end = new_end
-            self._take_lines(new, stored)
+            self._take_lines(red, stored)
         if end > start or not grown:
             copy.known["live"] = _describe_live(live, end, crc)
             self._scan_new(b"")
@@ -68,10 +69,28 @@ class Reader:
         tail = stretches.read_line(_make_reader(live), end, size) if complete else b""
         return self._redact_last(tail) if tail.strip() else b""
 
-    def _take_lines(self, new: bytes, stored: set[bytes] | None) -> None:
-        """Redact lines, add them to the copy, store their chunks and scan them; stored: the signs
-        of lines that are left out."""
-        red = self._redactor.redact_jsonl(new)
+    def _redact_stretches(self, live: int, start: int, size: int) -> Iterator[stretches.Stretch]:
+        """Yield the new lines, redacted, in stretches, each with the offset after it.  Several
+        processes redact much."""
+        ends: list[int] = []
+
+        def read() -> Iterator[bytes]:
+            room = self._count_room()
+            for new, end in stretches.read_stretches(_make_reader(live), start, size, room):
+                ends.append(end)
+                yield new
+
+        redact = self._redactor.redact_jsonl
+        redacted: Iterable[bytes] = map(redact, read())
+        if size - start >= _MUCH:
+            self._objects.expect_much()
+            redacted = late.spread.spread_batches(self._objects, read(), lambda _: redact)
+        for number, red in enumerate(redacted):
+            yield red, ends[number]
+
+    def _take_lines(self, red: bytes, stored: set[bytes] | None) -> None:
+        """Add redacted lines to the copy, store their chunks and scan them; stored: the signs of
+        lines that are left out."""
         if stored is not None:
             red = b"".join(
                 line + b"\n" for line in red.split(b"\n") if line and _sign_line(line) not in stored
