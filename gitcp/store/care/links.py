@@ -6,6 +6,7 @@ from gitcp.console import notice
 from gitcp.core.message import links
 from gitcp.core.render.spans import count_noun
 from gitcp.core.upkeep.findings import make_finding
+from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import parse_json
 from gitcp.store.care import committed
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.prefetch import Prefetched
 
 _WINDOW = 500  # links that are checked together
+_FEW = 64  # files of a commit, of more the contents are read one by one
 
 
 def look_at_linked(case: Case) -> Iterator[Finding]:
@@ -93,8 +95,10 @@ def _list_empty(
     with notice.Collected():  # other checks report what cannot be read
         changed = commit_changes.read_many_changes(repo, objects, commits)
         trees = committed_list.prepare_trees(
-            objects, [stored[name] for _, name in links], brief=True
+            objects, [stored[name] for _, name in links], summary.LINES, brief=True
         )
+        small = (files.values() for files in changed.values() if len(files) <= _FEW)
+        objects.fetch_small(oid for files in small for *_, oid in files if oid)
         for oid, name in links:
             checkpoint = committed_read.load_checkpoint(
                 objects, name, "", stored[name], trees, True, parse_json

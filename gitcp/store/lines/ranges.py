@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Retold = TypeVar("Retold")
 
 _WINDOW = 256  # commits whose checkpoints are read at once
+_ALONE = 4  # windows before worker processes are started: they cost what a thousand commits do
 # Options of git log with paths, to leave out no branch and find renames; limit_patches() then
 # selects the commits.
 WHOLE = ("--full-history", "--full-diff")
@@ -58,7 +59,7 @@ def map_commits(
         return partial(_describe_window, tell, evidence)
 
     windows = split_windows(run.read_changes(repo, [*options, *names]), _WINDOW)
-    for batch in spread_batches(objects, windows, begin):
+    for batch in spread_batches(objects, windows, begin, _ALONE):
         yield from batch
 
 

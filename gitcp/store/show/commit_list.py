@@ -35,7 +35,7 @@ _LOG = f"log --no-color --no-show-signature --no-notes --notes={notes.REF} --for
 _WINDOW = 64  # commits whose checkpoints are read at once
 # Commits in the first batch, which is small so that the first line comes soon, and in others;
 # batches before worker processes are started.
-_FIRST, _BATCH, _ALONE = 8, 256, 4
+_FIRST, _BATCH, _ALONE = 8, 256, 8
 
 
 def list_commits(
@@ -146,6 +146,7 @@ class _Store:
             left = [name for name in ids if name not in stored]
             if not left:
                 break
+            yield self._places.list_unread_shards(left, ref)
             placed = {n: self._places.find_tree(ref, n, trouble[n]) for n in left}
             trees = {name: tree for name, tree in placed.items() if tree}
             known = yield from committed_list.read_trees_ahead(

@@ -156,10 +156,10 @@ class Places:
             raise trouble[0]
         return None
 
-    def list_unread_shards(self, ids: Iterable[str]) -> list[str]:
-        """The directories that find_checkpoint() has still to read for these ids."""
+    def list_unread_shards(self, ids: Iterable[str], place: str = REF) -> list[str]:
+        """The directories that find_tree() has still to read in a place for these ids."""
         try:
-            tip = self._read_tip(REF, [])
+            tip = self._read_tip(place, []) if place != CHECKPOINTS else None
             entries = self._read_tree(tip) if tip else {}
         except Error:
             return []
