@@ -98,6 +98,7 @@ class Repo:
             index = os.path.join(base.cwd, index)
         self.hook_git = self.git.copy_with(top, {"GIT_INDEX_FILE": index}) if index else self.git
         self.config = Config(self.git, answers)
+        self._workspaces: dict[str, bool] = {}  # directory -> whether jj works there
 
     @classmethod
     def find(
@@ -182,7 +183,7 @@ class Repo:
     @property
     def jj(self) -> bool:
         """Whether the working tree is a jj workspace, with or without a `.git` beside it."""
-        return bool(self.top) and os.path.isdir(os.path.join(self.worktree, ".jj"))
+        return bool(self.top) and self._has_jj(self.worktree)
 
     @property
     def jj_root(self) -> str:
@@ -190,7 +191,12 @@ class Repo:
         if self.jj:
             return self.worktree
         main = os.path.dirname(self.common)
-        return main if os.path.isdir(os.path.join(main, ".jj")) else ""
+        return main if self._has_jj(main) else ""
+
+    def _has_jj(self, folder: str) -> bool:
+        if folder not in self._workspaces:
+            self._workspaces[folder] = os.path.isdir(os.path.join(folder, ".jj"))
+        return self._workspaces[folder]
 
     @property
     def has_git(self) -> bool:

@@ -10,11 +10,13 @@ from gitcp import memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _FILE = os.environ.get("GITCP_TRACE", "")
 _START = time.perf_counter()
 _OPENED: dict[int, str] = memory.get_table("opened")  # files and directories, in their order
+_LOOKED: dict[int, str] = memory.get_table("looked")  # what os.stat() and os.lstat() were asked for
 
 
 def append_note(subject: str, detail: str) -> None:
@@ -38,10 +40,11 @@ def is_on() -> bool:
 
 
 def note_end() -> None:
-    """Note what this process took: the modules it imported, how often it opened a file or a
-    directory, there or not, and which."""
+    """Note what this process took: the modules it imported; how often it opened a file or a
+    directory, there or not, and looked at one without opening it, and which."""
     append_note("imports", " ".join(sorted(sys.modules)))
-    append_note("opens", f"{len(_OPENED)} {' '.join(_OPENED.values())}")
+    for subject, paths in (("opens", _OPENED), ("looks", _LOOKED)):
+        append_note(subject, f"{len(paths)} {' '.join(paths.values())}")
 
 
 def _count_opens(event: str, args: tuple[Any, ...]) -> None:
@@ -51,5 +54,15 @@ def _count_opens(event: str, args: tuple[Any, ...]) -> None:
             _OPENED[len(_OPENED)] = path
 
 
+def _count_looks(look: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
+    def counted(path: Any, *args: Any, **options: Any) -> os.stat_result:
+        if not isinstance(path, int):
+            _LOOKED[len(_LOOKED)] = os.fsdecode(path)
+        return look(path, *args, **options)
+
+    return counted
+
+
 if is_on():
     sys.addaudithook(_count_opens)
+    os.stat, os.lstat = _count_looks(os.stat), _count_looks(os.lstat)

@@ -33,6 +33,15 @@ ASKS = {
     "prepare-commit-msg": (1, 26),
     "post-commit": (2, 82),
 }
+# How often a hook asks what a path in the repository is, without opening it.
+LOOKS = {
+    "UserPromptSubmit": 40,
+    "PreToolUse": 22,
+    "PostToolUse": 24,
+    "Stop": 66,
+    "prepare-commit-msg": 20,
+    "post-commit": 60,
+}
 # What runs comes out of one file (test_bundle.py); the processes above a hook are the test's own.
 AROUND = (str(TOP), sys.prefix, sys.base_prefix, "/proc/")
 # Each costs a hook what several of ours do.
@@ -45,6 +54,7 @@ class Hook(NamedTuple):
 
     modules: set[str]
     opened: list[str]
+    looked: list[str]
     gits: list[str]
 
 
@@ -65,14 +75,16 @@ def seen(world: World, lists: dict[str, Hook]) -> dict[str, Hook]:
         trace = Path(world.env.setdefault("GITCP_TRACE", str(world.home / "trace")))
         agent.turn("Do part 5", {"a.txt": "two\n"})
         world.commit("a.txt")
-        hooks: dict[str, Hook] = {}
+        hooks, inside = dict[str, Hook](), f"{world.path}/"
         for line in trace.read_text().splitlines():
             _, pid, subject, detail = line.split(None, 3)
-            hook, words = hooks.setdefault(pid, Hook(set(), [], [])), detail.split()
+            hook, words = hooks.setdefault(pid, Hook(set(), [], [], [])), detail.split()
             if subject == "imports:":
                 hook.modules.update(words)
             elif subject == "opens:":
                 hook.opened.extend(path for path in words[1:] if not path.startswith(AROUND))
+            elif subject == "looks:":
+                hook.looked.extend(path for path in words[1:] if path.startswith(inside))
             elif subject == "git:":
                 hook.gits.append(detail)
         assert len(hooks) == len(MOST)
@@ -90,6 +102,12 @@ def test_a_hook_starts_no_more_gits_than_it_did(seen: dict[str, Hook], hook: str
 def test_a_hook_opens_no_more_files_than_it_did(seen: dict[str, Hook], hook: str) -> None:
     opened = seen[hook].opened
     assert len(opened) <= ASKS[hook][1], "\n".join([str(len(opened)), *opened])
+
+
+@pytest.mark.parametrize("hook", LOOKS)
+def test_a_hook_looks_at_no_more_paths_than_it_did(seen: dict[str, Hook], hook: str) -> None:
+    looked = seen[hook].looked
+    assert len(looked) <= LOOKS[hook], "\n".join([str(len(looked)), *looked])
 
 
 @pytest.mark.parametrize("hook", MOST)
