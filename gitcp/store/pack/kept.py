@@ -163,6 +163,4 @@ def find_hasher(algo: str, much: bool = False) -> Any:
         import _sha1  # hashlib costs 2.7 ms, and a hook hashes little
     except ImportError:
         much = True
-    return (
-        (lambda data: stdlib.hashlib.sha1(data, usedforsecurity=False)) if much else _sha1.sha1
-    )
+    return (lambda data: stdlib.hashlib.sha1(data, usedforsecurity=False)) if much else _sha1.sha1
