@@ -1,10 +1,13 @@
-"""Redaction of a transcript of 5 MB: one to read it is the floor, 20 MB/s the budget (250 ms)."""
+"""Redaction of a transcript of 5 MB: one to read it is the floor, 20 MB/s the budget (250 ms).
+A stop of which the transcript is all new, and a commit in the middle of a turn."""
 
 from __future__ import annotations
 
 import base64
 import json
+import os
 import random
+import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +15,16 @@ from typing import Any
 
 import pytest
 
+from bench.budgets import Budget, table
+from bench.session import Session
 from gitcp.core.redact.redactor import Redactor
 
 SIZE = 5_000_000
 SOURCE = sorted(Path(__file__).parents[1].glob("gitcp/**/*.py"))
 GROUP = "redaction of 5 MB"
+ROUNDS = max(2, int(os.environ.get("ROUNDS", "30")) // 10)
+SIZES = (5, 20)  # MB
+STOP, COMMIT = Budget(28), Budget(11.5)  # of 5 MB
 
 
 def lines() -> Iterator[dict[str, Any]]:
@@ -108,3 +116,54 @@ def test_redact_with_a_rule_of_the_user(benchmark: Any, transcript: bytes) -> No
 def test_redact_as_one_document(benchmark: Any, transcript: bytes) -> None:
     document = b"[" + b",".join(transcript.splitlines()) + b"]"
     benchmark(lambda: Redactor().redact_document(document))
+
+
+def said(size: int) -> str:
+    """Thoughts, calls and files read, of so many MB: what follows one prompt."""
+    pieces, left = list[str](), size * 1_000_000
+    for entry in lines():
+        if entry["message"]["content"][0]["type"] != "text":
+            pieces.append(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n")
+            left -= len(pieces[-1].encode())
+            if left < 0:
+                break
+    return "".join(pieces)
+
+
+def test_a_transcript_all_of_it_new(template: Path, tmp_path: Path) -> None:
+    rows = table("a transcript, all of it new")
+    for size in SIZES:
+        text = said(size)
+        for count in range(ROUNDS + 1):
+            for middle in (False, True):
+                at = tmp_path / f"{size}-{count}-{middle}"
+                session = begin(template, at, text)
+                costs = {}
+                if not middle:
+                    costs["stop"] = session.stop()
+                costs["commit in the turn" if middle else "commit"] = session.commit()
+                for name, cost in costs.items() if count else ():
+                    rows.add(f"{name}, {size} MB", cost, budget(name, size))
+                shutil.rmtree(at)
+            rows.starts(tmp_path)
+
+
+def begin(template: Path, at: Path, text: str) -> Session:
+    """A session whose second turn has said text, and edited a file."""
+    session = Session(template, at)
+    session.prompt()
+    session.stop()
+    session.prompt()
+    session.file_tool(session.repo / "dir01" / "file015.py")
+    with session.transcript.open("a") as f:
+        f.write(text)
+    return session
+
+
+def budget(name: str, size: int) -> Budget | None:
+    """Of the first size in P, of the others by the first: linear."""
+    if name == "commit in the turn":
+        return None  # it redacts what the turn's stop would
+    if size == SIZES[0]:
+        return STOP if name == "stop" else COMMIT
+    return Budget(times=size / SIZES[0], floor=f"{name}, {SIZES[0]} MB")

@@ -55,12 +55,12 @@ def _count_opens(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _count_looks(look: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
-    def counted(path: Any, *args: Any, **options: Any) -> os.stat_result:
+    def count_look(path: Any, *args: Any, **options: Any) -> os.stat_result:
         if not isinstance(path, int):
             _LOOKED[len(_LOOKED)] = os.fsdecode(path)
         return look(path, *args, **options)
 
-    return counted
+    return count_look
 
 
 if is_on():

@@ -62,8 +62,8 @@ def find_suspects(texts: Sequence[bytes], detector: Detector) -> list[int]:
 
 def _find_hidden(block: bytes) -> list[int]:
     """Offsets at which the raw text does not show all of its values."""
-    found = (hiding.finditer(block) for word, hiding in _HIDING if word in block)
-    hidden = [match.start() for matches in found for match in matches]
+    searches = (hiding.finditer(block) for word, hiding in _HIDING if word in block)
+    hidden = [match.start() for matches in searches for match in matches]
     return [*hidden, *secret_values.find_separated(block)]
 
 

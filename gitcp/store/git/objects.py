@@ -179,11 +179,11 @@ class Objects:
             self._hasher = late.kept.find_hasher(self._repo.algo)
         return str(self._hasher(b"%s %d\0%s" % (kind.encode(), len(data), data)).hexdigest())
 
-    def expect_much(self) -> None:
+    def prepare_large_writes(self) -> None:
         """Prepare for megabytes to be written: hash with hashlib, which takes 3 ms to import and is
         four times as fast."""
         self._hasher = late.kept.find_hasher(self._repo.algo, much=True)
-        self.packs.expect_much()
+        self.packs.prepare_large_writes()
 
     def write(self, kind: str, data: bytes) -> str:
         """Store an object; return its oid.  git has it when it is started next, or when the context

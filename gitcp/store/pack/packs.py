@@ -100,7 +100,7 @@ class Packs:
         for name in out.decode().split():
             self._place_pack(name, f"{base}-{name}", files.peek(f"{base}-{name}.idx"))
 
-    def expect_much(self) -> None:
+    def prepare_large_writes(self) -> None:
         """Prepare for megabytes of objects."""
         self._hasher = kept.find_hasher(self._repo.algo, much=True)
 

@@ -83,7 +83,7 @@ class Reader:
         redact = self._redactor.redact_jsonl
         redacted: Iterable[bytes] = map(redact, read())
         if size - start >= _MUCH:
-            self._objects.expect_much()
+            self._objects.prepare_large_writes()
             redacted = late.spread.spread_batches(self._objects, read(), lambda _: redact)
         for number, red in enumerate(redacted):
             yield red, ends[number]
