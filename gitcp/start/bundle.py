@@ -6,7 +6,7 @@ importlib takes 5 ms more: a module of the file loads the modules that it import
 The file begins with a table, which is read at once.  The table has the code that the hook always
 needs, so that marshal makes a name of many modules once.  Other code lies after the table and is
 read when it is needed.  So is the code of single functions, half of which no hook calls: such a
-function reads its code at its first call.
+function takes its code at its first call, and is the same function after it.
 
 The file is valid for one build of Python and one version of this source, each of its modules for
 one version of the module's source, by its times and size.  The time of change counts too, since
@@ -123,22 +123,25 @@ class Bundle:
         """The function by which a module's code makes a deferred function; space: the module's
         names."""
 
+        kind: Any = type(_take_code)
+
         def make_function(name: str) -> "Any":
-            function: Any = None
+            function = kind(_take_code.__code__, space, name)
 
-            def read_first(*args: "Any", **options: "Any") -> "Any":
-                nonlocal function
-                if function is None:
-                    function = self._read_function(module, name, space)
-                return function(*args, **options)
+            def take_code() -> "Any":
+                read = self._read_function(module, name, space)
+                function.__code__, function.__qualname__ = read.__code__, name
+                function.__defaults__ = read.__defaults__
+                function.__kwdefaults__ = read.__kwdefaults__
+                return function
 
-            read_first.__name__ = name
-            return read_first
+            function.__kwdefaults__ = {"take_code": take_code}
+            return function
 
         return make_function
 
     def _read_function(self, module: str, name: str, space: "dict[str, Any]") -> "Any":
-        """Read a deferred function into its module; return it."""
+        """A function that has the code of a deferred one."""
         try:
             code = marshal.loads(self.read_code(self.parts[module][4][name]))
         except _DAMAGE:
@@ -147,9 +150,10 @@ class Bundle:
             self.damaged = True
             _, _, codes = trim.compile_module(space["__file__"], None, _DEFER)
             code = marshal.loads(codes[name])
-        exec(code, space)
+        made: dict[str, Any] = {}
+        exec(code, space, made)
         self.called.setdefault(module, []).append(name)
-        return space[name]
+        return made[name]
 
     def _load(self, name: str) -> None:
         """Import a module from the file, unless its package is not imported yet."""
@@ -169,6 +173,11 @@ class Bundle:
             del sys.modules[name]
             raise
         setattr(sys.modules[above], own, module)
+
+
+def _take_code(*args: "Any", take_code: "Callable[[], Any]", **options: "Any") -> "Any":
+    """The code of a deferred function: it has the function take its own, and calls it."""
+    return take_code()(*args, **options)
 
 
 def _locate_source(name: str, package: bool) -> str:

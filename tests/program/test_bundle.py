@@ -153,6 +153,16 @@ def test_a_function_that_no_hook_called_is_read_when_one_does(lib: Path) -> None
     assert "dumps" not in _list_waiting(lib, "gitcp.core.json")
 
 
+def test_a_function_that_waits_is_the_same_one_before_and_after_its_first_call(lib: Path) -> None:
+    source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
+    first = "from gitcp.core import json\nfirst = json.dumps"
+    asked = "assert first([1, 2], separators=(',', ':')) == '[1,2]'\nassert json.dumps is first"
+    assert "dumps" in _list_waiting(lib, "gitcp.core.json")
+    source.write_text(f"{source.read_text()}\n{first}\n{asked}\n")
+    hook(lib)
+    assert "gitcp.agents.codex" in hook(lib)
+
+
 def test_a_function_whose_code_is_damaged_is_made_from_its_source(
     lib: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
