@@ -90,8 +90,6 @@ class Repository:
         request = options.parse([*([revision] if revision else []), "--", path])
         with self._open_objects() as (repo, objects):
             evidence = Evidence(repo, objects)
-            if not revision and not repo.git.read_records("ls-files", "-z", "--", path):
-                return view.build_untracked_records(repo, path, evidence)
             lines = run.run_blame(repo.git, request)
             return list(view.build_records(repo, request, lines, evidence))
 

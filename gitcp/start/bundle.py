@@ -150,10 +150,10 @@ class Bundle:
             self.damaged = True
             _, _, codes = trim.compile_module(space["__file__"], None, _DEFER)
             code = marshal.loads(codes[name])
-        made: dict[str, Any] = {}
-        exec(code, space, made)
+        read: dict[str, Any] = {}
+        exec(code, space, read)
         self.called.setdefault(module, []).append(name)
-        return made[name]
+        return read[name]
 
     def _load(self, name: str) -> None:
         """Import a module from the file, unless its package is not imported yet."""

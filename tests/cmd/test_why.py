@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -171,6 +172,22 @@ def test_what_is_not_committed_yet_is_told_from_the_conversation_as_it_is(world:
         "  not committed yet",
         "  go on: claude -r session-a",
     ]
+
+
+def test_a_line_of_a_file_that_git_does_not_track_yet_is_told_as_any_other(world: World) -> None:
+    world.write(".gitignore", "*.log\n")
+    world.commit()
+    files: dict[str, str | None] = {"new.txt": "one\ntwo\n", "src/new.log": "three\n"}
+    world.agent("session-a", tools=True).turn("begin", {**files, "src/app.py": None})
+    os.rename(world.path / "src" / "lib.py", world.path / "src" / "moved.py")
+    objects = world.git("count-objects")
+    assert "prompt 1" in world.gitcp("why", "new.txt:2")
+    blamed = world.gitcp("blame", "new.txt").splitlines()
+    assert [line[:33] for line in blamed] == ["00000000 (Claude Code session- #1"] * 2
+    assert "session-a" in world.gitcp("blame", "-e", "src/new.log")
+    came_from = world.git("blame", "-l", "HEAD", "src/lib.py")[:40]
+    assert world.gitcp("blame", "-l", "src/moved.py").startswith(came_from)
+    assert world.git("count-objects") == objects, "a question stores nothing"
 
 
 @pytest.mark.parametrize("ended", [True, False])

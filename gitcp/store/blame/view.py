@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from gitcp.core.blame import layout, porcelain
 from gitcp.core.blame import options as arguments
 from gitcp.core.lines import authors
-from gitcp.errors import Error
 from gitcp.record import decode_name, encode_name
 from gitcp.store.blame import dates
 from gitcp.store.lines import run
@@ -70,29 +67,6 @@ def build_records(
             "content": decode_name(entry["content"] or b""),
             **({"guess": guess} if guess else {}),
         }
-
-
-def build_untracked_records(repo: Repo, path: str, evidence: Evidence) -> list[Record]:
-    """The records of build_records() for an untracked file.  Raises Error if it cannot be read."""
-    try:
-        with open(os.path.join(repo.worktree, path), "rb") as file:
-            lines = file.read().removesuffix(b"\n").split(b"\n")
-    except OSError as e:
-        raise Error(f"cannot read '{path}': {e.strerror}") from None
-    zeros = "0" * len(repo.empty_tree)
-    return [
-        {
-            "type": "line",
-            "line": number,
-            "commit": zeros,
-            "original_line": number,
-            "path": path,
-            **evidence.find_author(zeros, path, number),
-            "author": "",
-            "content": decode_name(content),
-        }
-        for number, content in enumerate(lines if lines != [b""] else [], 1)
-    ]
 
 
 class _Lines:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from contextlib import contextmanager
 
 from gitcp.core.blame import options as arguments
 from gitcp.core.blame import porcelain
 from gitcp.core.git import patches
-from gitcp.errors import USAGE, GitError, UsageError
+from gitcp.errors import USAGE, Error, GitError, UsageError
 from gitcp.record import decode_name, encode_name
 
 TYPE_CHECKING = False
@@ -27,10 +30,9 @@ if TYPE_CHECKING:
 def start_blame(git: Git, options: Options) -> Callable[[], Blamed]:
     """Start `git blame` in the requested format, by default porcelain; return a function that waits
     for its result."""
-    running = _start_git(
-        git, f"--{arguments.choose_format(options) or 'porcelain'}", *options["given"]
-    )
-    return lambda: porcelain.parse(_finish_git(running))
+    form = f"--{arguments.choose_format(options) or 'porcelain'}"
+    finish = _start_git(git, options["names"], form, *options["given"])
+    return lambda: porcelain.parse(finish())
 
 
 def run_blame(git: Git, options: Options) -> Blamed:
@@ -63,10 +65,50 @@ def map_previous_paths(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
     return paths
 
 
-def _start_git(git: Git, *args: str) -> Running:
+def _start_git(git: Git, names: Sequence[str], *args: str) -> Callable[[], bytes]:
+    """Start `git blame` with these arguments; return a function that waits for its output.  names:
+    the arguments that may be the file, which git need not track."""
     # Filters and textconv are the person's.
-    options = ("-c", "core.useReplaceRefs=false")
-    return git.start(*options, "blame", *map(encode_name, args), filters=True)
+    options = "-c", "core.useReplaceRefs=false", "blame"
+    running = git.start(*options, *map(encode_name, args), filters=True)
+
+    def finish() -> bytes:
+        try:
+            return _finish_git(running)
+        except Error as refused:
+            with _add_to_index(git, names) as env:
+                if not env:
+                    raise refused from None
+                again = git.start(*options, *map(encode_name, args), env=env, filters=True)
+                return _finish_git(again)
+
+    return finish
+
+
+@contextmanager
+def _add_to_index(git: Git, names: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield the environment with a copy of the index that has the untracked files among names, too;
+    {} if there are none.  `git blame` refuses a file that neither HEAD nor the index has."""
+    places = [os.path.join(git.cwd, name) for name in names]
+    files = [
+        name
+        for name, place in zip(names, places, strict=True)
+        if os.path.lexists(place) and not os.path.isdir(place)
+    ]
+    ask = "ls-files", "-z", "--others", "--full-name", "--"
+    untracked = git.read_records(*ask, *map(encode_name, files)) if files else []
+    if not untracked:
+        yield {}
+        return
+    own = git.read_line("rev-parse", "--git-path", "index")
+    empty = git.read_line("hash-object", "--stdin")
+    with tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
+        env = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+        shutil.copyfile(os.path.join(os.fsencode(git.cwd), own), env["GIT_INDEX_FILE"])
+        entries = b"".join(b"100644 %s\t%s\0" % (empty, path) for path in untracked)
+        command = "-c", "core.splitIndex=false", "update-index", "-z", "--index-info"
+        git.run(*command, stdin=entries, env=env)
+        yield env
 
 
 def _finish_git(running: Running) -> bytes:
@@ -84,7 +126,7 @@ def read_margins(git: Git, options: Options, entries: Sequence[Entry]) -> list[t
     scores and marks."""
     width = len(str(max((entry["final"] for entry in entries), default=0)))
     margins = []
-    lines = _finish_git(_start_git(git, *options["given"], "-s")).split(b"\n")
+    lines = _start_git(git, options["names"], *options["given"], "-s")().split(b"\n")
     for line, entry in zip(lines, entries, strict=False):
         end = len(line) - len(entry["content"] or b"")
         number = b" %*d) " % (width, entry["final"])
