@@ -87,8 +87,9 @@ def _start_git(git: Git, names: Sequence[str], *args: str) -> Callable[[], bytes
 
 @contextmanager
 def _add_to_index(git: Git, names: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield the environment with a copy of the index that has the untracked files among names, too;
-    {} if there are none.  `git blame` refuses a file that neither HEAD nor the index has."""
+    """Yield the environment with a copy of the index as `git add` would leave it for the untracked
+    files among names, and for deleted ones, from which they may have been moved; {} without an
+    untracked one.  `git blame` refuses a file that neither HEAD nor the index has."""
     places = [os.path.join(git.cwd, name) for name in names]
     files = [
         name
@@ -100,12 +101,16 @@ def _add_to_index(git: Git, names: Sequence[str]) -> Iterator[dict[str, str]]:
     if not untracked:
         yield {}
         return
+    gone = git.read_records("diff-files", "-z", "--name-only", "--diff-filter=D")
     own = git.read_line("rev-parse", "--git-path", "index")
     empty = git.read_line("hash-object", "--stdin")
     with tempfile.TemporaryDirectory(prefix="gitcp-") as folder:
         env = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
         shutil.copyfile(os.path.join(os.fsencode(git.cwd), own), env["GIT_INDEX_FILE"])
-        entries = b"".join(b"100644 %s\t%s\0" % (empty, path) for path in untracked)
+        entries = b"".join(
+            [b"100644 %s\t%s\0" % (empty, path) for path in untracked]
+            + [b"0 %s\t%s\0" % (b"0" * len(empty), path) for path in gone]
+        )
         command = "-c", "core.splitIndex=false", "update-index", "-z", "--index-info"
         git.run(*command, stdin=entries, env=env)
         yield env
