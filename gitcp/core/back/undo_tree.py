@@ -40,7 +40,9 @@ def list_steps_to_undo(log: Sequence[Step], name: str = "1") -> list[Step]:
     last one.  Raise Error if there are not so many, or no such step."""
     steps, path = map_steps(log), list_in_force(log)
     if not path:
-        raise Error("nothing to undo")
+        raise Error(
+            "nothing to undo: gitcp changed no file here ('gitcp rewind' goes back before a prompt)"
+        )
     matching = [index for index, step_id in enumerate(path) if step_id.startswith(name)]
     if len(name) >= SHORTEST and len(matching) > 1:
         raise Error(f"ambiguous step '{name}': {' '.join(path[index] for index in matching)}")

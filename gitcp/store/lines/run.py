@@ -65,9 +65,10 @@ def map_previous_paths(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
     return paths
 
 
-def _start_git(git: Git, names: Sequence[str], *args: str) -> Callable[[], bytes]:
-    """Start `git blame` with these arguments; return a function that waits for its output.  names:
-    the arguments that may be the file, which git need not track."""
+def _start_git(git: Git, candidates: Sequence[str], *args: str) -> Callable[[], bytes]:
+    """Start `git blame` with these arguments; return a function that waits for its output.
+
+    candidates: the arguments that may be the file, which git need not track."""
     # Filters and textconv are the person's.
     options = "-c", "core.useReplaceRefs=false", "blame"
     running = git.start(*options, *map(encode_name, args), filters=True)
@@ -76,7 +77,7 @@ def _start_git(git: Git, names: Sequence[str], *args: str) -> Callable[[], bytes
         try:
             return _finish_git(running)
         except Error as refused:
-            with _add_to_index(git, names) as env:
+            with _add_to_index(git, candidates) as env:
                 if not env:
                     raise refused from None
                 again = git.start(*options, *map(encode_name, args), env=env, filters=True)
@@ -86,14 +87,14 @@ def _start_git(git: Git, names: Sequence[str], *args: str) -> Callable[[], bytes
 
 
 @contextmanager
-def _add_to_index(git: Git, names: Sequence[str]) -> Iterator[dict[str, str]]:
+def _add_to_index(git: Git, candidates: Sequence[str]) -> Iterator[dict[str, str]]:
     """Yield the environment with a copy of the index as `git add` would leave it for the untracked
-    files among names, and for deleted ones, from which they may have been moved; {} without an
+    files among candidates, and for deleted ones, from which they may have been moved; {} without an
     untracked one.  `git blame` refuses a file that neither HEAD nor the index has."""
-    places = [os.path.join(git.cwd, name) for name in names]
+    places = [os.path.join(git.cwd, name) for name in candidates]
     files = [
         name
-        for name, place in zip(names, places, strict=True)
+        for name, place in zip(candidates, places, strict=True)
         if os.path.lexists(place) and not os.path.isdir(place)
     ]
     ask = "ls-files", "-z", "--others", "--full-name", "--"
