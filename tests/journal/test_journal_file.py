@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,7 @@ from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store.journal import journal
 from tests.journal.lines import shares, text
+from tests.support import warm
 from tests.support.checkpoints import forget
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
@@ -35,8 +39,28 @@ def test_a_line_that_a_kill_cut_short_stays_alone(world: World, a: Agent) -> Non
     assert shares(world) == {a.sid: 2}
 
 
+def _remove(journal: Path) -> None:
+    journal.unlink()
+
+
+def _empty(journal: Path) -> None:
+    journal.write_bytes(b"")
+
+
+def _cut_short(journal: Path) -> None:
+    journal.write_bytes(journal.read_bytes()[:100])
+
+
+def _remove_the_folder(journal: Path) -> None:
+    shutil.rmtree(journal.parent)
+
+
+LOSSES = _remove, _empty, _cut_short, _remove_the_folder
+
+
+@pytest.mark.parametrize("lose", LOSSES)
 def test_a_journal_that_is_lost_is_built_anew_from_the_sessions_refs(
-    world: World, a: Agent, b: Agent
+    world: World, a: Agent, b: Agent, lose: Callable[[Path], None]
 ) -> None:
     a.prompt("six lines")
     edit(a, "f.txt", text(*range(6)))
@@ -45,7 +69,10 @@ def test_a_journal_that_is_lost_is_built_anew_from_the_sessions_refs(
     b.prompt("two more")
     edit(b, "f.txt", text(*range(9)))
     b.stop()
-    (world.path / ".git/gitcp/journal").unlink()
+    lose(world.path / ".git/gitcp/journal")
+    assert "(Claude Code" in world.gitcp("blame", "-L1,1", "f.txt")
+    assert "all committed" not in world.gitcp("status")
+    warm.run("doctor", "--fix", cwd=world.path)  # a folder that is gone needs the hooks, too
     world.git("worktree", "add", "-q", "-b", "topic", str(world.path.parent / "there"))
     world.commit("f.txt")
     assert shares(world) == {a.sid: 6, b.sid: 2, "person": 1}

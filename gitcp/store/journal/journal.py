@@ -10,7 +10,8 @@ import os
 
 from gitcp import git, memory
 from gitcp.core.credit import entries
-from gitcp.core.git.ids import hash_worktree
+from gitcp.core.git.ids import hash_worktree, parse_shadow
+from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.process.files import Damaged, open_file
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 NAME = "journal"
+_STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
 _MADE_ON_A_BASE = ("before", "trees", "look")
 MANY = 2000  # edits of one look that are still written as a line each
 # path -> its inode, how many of its bytes were read, the lines in them
@@ -37,7 +39,26 @@ _READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journal
 
 def read(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
     """Return the lines of this worktree's journal, or of git_dir's; [] without a journal."""
-    return expand_trees(repo, _read_raw(repo, git_dir)[0])
+    lines, size = _read_raw(repo, git_dir)
+    if git_dir in (None, repo.git_dir) and _was_lost(repo, lines, size):
+        try:
+            return late.edits_ref.rebuild_lines(repo)
+        except Error:
+            pass  # nothing is left of it
+    return expand_trees(repo, lines)
+
+
+def _was_lost(repo: Repo, lines: list[JournalLine], size: int) -> bool:
+    """Whether this worktree's journal, which _read_raw() gave, is lost or has lost its edits: its
+    neighbours `look` or `turn`, or a stream of the worktree, are still there."""
+    if entries.list_lasting(lines):
+        return False
+    if size < 0 and any(os.path.exists(repo.join_own(name)) for name in ("look", "turn")):
+        return True
+    return any(
+        (parsed := parse_shadow(ref)) and parsed["worktree"] == repo.worktree_hash
+        for ref in refs.list_refs(repo, *_STREAMS)
+    )
 
 
 def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int]:
@@ -184,14 +205,9 @@ class Journal:
 
     def _read(self) -> None:
         lines, size = _read_raw(self.repo)
-        if size < 0 and self._was_lost():
+        self.lines = expand_trees(self.repo, lines)
+        if _was_lost(self.repo, lines, size):
             self.append(late.edits_ref.rebuild_lines(self.repo))
-        else:
-            self.lines = expand_trees(self.repo, lines)
-
-    def _was_lost(self) -> bool:
-        """Whether there was a journal: its neighbours `look` or `turn` are still there."""
-        return any(os.path.exists(self.repo.join_own(name)) for name in ("look", "turn"))
 
     def __exit__(self, *_: object) -> None:
         self._lock.__exit__()
