@@ -152,7 +152,3 @@ class Git:
     ) -> Iterator[bytes]:
         """Like read_records(), one record at a time while git still runs."""
         return self.start(*args, feed=bool(stdin)).stream_records(sep, stdin)
-
-    def says_yes(self, *args: str | bytes) -> bool:
-        """A yes/no question: status 0 is yes, 1 is no, all else is an error."""
-        return self.run(*args, ok=(0, 1))[0] == 0

@@ -64,7 +64,7 @@ def test_a_session_has_its_state(story: Story) -> None:
 def test_an_ambiguous_prefix_lists_the_candidates(story: Story) -> None:
     done = run("list-sessions", "--session=8f76")
     assert (done.returncode, done.stdout) == (128, "")
-    assert done.stderr == f"fatal: ambiguous session id '8f76': {ALPHA} {BETA}\n"
+    assert done.stderr == f"fatal: ambiguous session '8f76': {ALPHA} {BETA}\n"
 
 
 @pytest.mark.parametrize("name", ["", "zzz", "76b0e8", ALPHA + "x"])

@@ -73,7 +73,7 @@ def test_an_ambiguous_session_lists_its_candidates(tmp_path: Path, repo: Path) -
     unbundle("phases", tmp_path / "phases")
     done = run("list-streams", "--session=0000", cwd=tmp_path / "phases")
     assert done.returncode == 128 and done.stdout == ""
-    assert "ambiguous session id '0000': 000000a1" in done.stderr
+    assert "ambiguous session '0000': 000000a1" in done.stderr
 
 
 @pytest.mark.parametrize(

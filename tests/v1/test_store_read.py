@@ -121,7 +121,7 @@ def test_the_layout_before_v1_is_read(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("prefix", "says"),
     [
-        ("0", "ambiguous checkpoint id '0': 044ed289c318 05a188c59540 0b6786ea0065"),
+        ("0", "ambiguous checkpoint '0': 044ed289c318 05a188c59540 0b6786ea0065"),
         ("ffff", "no such checkpoint: 'ffff'"),
         ("xyz", "not a checkpoint id: 'xyz'"),
         ("", "not a checkpoint id: ''"),

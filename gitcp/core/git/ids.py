@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gitcp.errors import InputError
+from gitcp.errors import Error, InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, TypedDict
 
     class Shadow(TypedDict):
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
         suffix: int | None
 
 
+_EXAMPLES = 10  # listed matches
 LONGEST = 200  # bytes: a session id is also a file name and part of a ref
 MAIN_WORKTREE = "e3b0c4"  # sha256("")[:6]
 CHECKPOINTS = "refs/entire/checkpoints"  # where each checkpoint has a ref of its own
@@ -26,6 +28,17 @@ _HEX = frozenset("0123456789abcdef")
 _BASE32 = frozenset("0123456789ABCDEFGHJKMNPQRSTVWXYZ")  # Crockford's
 # Not allowed in a component of a path or ref; control characters could drive a terminal.
 _REFUSED = frozenset("/\\ ~^:?*[").union(map(chr, (*range(32), *range(127, 160))))
+
+
+def pick_match(kind: str, prefix: str, matches: Sequence[str]) -> str:
+    """The only name that a prefix matches; raises Error for none, and for several, which it
+    lists."""
+    if not matches:
+        raise Error(f"no such {kind}: '{prefix}'")
+    if len(matches) > 1:
+        listed = " ".join(matches[:_EXAMPLES]) + (" ..." if len(matches) > _EXAMPLES else "")
+        raise Error(f"ambiguous {kind} '{prefix}': {listed}")
+    return matches[0]
 
 
 def _refuse(field: str, value: object, why: str) -> InputError:

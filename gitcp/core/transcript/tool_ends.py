@@ -8,7 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_INTERRUPTED = (b"[Request interrupted by user", b'"turn_aborted"')
+_INTERRUPTED = "[Request interrupted by user"
+_SIGNS = (_INTERRUPTED.encode(), b'"turn_aborted"')
 _RUNS_ON = "Process running with session ID"  # what Codex answers before a command has ended
 _DAYS = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 
@@ -20,10 +21,13 @@ def find_end(tail: bytes, tool_id: str, since: int, runs_on: bool = False) -> in
     and its command runs in the background; interruptions do not end it.
     """
     mark = tool_id.encode()
-    for line in tail.split(b"\n"):
-        is_end = bool(mark) and mark in line and _is_end(load(line) or {}, tool_id, runs_on)
-        if is_end or (not runs_on and any(sign in line for sign in _INTERRUPTED)):
-            time = parse_time(str((load(line) or {}).get("timestamp") or ""))
+    for raw in tail.split(b"\n"):
+        may_interrupt = not runs_on and any(sign in raw for sign in _SIGNS)
+        if not may_interrupt and not (mark and mark in raw):
+            continue
+        line = load(raw) or {}
+        if (mark and _is_end(line, tool_id, runs_on)) or (may_interrupt and _is_interruption(line)):
+            time = parse_time(str(line.get("timestamp") or ""))
             if time is not None and time >= since // 1_000_000 * 1_000_000:
                 return time
     return None
@@ -53,11 +57,25 @@ def _is_end(line: dict[str, Any], tool_id: str, runs_on: bool) -> bool:
 
 
 def _is_result(line: dict[str, Any], tool_id: str) -> bool:
-    message = line.get("message")
-    parts = message.get("content") if isinstance(message, dict) else None
-    return isinstance(parts, list) and any(
-        isinstance(part, dict) and part.get("tool_use_id") == tool_id for part in parts
+    return any(
+        part.get("type") == "tool_result" and part.get("tool_use_id") == tool_id
+        for part in _list_parts(line)
     )
+
+
+def _is_interruption(line: dict[str, Any]) -> bool:
+    payload = line.get("payload")
+    if isinstance(payload, dict):
+        return payload.get("type") == "turn_aborted"
+    texts = [str(part.get("text")) for part in _list_parts(line) if part.get("type") == "text"]
+    return line.get("type") == "user" and any(text.startswith(_INTERRUPTED) for text in texts)
+
+
+def _list_parts(line: dict[str, Any]) -> list[dict[str, Any]]:
+    message = line.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [p for p in parts if isinstance(p, dict)] if isinstance(parts, list) else []
 
 
 def parse_time(text: str) -> int | None:

@@ -19,7 +19,7 @@ from gitcp.store.auto import index_files, person_hooks, refusal
 from gitcp.store.auto.index_files import Git
 from gitcp.store.auto.refusal import Refused
 from gitcp.store.git import refs
-from gitcp.store.git.commit import need_commit
+from gitcp.store.git.commit import is_ancestor, need_commit
 from gitcp.store.git.tree import Lookup, compare_trees
 from gitcp.store.journal.journal import Journal, read_clock
 from gitcp.store.journal.last_seen import LastSeen
@@ -136,9 +136,7 @@ def settle(repo: Repo, objects: Objects, plan: Intent) -> bool:
     """Finish or undo a commit that was killed; return whether it exists.  Doing so again changes
     nothing.  The caller holds the lock of this worktree's commits, and stores the commit."""
     lock = index_files.Lock(repo, plan["mark"])
-    exists = bool(plan["commit"]) and repo.git.run(
-        "merge-base", "--is-ancestor", plan["commit"], "HEAD", ok=(0, 1, 128)
-    )[0] == 0  # fmt: skip
+    exists = bool(plan["commit"] and is_ancestor(repo, plan["commit"], "HEAD"))
     if exists:
         if not lock.is_ours():
             lock.prepare()

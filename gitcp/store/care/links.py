@@ -11,7 +11,7 @@ from gitcp.errors import Error
 from gitcp.record import parse_json
 from gitcp.store.care import committed
 from gitcp.store.git import commit_changes, notes
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git.commit import is_ancestor, read_commit
 from gitcp.store.git.prefetch import split_windows
 from gitcp.store.git.spread import spread_batches
 from gitcp.store.link import unhooked
@@ -160,5 +160,4 @@ def _find_carrier(survey: Survey, oid: str, name: str, carriers: Sequence[str]) 
 
 def _are_related(repo: Repo, oid: str, other: str) -> bool:
     """Whether one of two commits is an ancestor of the other."""
-    pairs = ((oid, other), (other, oid))
-    return any(repo.git.run("merge-base", "--is-ancestor", *p, ok=(0, 1))[0] == 0 for p in pairs)
+    return bool(is_ancestor(repo, oid, other) or is_ancestor(repo, other, oid))

@@ -70,6 +70,12 @@ def list_commits(repo: Repo, *args: str, stdin: bytes = b"") -> list[str]:
     return repo.git.run("rev-list", *args, stdin=stdin)[1].decode().split()
 
 
+def is_ancestor(repo: Repo, ancestor: str, commit: str) -> bool | None:
+    """Whether a commit has ancestor in its history, or is it; None if one of them is not here."""
+    status, _ = repo.git.run("merge-base", "--is-ancestor", ancestor, commit, ok=(0, 1, 128))
+    return None if status == 128 else status == 0
+
+
 def need_commit(objects: Objects, spec: str) -> Commit:
     """read_commit(); raises Error if there is none."""
     commit = read_commit(objects, spec)

@@ -6,7 +6,7 @@ import os
 
 from gitcp.core.git import packfile
 from gitcp.process import files
-from gitcp.record import decode_name
+from gitcp.record import decode_name, encode_name
 from gitcp.store.git import refs
 from gitcp.store.pack import packs
 
@@ -39,7 +39,7 @@ def read_object(repo: Repo, spec: str, near: dict[str, Object]) -> Object | None
         raise Unsure
     near[oid] = obj
     tree = decode_name(obj[2].partition(b"\n")[0].removeprefix(b"tree "))
-    if not _is_oid(repo, tree):
+    if not refs.is_oid(repo, encode_name(tree)):
         raise Unsure
     return near.get(tree) or _read_file(repo, tree)
 
@@ -49,13 +49,9 @@ def _resolve(repo: Repo, name: str) -> str | None:
         return refs.read_head(repo)
     if name.startswith("refs/") and not any(sign in name for sign in "^~:@"):
         return refs.read_ref(repo, name)
-    if _is_oid(repo, name):
+    if refs.is_oid(repo, encode_name(name)):
         return name
     raise Unsure
-
-
-def _is_oid(repo: Repo, name: str) -> bool:
-    return len(name) == len(repo.empty_tree) and not name.strip("0123456789abcdef")
 
 
 def _read_file(repo: Repo, oid: str) -> Object:

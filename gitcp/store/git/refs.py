@@ -112,7 +112,7 @@ def read_ref(repo: Repo, ref: str) -> str | None:
     not have the oid."""
     if ref.startswith(_SHARED) and _has_files(repo):
         content = _read_stored(repo, encode_name(ref))
-        if _is_oid(repo, content):
+        if is_oid(repo, content):
             return content.decode()
         if not content and not os.path.lexists(os.path.join(repo.common, ref)):
             return None
@@ -126,7 +126,7 @@ def read_head(repo: Repo) -> str | None:
     content = _read_file(os.path.join(os.fsencode(repo.git_dir), b"HEAD"))
     if content.startswith(b"ref: refs/heads/") and not content.endswith(b"/.invalid"):
         content = _read_stored(repo, content[5:])
-    if _is_oid(repo, content):
+    if is_oid(repo, content):
         return content.decode()
     return read_ref(repo, "HEAD")  # unborn, or another ref storage
 
@@ -161,7 +161,8 @@ def _read_packed(common: bytes) -> bytes:
     return _PACKED[path][1]
 
 
-def _is_oid(repo: Repo, content: bytes) -> bool:
+def is_oid(repo: Repo, content: bytes) -> bool:
+    """Whether a text has the form of an object's full name in this repository."""
     return len(content) == len(repo.empty_tree) and not content.strip(b"0123456789abcdef")
 
 
@@ -227,7 +228,7 @@ def _is_plain_ref(repo: Repo, name: bytes, content: bytes) -> bool:
     """Whether a ref has an oid and a name that git accepts; False for one that is symbolic, damaged
     or deleted meanwhile."""
     is_name = b".." not in name and name.translate(None, _ODD) == name
-    return is_name and _is_oid(repo, content) and bool(content.strip(b"0"))
+    return is_name and is_oid(repo, content) and bool(content.strip(b"0"))
 
 
 def _list_packed(packed: bytes, folders: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -18,6 +18,7 @@ from gitcp.core.upkeep import shapes
 from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.process.files import Damaged
+from gitcp.start import late
 from gitcp.store.git import private
 from gitcp.store.session import process
 
@@ -125,9 +126,8 @@ def list_claims(repo: Repo) -> list[Claim]:
 def has_ended(claim: Claim) -> bool:
     """Whether the owner's transcript shows that the call is over, although no tool-end came."""
     data = files.peek(claim["transcript"], -_TAIL)
-    seconds, milliseconds = divmod(int(claim["created"] * 1000), 1000)
-    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{milliseconds:03d}Z"
-    return claim_rules.has_ended(data, claim["tool_use_id"], since)
+    since = int(claim["created"] * 1000 + 1) * 1_000_000  # a transcript has milliseconds
+    return late.tool_ends.find_end(data, claim["tool_use_id"], since) is not None
 
 
 def _lock_claims(repo: Repo) -> exclusive:

@@ -101,8 +101,7 @@ def find_session(
     session_ids = sorted({conversation.session for conversation in conversations})
     if not session_ids:
         raise Error(f"no conversation of this repository: '{name}'")
-    if len(session_ids) > 1:
-        raise Error(f"ambiguous session '{name}': {' '.join(session_ids[:10])}")
+    ids.pick_match("session", name, session_ids)
     return sorted(conversations, key=lambda item: item.agent), roots
 
 

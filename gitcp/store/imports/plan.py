@@ -16,7 +16,7 @@ from gitcp.core.lines import attribution
 from gitcp.core.message import links
 from gitcp.record import decode_name
 from gitcp.store.git import commit_changes
-from gitcp.store.git.commit import need_commit
+from gitcp.store.git.commit import is_ancestor, need_commit
 from gitcp.store.imports.proof import Calls
 from gitcp.store.lines import edit_lines
 from gitcp.store.v1 import committed_read, committed_refs, find_commits
@@ -234,8 +234,7 @@ class Planner:
 
     def _is_ancestor(self, old: str, new: str) -> bool:
         if (old, new) not in self._ancestors:
-            args = ("merge-base", "--is-ancestor", old, new)
-            self._ancestors[old, new] = not self._repo.git.run(*args, ok=(0, 1))[0]
+            self._ancestors[old, new] = bool(is_ancestor(self._repo, old, new))
         return self._ancestors[old, new]
 
     def _make_parts(self, commit: Commit, proofs: Mapping[str, Proof]) -> list[Part]:

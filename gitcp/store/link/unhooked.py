@@ -9,7 +9,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.errors import GitError
 from gitcp.store.git import commit_changes, notes, reflog, refs
-from gitcp.store.git.commit import list_commits, read_commit
+from gitcp.store.git.commit import is_ancestor, list_commits, read_commit
 from gitcp.store.journal import open_edits
 from gitcp.store.link import commit_match, condense
 from gitcp.store.match import candidates, commit_memory
@@ -147,8 +147,7 @@ def list_between(repo: Repo, old: str, new: str) -> list[str]:
     args = ("--first-parent", f"--max-count={_MOST}", new)
     if not old.strip("0"):
         return list_commits(repo, *args)
-    status, _ = repo.git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1, 128))
-    if status and reflog.find_committed_head(repo, old) != new:
+    if not is_ancestor(repo, old, new) and reflog.find_committed_head(repo, old) != new:
         return []
     return list_commits(repo, *args, f"^{old}")
 

@@ -5,6 +5,7 @@ Each is a step of the undo log, with the note before it.
 
 from __future__ import annotations
 
+from gitcp.core.git.ids import pick_match
 from gitcp.core.message import links
 from gitcp.errors import Error
 from gitcp.store.git import commit_changes, notes
@@ -52,11 +53,11 @@ def unlink_commit(ctx: Context, commit: Commit, name: str, reason: str) -> list[
     return their ids.  Raises Error if there is none."""
     linked = find_commits.list_ids(ctx.repo, ctx.objects, commit["oid"])
     ids = [i for i in linked if i.startswith(name)]
-    if name and len(ids) > 1:
-        raise Error(f"ambiguous checkpoint '{name}': {' '.join(ids)}")
     if not ids:
         target = f"checkpoint '{name}'" if name else "any checkpoint"
         raise Error(f"'{commit['oid'][:12]}' is not linked to {target}")
+    if name:
+        pick_match("checkpoint", name, ids)
     reason = redaction.redact_text(ctx.repo, reason)
     for i in ids:
         _edit_note(ctx.repo, ctx.objects, commit, "unlink", i, links.remove_link, i, reason)

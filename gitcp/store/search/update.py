@@ -20,7 +20,7 @@ from gitcp.core.v1 import summary
 from gitcp.record import decode_name, encode_name, parse_json
 from gitcp.store.back import conversation
 from gitcp.store.git import notes
-from gitcp.store.git.commit import list_commits, parse_ident, read_commit
+from gitcp.store.git.commit import is_ancestor, list_commits, parse_ident, read_commit
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.prefetch import Prefetched, run_task, split_windows
 from gitcp.store.git.spread import spread_batches
@@ -82,8 +82,7 @@ def _read_tips(repo: Repo) -> dict[str, str]:
 def _is_rewritten(repo: Repo, before: Mapping[str, str], now: Mapping[str, str]) -> bool:
     """Whether a ref of the store lost commits that the index has."""
     moved = [(oid, now.get(ref, "")) for ref, oid in before.items() if now.get(ref) != oid]
-    args = ("merge-base", "--is-ancestor")
-    return any(not new or repo.git.run(*args, old, new, ok=(0, 1, 128))[0] for old, new in moved)
+    return any(not new or not is_ancestor(repo, old, new) for old, new in moved)
 
 
 def _read_state(database: Connection, key: str) -> dict[str, str]:

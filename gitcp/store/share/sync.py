@@ -16,7 +16,7 @@ from gitcp.errors import Error, Moved
 from gitcp.lock import exclusive
 from gitcp.record import encode_lines
 from gitcp.store.git import notes, private, refs
-from gitcp.store.git.commit import list_commits, need_commit, read_commit, write_commit
+from gitcp.store.git.commit import is_ancestor, list_commits, need_commit, read_commit, write_commit
 from gitcp.store.git.tree import compare_trees, edit_tree
 from gitcp.store.pack import dropping
 from gitcp.store.share import push_check
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from gitcp.store.v1.merge.notes import Join
 
 
-_BEFORE = ("merge-base", "--is-ancestor")
 _CHUNK = 200  # refs of one push
 _SUBJECT = "Notes shared by gitcp"
 
@@ -89,7 +88,7 @@ def _refuse_forgotten(repo: Repo, name: str, moved: Collection[str], theirs: Tip
         our_tip, their_tip = refs.read_ref(repo, ref), theirs.get(ref)
         if _choose_join(ref) or not our_tip or not their_tip:
             continue
-        if not _is_ancestor(repo, our_tip, their_tip):
+        if not is_ancestor(repo, their_tip, our_tip):
             remedy = "'gitcp forget --remote' takes it out there"
             raise Error(f"'{name}' still has what was forgotten here: {remedy}")
 
@@ -103,7 +102,7 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
     ours, count, moved = refs.list_refs(repo, *places), 0, list[str]()
     for ref, their_tip in _select_shared(remote.list_refs(*places), places).items():
         tip = ours.get(ref)
-        if tip is None or tip == their_tip or _is_ancestor(repo, tip, their_tip):
+        if tip is None or tip == their_tip or is_ancestor(repo, their_tip, tip):
             continue
         if known.get(ref) != their_tip or remote.push_refs({ref: tip}, lease=their_tip):
             moved.append(ref)
@@ -112,11 +111,6 @@ def forget_there(repo: Repo, name: str, timeout: float) -> tuple[int, list[str]]
         known[ref] = tip
         destination.set_pushed(repo, name, known)
     return count, moved
-
-
-def _is_ancestor(repo: Repo, commit: str, ancestor: str) -> bool:
-    """Whether ancestor, which need not be here, is in the history of commit."""
-    return repo.git.run(*_BEFORE, ancestor, commit, ok=(0, 1, 128))[0] == 0
 
 
 def _wait_turn(remote: Remote, merges: int) -> None:
@@ -262,7 +256,7 @@ def unite_ref(repo: Repo, objects: Objects, ref: str, theirs: str) -> str:
         if merged != ours:
             committed_write.move_refs(repo, [(ref, merged, ours)], "gitcp: merge")
             trace.append_note("sync", f"{ref} is now {merged}")
-            if ours and not _choose_join(ref) and not repo.git.says_yes(*_BEFORE, ours, merged):
+            if ours and not _choose_join(ref) and is_ancestor(repo, ours, merged) is False:
                 dropping.forget_logs(repo, [ref])
                 dropping.unpin_tips(repo, [ours])  # the remote has forgotten our history
         return merged

@@ -99,8 +99,8 @@ def _find_commit(repo: Repo, name: str) -> str | None:
     if len(oids) > 1:
         kinds = repo.git.run("cat-file", "--batch-check", stdin=b"\n".join(oids) + b"\n")[1]
         commits = [line.split()[0].decode() for line in kinds.splitlines() if b" commit " in line]
-        if len(commits) > 1:
-            raise Error(f"ambiguous commit '{name}': {' '.join(commits)}")
+        if commits:
+            ids.pick_match("commit", name, commits)
     return None
 
 

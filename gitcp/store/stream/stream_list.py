@@ -142,10 +142,7 @@ def find_stream(repo: Repo, objects: Objects, name: str) -> Tip:
     full_names |= {prefix + ids.parse_stream_name(name) for prefix in shadow_refs.PLACES}
     exact = [tip for tip in tips if tip["ref"] in full_names or tip["stream"] == name]
     matches = exact or [tip for tip in tips if name and tip["stream"].startswith(name)]
-    if not matches:
-        raise Error(f"no such stream: '{name}'")
-    if len({tip["ref"] for tip in matches}) > 1:
-        raise Error(f"ambiguous stream '{name}': {' '.join(tip['ref'] for tip in matches)}")
+    ids.pick_match("stream", name, list(dict.fromkeys(tip["ref"] for tip in matches)))
     return matches[0]
 
 

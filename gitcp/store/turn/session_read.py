@@ -6,6 +6,7 @@ import os
 from datetime import datetime
 from functools import partial
 
+from gitcp.core.git.ids import pick_match
 from gitcp.errors import Error
 from gitcp.process.files import Damaged
 from gitcp.store.journal.work import list_open_paths, read_streams
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import State
     from gitcp.repo import Repo
-
-_EXAMPLES = 10
 
 
 ANOTHERS = "it is another person's"  # why a state is unreadable in a shared repository
@@ -77,12 +76,7 @@ def pick_id(prefix: str, ids: Iterable[str]) -> str:
     if prefix in ids:
         return prefix
     matches = [session_id for session_id in ids if prefix and session_id.startswith(prefix)]
-    if not matches:
-        raise Error(f"no such session: '{prefix}'")
-    if len(matches) > 1:
-        examples = " ".join(matches[:_EXAMPLES]) + (" ..." if len(matches) > _EXAMPLES else "")
-        raise Error(f"ambiguous session id '{prefix}': {examples}")
-    return matches[0]
+    return pick_match("session", prefix, matches)
 
 
 def parse_time(time: object) -> float:

@@ -35,7 +35,6 @@ _BATCH = 8  # windows that one process takes at once
 _SHARDS = 32  # directories of checkpoints that are read at once
 _AT_ONCE = 400  # commits of checkpoints that are read at once
 _HEX = frozenset("0123456789abcdef")
-_EXAMPLES = 10
 
 
 def list_checkpoints(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
@@ -187,14 +186,7 @@ def resolve_id(repo: Repo, objects: Objects, prefix: str) -> str:
     which it lists."""
     if not prefix or not ids.begins_checkpoint_id(prefix):
         raise InputError(f"not a checkpoint id: '{prefix}'")
-    matching = find_ids(repo, objects, prefix)
-    if not matching:
-        raise Error(f"no such checkpoint: '{prefix}'")
-    if len(matching) > 1:
-        more = " ..." if len(matching) > _EXAMPLES else ""
-        listed = " ".join(matching[:_EXAMPLES]) + more
-        raise Error(f"ambiguous checkpoint id '{prefix}': {listed}")
-    return matching[0]
+    return ids.pick_match("checkpoint", prefix, find_ids(repo, objects, prefix))
 
 
 def find_ids(repo: Repo, objects: Objects, prefix: str) -> list[str]:

@@ -21,7 +21,7 @@ def codex(second: int, **payload: Any) -> bytes:
 
 
 CLAUDE = line(1, message={"content": [{"type": "tool_result", "tool_use_id": "c1"}]})
-ESCAPE = line(2, message={"content": "[Request interrupted by user for tool use]"})
+ESCAPE = line(2, type="user", message={"content": "[Request interrupted by user for tool use]"})
 ANSWER = codex(3, type="function_call_output", call_id="c1", output="Process exited with code 0")
 RUNS = codex(
     4, type="function_call_output", call_id="c1", output="Process running with session ID 7\n"
@@ -56,3 +56,80 @@ def test_when_a_call_ended(case: str) -> None:
 
 def test_what_was_before_the_call_is_not_its_end() -> None:
     assert tool_ends.find_end(ESCAPE, "c1", 3 * SECOND) is None
+
+
+def user(block: dict[str, Any], at: str = "2026-11-21T12:00:05.000Z") -> dict[str, Any]:
+    return {"type": "user", "timestamp": at, "message": {"role": "user", "content": [block]}}
+
+
+USE = {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "toolu_1"}]}}
+RESULT = user({"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"})
+REFUSED = user({"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True})
+ANOTHER = user({"type": "tool_result", "tool_use_id": "toolu_2", "content": "saw toolu_1"})
+ESC = user({"type": "text", "text": "[Request interrupted by user for tool use]"})
+OLD_ESC = user(
+    {"type": "text", "text": "[Request interrupted by user]"}, "2026-11-21T11:59:59.000Z"
+)
+QUOTED = user({"type": "text", "text": "why does it say [Request interrupted by user]?"})
+PATCHED = {
+    "timestamp": "2026-11-21T12:00:05.000Z",
+    "type": "response_item",
+    "payload": {"type": "x_output", "call_id": "toolu_1"},
+}
+OTHERS = {"payload": {"type": "x_output", "call_id": "toolu_2", "output": "saw toolu_1"}}
+CALLED = {"payload": {"type": "custom_tool_call", "call_id": "toolu_1"}}
+SPOKEN = {**ESC, "type": "assistant"}
+AT_ONCE = {**ESC, "timestamp": "2026-11-21T12:00:00.000Z"}
+WORDLESS = user({"type": "text", "text": None, "why": "interrupted"})
+ABORTED = {
+    "timestamp": "2026-11-21T12:00:05.000Z",
+    "type": "event_msg",
+    "payload": {"type": "turn_aborted"},
+}
+SINCE = 1795262400_001_000_000  # just after AT_ONCE
+
+
+def has_ended(data: bytes, call: str) -> bool:
+    return tool_ends.find_end(data, call, SINCE) is not None
+
+
+@pytest.mark.parametrize(
+    ("lines", "want"),
+    [
+        ([], False),
+        ([USE], False),
+        ([USE, RESULT], True),
+        ([USE, REFUSED], True),
+        ([USE, RESULT, USE], True),
+        ([USE, ANOTHER], False),
+        ([USE, ESC], True),
+        ([ESC, USE], True),
+        ([OLD_ESC, USE], False),
+        ([USE, QUOTED], False),
+        ([USE, PATCHED], True),
+        ([USE, ABORTED], True),
+        ([ABORTED], True),
+        ([USE, OTHERS], False),
+        ([CALLED], False),
+        ([USE, SPOKEN], False),
+        ([USE, AT_ONCE], False),
+        ([USE, WORDLESS], False),
+        ([RESULT, WORDLESS, USE], True),
+    ],
+)
+def test_a_result_or_an_interruption_ends_a_call(lines: list[dict[str, Any]], want: bool) -> None:
+    data = b"\n".join(json.dumps(line).encode() for line in lines)
+    assert has_ended(data, "toolu_1") is want
+    assert has_ended(data + b'\n{"cut toolu_1', "toolu_1") is want
+
+
+def test_without_an_id_only_an_interruption_can_tell() -> None:
+    data = b"\n".join(json.dumps(line).encode() for line in (USE, RESULT))
+    assert not has_ended(data, "")
+    assert has_ended(data + b"\n" + json.dumps(ESC).encode(), "")
+
+
+@pytest.mark.parametrize("odd", [b"null", b"[]", b'"nterrupt"', b"[" * 9000, b'{"payload": 3}'])
+def test_odd_lines_say_nothing(odd: bytes) -> None:
+    assert not has_ended(odd + b' "toolu_1" nterrupt', "toolu_1")
+    assert not has_ended(odd, "toolu_1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitcp.core.v1 import merge_rules
-from gitcp.store.git.commit import list_commits, need_commit, write_commit
+from gitcp.store.git.commit import is_ancestor, list_commits, need_commit, write_commit
 from gitcp.store.v1 import forgetting, signing
 from gitcp.store.v1.merge import notes as note_trees
 from gitcp.store.v1.merge.trees import Union
@@ -32,11 +32,11 @@ def merge_histories(
     one commit.  checkpoint_id: they are of that checkpoint only.  Files of theirs that belong to no
     checkpoint are left out of the tree.
     """
-    if ours and _contains(repo, ours, theirs):
+    if ours and is_ancestor(repo, theirs, ours):
         return ours
     their_tree = need_commit(objects, theirs)["tree"]
     our_tree = need_commit(objects, ours)["tree"] if ours else None
-    if not (ours and our_tree) or _contains(repo, theirs, ours):
+    if not (ours and our_tree) or is_ancestor(repo, ours, theirs):
         if joined or checkpoint_id:
             return theirs
         clean = Union(objects).drop_strays(their_tree, our_tree)
@@ -68,7 +68,3 @@ def _merge_stores(repo: Repo, objects: Objects, tree: str, ours: str, theirs: st
         return parents[0]
     lines = [_SUBJECT, "", *(f"{merge_rules.TRAILER}: {root}" for root in sorted(forgotten))]
     return signing.write_signed(objects, repo, tree, parents, "\n".join(lines))
-
-
-def _contains(repo: Repo, commit: str, ancestor: str) -> bool:
-    return commit == ancestor or repo.git.says_yes("merge-base", "--is-ancestor", ancestor, commit)
