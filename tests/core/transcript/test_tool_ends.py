@@ -81,7 +81,7 @@ CALLED = {"payload": {"type": "custom_tool_call", "call_id": "toolu_1"}}
 SPOKEN = {**ESC, "type": "assistant"}
 AT_ONCE = {**ESC, "timestamp": "2026-11-21T12:00:00.000Z"}
 WORDLESS = user({"type": "text", "text": None, "why": "interrupted"})
-ABORTED = {
+STOPPED = {
     "timestamp": "2026-11-21T12:00:05.000Z",
     "type": "event_msg",
     "payload": {"type": "turn_aborted"},
@@ -107,8 +107,8 @@ def has_ended(data: bytes, call: str) -> bool:
         ([OLD_ESC, USE], False),
         ([USE, QUOTED], False),
         ([USE, PATCHED], True),
-        ([USE, ABORTED], True),
-        ([ABORTED], True),
+        ([USE, STOPPED], True),
+        ([STOPPED], True),
         ([USE, OTHERS], False),
         ([CALLED], False),
         ([USE, SPOKEN], False),
