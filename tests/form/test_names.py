@@ -35,8 +35,8 @@ VERBS = set(
     verify wait walk warn watch weigh wish withdraw wrap write""".split()
 )
 CONDITIONS = set(
-    """accepts are begins belongs can changes contains covers differs ends exists
-    explains fits had has holds is knows lacks leads looks makes matches may needs overlaps says
+    """accepts are begins belongs can changes covers differs ends exists
+    explains fits had has holds is knows lacks leads looks makes matches may needs overlaps
     should starts touches wants was will would""".split()
 )
 # Nouns as well: without an object a reader cannot tell which.
