@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 printable, guard = notice.escape_unprintable, ending.run_guarded
 
+_READABLE = 30  # choices that a message lists
+
 
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises UsageError and accepts no abbreviations.
@@ -77,7 +79,7 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
-            names = [str(choice) for choice in action.choices]
+            names = [str(choice) for choice in action.choices if choice]
             raise argparse.ArgumentError(action, describe_unknown(str(value), names))
 
     def error(self, message: str) -> NoReturn:
@@ -85,8 +87,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def describe_unknown(value: str, choices: Sequence[str]) -> str:
-    """The message about an unknown value."""
-    meant = suggest(value, choices) or f"; it is one of {', '.join(choices)}"
+    """The message about an unknown value; it lists no more choices than a person reads."""
+    every = f"; it is one of {', '.join(choices)}" if len(choices) <= _READABLE else ""
+    meant = suggest(value, choices) or every
     return f"unknown value '{value}'{meant}"
 
 

@@ -53,3 +53,5 @@ def test_check_shows_what_is_wrong_alone_and_says_no(repo: Path) -> None:
 def test_a_key_that_is_none_is_misuse_that_names_the_nearest(repo: Path) -> None:
     done = warm.run("config", "gitcp.gaurd", cwd=repo)
     assert done.returncode == 129 and "gitcp.guard" in done.stderr
+    far = warm.run("config", "nonsense", cwd=repo)
+    assert far.stderr.splitlines()[0] == "error: argument <key>: unknown value 'nonsense'"
