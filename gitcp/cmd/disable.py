@@ -6,7 +6,7 @@ import os
 
 from gitcp.console import cli, notice
 from gitcp.console.options import make_flag
-from gitcp.errors import OK, Error, UsageError, format_error
+from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 
@@ -35,7 +35,16 @@ def run(argv: Sequence[str]) -> int:
     args = cli.parse("disable", OPTIONS, argv)
     if args.user and not args.uninstall:
         raise UsageError("--user goes with --uninstall")
-    repo = Repo.find()
+    try:
+        repo = Repo.find()
+    except NoRepository:
+        if not args.user:
+            raise
+        from gitcp.store.setup import everywhere
+
+        with everywhere.open_scratch_repository() as scratch:
+            uninstall(scratch, args.user, args.dry_run)
+        return OK
     if args.uninstall:
         uninstall(repo, args.user, args.dry_run)
     else:

@@ -56,7 +56,9 @@ def test_a_new_repository_records_and_links_without_enable(home: Path, tmp_path:
     hooks = tmp_path / "new" / ".git" / "hooks"
     assert all(os.access(hooks / hook, os.X_OK) for hook in HOOKS)
     assert (tmp_path / "new" / ".git" / "info").is_dir(), "as git's own template has it"
+    assert world.gitcp("status").startswith("enabled, manual-commit, on main at ")
     world.agent("s1", tools=True).turn("write", {"b.txt": "b\n"})
+    assert world.gitcp("doctor") == "nothing is wrong here\n"
     assert len(world.commit("b.txt")) == 1
     world.close()
     assert enable().splitlines()[0] == (
@@ -122,7 +124,9 @@ def test_disable_takes_out_all_that_it_wrote(home: Path, tmp_path: Path) -> None
     before = (home / "gitconfig").read_text()
     at = made(tmp_path / "there")
     enable(str(tmp_path / "there"))
-    done = run("disable", "--uninstall", "--user", cwd=at)
+    assert run("disable", "--uninstall", cwd=at).returncode == 0
+    assert run("disable", "--uninstall", cwd=tmp_path).returncode == 128, "no repository"
+    done = run("disable", "--uninstall", "--user", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (home / "gitconfig").read_text().replace("[init]\n", "") == before
     assert not (home / ".claude" / "settings.json").exists()

@@ -35,9 +35,18 @@ def read_state(repo: Repo) -> str:
     if os.path.exists(repo.join_shared("off")):
         return DISABLED
     try:
-        return ENABLED if manifest.load(repo).entries else ABSENT
+        return ENABLED if manifest.load(repo).entries or _has_template_hooks(repo) else ABSENT
     except Damaged:
         return ENABLED  # look_at_record() reports the damage
+
+
+def _has_template_hooks(repo: Repo) -> bool:
+    """Whether git's hooks here are those of the template that `enable --global` wrote."""
+    entries = manifest.load_person().entries
+    if not any(entry["kind"] == "hook" for entry in entries):
+        return False
+    where = git_hooks.find_folder(repo)
+    return all(git_hooks.is_ours_called(where, hook) for hook in hook_scripts.HOOKS)
 
 
 def list_enabled(repo: Repo) -> list[str]:

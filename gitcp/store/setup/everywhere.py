@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from contextlib import contextmanager
 
 from gitcp import asked
 from gitcp.core.setup import hook_scripts
@@ -31,6 +32,14 @@ def locate_template() -> str:
     return os.path.join(data, "gitcp", "template")
 
 
+@contextmanager
+def open_scratch_repository() -> Iterator[Repo]:
+    """Yield an empty repository: plans for a person's own files need one."""
+    with tempfile.TemporaryDirectory() as folder:
+        Git(folder).run("init", "-q", "--template=", folder)
+        yield Repo.find(folder)
+
+
 def install_person(clients: Sequence[str], force: bool) -> tuple[list[str], list[str]]:
     """Set up git's template and the agents in the person's settings; (what was done, notes).
 
@@ -39,9 +48,7 @@ def install_person(clients: Sequence[str], force: bool) -> tuple[list[str], list
     path = _find_special_config()
     if path:
         raise Error(f"'{path}' is not a file, so git cannot keep its global configuration there")
-    with tempfile.TemporaryDirectory() as folder:  # plans need a repository
-        Git(folder).run("init", "-q", "--template=", folder)
-        repo = Repo.find(folder)
+    with open_scratch_repository() as repo:
         present = clients or install.find_agents(repo)[0]
         baked, record = install.locate_program(), manifest.load_person()
         writes, notes = install.plan_clients(repo, present, "user", baked, force)
