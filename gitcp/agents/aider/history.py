@@ -29,26 +29,24 @@ def read_lines(text: str, start: int = 0, model: str = "") -> tuple[list[Line], 
     """(the transcript's lines for the text of a history, the model at its end).  start: the offset
     of the text in the history.  model: the model before it."""
     lines: list[Line] = []
-    spoken: list[str] = []
-    kind, committed = "", False  # the rest of a commit's message
+    texts: list[str] = []
+    kind, in_commit = "", False  # in_commit: in the further lines of a commit's message
     for line in [*text.splitlines(), "# "]:
-        now = "prompt" if line.startswith("#### ") else "answer"
-        client = line.startswith(("> ", "# "))
-        if client or now != kind:
-            words = "\n".join(spoken).strip()
-            lines += [{"kind": kind, "text": words}] if words else []
-            kind, spoken = "" if client else now, []
-        committed = line.startswith("> Commit ") or (committed and not client and now == "answer")
+        line_kind = "prompt" if line.startswith("#### ") else "answer"
+        if line.startswith(("> ", "# ")):
+            line_kind = ""  # the client's
+        if line_kind != kind:
+            text = "\n".join(texts).strip()
+            lines += [{"kind": kind, "text": text}] if text else []
+            kind, texts = line_kind, []
+        in_commit = line.startswith("> Commit ") or (in_commit and line_kind == "answer")
         if line.startswith("> "):
-            model = _name_model(line) or model
+            if line[2:].startswith(_MODEL):
+                model = line[2:].removeprefix(_MODEL).split()[0]
             lines += _read_client(line[2:].strip(), start + len(lines), model)
-        elif not client and not committed:
-            spoken.append(line.removeprefix("#### ").rstrip())
+        elif line_kind and not in_commit:
+            texts.append(line.removeprefix("#### ").rstrip())
     return lines, model
-
-
-def _name_model(line: str) -> str:
-    return line[2:].removeprefix(_MODEL).split()[0] if line[2:].startswith(_MODEL) else ""
 
 
 def _read_client(text: str, number: int, model: str) -> Iterator[Line]:

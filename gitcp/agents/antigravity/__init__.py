@@ -24,13 +24,11 @@ SECONDS = 30
 UNSEEN = True
 RESUME = "agy --conversation {}"
 PATHS = ("TargetFile",)
-KINDS = {
-    **dict.fromkeys(
-        ("write_to_file", "replace_file_content", "multi_replace_file_content"), "write"
-    ),
-    "run_command": "shell",
-    **dict.fromkeys("view_file list_dir grep_search search_web read_url_content".split(), "read"),
-}
+KINDS = payload.make_kinds(
+    write="write_to_file replace_file_content multi_replace_file_content",
+    shell="run_command",
+    read="view_file list_dir grep_search search_web read_url_content",
+)
 EVENTS = {"PreInvocation": "turn-start", "PostToolUse": "tool-end", "Stop": "turn-end"}
 
 

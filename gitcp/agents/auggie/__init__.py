@@ -31,11 +31,11 @@ KEYS = {
     "is_mcp_tool": "mcp_context",
 }
 PATHS = ("path",)
-KINDS = {
-    **dict.fromkeys("save-file str-replace-editor remove-files apply_patch".split(), "write"),
-    "launch-process": "shell",
-    **dict.fromkeys("view grep-search codebase-retrieval web-search web-fetch".split(), "read"),
-}
+KINDS = payload.make_kinds(
+    write="save-file str-replace-editor remove-files apply_patch",
+    shell="launch-process",
+    read="view grep-search codebase-retrieval web-search web-fetch",
+)
 EVENTS = {**claudes.CORE, "PromptSubmit": "turn-start", "SessionEnd": "session-end"}
 del EVENTS["UserPromptSubmit"]
 MATCHER = payload.build_matcher(KINDS, "read")

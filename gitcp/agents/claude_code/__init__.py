@@ -39,20 +39,16 @@ TRANSCRIPTS = ".claude/projects"
 BY_PLACE = True
 DELETES = ("cleanupPeriodDays", 30)
 RESUME = "claude -r {}"
-KINDS = {
-    **dict.fromkeys(("Write", "Edit", "MultiEdit", "NotebookEdit"), "write"),
-    **dict.fromkeys(("mcp__acp__Write", "mcp__acp__Edit"), "write"),
-    **dict.fromkeys(("Bash", "PowerShell"), "shell"),
-    **dict.fromkeys(("Task", "Agent"), "task"),
-    "TodoWrite": "todo",
-    **dict.fromkeys(
-        """Read Glob Grep LS NotebookRead LSP ToolSearch WebFetch WebSearch AskUserQuestion
+KINDS = payload.make_kinds(
+    write="Write Edit MultiEdit NotebookEdit mcp__acp__Write mcp__acp__Edit",
+    shell="Bash PowerShell",
+    task="Task Agent",
+    todo="TodoWrite",
+    read="""Read Glob Grep LS NotebookRead LSP ToolSearch WebFetch WebSearch AskUserQuestion
         EnterPlanMode ExitPlanMode BashOutput KillShell KillBash AgentOutputTool TaskOutput
         TaskStop TaskCreate TaskGet TaskList TaskUpdate SendMessage Skill ListMcpResourcesTool
-        ReadMcpResourceTool mcp__acp__Read""".split(),
-        "read",
-    ),
-}
+        ReadMcpResourceTool mcp__acp__Read""",
+)
 EVENTS = {
     "SessionStart": "session-start",
     "UserPromptSubmit": "turn-start",
@@ -80,10 +76,8 @@ HOOKS = tuple(
     (name, _TOOLS.get(name), _SECONDS.get(name)) for name in EVENTS if name != "PostToolBatch"
 )
 _LONGEST = 200  # characters of the name of a project's folder
-_FAILED = (
-    "<tool_use_error>",
-    "PreToolUse:",
-)  # the beginning of the result of a call that did not run
+# The beginning of the result of a call that did not run.
+_FAILED = ("<tool_use_error>", "PreToolUse:")
 
 
 def is_own(fields: Mapping[str, Any]) -> bool:
@@ -181,6 +175,6 @@ def _is_running(pid: int) -> bool:
 def locate_subagent_transcript(transcript_path: str, agent_id: str) -> str:
     """The path of a subagent's transcript by its session's, whether it exists or not."""
     name = f"agent-{ids.check_component(agent_id, 'agent_id')}.jsonl"
-    now = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
-    before = os.path.join(os.path.dirname(transcript_path), name)  # older clients
-    return before if not os.path.exists(now) and os.path.exists(before) else now
+    path = os.path.join(transcript_path.removesuffix(".jsonl"), "subagents", name)
+    old_path = os.path.join(os.path.dirname(transcript_path), name)  # of older clients
+    return old_path if not os.path.exists(path) and os.path.exists(old_path) else path

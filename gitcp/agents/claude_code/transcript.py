@@ -205,4 +205,4 @@ def _list_blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _list_objects(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -12,6 +12,7 @@ from gitcp.agents import list_files
 from gitcp.agents.cline import transcript
 from gitcp.agents.exchange import payload
 from gitcp.core.message import prompts
+from gitcp.core.transcript.facts import list_objects
 from gitcp.core.transcript.transcript_scan import load
 
 TYPE_CHECKING = False
@@ -29,17 +30,14 @@ FORM = "scripts"
 SETTINGS = {"shared": ".clinerules/hooks", "user": ".cline/hooks"}  # folders
 TRANSCRIPTS = ".cline/data/sessions"  # below it <id>/<id>.messages.json
 RESUME = "cline --id {}"
-KINDS = {
-    **dict.fromkeys("editor apply_patch write_to_file replace_in_file".split(), "write"),
-    **dict.fromkeys("run_commands execute_command".split(), "shell"),
-    "spawn_agent": "task",
-    **dict.fromkeys(
-        """read_files read_file search_codebase search_files list_files
-        list_code_definition_names fetch_web_content ask_question ask_followup_question
-        plan_mode_respond attempt_completion""".split(),
-        "read",
-    ),
-}
+KINDS = payload.make_kinds(
+    write="editor apply_patch write_to_file replace_in_file",
+    shell="run_commands execute_command",
+    task="spawn_agent",
+    read="""read_files read_file search_codebase search_files list_files list_code_definition_names
+        fetch_web_content ask_question ask_followup_question plan_mode_respond
+        attempt_completion""",
+)
 EVENTS = {
     "TaskStart": "turn-start",
     "TaskResume": "turn-start",
@@ -66,19 +64,19 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
         "session_id": context.get("rootSessionId") or fields.get("taskId"),
         "cwd": roots[0] if isinstance(roots, list) and roots else None,
         "agent_id": fields.get("agent_id") if parent is not None else None,
-        "turn_id": fields.get("timestamp") if isinstance(fields.get("timestamp"), str) else None,
         "last_assistant_message": payload.get_object(fields, "turn").get("outputText"),
     }
     if event == "turn-start":
         prompt = payload.get_object(fields, "userPromptSubmit").get("prompt")
         common["prompt"] = prompt or payload.get_object(fields, "taskStart").get("task")
-    else:
-        common.pop("turn_id")
+        if isinstance(time := fields.get("timestamp"), str):
+            common["turn_id"] = time
     record = payload.read_event(NAME, event, common)
-    folder = os.path.join(os.path.expanduser("~"), TRANSCRIPTS, record["session_id"])
-    record["transcript_path"] = os.path.join(folder, record["session_id"] + ".messages.json")
+    session_id = record["session_id"]
+    path = os.path.join(os.path.expanduser("~"), TRANSCRIPTS, session_id, session_id)
+    record["transcript_path"] = f"{path}.messages.json"
     if event == "turn-start" and not record["prompt"]:
-        record["prompt"] = _read_prompt(os.path.join(folder, record["session_id"] + ".json"))
+        record["prompt"] = _read_prompt(f"{path}.json")
     if event in ("tool-start", "tool-end"):
         record["tool"] = _read_tool(fields, event, record["cwd"])
     return record
@@ -86,42 +84,40 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
 
 def _read_prompt(path: str) -> str:
     """The first prompt of a session, by its file; "" without one."""
+    prompt = _load_file(path).get("prompt")
+    return prompts.clean(prompt) if isinstance(prompt, str) else ""
+
+
+def _load_file(path: str) -> dict[str, Any]:
+    """The object in a file; {} if it cannot be read."""
     try:
         with open(path, "rb") as f:
-            task = (load(f.read()) or {}).get("prompt")
+            return load(f.read()) or {}
     except OSError:
-        return ""
-    return prompts.clean(task) if isinstance(task, str) else ""
+        return {}
 
 
 def _read_tool(fields: dict[str, Any], event: str, cwd: str) -> Tool:
-    call = payload.get_object(fields, "tool_call" if event == "tool-start" else "tool_result")
-    details = payload.get_object(fields, "preToolUse" if event == "tool-start" else "postToolUse")
+    begins = event == "tool-start"
+    call = payload.get_object(fields, "tool_call" if begins else "tool_result")
+    details = payload.get_object(fields, "preToolUse" if begins else "postToolUse")
     arguments = payload.get_object(call, "input") or payload.get_object(details, "parameters")
     commands = arguments.get("commands")
     if isinstance(commands, list):
-        arguments = {**arguments, "command": "\n".join(str(command) for command in commands)}
-    fields_by_name = {
+        arguments = {**arguments, "command": "\n".join(map(str, commands))}
+    adapted = {
         "tool_name": call.get("name") or details.get("toolName"),
         "tool_input": arguments,
         "tool_use_id": call.get("id"),
         "duration_ms": call.get("durationMs"),
     }
-    tool = payload.read_tool(fields_by_name, KINDS, _PATHS, cwd)
+    tool = payload.read_tool(adapted, KINDS, _PATHS, cwd)
     if tool["kind"] == "write" and not tool["input_paths"]:
-        tool["input_paths"] = _list_patched(arguments, cwd)
-    output = call.get("output")
-    parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
-    payload.add_output(tool, *(part.get("result") for part in parts))
+        paths = transcript.list_written("apply_patch", arguments)
+        tool["input_paths"] = [payload.resolve_path(path, cwd, "apply_patch") for path in paths]
+    payload.add_output(tool, *(part.get("result") for part in list_objects(call.get("output"))))
     tool["failed"] = bool(call.get("error")) or details.get("success") is False
     return tool
-
-
-def _list_patched(arguments: dict[str, Any], cwd: str) -> list[str]:
-    return [
-        payload.resolve_path(p, cwd, "apply_patch")
-        for p in transcript.list_written("apply_patch", arguments)
-    ]
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
@@ -131,8 +127,4 @@ def list_conversations(home: str, cwd: str) -> list[str]:
 
 def read_directory(path: str, _: str) -> str:
     """The directory of a conversation, by the file beside it; '' without one."""
-    try:
-        with open(path.removesuffix(".messages.json") + ".json", "rb") as f:
-            return str((load(f.read()) or {}).get("cwd") or "")
-    except OSError:
-        return ""
+    return str(_load_file(path.removesuffix(".messages.json") + ".json").get("cwd") or "")

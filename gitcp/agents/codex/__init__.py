@@ -27,12 +27,12 @@ SETTINGS = dict.fromkeys(("shared", "user"), ".codex/hooks.json")
 TRANSCRIPTS = ".codex/sessions"  # below it <year>/<month>/<day>/rollout-<time>-<session id>.jsonl
 RESUME = "codex resume {}"
 TRUST = "asks for trust in new hooks once, in its terminal (/hooks), and skips them till then"
-KINDS = {
-    "apply_patch": "write",
-    "Bash": "shell",
-    "spawn_agent": "task",
-    **dict.fromkeys("update_plan view_image web_search wait close_agent".split(), "read"),
-}
+KINDS = payload.make_kinds(
+    write="apply_patch",
+    shell="Bash",
+    task="spawn_agent",
+    read="update_plan view_image web_search wait close_agent",
+)
 EVENTS = {
     "SessionStart": "session-start",
     "UserPromptSubmit": "turn-start",

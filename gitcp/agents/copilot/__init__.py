@@ -34,17 +34,14 @@ RESUME = "copilot --resume={}"
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
 COVERED_BY = "claude-code"
 TRUST = "runs hooks of a repository only in a folder that you told it to trust"
-KINDS = {
-    **dict.fromkeys("create edit apply_patch Write Edit MultiEdit".split(), "write"),
-    **dict.fromkeys("bash powershell Bash".split(), "shell"),
-    **dict.fromkeys("task Task Agent".split(), "task"),
-    **dict.fromkeys(
-        """view glob grep rg web_fetch web_search ask_user report_intent update_todo read_bash
+KINDS = payload.make_kinds(
+    write="create edit apply_patch Write Edit MultiEdit",
+    shell="bash powershell Bash",
+    task="task Task Agent",
+    read="""view glob grep rg web_fetch web_search ask_user report_intent update_todo read_bash
         stop_bash list_bash read_agent list_agents fetch_copilot_cli_documentation show_file
-        store_memory skill Read Glob Grep WebFetch WebSearch TodoWrite""".split(),
-        "read",
-    ),
-}
+        store_memory skill Read Glob Grep WebFetch WebSearch TodoWrite""",
+)
 EVENTS = {
     "sessionStart": "session-start",
     "userPromptSubmitted": "turn-start",

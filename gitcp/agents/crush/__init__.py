@@ -6,7 +6,7 @@ database.
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes
+from gitcp.agents.exchange import claudes, payload
 
 NAME = "crush"
 AGENT_TYPE = "Crush"
@@ -18,12 +18,12 @@ SECONDS = 30
 IF_ASKED = "versions before July 2026 refuse a configuration with its hooks"
 UNSEEN = True
 PROJECT_ENV = "CRUSH_PROJECT_DIR"
-KINDS = {
-    **dict.fromkeys("write edit multiedit".split(), "write"),
-    "bash": "shell",
-    "agent": "task",
-    **dict.fromkeys("view ls glob grep fetch sourcegraph diagnostics references".split(), "read"),
-}
+KINDS = payload.make_kinds(
+    write="write edit multiedit",
+    shell="bash",
+    task="agent",
+    read="view ls glob grep fetch sourcegraph diagnostics references",
+)
 EVENTS = {
     **claudes.omit_events("UserPromptSubmit", "Stop", "SubagentStop"),
     "TurnStart": "turn-start",

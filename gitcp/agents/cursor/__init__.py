@@ -28,18 +28,13 @@ SETTINGS = dict.fromkeys(("shared", "user"), ".cursor/hooks.json")
 BY_PLACE = True
 RESUME = "cursor-agent --resume {}"
 TRUST = "runs hooks of a repository only in a workspace that you trust"
-KINDS = {
-    **dict.fromkeys(
-        "Write Edit StrReplace MultiEdit EditNotebook ApplyPatch Delete".split(), "write"
-    ),
-    **dict.fromkeys("Shell Bash".split(), "shell"),
-    **dict.fromkeys("Task Agent".split(), "task"),
-    **dict.fromkeys(
-        """Read ReadFile Glob Grep LS List Search SemanticSearch ReadLints WebSearch WebFetch
-        AskQuestion SwitchMode TodoWrite""".split(),
-        "read",
-    ),
-}
+KINDS = payload.make_kinds(
+    write="Write Edit StrReplace MultiEdit EditNotebook ApplyPatch Delete",
+    shell="Shell Bash",
+    task="Task Agent",
+    read="""Read ReadFile Glob Grep LS List Search SemanticSearch ReadLints WebSearch WebFetch
+        AskQuestion SwitchMode TodoWrite""",
+)
 EVENTS = {
     "sessionStart": "session-start",
     "beforeSubmitPrompt": "turn-start",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents.exchange import claudes
+from gitcp.agents.exchange import claudes, payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ UNSEEN = True
 PROJECT_ENV = "DEVIN_PROJECT_DIR"
 COVERED_BY = "claude-code"
 RESUME = "devin -r {}"
-KINDS = {
-    **dict.fromkeys("write edit notebook_edit".split(), "write"),
-    "exec": "shell",
-    **dict.fromkeys("read grep glob web_search webfetch".split(), "read"),
-}
+KINDS = payload.make_kinds(
+    write="write edit notebook_edit",
+    shell="exec",
+    read="read grep glob web_search webfetch",
+)
 EVENTS = {**claudes.CORE, "SessionEnd": "session-end"}
 
 

@@ -38,6 +38,11 @@ _CONTENT = "content", "contents", "file_text"
 _OUTPUT = 65536  # characters of a shell's output that an event carries
 
 
+def make_kinds(**tools: str) -> dict[str, str]:
+    """tool -> gitcp's kind of tool; tools: the names of each kind, separated by blanks."""
+    return {name: kind for kind, names in tools.items() for name in names.split()}
+
+
 def build_matcher(kinds: Mapping[str, str], *left_out: str) -> str:
     """A JavaScript matcher for every tool, even an unknown one, except the kinds in left_out.
 

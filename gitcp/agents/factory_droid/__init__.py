@@ -19,12 +19,12 @@ PROJECT_ENV = "CLAUDE_PROJECT_DIR"
 TRANSCRIPTS = ".factory/sessions"
 BY_PLACE = True
 RESUME = "droid --resume {}"
-KINDS = {
-    **dict.fromkeys("Create Edit".split(), "write"),
-    "Execute": "shell",
-    "Task": "task",
-    **dict.fromkeys("Read LS Grep Glob TodoWrite ToolSearch WebSearch FetchUrl".split(), "read"),
-}
+KINDS = payload.make_kinds(
+    write="Create Edit",
+    shell="Execute",
+    task="Task",
+    read="Read LS Grep Glob TodoWrite ToolSearch WebSearch FetchUrl",
+)
 EVENTS = claudes.omit_events("PostToolUseFailure")
 MATCHER = payload.build_matcher(KINDS, "read")
 

@@ -30,16 +30,13 @@ SETTINGS = dict.fromkeys(("shared", "user"), ".gemini/settings.json")
 BY_PLACE = True
 RESUME = "gemini --resume {}"
 TRUST = "asks for trust in new hooks of a repository once"
-KINDS = {
-    **dict.fromkeys("write_file replace edit edit_file save_file".split(), "write"),
-    "run_shell_command": "shell",
-    **dict.fromkeys(
-        """read_file read_many_files list_directory glob search_file_content grep_search
+KINDS = payload.make_kinds(
+    write="write_file replace edit edit_file save_file",
+    shell="run_shell_command",
+    read="""read_file read_many_files list_directory glob search_file_content grep_search
         google_web_search web_fetch write_todos ask_user enter_plan_mode exit_plan_mode
-        activate_skill get_internal_docs complete_task update_topic""".split(),
-        "read",
-    ),
-}
+        activate_skill get_internal_docs complete_task update_topic""",
+)
 # PreCompress comes before every call of the model, not only before a compaction.
 EVENTS = {
     "SessionStart": "session-start",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents.exchange import claudes
+from gitcp.agents.exchange import claudes, payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ SECONDS = 30
 UNSEEN = True
 KEYS = {"message": "prompt", "working_dir": "cwd", "tool_call_id": "tool_use_id"}
 PATHS = ("path",)
-KINDS = {
-    **dict.fromkeys(("developer__write", "developer__edit"), "write"),
-    "developer__shell": "shell",
-    **dict.fromkeys(("developer__tree", "developer__read_image"), "read"),
-}
+KINDS = payload.make_kinds(
+    write="developer__write developer__edit",
+    shell="developer__shell",
+    read="developer__tree developer__read_image",
+)
 # It skips a rule with an invalid matcher, so there is none.
 EVENTS = claudes.omit_events("SubagentStop", "PreCompact")
 

@@ -36,12 +36,12 @@ KEYS = {
     "toolResult": "tool_response",
     "lastAssistantMessage": "last_assistant_message",
 }
-KINDS = {
-    **dict.fromkeys(("write", "search_replace"), "write"),
-    "run_terminal_command": "shell",
-    "spawn_subagent": "task",
-    **dict.fromkeys("read_file list_dir grep web_search web_fetch".split(), "read"),
-}
+KINDS = payload.make_kinds(
+    write="write search_replace",
+    shell="run_terminal_command",
+    task="spawn_subagent",
+    read="read_file list_dir grep web_search web_fetch",
+)
 EVENTS = {
     **claudes.EVENTS,
     **dict.fromkeys(("StopCancelled", "StopFailure"), "turn-end"),

@@ -115,8 +115,7 @@ def _list_with_entires(adapter: Client, paths: dict[str, str], ground: Ground) -
     if adapter.FORM not in ("nested", "commented"):
         return []
     inside = [paths[scope] for scope in ("local", "shared") if scope in paths]
-    there = [(path, old) for path in inside if (old := ground.read(path)) is not None]
-    return [path for path, old in there if plan_removal(adapter, path, old)]
+    return [path for path in inside if plan_removal(adapter, path, ground.read(path) or b"")]
 
 
 def _plan_own_files(

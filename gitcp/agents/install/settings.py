@@ -58,23 +58,21 @@ def _build_entry(
 
 
 def find_surplus(
-    settings: Settings, ours: Callable[[str], bool], form: str = "nested"
+    settings: Settings, is_own: Callable[[str], bool], form: str = "nested"
 ) -> tuple[str | int, ...] | None:
-    """The path of the next item to remove, a hook of gitcp's or what is empty without it; None
-    without one.
-
-    ours: whether a command is gitcp's.
-    """
+    """The path of the next item to remove, an own hook or what is empty without it; None without
+    one.  is_own: whether a command is to be removed."""
     root, events = _get_root(form), _get_events(settings, form)
     for event, entries in events.items():
         for number, entry in enumerate(entries):
-            mine = [ours(get_command(hook)) for hook in get_hooks(entry)]
-            if any(mine) and not all(mine):
-                return root, event, number, "hooks", mine.index(True)
-            if any(mine) and len(entries) > 1:
+            own = [is_own(get_command(hook)) for hook in get_hooks(entry)]
+            if not any(own):
+                continue
+            if not all(own):
+                return root, event, number, "hooks", own.index(True)
+            if len(entries) > 1:
                 return root, event, number
-            if any(mine):
-                return (root, event) if len(events) > 1 else (root,)
+            return (root, event) if len(events) > 1 else (root,)
     return None
 
 
@@ -194,23 +192,23 @@ def install(
 
     Raises InputError if the text is not a JSON object, or its hooks have another shape.
     """
-    new, mine = "{}\n" if text is None else text, make_matcher(agent)
-    wanted, root = build_entries(hooks, command, form), _get_root(form)
-    alone = {root: {event: [entry] for event, entry in wanted}}
-    if _list_own(parse(new, form), mine, form) == _list_own(alone, mine, form):
+    new, is_own = "{}\n" if text is None else text, make_matcher(agent)
+    entries, root = build_entries(hooks, command, form), _get_root(form)
+    complete = {root: {event: [entry] for event, entry in entries}}
+    if _list_own(parse(new, form), is_own, form) == _list_own(complete, is_own, form):
         return new
-    new = remove(new, mine, form)
+    new = remove(new, is_own, form)
     if form in ("cursor", "copilot") and "version" not in parse(new, form):
         new = json_text.add_value(new, ("version",), 1)
-    for event, entry in wanted:
-        there = event in parse(new, form).get(root, {})
-        new = json_text.add_value(new, (root, event), entry if there else [entry])
+    for event, entry in entries:
+        has_list = event in parse(new, form).get(root, {})
+        new = json_text.add_value(new, (root, event), entry if has_list else [entry])
     return new
 
 
-def remove(text: str, mine: Callable[[str], bool], form: str = "nested") -> str:
+def remove(text: str, is_own: Callable[[str], bool], form: str = "nested") -> str:
     """The settings without the hooks that are own; raises InputError as install() does."""
-    while path := find_surplus(parse(text, form), mine, form):
+    while path := find_surplus(parse(text, form), is_own, form):
         text = json_text.cut_value(text, path)
     return text
 
@@ -220,10 +218,10 @@ def parse(text: str, form: str = "nested") -> Settings:
     return json_text.parse(text, comments=form == "commented")
 
 
-def _list_own(parsed: Settings, mine: Callable[[str], bool], form: str) -> list[str]:
+def _list_own(parsed: Settings, is_own: Callable[[str], bool], form: str) -> list[str]:
     """The own hooks of the settings, in a form to compare."""
     return sorted(
         json.dumps([event, entry.get("matcher"), hook], sort_keys=True)
         for event, entry, hook in list_hooks(parsed, form)
-        if mine(get_command(hook))
+        if is_own(get_command(hook))
     )

@@ -3,7 +3,7 @@ documentation only (doc/clients.md "Kiro").  Its transcript is not known."""
 
 from __future__ import annotations
 
-from gitcp.agents.exchange import claudes
+from gitcp.agents.exchange import claudes, payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ FORM = "files"
 SECONDS = 30
 UNSEEN = True
 PATHS = ("path", "file_path")
-KINDS = {
-    **dict.fromkeys("fs_write fsWrite str_replace strReplace fs_append fsAppend".split(), "write"),
-    **dict.fromkeys("execute_bash executeBash execute_pwsh".split(), "shell"),
-    **dict.fromkeys("fs_read readFile read_file list_directory grep_search".split(), "read"),
-}
+KINDS = payload.make_kinds(
+    write="fs_write fsWrite str_replace strReplace fs_append fsAppend",
+    shell="execute_bash executeBash execute_pwsh",
+    read="fs_read readFile read_file list_directory grep_search",
+)
 EVENTS = claudes.CORE
 
 

@@ -33,17 +33,14 @@ FORM = "plugin"
 PLUGIN = "opencode/plugin.js"
 SECONDS = 0  # the plugin waits
 RESUME = "opencode --session {}"
-KINDS = {
-    **dict.fromkeys("write edit multiedit patch apply_patch".split(), "write"),
-    "bash": "shell",
-    "task": "task",
-    "todowrite": "todo",
-    **dict.fromkeys(
-        """read glob grep list ls webfetch websearch codesearch todoread question skill
-        plan_enter plan_exit lsp invalid""".split(),
-        "read",
-    ),
-}
+KINDS = payload.make_kinds(
+    write="write edit multiedit patch apply_patch",
+    shell="bash",
+    task="task",
+    todo="todowrite",
+    read="""read glob grep list ls webfetch websearch codesearch todoread question skill plan_enter
+        plan_exit lsp invalid""",
+)
 EVENTS = {
     "session.created": "session-start",
     "chat.message": "turn-start",

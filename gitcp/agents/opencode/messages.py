@@ -88,8 +88,8 @@ def _read_session(db: Connection, session_id: str) -> dict[str, Any]:
 def _read_messages(db: Connection, session_id: str, after: str) -> Iterator[dict[str, Any]]:
     parts: dict[str, list[dict[str, Any]]] = {}
     for key, message, data in db.execute(_PARTS, (session_id, after)):
-        whole = {**json.loads(data), "id": key, "sessionID": session_id, "messageID": message}
-        parts.setdefault(message, []).append(whole)
+        part = {**json.loads(data), "id": key, "sessionID": session_id, "messageID": message}
+        parts.setdefault(message, []).append(part)
     for key, data in db.execute(_MESSAGES, (session_id, after)):
         info = {**json.loads(data), "id": key, "sessionID": session_id}
         info.pop("summary", None)  # the client computes it later
@@ -104,13 +104,13 @@ def _trim_to_last(path: str) -> str | None:
     try:
         with open(path, "rb+") as f:
             data = f.read()
-            whole = data[: data.rfind(b"\n") + 1]
-            f.truncate(len(whole))
+            lines = data[: data.rfind(b"\n") + 1]
+            f.truncate(len(lines))
     except FileNotFoundError:
         return None
-    if not whole:
+    if not lines:
         return None
-    info = json.loads(whole[whole[:-1].rfind(b"\n") + 1 :])["info"]
+    info = json.loads(lines[lines[:-1].rfind(b"\n") + 1 :])["info"]
     return str(info["id"]) if "role" in info else ""
 
 

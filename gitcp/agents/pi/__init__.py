@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from gitcp.agents import list_files
-from gitcp.agents.exchange import claudes
+from gitcp.agents.exchange import claudes, payload
 
 NAME = "pi"
 AGENT_TYPE = "Pi"
@@ -20,11 +20,11 @@ SESSION_ENV = ("PI_SESSION_ID",)  # the extension sets it
 TRUST = "asks for trust in extensions of a repository once"
 RESUME = "pi --session {}"
 PATHS = ("path",)
-KINDS = {
-    **dict.fromkeys(("write", "edit"), "write"),
-    "bash": "shell",
-    **dict.fromkeys(("read", "grep", "find", "ls"), "read"),
-}
+KINDS = payload.make_kinds(
+    write="write edit",
+    shell="bash",
+    read="read grep find ls",
+)
 EVENTS = claudes.EVENTS
 
 

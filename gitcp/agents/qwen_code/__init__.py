@@ -28,18 +28,15 @@ SETTINGS = dict.fromkeys(("shared", "user"), ".qwen/settings.json")
 TRANSCRIPTS = ".qwen/projects"
 BY_PLACE = True
 RESUME = "qwen --resume {}"
-KINDS = {
-    **dict.fromkeys("write_file edit replace notebook_edit".split(), "write"),
-    "run_shell_command": "shell",
-    **dict.fromkeys("task agent".split(), "task"),
-    "todo_write": "todo",
-    **dict.fromkeys(
-        """read_file read_many_files list_directory glob grep_search search_file_content
-        web_fetch web_search google_web_search ask_user_question enter_plan_mode exit_plan_mode
-        skill tool_search lsp""".split(),
-        "read",
-    ),
-}
+KINDS = payload.make_kinds(
+    write="write_file edit replace notebook_edit",
+    shell="run_shell_command",
+    task="task agent",
+    todo="todo_write",
+    read="""read_file read_many_files list_directory glob grep_search search_file_content web_fetch
+        web_search google_web_search ask_user_question enter_plan_mode exit_plan_mode skill
+        tool_search lsp""",
+)
 EVENTS = {name: claude_code.EVENTS[name] for name, *_ in claude_code.HOOKS}
 _START = payload.build_matcher(KINDS, "read", "todo")
 _TOOLS = {

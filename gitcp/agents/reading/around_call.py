@@ -32,9 +32,9 @@ def find(data: bytes, tasks: Mapping[str, bytes], tool_use_id: str) -> Around | 
     around = _find(data, tool_use_id)
     for task in () if around else tasks:
         if around := _find(tasks[task], tool_use_id, of_subagent=True):
-            started = [_find(data, task), *(_find(one, task, True) for one in tasks.values())]
-            given = next((call["given"] for call in started if call), None)
-            return {**around, "task": {"tool_use_id": task, "given": given}}
+            starts = [_find(data, task), *(_find(other, task, True) for other in tasks.values())]
+            arguments = next((start["given"] for start in starts if start), None)
+            return {**around, "task": {"tool_use_id": task, "given": arguments}}
     return around
 
 
@@ -50,7 +50,7 @@ def _find(data: bytes, tool_use_id: str, of_subagent: bool = False) -> Around | 
             before = ""
         elif item["kind"] == "answer" and around is None:
             before = item["text"]
-        elif item["kind"] == "answer" and around is not None:
+        elif item["kind"] == "answer" and around:
             around["after"] = around["after"] or item["text"]
         elif item["kind"] == "call" and item["id"] == tool_use_id and around is None:
             name, given = item["name"], item["given"]

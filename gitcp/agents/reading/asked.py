@@ -18,8 +18,7 @@ def find_prompt(prompts: Sequence[Prompt], asked: str, until: int) -> Prompt | N
     The newest of several equal prompts counts; without an equal text, the newest by time.
     """
     end = (until + 1) * 10**9
-    earlier = [one for one in prompts if (parse_time(one[1]) or 0) < end]
-    equal = [one for one in earlier if asked and one[0].startswith(asked)]
-    timed = [one for one in earlier if parse_time(one[1]) is not None]
-    meant = equal or timed
-    return meant[-1] if meant else None
+    earlier = [prompt for prompt in prompts if (parse_time(prompt[1]) or 0) < end]
+    equal = [prompt for prompt in earlier if asked and prompt[0].startswith(asked)]
+    candidates = equal or [prompt for prompt in earlier if parse_time(prompt[1]) is not None]
+    return candidates[-1] if candidates else None

@@ -14,7 +14,7 @@ from gitcp.agents.other import transcript as own_words
 from gitcp.core import json
 from gitcp.core.message import prompts
 from gitcp.core.transcript import transcript_scan
-from gitcp.core.transcript.facts import extract_text
+from gitcp.core.transcript.facts import ensure_object, extract_text, list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,17 +41,13 @@ if TYPE_CHECKING:
     Read = tuple[ModuleType, list[dict[str, Any]]]
 
 
-_MARKS = (
-    b'"user"',
-    b'"assistant"',
-    b'"response_item"',
-    b'"queued_command"',
-)  # other lines have nothing to list
+# Other lines have nothing to list.
+_MARKS = (b'"user"', b'"assistant"', b'"response_item"', b'"queued_command"')
 _IDS = ("tool_use_id", "call_id", "callId", "tool_call_id", "id")
 _INPUTS = ("input", "arguments", "args", "parameters", "action")
 _RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
 _MEDIA = ("media_type", "mimeType", "mime_type")
-_GIVEN = ("content", "output", "result")
+_OUTPUTS = ("content", "output", "result")
 _CALLS = ("tool_use", "function_call", "custom_tool_call", "local_shell_call", "tool_call")
 _KINDS = {"prompt": "prompt", "reply": "answer"}
 _ROLES = {"user": "prompt", "assistant": "answer", "gemini": "answer"}
@@ -66,39 +62,38 @@ def list_items(data: bytes, of_subagent: bool = False, start: int = 0) -> Iterat
     if (parts := read_entries(data)) is not None:
         yield from list_fact_items(*parts, start)
         return
-    passed_over = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
+    marks = [key for key in NOT_SAID if not (of_subagent and key == "isSidechain")]
     for line, entry in _list_entries(data, start):
-        if not any(entry.get(key) for key in passed_over):
+        if not any(entry.get(mark) for mark in marks):
             for item in list_entry_items(entry):
                 yield {**item, "line": line}
 
 
 def list_entry_items(entry: dict[str, Any]) -> Iterator[Item]:
     """The items of an entry of a client whose reader has no facts, without line numbers."""
-    time = entry.get("timestamp")
+    stamp = entry.get("timestamp")
+    time = stamp if isinstance(stamp, str) else ""
     entry = _unwrap(entry)
     message = entry.get("message")
-    if isinstance(message, dict) and entry.get("type", "user") not in ("user", "assistant"):
+    if not isinstance(message, dict):
+        message = entry
+    elif entry.get("type", "user") not in ("user", "assistant"):
         return  # text that the client sent to the model beside the conversation
-    message = message if isinstance(message, dict) else entry
-    role = str(message.get("role") or entry.get("type") or "")
+    kind = _ROLES.get(str(message.get("role") or entry.get("type")), "")
     content = message.get("content")
-    blocks = content if isinstance(content, list) else [{"text": content}]
-    calls = entry.get("toolCalls")
-    more = calls if isinstance(calls, list) else []
-    whole = [entry] if _is_call(entry) or entry.get("type") in _RESULTS else []
-    for block in [*blocks, *more, *whole]:
-        if isinstance(block, dict):
-            yield from _list_block_items(
-                block, _ROLES.get(role, ""), time if isinstance(time, str) else ""
-            )
+    blocks = list_objects(content) if isinstance(content, list) else [{"text": content}]
+    blocks += list_objects(entry.get("toolCalls"))
+    if _is_call(entry) or entry.get("type") in _RESULTS:
+        blocks.append(entry)
+    for block in blocks:
+        yield from _list_block_items(block, kind, time)
 
 
 def _unwrap(entry: dict[str, Any]) -> dict[str, Any]:
     """An entry without its wrapper: that of a prompt typed meanwhile, or of a payload."""
-    queued = entry.get("attachment")
-    if isinstance(queued, dict) and queued.get("type") == "queued_command":
-        return {"type": "user", "content": queued.get("prompt")}
+    attachment = ensure_object(entry.get("attachment"))
+    if attachment.get("type") == "queued_command":
+        return {"type": "user", "content": attachment.get("prompt")}
     payload = entry.get("payload")
     return {"type": entry.get("type"), **payload} if isinstance(payload, dict) else entry
 
@@ -116,57 +111,61 @@ def list_fact_items(
             elif kind in _KINDS and (text := _clean_text(_KINDS[kind], fact[0])):
                 item = _make_item(_KINDS[kind], text, time)
             elif kind == "call":
-                key, name, given = fact
-                item = {**_make_item("call", "", time, key), "name": name, "given": given}
+                key, name, arguments = fact
+                item = _make_item("call", "", time, key, name, arguments)
             elif kind == "result":
                 key, failed, text = fact
-                item = {**_make_item("result", text, time, key), "failed": failed}
+                item = _make_item("result", text, time, key, failed=failed)
             if item:
                 yield {**item, "line": line}
 
 
 def _list_block_items(block: dict[str, Any], kind: str, time: str) -> Iterator[Item]:
-    inner = block.get("functionCall")
-    block = inner if isinstance(inner, dict) else block
-    name = next((block[k] for k in _IDS if isinstance(block.get(k), str)), "")
+    block = ensure_object(block.get("functionCall")) or block
+    key = next((block[key] for key in _IDS if isinstance(block.get(key), str)), "")
+    text = block.get("text")
     if block.get("type") in _RESULTS:
-        given = next((block[key] for key in _GIVEN if block.get(key) is not None), "")
-        failed = bool(block.get("is_error"))
-        yield {**_make_item("result", extract_text(given), time, name), "failed": failed}
+        output = extract_text(_get_first(block, _OUTPUTS))
+        yield _make_item("result", output, time, key, failed=bool(block.get("is_error")))
     elif _is_call(block):
-        given = next((block[key] for key in _INPUTS if block.get(key) is not None), None)
-        yield {
-            **_make_item("call", "", time, name),
-            "name": str(block.get("name") or "shell"),
-            "given": _load_input(given),
-        }
+        arguments = _load_input(_get_first(block, _INPUTS))
+        yield _make_item("call", "", time, key, str(block.get("name") or "shell"), arguments)
         result = block.get("result", block.get("resultDisplay"))
         if result is not None:
-            yield _make_item("result", extract_text(result), time, name)
-    else:
-        text = block.get("text")
-        words = _clean_text(kind, text) if kind and isinstance(text, str) else ""
-        if words:
-            yield _make_item(kind, words, time)
+            yield _make_item("result", extract_text(result), time, key)
+    elif kind and isinstance(text, str) and (text := _clean_text(kind, text)):
+        yield _make_item(kind, text, time)
 
 
-def _make_item(kind: Any, text: str, time: str, name: str = "") -> Item:
-    item: Item = {
+def _make_item(
+    kind: Any,
+    text: str,
+    time: str,
+    key: str = "",
+    name: str = "",
+    arguments: Any = None,
+    failed: bool = False,
+) -> Item:
+    return {
         "kind": kind,
         "text": text,
         "time": time,
-        "id": name,
-        "name": "",
-        "given": None,
-        "failed": False,
+        "id": key,
+        "name": name,
+        "given": arguments,
+        "failed": failed,
         "line": -1,
     }
-    return item
+
+
+def _get_first(block: dict[str, Any], keys: Iterable[str]) -> Any:
+    """The value under the first of the keys that has one; None without one."""
+    return next((block[key] for key in keys if block.get(key) is not None), None)
 
 
 def _is_call(block: dict[str, Any]) -> bool:
-    given = any(block.get(key) is not None for key in _INPUTS)
-    return block.get("type") in _CALLS or (isinstance(block.get("name"), str) and given)
+    is_tool = isinstance(block.get("name"), str) and _get_first(block, _INPUTS) is not None
+    return is_tool or block.get("type") in _CALLS
 
 
 def _clean_text(kind: str, text: str) -> str:
@@ -183,15 +182,12 @@ def _load_input(arguments: Any) -> Any:
 
 def _list_entries(data: bytes, start: int) -> Iterable[tuple[int, dict[str, Any]]]:
     """(number, entry) of each line or message from start on."""
-    listed = _list_messages(data)
-    if listed is not None:
-        return enumerate(listed[start:], start)
-    telling = (
-        (n, line)
-        for n, line in enumerate(_split_lines(data)[start:], start)
-        if any(mark in line for mark in _MARKS)
-    )
-    return ((n, entry) for n, line in telling if (entry := transcript_scan.load(line)))
+    messages = _list_messages(data)
+    if messages is not None:
+        return enumerate(messages[start:], start)
+    lines = enumerate(_split_lines(data)[start:], start)
+    marked = ((n, line) for n, line in lines if any(mark in line for mark in _MARKS))
+    return ((n, entry) for n, line in marked if (entry := transcript_scan.load(line)))
 
 
 def _find_document(data: bytes) -> list[dict[str, Any]] | None:
@@ -205,8 +201,8 @@ def _list_messages(data: bytes) -> list[dict[str, Any]] | None:
     """The messages of a document without a client's reader: Gemini's."""
     lines = _split_lines(data)
     first = transcript_scan.load(lines[0]) if lines else None
-    if first is None and (whole := transcript_scan.load(data)) is not None:
-        return merge_messages([whole])
+    if first is None and (document := transcript_scan.load(data)) is not None:
+        return merge_messages([document])
     if first is not None and "projectHash" in first:
         return merge_messages(filter(None, map(transcript_scan.load, lines)))
     return None
@@ -215,34 +211,34 @@ def _list_messages(data: bytes) -> list[dict[str, Any]] | None:
 def cut_parts(data: bytes, starts: Sequence[int]) -> list[bytes]:
     """A transcript cut before the numbers of some items, in parts for its agent's scan: lines that
     continue the part before, or documents of their own."""
-    listed, lines = _find_document(data), _split_lines(data)
-    ends = [*starts[1:], len(lines if listed is None else listed)]
+    messages, lines = _find_document(data), _split_lines(data)
+    ends = [*starts[1:], len(lines if messages is None else messages)]
     pairs = zip(starts, ends, strict=True)
-    if listed is None:
+    if messages is None:
         return [b"\n".join(lines[start:end]) + b"\n" for start, end in pairs]
-    return [json.dumps({"messages": listed[start:end]}).encode() for start, end in pairs]
+    return [json.dumps({"messages": messages[start:end]}).encode() for start, end in pairs]
 
 
 def find_pictures(data: bytes) -> Iterator[tuple[int, str, str]]:
     """(line as list_items() counts, media type, base64) of each image in a transcript."""
     if b"image" not in data:
         return
-    listed = _find_document(data)
-    lines = ((n, line) for n, line in enumerate(_split_lines(data)) if b"image" in line)
-    entries = (
-        ((n, transcript_scan.load(line)) for n, line in lines)
-        if listed is None
-        else enumerate(listed)
-    )
+    entries: Iterable[tuple[int, Any]]
+    if (messages := _find_document(data)) is not None:
+        entries = enumerate(messages)
+    else:
+        lines = ((n, line) for n, line in enumerate(_split_lines(data)) if b"image" in line)
+        entries = ((n, transcript_scan.load(line)) for n, line in lines)
     for number, entry in entries:
-        for kind, held in dict.fromkeys(_find_images(entry)):
-            yield number, kind, held
+        for image in dict.fromkeys(_find_images(entry)):
+            yield number, *image
 
 
 def _find_images(value: Any) -> Iterator[tuple[str, str]]:
+    """(media type, base64) of each image in a JSON value."""
     if isinstance(value, list):
-        for one in value:
-            yield from _find_images(one)
+        for item in value:
+            yield from _find_images(item)
     elif isinstance(value, dict):
         kind = next((value[key] for key in _MEDIA if isinstance(value.get(key), str)), "")
         if kind.startswith("image/") and isinstance(value.get("data"), str):
@@ -250,9 +246,9 @@ def _find_images(value: Any) -> Iterator[tuple[str, str]]:
         else:
             yield from _find_images(list(value.values()))
     elif isinstance(value, str) and value.startswith("data:image/"):
-        kind, way, held = value[5:].partition(";base64,")
-        if way:
-            yield kind, held
+        kind, separator, content = value[5:].partition(";base64,")
+        if separator:
+            yield kind, content
 
 
 def _split_lines(data: bytes) -> list[bytes]:
@@ -264,14 +260,14 @@ def read_entries(data: bytes) -> Read | None:
 
     An entry is a line that is not empty, {} if it is not JSON, or a message of a document.
     """
-    lines = [line for line in data.split(b"\n") if line.strip()]
-    whole = transcript_scan.load(lines[0]) if lines else None
-    whole = whole or transcript_scan.load(data) or {}
-    reader = _find_reader(whole)
+    lines = _split_lines(data)
+    first = transcript_scan.load(lines[0]) if lines else None
+    first = first or transcript_scan.load(data) or {}
+    reader = _find_reader(first)
     if reader is None:
         return None
     if hasattr(reader, "list_messages"):
-        return reader, reader.list_messages(whole)
+        return reader, reader.list_messages(first)
     return reader, [transcript_scan.load(line) or {} for line in lines]
 
 

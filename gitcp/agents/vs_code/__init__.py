@@ -24,14 +24,13 @@ FORM = "vs-code"
 SECONDS = 30
 COVERED_BY = "copilot"
 UNSEEN = True
-_WRITES = """create_file replace_string_in_file multi_replace_string_in_file insert_edit_into_file
-    apply_patch edit_notebook_file create_new_jupyter_notebook editFiles"""
-KINDS = {
-    **dict.fromkeys(_WRITES.split(), "write"),
-    "run_in_terminal": "shell",
-    "runSubagent": "task",
-    **dict.fromkeys("read_file list_dir file_search grep_search semantic_search".split(), "read"),
-}
+KINDS = payload.make_kinds(
+    write="""create_file replace_string_in_file multi_replace_string_in_file insert_edit_into_file
+        apply_patch edit_notebook_file create_new_jupyter_notebook editFiles""",
+    shell="run_in_terminal",
+    task="runSubagent",
+    read="read_file list_dir file_search grep_search semantic_search",
+)
 EVENTS = {
     **claudes.omit_events("PostToolUseFailure", "SessionEnd"),
     "SubagentStart": "subagent-start",
@@ -78,5 +77,5 @@ def _list_written(arguments: dict[str, Any]) -> list[str]:
         return apply_patch.list_paths(patch)
     replacements = payload.get_objects(arguments, "replacements")
     files = arguments.get("files")
-    paths = [one.get("filePath") for one in replacements] + (files if type(files) is list else [])
+    paths = [part.get("filePath") for part in replacements] + (files if type(files) is list else [])
     return list(dict.fromkeys(path for path in paths if isinstance(path, str)))

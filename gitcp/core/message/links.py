@@ -62,7 +62,7 @@ def find_ids(message: bytes, note: bytes = b"") -> tuple[list[str], list[str]]:
 
 def _list_further(message: bytes, note: bytes, ids: Collection[str]) -> list[str]:
     removed = list_removed(note)
-    return [oid for oid in trailers.find_anywhere(message) if oid not in ids and oid not in removed]
+    return [key for key in trailers.find_anywhere(message) if key not in ids and key not in removed]
 
 
 def add_link(note: bytes, checkpoint_id: str) -> bytes:

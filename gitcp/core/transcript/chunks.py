@@ -68,8 +68,8 @@ def split_document(data: bytes) -> list[bytes]:
 
 def _cut_at(data: bytes, ends: Sequence[int]) -> list[bytes]:
     starts = [0, *ends]
-    done = [data[a : b - 1] for a, b in zip(starts, ends, strict=False)]
-    return [*done, data[starts[-1] :]]
+    complete = [data[start : end - 1] for start, end in zip(starts, ends, strict=False)]
+    return [*complete, data[starts[-1] :]]
 
 
 def format_name(number: int) -> str:
@@ -96,15 +96,15 @@ def merge_documents(old: bytes, new: bytes) -> bytes:
 
     new itself, byte for byte, if it lacks none or one of them is not such a document.
     """
-    before, now = _parse_document(old), _parse_document(new)
-    if before is None or now is None:
+    old_document, document = _parse_document(old), _parse_document(new)
+    if old_document is None or document is None:
         return new
-    known = {_identify_message(m) for m in now["messages"]}
-    missing = [m for m in before["messages"] if _identify_message(m) not in known]
+    keys = set(map(_identify_message, document["messages"]))
+    missing = [m for m in old_document["messages"] if _identify_message(m) not in keys]
     if not missing:
         return new
-    now["messages"] = missing + now["messages"]
-    return json.dumps(now, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    document["messages"] = missing + document["messages"]
+    return json.dumps(document, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _parse_document(data: bytes) -> dict[str, Any] | None:

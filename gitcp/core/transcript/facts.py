@@ -59,13 +59,13 @@ class _Reader:
     """The state of one scan: writes without an answer yet, and usages that may come again."""
 
     def __init__(self, scan: Scan, facts: Facts, written: Written) -> None:
-        self.scan, self.facts, self.written = scan, facts, written
+        self.scan, self.list_facts, self.list_written = scan, facts, written
         carry = scan["carry"]
         self.pending: dict[str, list[str]] = dict(carry.get("pending", {}))
         self.spent: dict[str, Any] = dict(carry.get("spent", {}))
-        self.begun = str(carry.get("began", ""))
+        self.began = str(carry.get("began", ""))
         waiting = {path for paths in self.pending.values() for path in paths}
-        self.done = [path for path in scan["written"] if path not in waiting]
+        self.written_paths = [path for path in scan["written"] if path not in waiting]
 
     def read_line(self, line: bytes) -> None:
         entry = transcript_scan.load(line)
@@ -73,7 +73,7 @@ class _Reader:
         self.read_entry(entry or {})
 
     def read_entry(self, entry: dict[str, Any]) -> None:
-        for kind, *fact in self.facts(entry):
+        for kind, *fact in self.list_facts(entry):
             getattr(self, f"_take_{kind}")(*fact)
         if model := find_model(entry):
             self.scan["model"] = model
@@ -85,7 +85,7 @@ class _Reader:
 
     def _take_prompt(self, text: str) -> None:
         text = prompts.clean(text)
-        copied = self.begun and _is_before(str(self.scan["last_timestamp"]), self.begun)
+        copied = self.began and _is_before(str(self.scan["last_timestamp"]), self.began)
         if text and not copied and not prompts.is_notification(text):
             self.scan["prompts"].append(text)
 
@@ -93,19 +93,18 @@ class _Reader:
         """Replies are not counted."""
 
     def _take_call(self, key: str, name: str, arguments: dict[str, Any]) -> None:
-        if paths := self.written(name, arguments):
+        if paths := self.list_written(name, arguments):
             self.pending[key] = paths
 
     def _take_result(self, key: str, failed: bool, text: str) -> None:
         paths = self.pending.pop(key, [])
         if not failed:
-            self.done = transcript_scan.join_unique(self.done, paths)
+            self.written_paths = transcript_scan.join_unique(self.written_paths, paths)
 
     def _take_usage(self, key: str, counts: Usage) -> None:
-        before = self.spent.pop(key, None)
+        total, before = self.scan["usage"], self.spent.pop(key, None)
         self.spent[key] = counts
-        have = self.scan["usage"]
-        self.scan["usage"] = tokens.add(tokens.subtract(have, before) if before else have, counts)
+        self.scan["usage"] = tokens.add(tokens.subtract(total, before) if before else total, counts)
 
     def _take_agent(self, key: str) -> None:
         if key not in self.scan["subagents"]:
@@ -118,14 +117,14 @@ class _Reader:
         self.scan["last_timestamp"] = text
 
     def _take_began(self, text: str) -> None:
-        self.begun = text
+        self.began = text
 
     def finish(self, _: Iterable[bytes] = ()) -> Scan:
         """Complete the scan.  A write without a result counts: the client may have died since."""
         waiting = [path for paths in self.pending.values() for path in paths]
-        self.scan["written"] = transcript_scan.join_unique(self.done, waiting)
+        self.scan["written"] = transcript_scan.join_unique(self.written_paths, waiting)
         recent = dict(list(self.spent.items())[-_RECENT:])
-        self.scan["carry"] = {"pending": self.pending, "spent": recent, "began": self.begun}
+        self.scan["carry"] = {"pending": self.pending, "spent": recent, "began": self.began}
         return self.scan
 
 
