@@ -34,6 +34,6 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     kinds = {payload.get_text(fields, "tool_name"): payload.get_text(fields, "kind") or "other"}
     tool = payload.read_tool(fields, kinds)
     paths = fields.get("input_paths") if tool["kind"] == "write" else None
-    tool["input_paths"] = [payload.resolve_path(path, cwd, "path") for path in paths or ()]
+    tool["input_paths"] = payload.resolve_paths(paths or (), cwd, "path")
     payload.take_response(tool, fields.get("tool_response"))
     return tool

@@ -35,14 +35,14 @@ EVENTS = {"PreInvocation": "turn-start", "PostToolUse": "tool-end", "Stop": "tur
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook, its payload with Claude Code's keys).  A turn begins before its first call of the
     model, and ends where nothing runs any more."""
-    roots, call = fields.get("workspacePaths"), payload.get_object(fields, "toolCall")
+    call = payload.get_object(fields, "toolCall")
     later = name == "PreInvocation" and fields.get("invocationNum") != 0
     busy = name == "Stop" and fields.get("fullyIdle") is False
     nameless = name == "PostToolUse" and not call
     arguments = {key: _unquote(value) for key, value in payload.get_object(call, "args").items()}
     return "" if later or busy or nameless else name, {
         "session_id": fields.get("conversationId"),
-        "cwd": roots[0] if isinstance(roots, list) and roots else None,
+        "cwd": payload.get_first(fields, "workspacePaths"),
         "tool_name": call.get("name"),
         "tool_input": {
             **arguments,

@@ -44,9 +44,9 @@ MATCHER = payload.build_matcher(KINDS, "read")
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook, its payload with the directory, and with the changed file if the call's input
     names none)."""
-    roots, changed = fields.get("workspace_roots"), payload.get_objects(fields, "file_changes")
     arguments = payload.get_object(fields, "tool_input")
-    if len(changed) == 1:
-        arguments = {"path": changed[0].get("path"), **arguments}
-    cwd = {"cwd": roots[0]} if isinstance(roots, list) and roots else {}
-    return name, {**fields, **cwd, "tool_input": arguments}
+    changes = payload.get_objects(fields, "file_changes")
+    if len(changes) == 1:
+        arguments = {"path": changes[0].get("path"), **arguments}
+    cwd = payload.get_first(fields, "workspace_roots") or fields.get("cwd")
+    return name, {**fields, "cwd": cwd, "tool_input": arguments}

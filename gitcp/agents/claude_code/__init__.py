@@ -93,15 +93,18 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
         return payload.make_unknown(NAME)
     record = payload.read_event(NAME, ours, fields)
     if name == "PostToolBatch":
-        record["tools"] = [
-            _read_tool(c, record["cwd"]) for c in payload.get_objects(fields, "tool_calls")
-        ]
+        calls = payload.get_objects(fields, "tool_calls")
+        record["tools"] = [_read_tool(call, record["cwd"]) for call in calls]
     elif ours in ("tool-start", "tool-end"):
         tool = record["tool"] = _read_tool(fields, record["cwd"])
         tool["failed"] = name == "PostToolUseFailure"
         if fields.get("is_interrupt") is True:
             tool["interrupted"] = True
-        record["event"] = _refine_event(ours, tool, fields.get("tool_response"))
+        response = fields.get("tool_response")
+        # A subagent that runs in the background ends with SubagentStop.
+        runs = isinstance(response, dict) and response.get("isAsync") is True
+        is_task = tool["kind"] == "task"
+        record["event"] = ours if is_task and runs else payload.refine_event(ours, tool)
     return record
 
 
@@ -117,12 +120,6 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
         payload.add_output(tool, response.get("stdout"), response.get("stderr"))
     tool["failed"] = isinstance(response, str) and response.startswith(_FAILED)
     return tool
-
-
-def _refine_event(ours: str, tool: Tool, response: object) -> str:
-    """The event of a call; a subagent that runs in the background ends with SubagentStop."""
-    running = isinstance(response, dict) and response.get("isAsync") is True
-    return ours if tool["kind"] == "task" and running else payload.refine_event(ours, tool)
 
 
 def locate_sessions(home: str, cwd: str) -> str:

@@ -59,10 +59,9 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
     if event is None or (parent is not None and event in ("turn-start", "turn-end")):
         return payload.make_unknown(NAME)
     context = payload.get_object(fields, "sessionContext")
-    roots = fields.get("workspaceRoots")
     common = {
         "session_id": context.get("rootSessionId") or fields.get("taskId"),
-        "cwd": roots[0] if isinstance(roots, list) and roots else None,
+        "cwd": payload.get_first(fields, "workspaceRoots"),
         "agent_id": fields.get("agent_id") if parent is not None else None,
         "last_assistant_message": payload.get_object(fields, "turn").get("outputText"),
     }
@@ -114,7 +113,7 @@ def _read_tool(fields: dict[str, Any], event: str, cwd: str) -> Tool:
     tool = payload.read_tool(adapted, KINDS, _PATHS, cwd)
     if tool["kind"] == "write" and not tool["input_paths"]:
         paths = transcript.list_written("apply_patch", arguments)
-        tool["input_paths"] = [payload.resolve_path(path, cwd, "apply_patch") for path in paths]
+        tool["input_paths"] = payload.resolve_paths(paths, cwd, "apply_patch")
     payload.add_output(tool, *(part.get("result") for part in list_objects(call.get("output"))))
     tool["failed"] = bool(call.get("error")) or details.get("success") is False
     return tool

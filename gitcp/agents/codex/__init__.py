@@ -67,24 +67,19 @@ def read_event(name: str, fields: dict[str, Any]) -> Event:
 def _complete_tool(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
     response = fields.get("tool_response")
     response = response if isinstance(response, str) else ""
-    if tool["kind"] in ("write", "shell"):
-        tool["input_paths"] = _list_patched(fields, cwd)
+    arguments = payload.get_object(fields, "tool_input")
+    if tool["kind"] in ("write", "shell"):  # a shell may have the patch in a here-document
+        patch = payload.get_text(arguments, "command")
+        paths = apply_patch.list_paths(patch) if "*** Begin Patch" in patch else []
+        tool["input_paths"] = payload.resolve_paths(paths, cwd, "command")
     payload.add_output(tool, response)
     if tool["kind"] == "write":
         tool["failed"] = bool(response) and not response.startswith("Exit code: 0\n")
     elif tool["kind"] == "task":
-        tool["description"] = payload.get_words(payload.get_object(fields, "tool_input"), "message")
+        tool["description"] = payload.get_words(arguments, "message")
         agent = (load(response.encode()) or {}).get("agent_id")
         if agent is not None:
             tool["agent_id"] = ids.check_component(agent, "agent_id")
-
-
-def _list_patched(fields: dict[str, Any], cwd: str) -> list[str]:
-    """The paths of a patch, also in a shell's here-document."""
-    command = payload.get_text(payload.get_object(fields, "tool_input"), "command")
-    if "*** Begin Patch" not in command:
-        return []
-    return [payload.resolve_path(path, cwd, "command") for path in apply_patch.list_paths(command)]
 
 
 def name_transcript(session_id: str, time: str) -> str:

@@ -103,7 +103,10 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     call = {**fields, "tool_input": arguments, "tool_use_id": _make_id(arguments)}
     tool = payload.read_tool(call, KINDS, PATHS, cwd)
     if tool["kind"] == "write" and "patch" in arguments:
-        tool["input_paths"] = _list_patched(arguments, cwd)
+        from gitcp.core.transcript import apply_patch
+
+        paths = apply_patch.list_paths(payload.get_text(arguments, "patch"))
+        tool["input_paths"] = payload.resolve_paths(paths, cwd, "patch")
     elif tool["kind"] == "shell" and (arguments.get("mode") == "async" or arguments.get("detach")):
         tool["background"] = True
     elif tool["kind"] == "task":
@@ -116,16 +119,9 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
 def _take_result(tool: Tool, result: dict[str, Any]) -> None:
     tool["failed"] = result.get("result_type", "success") != "success"
     payload.add_output(tool, result.get("text_result_for_llm"))
-    _, named, rest = tool.get("output", "").partition("in background with shellId: ")
-    if named:
-        tool["background"], tool["background_id"] = True, rest.partition(">")[0].strip()
-
-
-def _list_patched(arguments: dict[str, Any], cwd: str) -> list[str]:
-    from gitcp.core.transcript import apply_patch
-
-    patch = payload.get_text(arguments, "patch")
-    return [payload.resolve_path(path, cwd, "patch") for path in apply_patch.list_paths(patch)]
+    shell = tool.get("output", "").partition("in background with shellId: ")[2]
+    if shell:
+        tool["background"], tool["background_id"] = True, shell.partition(">")[0].strip()
 
 
 def _load_arguments(arguments: object) -> dict[str, Any]:

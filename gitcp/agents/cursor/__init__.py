@@ -66,15 +66,14 @@ def is_payload(fields: dict[str, Any]) -> bool:
 
 def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(the hook in Cursor's spelling, its payload with Claude Code's keys)."""
-    roots, arguments, output = map(fields.get, ("workspace_roots", "tool_input", "tool_output"))
-    root = roots[0] if isinstance(roots, list) and roots else None
+    arguments, output = fields.get("tool_input"), fields.get("tool_output")
     if isinstance(arguments, str):
         arguments = load(arguments.encode(errors="replace")) or {}
     return _CLAUDES.get(name, name[:1].lower() + name[1:]), {
         **fields,
         "session_id": fields.get("conversation_id") or fields.get("session_id"),
         "turn_id": fields.get("generation_id"),
-        "cwd": fields.get("cwd") or root,
+        "cwd": fields.get("cwd") or payload.get_first(fields, "workspace_roots"),
         "tool_input": arguments,
         "tool_response": output if isinstance(output, str) else None,
         "duration_ms": fields.get("duration", fields.get("duration_ms")),

@@ -13,7 +13,7 @@ from gitcp.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from gitcp.core.record_types import Event, Tool
@@ -132,14 +132,14 @@ def _describe_write(arguments: Mapping[str, Any], response: object) -> dict[str,
             return _describe_patch(value)
     edits = arguments.get("edits") if isinstance(arguments.get("edits"), list) else [arguments]
     changed = [
-        [_get_first(edit, _OLD), _get_first(edit, _NEW), bool(_get_first(edit, _EVERYWHERE))]
+        [_find_value(edit, _OLD), _find_value(edit, _NEW), bool(_find_value(edit, _EVERYWHERE))]
         for edit in edits or ()
         if isinstance(edit, dict)
     ]
     more: dict[str, Any] = {}
     if changed and all(isinstance(text, str) for edit in changed for text in edit[:2]):
         more["edits"] = changed
-    content, line = _get_first(arguments, _CONTENT), arguments.get("insert_line")
+    content, line = _find_value(arguments, _CONTENT), arguments.get("insert_line")
     if isinstance(new := arguments.get("new_text"), str) and arguments.get("old_text") is None:
         if line is None:
             content = new  # of a new file
@@ -164,7 +164,7 @@ def _describe_patch(patch: str) -> dict[str, Any]:
     return {"edits": [[old, new, False] for _, old, new in hunks]}
 
 
-def _get_first(fields: Mapping[str, Any], keys: tuple[str, ...]) -> object:
+def _find_value(fields: Mapping[str, Any], keys: tuple[str, ...]) -> object:
     return next((fields[key] for key in keys if key in fields), None)
 
 
@@ -238,6 +238,12 @@ def get_objects(fields: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     return value
 
 
+def get_first(fields: Mapping[str, Any], key: str) -> Any:
+    """The first item of the list under a key; None without one."""
+    items = fields.get(key)
+    return items[0] if isinstance(items, list) and items else None
+
+
 def get_directory(payload: Mapping[str, Any]) -> str:
     """The directory in which the hook's call happened."""
     cwd = get_text(payload, "cwd")
@@ -251,6 +257,11 @@ def resolve_path(spelled: str, cwd: str, field: str) -> str:
     if "\0" in spelled:
         raise InputError(f"'{field}' has a NUL: {ascii(spelled)[:80]}")
     return os.path.normpath(os.path.join(cwd, spelled))
+
+
+def resolve_paths(paths: Iterable[str], cwd: str, field: str) -> list[str]:
+    """The absolute forms of paths in cwd, as resolve_path() makes them."""
+    return [resolve_path(path, cwd, field) for path in paths]
 
 
 def find_paths(fields: Mapping[str, Any], keys: tuple[str, ...], cwd: str) -> list[str]:

@@ -89,7 +89,7 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
         from gitcp.agents.opencode import transcript
 
         written = transcript.list_written(tool["name"], fields["tool_input"])
-        tool["input_paths"] = [payload.resolve_path(path, cwd, "filePath") for path in written]
+        tool["input_paths"] = payload.resolve_paths(written, cwd, "filePath")
     payload.add_output(tool, result.get("output"))
     child = payload.get_object(result, "metadata").get("sessionId")
     if tool["kind"] == "task" and child is not None:

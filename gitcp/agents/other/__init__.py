@@ -75,17 +75,15 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
     if input_paths is not None and not isinstance(input_paths, list):
         raise InputError(f"'input_paths' is not a list: {ascii(input_paths)[:80]}")
     name = payload.get_text(fields, "name") or kind
-    renamed = {
+    call = {
         "tool_name": name,
         "tool_use_id": fields.get("id") or None,
         "tool_input": fields,
         "duration_ms": fields.get("duration_ms"),
     }
-    tool = payload.read_tool(renamed, {name: kind})
-    each = ({"input_paths": path} for path in input_paths or ())
-    tool["input_paths"] = [
-        payload.resolve_path(payload.get_text(e, "input_paths"), cwd, "path") for e in each
-    ]
+    tool = payload.read_tool(call, {name: kind})
+    paths = (payload.get_text({"input_paths": path}, "input_paths") for path in input_paths or ())
+    tool["input_paths"] = payload.resolve_paths(paths, cwd, "path")
     tool["failed"] = fields.get("failed") is True
     if fields.get("background") is True:
         tool["background"] = True

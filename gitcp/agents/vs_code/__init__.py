@@ -62,9 +62,7 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     tool = payload.read_tool(fields, KINDS, PATHS, cwd)
     arguments = payload.get_object(fields, "tool_input")
     if tool["kind"] == "write" and not tool["input_paths"]:
-        tool["input_paths"] = [
-            payload.resolve_path(path, cwd, "filePath") for path in _list_written(arguments)
-        ]
+        tool["input_paths"] = payload.resolve_paths(_list_written(arguments), cwd, "filePath")
     if tool["kind"] == "shell" and arguments.get("isBackground") is True:
         tool["background"] = True
     payload.take_response(tool, fields.get("tool_response"))
