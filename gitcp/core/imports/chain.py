@@ -25,45 +25,46 @@ if TYPE_CHECKING:
 def list_steps(calls: Iterable[Call], versions: Sequence[Version]) -> Iterator[Step]:
     """Yield a step for each call on a path whose result is known, in order.  versions: the path in
     commits, oldest first."""
-    running: bytes | None = None
+    current: bytes | None = None  # the content after the last call, None if unknown
     for time, writer, tells in calls:
-        ends = _find_ends(tells, running, time, versions)
-        whole = _encode(tells["content"]) if ends is None and "content" in tells else None
-        if ends and ends[0] != ends[1]:
-            yield time, writer, *ends, True
-        elif whole is not None and whole != running:
-            yield time, writer, None, whole, False
-        running = ends[1] if ends else whole
+        if ends := _find_ends(tells, current, time, versions):
+            before, after = ends
+            if before != after:
+                yield time, writer, before, after, True
+        else:
+            after = _encode(tells["content"]) if "content" in tells else None
+            if after is not None and after != current:
+                yield time, writer, None, after, False
+        current = after
 
 
 def _find_ends(
-    tells: Mapping[str, Any], running: bytes | None, time: int, versions: Sequence[Version]
+    tells: Mapping[str, Any], current: bytes | None, time: int, versions: Sequence[Version]
 ) -> tuple[bytes | None, bytes | None] | None:
+    """The contents before and after a call, None for no file; None if one is unknown."""
     edits = [
         (_encode(old), _encode(new), everywhere) for old, new, everywhere in tells.get("edits", ())
     ]
+    content = _encode(tells["content"]) if "content" in tells else None
     if tells.get("deleted"):
-        return (running, None) if running is not None else None
+        return None if current is None else (current, None)
     if "inserted" in tells:
-        return None if running is None else (running, _insert(running, *tells["inserted"]))
+        return None if current is None else (current, _insert(current, *tells["inserted"]))
     if tells.get("created"):
-        content = tells.get("content", edits[0][1] if len(edits) == 1 else None)
-        return None if content is None else (None, _encode(content))
+        after = edits[0][1] if content is None and len(edits) == 1 else content
+        return None if after is None else (None, after)
     if "original" in tells:
         before = _encode(tells["original"])
-        left = (
-            _encode(tells["content"])
-            if "content" in tells
-            else apply_patch.apply_edits(edits, before, trusted=True)
-        )
+        if content is None:
+            content = apply_patch.apply_edits(edits, before, trusted=True)
         # Some clients report an empty file for none.
-        return None if left is None else (before or None, left)
-    return _fit_edits(edits, running, time, versions) if edits else None
+        return None if content is None else (before or None, content)
+    return _fit_edits(edits, current, time, versions) if edits else None
 
 
 def _fit_edits(
     edits: Sequence[tuple[bytes, bytes, bool]],
-    running: bytes | None,
+    current: bytes | None,
     call_time: int,
     versions: Sequence[Version],
 ) -> tuple[bytes, bytes] | None:
@@ -71,17 +72,17 @@ def _fit_edits(
     the three last commits before, else reverted from one of the three next."""
     older = [read for commit_time, read in reversed(versions) if commit_time * 10**9 <= call_time]
     newer = [read for commit_time, read in versions if commit_time * 10**9 > call_time]
-    for read in [lambda: running, *older[:3]]:
+    for read in [lambda: current, *older[:3]]:
         before = read()
-        left = None if before is None else apply_patch.apply_edits(edits, before)
-        if before is not None and left is not None:
-            return before, left
-    back = [(new, old, everywhere) for old, new, everywhere in reversed(edits)]
+        after = None if before is None else apply_patch.apply_edits(edits, before)
+        if before is not None and after is not None:
+            return before, after
+    reverse = [(new, old, everywhere) for old, new, everywhere in reversed(edits)]
     for read in newer[:3]:
-        left = read()
-        before = None if left is None else apply_patch.apply_edits(back, left)
-        if before is not None and left is not None:
-            return before, left
+        after = read()
+        before = None if after is None else apply_patch.apply_edits(reverse, after)
+        if before is not None and after is not None:
+            return before, after
     return None
 
 

@@ -37,9 +37,8 @@ def count_conversations(repo: Repo, home: str) -> Times:
                 folders.setdefault(os.path.dirname(path), []).append(path)
         for group in folders.values():
             if any(find.open_file(client, path, roots[0], roots) for path in group[:3]):
-                times_by_client.setdefault(client.NAME, []).extend(
-                    _read_time(path) for path in group
-                )
+                times = times_by_client.setdefault(client.NAME, [])
+                times += map(_read_time, group)
     return times_by_client
 
 

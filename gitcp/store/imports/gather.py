@@ -106,8 +106,9 @@ class Gathered:
     def __init__(self) -> None:
         self.sessions: dict[str, Session] = {}
         self._spool = Spool()
+        # path -> (time in ns, session, turn, call, whether it is a subagent's, place) of each call
         self._calls: dict[str, list[tuple[int, str, int, str, bool, Place]]] = {}
-        self._seen: set[tuple[str, int]] = set()
+        self._keys: set[tuple[str, int]] = set()  # call and time of all calls
 
     def read(self, conversation: Conversation, roots: Sequence[str]) -> None:
         """Add a conversation, unless it cannot be read.  A call that an older conversation has,
@@ -120,18 +121,18 @@ class Gathered:
             for edit in reading.read_edits(edits.read_entries(conversation.path)):
                 path = find.make_relative(edit["path"], roots)
                 key = edit["call"], edit["at"]
-                if not path or not edit["at"] or key in self._seen:
+                if not path or not edit["at"] or key in self._keys:
                     continue
                 keys.add(key)
-                stored = self._spool.put(json.dumps(edit["tells"]).encode())
-                about = edit["at"], conversation.session, edit["turn"], edit["call"]
-                self._calls.setdefault(path, []).append((*about, bool(agent), stored))
+                place = self._spool.put(json.dumps(edit["tells"]).encode())
+                call = edit["at"], conversation.session, edit["turn"], edit["call"]
+                self._calls.setdefault(path, []).append((*call, bool(agent), place))
                 session.note_edit(edit["at"])
         except OSError:
             return
         if keys and not reading.is_timed:
             session.note_edit(int(conversation.age * 10**9))
-        self._seen |= keys
+        self._keys |= keys
         if not agent:
             session.path, session.turns = conversation.path, reading.turns
             session.size, session.age = conversation.size, conversation.age
@@ -142,14 +143,11 @@ class Gathered:
 
     def list_calls(self, path: str) -> Iterator[tuple[int, Writer, dict[str, Any]]]:
         """(time in ns, writer, content) of each call on a path, oldest first."""
-        for at, session, number, call, sub, stored in sorted(self._calls[path]):
-            who = session, self._make_turn_id(session, number, at, sub), call
-            yield at, who, json.loads(self._spool.read(stored))
+        for at, session_id, number, call, of_subagent, place in sorted(self._calls[path]):
+            session = self.sessions[session_id]
+            turn_id = session.make_turn_id(session.number_at(at) if of_subagent else number)
+            yield at, (session_id, turn_id, call), json.loads(self._spool.read(place))
 
     def list_writers(self, path: str, since: int, until: int) -> set[str]:
         """The sessions that wrote a path between two times in s."""
         return {call[1] for call in self._calls[path] if since <= call[0] // 10**9 <= until}
-
-    def _make_turn_id(self, session_id: str, number: int, at: int, of_subagent: bool) -> str:
-        session = self.sessions[session_id]
-        return session.make_turn_id(session.number_at(at) if of_subagent else number)
