@@ -21,12 +21,12 @@ SIZES = (1_000, *((10_000,) if os.environ.get("LONG") else ()))
 STORE = f"git rev-list --objects {V1} | cut -d' ' -f1 | git cat-file --batch --buffer"
 # A command: its arguments, git beside it, and how many times git's it may cost, its start aside.
 COMMANDS = {
-    "log": ((), ("git", "log", "--numstat"), 4),
+    "log": ((), ("git", "log", "--numstat"), 4.5),
     "stats": (("--json",), ("git", "log", "--numstat"), 9),
-    "stats --survival": (("--survival", "--json"), ("git", "log", "-p", "-U0"), 9),
-    "show": (("main",), ("git", "log", "--format=%H%n%B"), 7),
-    "fsck": ((), ("sh", "-c", STORE), 4),
-    "search": (("change",), ("git", "log", "--grep=change"), 7),
+    "stats --survival": (("--survival", "--json"), ("git", "log", "-p", "-U0"), 8),
+    "show": (("main",), ("git", "log", "--format=%H%n%B"), 8),
+    "fsck": ((), ("sh", "-c", STORE), 5),
+    "search": (("change",), ("git", "log", "--grep=change"), 8),
 }
 FILE = ("main", "--", "dir00/file000.py")
 SHARE = 0.15  # of the bytes of real transcripts, for the index of a search
@@ -41,11 +41,11 @@ def test_reading_a_history(size: int) -> None:
         compare(linked(size), f"{size}", (*name.split()[:1], *words), beside, most)
 
 
-@pytest.mark.parametrize("count", (100, 999))
-def test_a_page_of_a_range(count: int) -> None:
+@pytest.mark.parametrize(("count", "most"), ((100, 110), (999, 70)))
+def test_a_page_of_a_range(count: int, most: float) -> None:
     wanted = f"main~{count}..main"
     beside = ("git", "log", "-p", wanted)
-    compare(linked(1_000), f"{count}", ("page", "-o", "-", wanted), beside, 3)
+    compare(linked(1_000), f"{count}", ("page", "-o", "-", wanted), beside, most)
 
 
 def test_reading_a_file() -> None:
