@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -120,7 +121,7 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     sessions = [
         {**session, **_gather_facts(repo, s, refs)}
         for session, s in zip(session_list.build_records(states, ()), states, strict=True)
-        if _is_of_interest(s)
+        if _is_of_interest(repo, s)
     ]
     sessions.sort(key=lambda s: -float(s["last"]))
     about = _build_record(repo, states, left + len(states) - len(sessions), more)
@@ -129,6 +130,7 @@ def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
 
 def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
     """Further facts about a session.  dead: it is in a turn, and its agent's process has ended.
+    removed: its worktree is gone.
     open: worktree -> files with open work, if it has any outside its home.  refs: stream id -> its
     current ref."""
     from gitcp.core.git import ids
@@ -145,6 +147,8 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
     }
     if state["phase"] == "active" and process.is_gone(state.get("agent_process")):
         facts["dead"] = True
+    if _is_worktree_removed(repo, state):
+        facts["removed"] = True
     return {**facts, **({"open": _map_open_files(repo, state)} if state.get("visits") else {})}
 
 
@@ -158,14 +162,22 @@ def _map_open_files(repo: Repo, state: State) -> dict[str, list[str]]:
     }
 
 
-def _is_of_interest(state: State) -> bool:
+def _is_of_interest(repo: Repo, state: State) -> bool:
     """Whether a session is at work or has open work."""
     from gitcp.store.session import process
 
     phase = state["phase"]
     if phase == "active" or state.get("files_touched") or state.get("unreadable"):
         return True
-    return phase != "ended" and process.is_alive(state.get("agent_process"))
+    if phase == "ended" or _is_worktree_removed(repo, state):
+        return False
+    return process.is_alive(state.get("agent_process"))
+
+
+def _is_worktree_removed(repo: Repo, state: State) -> bool:
+    """Whether the home of a session was another worktree, which is gone."""
+    path = state.get("worktree_path")
+    return (state.get("worktree_id") or "") != repo.worktree_id and not os.path.lexists(path or "/")
 
 
 def _read_last(state: State) -> float:

@@ -73,6 +73,20 @@ def test_each_worktree_counts_the_work_that_lies_in_it(world: World) -> None:
     assert "Sessions:" not in show(here) and "another worktree\n" not in show(there)
 
 
+def test_a_worktree_that_was_removed_is_listed_while_it_left_work(world: World) -> None:
+    for name in ("settled", "open"):
+        there = world.path.parent / name
+        world.git("worktree", "add", "-q", str(there))
+        world.agent(name, there).turn("work", {"f.txt": f"{name}\n"})
+    world.commit(cwd=world.path.parent / "settled")
+    for name in ("settled", "open"):
+        assert f"/{name}  1 session\n" in world.gitcp("status")
+        world.git("worktree", "remove", "--force", str(world.path.parent / name))
+    places = world.gitcp("status").partition("Other worktrees:\n")[2].splitlines()
+    assert places[0] == f"  {world.path.parent / 'open'}  1 session, removed"
+    assert not any("settled" in place for place in places)
+
+
 def test_status_shows_live_and_archived_streams(story: Story) -> None:
     streams = run("status").stdout.partition("Streams:\n")[2]
     assert f"  live      {story.world.branch()}  2 checkpoints, 2 files" in streams

@@ -175,6 +175,7 @@ def _draw_other_worktrees(sessions: Sequence[Record], verbose: bool) -> Iterator
     for place in listed:
         active = sum(s["phase"] == "active" for s in places[place])
         more = f", {active} active" if active else ""
+        more += ", removed" if places[place][0].get("removed") else ""
         yield [(f"  {place}  {count_noun(len(places[place]), 'session')}{more}", "")]
     if left := len(places) - len(listed):
         yield [(f"  and {count_noun(left, 'more worktree')} ('gitcp status -v')", "dim")]
