@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from gitcp.core.render import answer_text
 from tests.support.clients.real import Client as RealClient
 from tests.support.harness import World
 from tests.support.paths import BIN
+from tests.support.scenes import Scenes
 from tests.support.story import ALPHA, Story, contents, tell
 from tests.support.warm import run
 
@@ -57,11 +58,15 @@ def quoted(answer: tuple[bool, str]) -> str:
     return match[2]
 
 
-@pytest.fixture
-def story(world: World) -> Story:
+def check_out_linked(world: World) -> Story:
     made = tell(world)
     world.git("checkout", "-q", made.linked)
     return made
+
+
+@pytest.fixture
+def story(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
+    yield from scenes.play(check_out_linked, monkeypatch)
 
 
 def test_the_four_tools_and_a_checkpoint_answer_and_change_nothing(story: Story) -> None:

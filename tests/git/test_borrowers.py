@@ -3,6 +3,7 @@ independent as git-clone(1) says."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,12 @@ from gitcp.store.pack import packs
 from gitcp.store.snapshot.index import sweep_leftovers
 from tests.support.checkpoints import git
 from tests.support.harness import Agent, World
+from tests.support.scenes import Scenes
 
 REPACKS = [["-a"], ["-a", "-d"], ["-A", "-d"], ["-a", "-d", "-f"]]
 
 
-def worked(agent: Agent) -> None:
+def work(agent: Agent) -> None:
     """Turns, commits, and work that is open."""
     for number in range(3):
         agent.turn("write", {f"{number}.py": f"{agent.sid} {number}\n", "both.py": f"{number}\n"})
@@ -25,14 +27,26 @@ def worked(agent: Agent) -> None:
     agent.turn("write", {"open.py": f"{agent.sid}\n"})
 
 
-@pytest.fixture
-def borrower(world: World, tmp_path: Path) -> World:
-    """A shared clone of a repository in which an agent worked, with gitcp enabled."""
-    worked(world.agent("session-a", tools=True))
-    clone = World(tmp_path / "clone", world.home, world.env)
+def record_work(world: World) -> World:
+    """A repository in which an agent worked, and a shared clone of it with gitcp enabled."""
+    work(world.agent("session-a", tools=True))
+    clone = World(world.path.parent / "clone", world.home, world.env)
     git("clone", "-q", "--shared", str(world.path), str(clone.path))
     clone.gitcp("enable")
-    return clone
+    return world
+
+
+@pytest.fixture
+def world(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    yield from scenes.play(record_work, monkeypatch)
+
+
+@pytest.fixture
+def borrower(world: World) -> Iterator[World]:
+    """The clone."""
+    clone = World(world.path.parent / "clone", world.home)
+    yield clone
+    clone.close()
 
 
 def kept_packs(world: World) -> list[Path]:
@@ -51,7 +65,7 @@ def test_a_shared_clone_in_which_an_agent_worked_can_be_made_independent(
     borrower: World, repack: list[str]
 ) -> None:
     agent = borrower.agent("session-b", tools=True)
-    worked(agent)
+    work(agent)
     agent.prompt("make it independent")
     agent.write("more.py", "more\n")
     git("repack", "-q", *repack, cwd=borrower.path)
@@ -61,13 +75,11 @@ def test_a_shared_clone_in_which_an_agent_worked_can_be_made_independent(
     borrower.commit("more.py")
     independent(borrower.path)
     assert kept_packs(borrower), "from now on it is kept from every prune"
-    borrower.close()
 
 
 def test_a_clone_that_dissociates_from_its_reference_has_all_objects(
     world: World, tmp_path: Path
 ) -> None:
-    worked(world.agent("session-a", tools=True))
     lender, clone = str(world.path), tmp_path / "clone"
     git("clone", "-q", "--reference", lender, "--dissociate", f"file://{lender}", str(clone))
     independent(clone)
@@ -76,10 +88,9 @@ def test_a_clone_that_dissociates_from_its_reference_has_all_objects(
 def test_gc_in_the_lender_takes_nothing_that_a_borrower_needs(
     world: World, borrower: World
 ) -> None:
-    worked(borrower.agent("session-b", tools=True))
+    work(borrower.agent("session-b", tools=True))
     git("gc", "-q", "--prune=now", cwd=world.path)
     git("fsck", "--strict", "--no-dangling", cwd=borrower.path)
-    borrower.close()
 
 
 def test_gc_in_a_borrower_takes_nothing_that_a_turn_has_written(borrower: World) -> None:
@@ -92,7 +103,6 @@ def test_gc_in_a_borrower_takes_nothing_that_a_turn_has_written(borrower: World)
     [one] = borrower.commit("a.py")
     assert borrower.committed(one)["session-b"]["files_touched"] == ["a.py"]
     assert borrower.gitcp("check-store") == ""
-    borrower.close()
 
 
 def test_packs_of_a_borrower_are_few(borrower: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +117,6 @@ def test_packs_of_a_borrower_are_few(borrower: World, monkeypatch: pytest.Monkey
 
 
 def test_packs_are_kept_no_more_once_a_repository_borrows(world: World, tmp_path: Path) -> None:
-    worked(world.agent("session-a", tools=True))
     assert kept_packs(world)
     git("init", "-q", str(tmp_path / "lender"))
     alternates = world.path / ".git/objects/info/alternates"
@@ -122,7 +131,6 @@ def test_packs_are_kept_no_more_once_a_repository_borrows(world: World, tmp_path
 def test_what_a_worktree_of_the_repository_repacks_stays_whole(
     world: World, tmp_path: Path
 ) -> None:
-    worked(world.agent("session-a", tools=True))
     git("worktree", "add", "-q", str(tmp_path / "second"), cwd=world.path)
     agent = world.agent("session-b", tmp_path / "second", tools=True)
     agent.turn("write", {"b.py": "b\n"})

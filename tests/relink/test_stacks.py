@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.support.harness import Agent, World
 from tests.support.linking import BARE, editor, ids, logged, noted, shell
+from tests.support.scenes import Scenes
 
 PARTS = ("first", "second", "third", "fourth")
 PLAIN = "".join(f"# the {part} part\n\n\n\n\n\n\n" for part in PARTS)
@@ -68,8 +70,8 @@ class Stack:
 
 
 @pytest.fixture
-def stack(world: World) -> Stack:
-    return Stack(world)
+def stack(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    yield from scenes.play(Stack, monkeypatch)
 
 
 REBASES = {

@@ -53,6 +53,9 @@ CASES: dict[str, tuple[str | None, str | None, str | None, str | None, set[str] 
         None, True),
     "a line again, at another place": (
         text("a", "b"), text("a", "b", "a"), text("a", "b"), text("a", "a", "b"), None, False),
+    "a line again, that the record wrote for the first time": (
+        text("z", "b"), text("z", "a", "b"), text("z", "b", "q", "a"),
+        text("z", "a", "b", "q", "a"), None, False),
     "a line again that is another's": (
         text("a", "b"), text("a", "b", "a"), text("x", "a", "b"), text("x", "a", "b", "a"),
         {"b"}, False),

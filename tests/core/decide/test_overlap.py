@@ -226,3 +226,10 @@ def test_a_file_moved_by_the_person_links_by_its_very_content(
     recorded: Recorded, staged: dict[str, Staged], paths: list[str]
 ) -> None:
     assert match([recorded], staged, STORE.get)["paths"] == paths
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_moved_file_with_a_line_more_links_where_the_old_one_is_gone(gone: bool) -> None:
+    staged = {"g": change(None, AGENT + text("x"))}
+    found = match([entry(AGENT)], staged, STORE.get, lambda path: gone and path == "f")
+    assert found["paths"] == (["g"] if gone else [])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gitcp.core.lines import attribution
+from gitcp.core.lines.replay import Replay, Version
 
 OLD = [[1, 4, "t1", "u1"], [7, 9, "t2", None]]
 
@@ -83,3 +84,34 @@ def test_the_lines_of_a_path_are_runs_of_the_session_the_person_and_nobody() -> 
         [6, 6, "unknown", None],
         [7, 7, "t1", "u1"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "parent", "want"),
+    [
+        ([b"\0blob"], [], True),
+        ([b"a"], [b"\0blob"], True),
+        ([b"a", b"\0b"], [b"c", b"\0b"], False),
+    ],
+)
+def test_a_content_that_stands_for_a_binary_file_has_one_author(
+    lines: list[bytes], parent: list[bytes], want: bool
+) -> None:
+    before, now = Version("before", parent), Version("now", lines)
+    replay = Replay(before)
+    assert attribution.credit_path(replay, [before], now)["whole"] is want
+
+
+@pytest.mark.parametrize(("added", "removed", "want"), [(0, 2, 2), (1, 1, 0), (1, 3, 2), (2, 1, 0)])
+def test_a_session_has_removed_what_it_has_not_written_in_its_place(
+    added: int, removed: int, want: int
+) -> None:
+    session = ("s", "t1", "u1")
+    path: Any = {
+        "oid": "a",
+        "added": [(n, session) for n in range(1, added + 1)],
+        "removed": [session] * removed,
+        "lost": [],
+        "whole": False,
+    }
+    assert attribution.compute_attribution("s", [path])["agent_removed"] == want

@@ -37,6 +37,19 @@ def test_a_line_counts_with_or_without_its_newline(data: bytes | None, want: lis
 
 
 @pytest.mark.parametrize(
+    ("numbers", "want"),
+    [
+        ([], []),
+        ([3], [(3, 3)]),
+        ([1, 2, 3], [(1, 3)]),
+        ([5, 2, 1, 6, 9], [(1, 2), (5, 6), (9, 9)]),
+    ],
+)
+def test_consecutive_numbers_are_a_run(numbers: list[int], want: list[tuple[int, int]]) -> None:
+    assert line_diff.group_runs(numbers) == want
+
+
+@pytest.mark.parametrize(
     ("a", "b", "removed", "added"),
     [
         ("", "", "", ""),
