@@ -125,3 +125,26 @@ def test_an_edit_that_was_seen_late_belongs_where_it_was_made(
 ) -> None:
     found: Any = lineage.find_moment(lines, name, after)
     assert since == (found and ([line["at"] for line in found[0]], found[1]))
+
+
+MINE = edit(1, None, A, ME)
+
+
+@pytest.mark.parametrize(
+    ("edits", "wanted", "in_git", "found"),
+    [
+        ([MINE], None, False, 1),
+        ([MINE], None, True, None),
+        ([MINE], A, False, None),
+        ([edit(1, None, A, S)], None, False, None),
+        ([MINE, edit(2, A, B, S)], None, False, 1),
+        ([MINE, edit(2, A, B, S)], A, False, None),
+        ([MINE, edit(2, A, None, S), edit(3, None, B, S)], EMPTY, False, None),
+        ([edit(1, None, A, S), edit(2, A, None, NOBODY, RESTORED)], A, False, 2),
+    ],
+)
+def test_the_persons_newest_edit_is_lost_by_what_puts_an_older_content_back(
+    edits: list[Any], wanted: Version, in_git: bool, found: int | None
+) -> None:
+    lost = lineage.find_last_by_person(edits, wanted, lambda _: in_git)
+    assert (lost and lost["at"]) == found

@@ -53,6 +53,10 @@ def test_what_others_did_is_merged_and_a_merge_that_fails_is_told() -> None:
     assert three_way.take_back(lost, [(A, B), (B, C)], merge)[1] is False
 
 
+def test_an_edit_that_is_taken_back_already_is_not_merged() -> None:
+    assert three_way.take_back(A, [(A, B)], merge) == (A, True)
+
+
 def test_a_conflict_leaves_what_is_there() -> None:
     assert three_way.take_back(None, [(A, B)], merge) == (None, False)
     assert three_way.take_back(LINK, [(A, B)], merge) == (LINK, False)
