@@ -186,3 +186,18 @@ def test_the_number_of_git_processes_does_not_grow(tmp_path: Path) -> None:
     command = [sys.executable, str(TOP / "bin/gitcp-du")]
     subprocess.run(command, cwd=tmp_path / "r", env=env, check=True, stdout=subprocess.DEVNULL)
     assert (tmp_path / "trace").read_text().count(" ms)") <= 11
+
+
+@pytest.mark.parametrize(
+    ("by", "name", "want"),
+    [
+        ("session", "", "of several sessions or none"),
+        ("session", "s1", "s1"),
+        ("age", "", "of unknown age"),
+        ("age", "today", "less than a day old"),
+        ("age", "week", "less than a week old"),
+        ("age", "older", "older"),
+    ],
+)
+def test_a_group_without_a_name_is_described(by: str, name: str, want: str) -> None:
+    assert du.format_table([(name, 5, 2)], by, exact=True) == [f"5  {want} (2)", "5  total"]

@@ -23,6 +23,7 @@ from tests.page.browser import page
 from tests.page.hostile import SECRET, SESSION, A
 from tests.support.checkpoints import git
 from tests.support.paths import BIN, TOP
+from tests.support.warm import run
 
 ASSETS = TOP / "gitcp" / "store" / "page" / "assets"
 
@@ -158,3 +159,15 @@ def test_what_is_longer_than_256_kib_stays_plain() -> None:
     assert highlight.LARGEST == 256 * 1024
     assert highlight.highlight_lines("a.py", many, len(many)) == [[["", line]]] * len(many)
     assert highlight.highlight_lines("a.nothing-known", [line, ""], 2) == [[["", line]], []]
+
+
+def test_open_shows_the_page_in_the_browser_of_the_person(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, shown = tmp_path / "browser", tmp_path / "shown"
+    browser.write_text(f'#!/bin/sh\necho "$1" >{shown}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    done = run("page", "--open", "-o", str(tmp_path / "p.html"), cwd=repo)
+    assert done.returncode == 0, done.stderr
+    assert shown.read_text().strip() == f"file://{tmp_path / 'p.html'}"

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.rewind.conftest import SID, Stories
+from tests.rewind.conftest import SID
 from tests.rewind.going import done, files, run, temporary
 from tests.support.clients import calls
 from tests.support.harness import Agent, World
+from tests.support.scenes import Scenes
+
+
+def take_three_turns(world: World) -> Agent:
+    agent = world.agent(SID)
+    for number in (1, 2, 3):
+        agent.turn(f"prompt {number}", {"a.py": f"{number}\n"})
+    return agent
 
 
 @pytest.fixture
-def three(stories: Stories) -> Agent:
-    """The agent after three turns."""
-    return stories.after(three_turns)
-
-
-def three_turns(a: Agent) -> None:
-    for number in (1, 2, 3):
-        a.turn(f"prompt {number}", {"a.py": f"{number}\n"})
+def three(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
+    yield from scenes.play(take_three_turns, monkeypatch)
 
 
 def transcripts(a: Agent) -> dict[str, str]:

@@ -7,15 +7,16 @@ import os
 import shutil
 import signal
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from gitcp.cmd import rewind, undo
-from tests.rewind.conftest import Stories
+from tests.rewind.conftest import SID
 from tests.rewind.going import done, files, run, temporary
 from tests.support.harness import Agent, World
+from tests.support.scenes import Scenes
 
 EVERY = 1 if os.environ.get("LONG") else 13
 WRITES = ("rename", "unlink", "link", "mkdir", "rmdir", "symlink")
@@ -54,18 +55,19 @@ def in_child(at: Path, body: Callable[[], int], fail: Callable[[str, int], None]
         os._exit(70)
 
 
-def different(a: Agent) -> None:
+def take_different_turns(world: World) -> World:
     """Turns that differ in every way."""
+    a = world.agent(SID)
     a.turn("one", {"a.py": "1\n", "src/b.py": "1\n", "thing/inside": "1\n"})
     a.turn("two", {"thing/inside": None})
-    (a.world.path / "thing").rmdir()
+    (world.path / "thing").rmdir()
     a.turn("three", OPEN)
+    return world
 
 
 @pytest.fixture
-def prepared(stories: Stories) -> World:
-    """The world after them."""
-    return stories.after(different).world
+def prepared(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    yield from scenes.play(take_different_turns, monkeypatch)
 
 
 def journal(top: Path) -> list[str]:

@@ -196,3 +196,12 @@ def test_a_session_that_is_not_committed_yet_is_put_back_from_its_stream(
 def test_nothing_stored_is_an_error(world: World) -> None:
     ended = run(world, "resume")
     assert (ended.returncode, "no checkpoint belongs to" in ended.stderr) == (128, True)
+
+
+def test_a_session_that_no_commit_has_cannot_be_checked_out(
+    world: World, a: Agent, tmp_path: Path
+) -> None:
+    a.turn("prompt 1", {"a.py": "1\n"})
+    ended = run(world, "resume", "--worktree", str(tmp_path / "new"), SID)
+    assert ended.returncode == 128 and not (tmp_path / "new").exists()
+    assert f"'{SID}' belongs to no commit" in ended.stderr

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gitcp.cmd import undo
 from gitcp.core.credit import cutting
-from tests.rewind.conftest import Stories
+from tests.rewind.conftest import SID
 from tests.rewind.going import around, done, files, plan, points, run, temporary, times
 from tests.support.harness import Agent, World
 from tests.support.paths import TOP
-
-
-@pytest.fixture
-def three(stories: Stories) -> Agent:
-    """The agent after three turns."""
-    return stories.after(three_turns)
+from tests.support.scenes import Scenes
 
 
 def three_turns(a: Agent) -> None:
@@ -25,6 +22,17 @@ def three_turns(a: Agent) -> None:
     a.turn("write a", {"a.py": "a = 1\n"})
     a.turn("more", {"a.py": "a = 2\n", "src/b.py": "b = 1\n", "README.md": "agent\n"})
     a.turn("less", {"a.py": None, "src/lib.py": None, "deep/er/c.py": "c = 1\n"})
+
+
+def take_three_turns(world: World) -> Agent:
+    agent = world.agent(SID)
+    three_turns(agent)
+    return agent
+
+
+@pytest.fixture
+def three(scenes: Scenes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
+    yield from scenes.play(take_three_turns, monkeypatch)
 
 
 def test_each_point_gives_back_the_worktree_of_its_moment(world: World, a: Agent) -> None:
@@ -348,3 +356,29 @@ def test_permissions_and_very_bytes_come_back_with_undo(world: World) -> None:
     assert (world.path / "mixed.txt").read_bytes() == b"one\r\ntwo\r\nthree\r\n"
     done(world, "undo")
     assert {p: (p.stat().st_mode, p.read_bytes()) for p in before} == before
+
+
+def test_a_commit_among_the_points_is_for_resume_and_single_paths_have_no_conversation(
+    world: World, a: Agent
+) -> None:
+    a.turn("write", {"a.py": "1\n"})
+    (checkpoint,) = world.commit()
+    for words, why in (
+        (["--to", checkpoint], f"'gitcp resume {world.head[:10]}' restores its conversation"),
+        (["--to", checkpoint, "--same-id", "--", "a.py"], "single paths have no conversation"),
+    ):
+        ended = run(world, "rewind", *words)
+        assert ended.returncode != 0 and why in ended.stderr, ended
+
+
+def test_progress_is_shown_at_a_terminal_alone_and_ends_its_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(undo, "_SOON", -1.0)
+    tell = undo.make_progress()
+    tell(1, 2)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    tell(1, 2)
+    tell(2, 2)
+    assert capsys.readouterr().err == "\rgoing back: 1/2 files\rgoing back: 2/2 files\n"

@@ -15,6 +15,7 @@ from gitcp.store.forget.sessions import Choice
 from tests.support.harness import V1, Agent, World
 from tests.support.paths import BIN
 from tests.support.scenes import Scenes
+from tests.support.terminal import talk
 
 if TYPE_CHECKING:
     from gitcp.store.v1.committed_read import SessionEntry
@@ -134,6 +135,24 @@ def test_without_a_terminal_it_has_to_be_agreed_to(recorded: World) -> None:
     done = tried(recorded, "forget", "s-secret")
     assert done.returncode == 128 and "--yes" in done.stderr
     assert WORD in recorded.gitcp("log")
+
+
+def test_at_a_terminal_it_is_asked_and_only_yes_forgets(recorded: World) -> None:
+    ask = "forget it? [y/N] "
+    assert "forgotten" not in talk(recorded, ["forget", "s-secret"], (ask, "\n"))
+    assert held(recorded)
+    assert "forgotten: " in talk(recorded, ["forget", "s-secret"], (ask, "y\n"))
+    assert WORD not in recorded.gitcp("log")
+
+
+def test_what_cannot_be_chosen_is_an_error_that_names_it(world: World) -> None:
+    for words, why in (
+        (["--before", "22.11.2026"], "not a day such as 2026-11-22: '22.11.2026'"),
+        ([], "name a session or a checkpoint, or give --before or --all"),
+        (["nobody"], "no such checkpoint or session: 'nobody'"),
+    ):
+        done = tried(world, "forget", "--yes", *words)
+        assert (done.returncode, why in done.stderr) == (128, True), done
 
 
 def test_the_destination_is_told_on_request(recorded: World) -> None:
