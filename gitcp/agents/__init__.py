@@ -2,8 +2,8 @@
 
 `__init__.py` of the folder has the client's names as data, and functions that replace methods of
 Client.  `transcript.py` reads its transcripts: scan, and for gitcp.agents.reading is_its,
-list_facts, list_written.  `cut.py` cuts its conversations: find_last_leaf, list_prompts,
-find_leaves_around, cut_conversation, format_title.  Both are optional.
+list_facts, read_answers, SHOWS_FILES.  `cut.py` cuts its conversations: find_last_leaf,
+list_prompts, find_leaves_around, cut_conversation, format_title.  Both are optional.
 """
 
 from __future__ import annotations

@@ -29,24 +29,26 @@ _PROMPTS = {"permission": "UserPromptSubmit", "decision": "BeforeAgent"}
 REFUSED = 2  # the status of a refusal
 
 
-def format_refusal(way: str, event: str, message: str) -> Reply:
+def format_refusal(form: str, event: str, message: str) -> Reply:
     """The answer that refuses an event."""
-    answer = _REFUSALS[way](message)
-    if way == "permission" and event != "tool-start":
+    answer = _REFUSALS[form](message)
+    if form == "permission" and event != "tool-start":
         answer = {}
-    return _format_line(answer), message + "\n", OK if way == "cline" else REFUSED
+    return _format_line(answer), message + "\n", OK if form == "cline" else REFUSED
 
 
-def format_message(way: str, message: str, agent: str = "") -> str:
-    """The output of a hook that shows a message to the person, and a text to the model with the
+def format_message(form: str, message: str, context: str = "") -> str:
+    """The output of a hook that shows a message to the person, and a context to the model with the
     prompt; "" if the client supports neither."""
-    if way == "plain":
-        return "".join(f"{text}\n" for text in (message, agent) if text)
-    if way not in _PROMPTS:
+    if form == "plain":
+        return "".join(f"{text}\n" for text in (message, context) if text)
+    if form not in _PROMPTS:
         return ""
-    context = {"hookEventName": _PROMPTS[way], "additionalContext": agent}
-    answer = {"systemMessage": message} if message else {}
-    return _format_line({**answer, **({"hookSpecificOutput": context} if agent else {})})
+    answer: dict[str, Any] = {"systemMessage": message} if message else {}
+    if context:
+        hook = {"hookEventName": _PROMPTS[form], "additionalContext": context}
+        answer["hookSpecificOutput"] = hook
+    return _format_line(answer)
 
 
 def _deny(message: str) -> dict[str, Any]:
