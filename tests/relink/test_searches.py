@@ -225,69 +225,6 @@ def test_notes_on_commits_that_a_rebase_left_behind_are_not_pushed(
     assert "merged with" not in world.gitcp("push", "origin")
 
 
-def pull_merge(world: World, tmp_path: Path, how: str) -> list[list[str]]:
-    """A forge merges a branch of two linked commits, and it is pulled: the ids that the newest
-    commits are to have, of each."""
-    hub, forge = tmp_path / "hub.git", tmp_path / "forge"
-    world.git("clone", "-q", "--bare", ".", str(hub))
-    world.git("remote", "add", "origin", str(hub))
-    world.git("fetch", "-q", "origin")
-    world.git("branch", "-q", "-u", "origin/main", "main")
-    world.git("switch", "-q", "-c", "feature")
-    agent, base = world.agent("session-a"), world.head
-    agent.turn("one", {"one.py": LINES})
-    [first] = world.commit()
-    agent.turn("two", {"one.py": LINES + "\n\ndef third(a):\n    return a ** (1 / 3)\n"})
-    [second] = world.commit()
-    world.git("push", "-q", "origin", "feature", warns=".*")
-    world.git("clone", "-q", str(hub), str(forge))
-    bare = "-c core.hooksPath=/dev/null -c user.name=forge -c user.email=f@x"
-    shell(world, "echo o >o; git add o; git commit -qm other; git push -q origin main", cwd=forge)
-    if how == "squash":
-        run = f"git merge -q --squash origin/feature; git {bare} commit -qm 'squash of feature'"
-    else:
-        run = f"git {bare} cherry-pick {base}..origin/feature; git {bare} commit -q --amend -m two;"
-        run += f" git {bare} rebase -q --force-rebase HEAD~2 -x 'git commit -q --amend -m again'"
-    shell(world, f"{run}; git push -q origin main", cwd=forge)
-    world.git("switch", "-q", "main")
-    world.git("pull", "-q", "--ff-only", "origin", "main", warns=".*")
-    return [sorted([first, second])] if how == "squash" else [[second], [first]]
-
-
-def newest(world: World, count: int) -> list[list[str]]:
-    """The noted ids of the newest commits."""
-    return [sorted(noted(world, one.oid)) for one in logged(world, f"-{count}")]
-
-
-@pytest.mark.parametrize("how", ["squash", "rebase"])
-def test_a_merge_of_a_forge_that_is_pulled_is_linked_by_a_note_and_told_once(
-    world: World, tmp_path: Path, how: str
-) -> None:
-    want = pull_merge(world, tmp_path, how)
-    said = world.agent("session-b").start().said
-    assert newest(world, len(want)) == want
-    assert "pulled" in said
-    assert "pulled" not in world.agent("session-c").start().said
-    sound(world)
-
-
-READERS = (["status"], ["log", "-n1"], ["why", "one.py:1"], ["blame", "one.py"])
-
-
-@pytest.mark.parametrize("words", READERS, ids=lambda words: words[0])
-def test_a_command_that_reads_looks_for_what_was_pulled_and_says_so_once(
-    world: World, tmp_path: Path, words: list[str]
-) -> None:
-    want = pull_merge(world, tmp_path, "squash")
-    env = {**os.environ, **world.env}
-    first, second = (warm.command(words[0], words[1:], world.path, env, b"") for _ in range(2))
-    assert newest(world, 1) == want
-    assert b"linked again by a note: 2" in first.stderr and second.stderr == b""
-    assert first.stdout == second.stdout, "the first one knows it already"
-    world.git("pull", "-q", warns=".*")
-    sound(world)
-
-
 def test_a_forges_squash_is_linked_in_a_fresh_clone_that_has_no_branch(
     world: World, tmp_path: Path
 ) -> None:

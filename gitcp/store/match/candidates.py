@@ -213,17 +213,22 @@ class Search:
 
     def is_held(self, changes: Changes, parent: str) -> bool:
         """Return whether a commit with these changes on parent has work of any of the commits."""
-        return any(self._match(changes, parent))
+        return any(self._match(changes, parent, self._until))
 
     def find_missing(self, targets: Iterable[Target]) -> Iterator[tuple[Target, dict[str, str]]]:
         """Yield each target with the ids that it lacks and whose work it has, while there is time.
 
-        An id's value says what shows it.  `asked` is the last target that was searched."""
+        An id's value says what shows it.  `asked` is the last existing commit whose search ended.
+        The first one is searched however long it takes, so that each hook settles one."""
         for target in targets:
-            if self.is_late():
+            is_first = bool(target.oid) and not self.asked
+            if self.is_late() and not is_first:
                 return
             parent, changes = target.read()
-            ids = relink_rules.choose([*self._match(changes, parent)])
+            matches = [*self._match(changes, parent, float("inf") if is_first else self._until)]
+            if target.oid and not is_first and self.is_late():
+                return
+            ids = relink_rules.choose(matches)
             if ids and self._refused is None:
                 self._refused = commit_memory.read_refused(self._repo)
             excluded = {*target.list_ids(), *(self._refused or ())}
@@ -234,13 +239,15 @@ class Search:
         recorded = [self.read_edits(commit).get(checkpoint_id) for commit in self.commits]
         return min(tell_how(edits, changes) for edits in recorded if edits)
 
-    def _match(self, changes: Changes, parent: str) -> Iterator[dict[str, relink_rules.Evidence]]:
+    def _match(
+        self, changes: Changes, parent: str, until: float
+    ) -> Iterator[dict[str, relink_rules.Evidence]]:
         """Yield for each commit, by id, what its edits have in common with changes on parent.
 
-        Commits that have nothing in common are left out.  Ends when the time is up."""
+        Commits that have nothing in common are left out.  Ends at the time until."""
         is_gone = build_gone_check(self._objects, parent)
         for commit in self.commits if changes else ():
-            if self.is_late():
+            if time.monotonic() >= until:
                 return
             shared: dict[str, relink_rules.Evidence] = {}
             for checkpoint_id, edits in self.read_edits(commit).items():

@@ -93,9 +93,10 @@ class Case:
         self._fresh: list[str] | None = None
 
     def list_fresh(self) -> list[str]:
-        """Return the commits after since that have not been judged, oldest first."""
+        """Return the newest commits after since that have not been judged, parents first."""
         if self._fresh is None:
-            args = ("--first-parent", "--reverse", "--no-merges", f"--max-count={MOST}")
+            # Not only first parents: a pull that merges brings its commits as second ones.
+            args = ("--topo-order", "--reverse", "--no-merges", f"--max-count={MOST}")
             exists = self.since and read_commit(self.objects, self.since)
             oids = list_commits(self.repo, *args, self.head, f"^{self.since}") if exists else []
             judged = set(commit_memory.read_judged(self.repo)) if oids else ()

@@ -1,0 +1,99 @@
+"""Commits that a forge made of a branch, and that are pulled: they get the branch's ids."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+from gitcp.store.match.candidates import Search
+from gitcp.store.match.case import Target
+from gitcp.store.v1 import find_commits
+from tests.support import warm
+from tests.support.harness import World
+from tests.support.linking import logged, noted, shell, sound
+
+LINES = "def power(a, b):\n    return a ** b\n\n\ndef root(a):\n    return a ** 0.5\n"
+
+
+def pull_merge(world: World, tmp_path: Path, how: str, pull: str = "--ff-only") -> list[list[str]]:
+    """A forge merges a branch of two linked commits, and it is pulled: the ids that the newest
+    commits of origin are to have, of each."""
+    hub, forge = tmp_path / "hub.git", tmp_path / "forge"
+    world.git("clone", "-q", "--bare", ".", str(hub))
+    world.git("remote", "add", "origin", str(hub))
+    world.git("fetch", "-q", "origin")
+    world.git("branch", "-q", "-u", "origin/main", "main")
+    world.git("switch", "-q", "-c", "feature")
+    agent, base = world.agent("session-a"), world.head
+    agent.turn("one", {"one.py": LINES})
+    [first] = world.commit()
+    agent.turn("two", {"one.py": LINES + "\n\ndef third(a):\n    return a ** (1 / 3)\n"})
+    [second] = world.commit()
+    world.git("push", "-q", "origin", "feature", warns=".*")
+    world.git("clone", "-q", str(hub), str(forge))
+    bare = "-c core.hooksPath=/dev/null -c user.name=forge -c user.email=f@x"
+    shell(world, "echo o >o; git add o; git commit -qm other; git push -q origin main", cwd=forge)
+    if how == "squash":
+        run = f"git merge -q --squash origin/feature; git {bare} commit -qm 'squash of feature'"
+    else:
+        run = f"git {bare} cherry-pick {base}..origin/feature; git {bare} commit -q --amend -m two;"
+        run += f" git {bare} rebase -q --force-rebase HEAD~2 -x 'git commit -q --amend -m again'"
+    shell(world, f"{run}; git push -q origin main", cwd=forge)
+    world.git("switch", "-q", "main")
+    if pull == "--no-rebase":
+        shell(world, "echo p >p; git add p; git commit -qm 'before the pull'")
+    world.git("pull", "-q", "--no-edit", pull, "origin", "main", warns=".*")
+    return [sorted([first, second])] if how == "squash" else [[second], [first]]
+
+
+def newest(world: World, count: int) -> list[list[str]]:
+    """The noted ids of the newest commits of origin."""
+    return [sorted(noted(world, one.oid)) for one in logged(world, f"-{count}", "origin/main")]
+
+
+@pytest.mark.parametrize("pull", ["--ff-only", "--rebase", "--no-rebase"])
+@pytest.mark.parametrize("how", ["squash", "rebase"])
+def test_a_merge_of_a_forge_that_is_pulled_is_linked_by_a_note_and_told_once(
+    world: World, tmp_path: Path, how: str, pull: str
+) -> None:
+    want = pull_merge(world, tmp_path, how, pull)
+    said = world.agent("session-b").start().said
+    assert newest(world, len(want)) == want
+    assert "pulled" in said
+    assert "pulled" not in world.agent("session-c").start().said
+    sound(world)
+
+
+def test_a_search_whose_time_is_up_settles_one_commit_and_leaves_the_others(
+    world: World, tmp_path: Path
+) -> None:
+    want = pull_merge(world, tmp_path, "rebase")
+    repo = Repo.find(str(world.path))
+    with Objects(repo) as objects:
+        branch = find_commits.list_beside_head(repo, objects)
+        targets = [Target(objects, one.oid) for one in reversed(logged(world, "-2"))]
+        search = Search(repo, objects, branch, 0.0, None)
+        found = [(target.oid, [*ids]) for target, ids in search.find_missing(targets)]
+    assert found == [(targets[0].oid, want[1])]
+    assert search.asked == targets[0].oid
+
+
+READERS = (["status"], ["log", "-n1"], ["why", "one.py:1"], ["blame", "one.py"])
+
+
+@pytest.mark.parametrize("words", READERS, ids=lambda words: words[0])
+def test_a_command_that_reads_looks_for_what_was_pulled_and_says_so_once(
+    world: World, tmp_path: Path, words: list[str]
+) -> None:
+    want = pull_merge(world, tmp_path, "squash")
+    env = {**os.environ, **world.env}
+    first, second = (warm.command(words[0], words[1:], world.path, env, b"") for _ in range(2))
+    assert newest(world, 1) == want
+    assert b"linked again by a note: 2" in first.stderr and second.stderr == b""
+    assert first.stdout == second.stdout, "the first one knows it already"
+    world.git("pull", "-q", warns=".*")
+    sound(world)
