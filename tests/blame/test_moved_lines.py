@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from gitcp.core.credit import cutting
 from tests.blame.told_lines import blame_names, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
@@ -37,6 +38,29 @@ def test_files_that_a_session_lets_change_places_keep_their_authors(world: World
     row = json.loads(world.gitcp("blame", "--json", "g.txt").splitlines()[0])
     assert (row["number"], row["prompt"], row["agent"]) == (1, "write", "Claude Code")
     sound(world)
+
+
+def test_lines_whose_edits_the_journal_has_no_more_keep_their_authors_in_a_moved_file(
+    world: World, b: Agent
+) -> None:
+    """An older edit of the file is open: it was put away."""
+    b.prompt("begin")
+    edit(b, "f.txt", MINE + text("session-b", 7))
+    world.git("stash", "-q")
+    world.agent("session-c", tools=True).turn("go on", {"f.txt": MINE + text("session-c", 8)})
+    world.commit()
+    journal = world.path / ".git/gitcp/journal"
+    for number in range(cutting.COMMITS + 1):
+        world.write("other.txt", f"{number}\n")
+        journal.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + journal.read_bytes())
+        world.commit()
+    assert b'"session-c"' not in journal.read_bytes()
+    run(b, "mv f.txt m.txt")
+    [checkpoint] = world.commit()
+    metadata = sessions(world, checkpoint)[b.sid]
+    counts = metadata["initial_attribution"]["lines_added"]
+    assert counts == {"agent": 0, "others": 4, "person": 0, "unknown": 0}
+    assert blame_names(world, "m.txt") == ["session-a"] * 3 + ["session-c"]
 
 
 def test_what_a_session_brings_back_of_another_that_has_no_part_in_the_commit_is_the_others(

@@ -148,6 +148,19 @@ def test_a_long_journal_is_cut_back_at_a_commit(world: World, a: Agent) -> None:
     assert shares(world) == {a.sid: 1}
 
 
+def test_after_a_cut_in_mid_turn_the_persons_edit_is_the_persons(world: World, a: Agent) -> None:
+    """The transcript tells of the session's write, and the journal of its call."""
+    a.prompt("write")
+    edit(a, "f.txt", text(1))
+    for number in range(5):
+        world.write(f"{number}.txt", text(number))
+        world.commit()
+        path = world.path / ".git/gitcp/journal"
+        path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
+    world.write("f.txt", text(1, 2))
+    assert world.commit() == []
+
+
 def test_reading_on_gives_what_a_first_reading_gives(world: World) -> None:
     repo = Repo.find(str(world.path))
     path = world.path / ".git" / "gitcp" / "journal"

@@ -7,6 +7,8 @@ from gitcp.core.credit import entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from gitcp.core.record_types import JournalLine
 
 COMMITS = 3  # the last commits whose edits stay
@@ -14,27 +16,33 @@ CONTENTS = 300  # remembered contents of removed edits
 LARGEST = 64 << 10  # bytes: a larger journal is cut
 
 
-def cut_back(lines: list[JournalLine], expanded: list[JournalLine]) -> list[JournalLine]:
+def cut_back(
+    lines: list[JournalLine], expanded: list[JournalLine], active: Container[str] = ()
+) -> list[JournalLine]:
     """Return the lines that stay, in their order: those since the last commits, and older ones that
     are needed, after a line with the contents of the removed ones.
 
-    expanded: the lines with a line for each edit of a `trees` line.
+    expanded: the lines with a line for each edit of a `trees` line.  active: the sessions in
+    mid-turn.
     """
     commits = [n for n, line in enumerate(lines) if "commit" in line]
     start = commits[-COMMITS - 1] + 1 if len(commits) > COMMITS else 0
     old, recent = lines[:start], lines[start:]
-    needed = _find_needed(lines, expanded)
+    needed = _find_needed(lines, expanded, active)
     removed = [line for n, line in enumerate(old) if n not in needed]
     left = [line for n, line in enumerate(old) if n in needed]
     return [*_build_had_line(removed), *left, *_build_cut_line(old, recent), *recent]
 
 
-def _find_needed(lines: list[JournalLine], expanded: list[JournalLine]) -> set[int]:
+def _find_needed(
+    lines: list[JournalLine], expanded: list[JournalLine], active: Container[str]
+) -> set[int]:
     """The indexes of the lines that stay at any age.
 
     An edit stays while it is open, a `trees` line while one of its edits is, a checkpoint while its
     session has an open edit; all three stay until a ref holds them.  The calls that run stay, and
-    the newest look.
+    the newest look.  Of an active session the last call of a file tool at each path stays: its
+    transcript tells of that write, too.
     """
     newest = {
         key: max((n for n, line in enumerate(lines) if key in line), default=-1)
@@ -44,8 +52,11 @@ def _find_needed(lines: list[JournalLine], expanded: list[JournalLine]) -> set[i
     edits = {_get_key(edit) for edit in open_edits}
     times = {edit["at"] for edit in open_edits}
     sessions = {entries.get_author(edit)[0] for edit in open_edits}
-    calls = [call for call in entries.list_calls(lines) if call["end"] is None]
-    running = {(call["session"], call["open"]) for call in calls}
+    calls = entries.list_calls(lines)
+    running = {(call["session"], call["open"]) for call in calls if call["end"] is None}
+    own = [call for call in calls if call["session"] in active]
+    heard = {(c["session"], path): c["open"] for c in own for path in c.get("looked", ())}
+    running |= {(session_id, call_id) for (session_id, _), call_id in heard.items()}
 
     def is_needed(line: JournalLine) -> bool:
         return (

@@ -19,6 +19,7 @@ from gitcp.start import late
 from gitcp.store.git import private, refs
 from gitcp.store.git.objects import Objects
 from gitcp.store.git.tree import compare_trees, edit_tree
+from gitcp.store.session import markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -254,7 +255,8 @@ class Journal:
         if read_end(self.repo)[1] <= late.cutting.LARGEST:
             return
         lines, _ = _read_raw(self.repo)
-        remaining = late.cutting.cut_back(lines, self.lines)
+        active = {m["session_id"] for m in markers.read_here(self.repo) if m["phase"] == "active"}
+        remaining = late.cutting.cut_back(lines, self.lines, active)
         data = b"".join(map(entries.dump_line, remaining))
         private.write_private(self.repo, self.repo.join_own(NAME), data)
         self.lines = expand_trees(self.repo, remaining)

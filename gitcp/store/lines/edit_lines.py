@@ -95,7 +95,8 @@ class Edits:
             before, after = self._read_content(line["before"]), self._read_content(line["after"])
             if before is not None and before.oid != oid and "follows" not in line:
                 # HEAD has moved: the missing lines are in a commit, or their edit is away.
-                lines.add_step(before, UNKNOWN, replay.accepts_any_line, is_kept=True)
+                recorded = committed(line["path"], before.oid, "") if committed and back else {}
+                lines.add_step(before, UNKNOWN, replay.accepts_any_line, recorded, is_kept=True)
                 oid = before.oid
             if after is None:
                 broken = True

@@ -51,6 +51,20 @@ def test_which_contents_the_paths_had_is_still_known_of_the_newest() -> None:
     assert f"{0:040x}" not in first["had"]["a"]
 
 
+def test_the_last_call_of_a_file_tool_stays_while_its_session_is_in_mid_turn() -> None:
+    calls: list[Any] = [
+        line
+        for n, session in enumerate("aab")
+        for line in (
+            {"open": str(n), "session": session, "at": n, "looked": {"f": None}},
+            {"close": str(n), "session": session, "at": n},
+        )
+    ]
+    lines = [*calls, *(commit(str(n)) for n in range(6))]
+    left = [line for line in cutting.cut_back(lines, lines, {"a"}) if "commit" not in line]
+    assert left == calls[2:4]
+
+
 def test_a_call_that_runs_stays_with_its_closings() -> None:
     lines: list[Any] = [
         {"open": "1", "session": "s", "at": 1},
