@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitcp import memory
 from gitcp.core.credit import cutting, entries
 from gitcp.errors import Error
 from gitcp.lock import exclusive
@@ -159,6 +160,39 @@ def test_after_a_cut_in_mid_turn_the_persons_edit_is_the_persons(world: World, a
         path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
     world.write("f.txt", text(1, 2))
     assert world.commit() == []
+
+
+def test_a_checked_part_of_the_journal_is_checked_again_where_it_is_another(world: World) -> None:
+    repo = Repo.find(str(world.path))
+    path = world.path / ".git" / "gitcp" / "journal"
+    mark = path.with_name("journal-checked")
+    path.parent.mkdir(exist_ok=True)
+    line, wrong = b'{"path":"a","at":1}\n', b'{"path":777,"at":1}\n'
+
+    def count_lines(data: bytes) -> int:
+        path.write_bytes(data)
+        memory.forget()
+        return len(journal.read(repo))
+
+    assert count_lines(line * 500) == 500
+    good = mark.read_bytes()
+    assert good.split()[1] == b"10000"
+    assert count_lines(wrong + line * 600) == 600, "another beginning"
+    assert count_lines(line * 500 + wrong + line) == 501, "one behind it"
+    for spoilt in (
+        b"",
+        b"\0" * 80,
+        b"0.1.0",
+        b"0.1.0 -5 0",
+        good[:-3],
+        b"0.1.0 9999999999999999 0\n",
+    ):
+        mark.write_bytes(spoilt)
+        assert count_lines(line * 100 + wrong) == 100
+    assert mark.read_bytes() == spoilt, "what is short, or has a wrong line, is not noted"
+    mark.unlink()
+    mark.mkdir()
+    assert count_lines(line * 500) == 500
 
 
 def test_reading_on_gives_what_a_first_reading_gives(world: World) -> None:

@@ -2,13 +2,17 @@
 
 It records all sessions and the person in one order; gitcp-formats(5) describes its lines.
 Objects are written before the line that names them, and each line is written at once.
+
+Its neighbour journal-checked says how many bytes of it were checked, and their sum: to check the
+shape of every line takes longer than to parse it.
 """
 
 from __future__ import annotations
 
 import os
+from zlib import crc32
 
-from gitcp import git, memory
+from gitcp import VERSION, git, memory, trace
 from gitcp.core.credit import entries
 from gitcp.core.git.ids import hash_worktree, parse_shadow
 from gitcp.errors import Error
@@ -34,6 +38,7 @@ NAME = "journal"
 _STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
 _MADE_ON_A_BASE = ("before", "trees", "look")
 MANY = 2000  # edits of one look that are still written as a line each
+_UNCHECKED = 4096  # bytes at the end that each process checks
 # path -> its inode, how many of its bytes were read, the lines in them
 _READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journals")
 
@@ -86,8 +91,32 @@ def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine]
         private.set_aside(repo, e)
         return [], -1
     end = data.rfind(b"\n") + 1  # a line that is still being written is read again
-    _READ[path] = st.st_ino, size + end, [*lines, *entries.parse_lines(data[:end])]
-    return [*_READ[path][2], *entries.parse_lines(data[end:])], size + len(data)
+    if size:
+        lines = lines + entries.parse_lines(data[:end])
+    else:
+        lines = _parse_whole(repo, path, data[:end])
+    _READ[path] = st.st_ino, size + end, lines
+    return [*lines, *entries.parse_lines(data[end:])], size + len(data)
+
+
+def _parse_whole(repo: Repo, path: str, data: bytes) -> list[JournalLine]:
+    """The lines of a journal; a part of it that was checked before, and is the same, is not checked
+    again."""
+    mark = private.read_cache(f"{path}-checked", tail=64)
+    size = int(words[1]) if len(words := mark.split()) > 1 and words[1].isdigit() else 0
+    if mark != _build_mark(data[:size]):
+        size = 0
+    lines = entries.parse_lines(data[:size], are_checked=True) + entries.parse_lines(data[size:])
+    if len(data) - size > _UNCHECKED and len(lines) == data.count(b"\n"):
+        try:
+            private.write_private(repo, f"{path}-checked", _build_mark(data))
+        except OSError as e:
+            trace.append_note("files", f"{path}-checked: {e.strerror}")
+    return lines
+
+
+def _build_mark(data: bytes) -> bytes:
+    return b"%s %d %x\n" % (VERSION.encode(), len(data), crc32(data))
 
 
 def expand_trees(repo: Repo, lines: list[JournalLine]) -> list[JournalLine]:
