@@ -5,8 +5,8 @@ importlib takes 5 ms more: a module of the file loads the modules that it import
 
 The file begins with a table, which is read at once.  The table has the code that the hook always
 needs, so that marshal makes a name of many modules once.  Other code lies after the table and is
-read when it is needed.  So is the code of single functions, half of which no hook calls: such a
-function takes its code at its first call, and is the same function after it.
+read when it is needed.  So is the code of single functions and methods, half of which no hook
+calls: such a function takes its code at its first call, and is the same function after it.
 
 The file is valid for one build of Python and one version of this source, each of its modules for
 one version of the module's source, by its times and size.  The time of change counts too, since
@@ -126,7 +126,7 @@ class Bundle:
         kind: Any = type(_take_code)
 
         def make_function(name: str) -> "Any":
-            function = kind(_take_code.__code__, space, name)
+            function = kind(_take_code.__code__, space, name.rpartition(".")[2])
 
             def take_code() -> "Any":
                 read = self._read_function(module, name, space)
@@ -153,7 +153,7 @@ class Bundle:
         read: dict[str, Any] = {}
         exec(code, space, read)
         self.called.setdefault(module, []).append(name)
-        return read[name]
+        return read[name.rpartition(".")[2]]
 
     def _load(self, name: str) -> None:
         """Import a module from the file, unless its package is not imported yet."""
@@ -220,8 +220,8 @@ def complete() -> None:
     """Add the modules that were imported from elsewhere to the file, for the next hook.
 
     Their code goes after the table, since the first hook in a repository needs much that later ones
-    do not.  If a hook took most of its modules from there, or many functions, these move into the
-    table.
+    do not.  If a hook took most of its modules from there, or many functions, and none from
+    elsewhere, these move into the table.
     """
     (bundle,) = (finder for finder in sys.meta_path if isinstance(finder, Bundle))
     file, fresh = _locate_file(), [*_list_elsewhere()]
@@ -229,6 +229,8 @@ def complete() -> None:
         _drop_file(file)
     if bundle.damaged or not file or not _is_known():
         return
+    if fresh:
+        bundle.called.clear()
     often = bundle.late if len(bundle.late) * 2 > bundle.loaded and not fresh else ()
     if fresh or often or sum(map(len, bundle.called.values())) > _MANY:
         cpython.write(file, lambda: _build_content(bundle, fresh, often))

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
     from types import CodeType
 
+_BY_CLASS = ("__new__", "__init_subclass__", "__class_getitem__")  # Python asks them of the class
+
 
 def compile_module(
     source: str, functions: Container[str] | None, defer: str
@@ -31,16 +33,31 @@ def compile_module(
             node.annotation = None
         elif isinstance(node, ast.FunctionDef):
             node.returns = None
-    deferred, used = dict[str, bytes](), {*_list_used(statements)}
-    for number, statement in enumerate(statements):
-        if isinstance(statement, ast.FunctionDef) and _can_wait(statement):
-            name = statement.name
-            if (functions is None or name in functions) and name not in used:
-                used.add(name)
-                deferred[name] = marshal.dumps(_compile([statement], source))
-                [call] = ast.parse(f"{name} = {defer}({name!r})").body
-                statements[number] = ast.copy_location(call, statement)
+    deferred = dict(_defer_functions(statements, "", source, functions, defer))
     return needs, _compile(statements, source), deferred
+
+
+def _defer_functions(
+    body: list[ast.stmt], owner: str, source: str, functions: Container[str] | None, defer: str
+) -> Iterator[tuple[str, bytes]]:
+    """Defer functions of a body as compile_module() does; yield (name, marshalled code) of each.
+
+    owner: the class of the body, with a dot, which the name of a method begins with; '' for a
+    module.
+    """
+    used = {*_list_called(body)}
+    for number, statement in enumerate(body):
+        if isinstance(statement, ast.ClassDef) and not (statement.decorator_list or owner):
+            methods = statement.body
+            yield from _defer_functions(methods, f"{statement.name}.", source, functions, defer)
+        elif isinstance(statement, ast.FunctionDef) and _can_wait(statement):
+            own = statement.name
+            name = owner + own
+            if (functions is None or name in functions) and own not in used:
+                used.add(own)
+                yield name, marshal.dumps(_compile([statement], source))
+                [call] = ast.parse(f"{own} = {defer}({name!r})").body
+                body[number] = ast.copy_location(call, statement)
 
 
 def _compile(body: list[ast.stmt], source: str) -> CodeType:
@@ -51,16 +68,21 @@ def _compile(body: list[ast.stmt], source: str) -> CodeType:
 
 
 def _can_wait(function: ast.FunctionDef) -> bool:
-    """Whether a function at the top of a module is the same when it is made later."""
+    """Whether a function or a method is the same when it is made later, outside of its class."""
+    if function.decorator_list or function.name in _BY_CLASS:
+        return False
     defaults = [*function.args.defaults, *filter(None, function.args.kw_defaults)]
-    return not function.decorator_list and all(isinstance(x, ast.Constant) for x in defaults)
+    names = [getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(function)]
+    bound = any(name in ("super", "__class__") or name[:2] == "__" != name[-2:] for name in names)
+    return not bound and all(isinstance(one, ast.Constant) for one in defaults)
 
 
-def _list_used(statements: list[ast.stmt]) -> Iterator[str]:
-    """The names that the top of a module uses, as to add an audit hook."""
+def _list_called(statements: list[ast.stmt]) -> Iterator[str]:
+    """The names in calls of a body itself: an audit hook is called while it is read."""
     for statement in statements:
         if not isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            nodes = ast.walk(statement)
+            calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call))
+            nodes = (node for call in calls for node in ast.walk(call))
             yield from (node.id for node in nodes if isinstance(node, ast.Name))
 
 

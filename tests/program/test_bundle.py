@@ -143,14 +143,27 @@ def test_code_behind_the_table_that_is_gone_or_damaged_is_imported_as_ever(lib: 
 
 
 def test_a_function_that_no_hook_called_is_read_when_one_does(lib: Path) -> None:
-    assert "dumps" in _list_waiting(lib, "gitcp.core.json")
-    assert "loads" not in _list_waiting(lib, "gitcp.core.json")
+    source = lib / "gitcp" / "start" / "bundle.py"
+    source.write_text(source.read_text().replace("_MANY = 30", "_MANY = 0"))
+    hook(lib)
+    asked = {"loads", "dumps"}
+    assert asked <= {*_list_waiting(lib, "gitcp.core.json")}, "what a first hook calls waits"
+    hook(lib)
+    assert asked & {*_list_waiting(lib, "gitcp.core.json")} == {"dumps"}
+    assert "GitError.shorten" in _list_waiting(lib, "gitcp.errors")
     source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
-    asked = """assert json.dumps({"a": 1}) == json.dumps.__call__({"a": 1}) == '{"a": 1}'"""
-    source.write_text(f"{source.read_text()}\nfrom gitcp.core import json\n{asked}\n")
+    source.write_text(f"""{source.read_text()}
+from gitcp.core import json
+from gitcp.errors import GitError
+if [json.dumps({{"a": 1}}), json.dumps({{"a": 1}})] != ['{{"a": 1}}'] * 2:
+    raise SystemExit(1)
+for status in (1, 2):
+    GitError(("git", "log"), status, b"fatal: no").shorten()
+""")
     hook(lib)
     assert "gitcp.agents.codex" in hook(lib)
     assert "dumps" not in _list_waiting(lib, "gitcp.core.json")
+    assert "GitError.shorten" not in _list_waiting(lib, "gitcp.errors")
 
 
 def test_a_function_that_waits_is_the_same_one_before_and_after_its_first_call(lib: Path) -> None:
