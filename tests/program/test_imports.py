@@ -27,11 +27,11 @@ MOST = {
 # at most 6 and 150.
 ASKS = {
     "UserPromptSubmit": (1, 60),
-    "PreToolUse": (1, 21),
-    "PostToolUse": (0, 38),
-    "Stop": (2, 78),
-    "prepare-commit-msg": (1, 26),
-    "post-commit": (2, 82),
+    "PreToolUse": (1, 20),
+    "PostToolUse": (0, 37),
+    "Stop": (2, 71),
+    "prepare-commit-msg": (1, 25),
+    "post-commit": (2, 83),
 }
 # How often a hook asks what a path in the repository is, without opening it.
 LOOKS = {

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gitcp.store.pack.packs import Packs
 
 _AT_ONCE = 400  # names that fit into a pipe, so that neither side waits for the other
+_FEW = 100  # objects that may be read without git in less time than it starts
 _SMALL = 1 << 12  # bytes; to write a smaller object again takes less time than to search for it
 _WHOLE = 1 << 20  # files up to this many bytes are read at once, larger ones streamed
 _NEAR_EACH, _NEAR_ALL = 1 << 20, 16 << 20  # bytes of one object, and of all, that stay in memory
@@ -100,17 +101,29 @@ class Objects:
 
     def read_ahead(self, oids: Iterable[str]) -> None:
         """Read these objects in bulk, and keep the small ones in memory."""
-        git.settle_pending()
-        unread = [oid for oid in oids if oid not in self._near]
+        unread = [oid for oid in dict.fromkeys(oids) if oid not in self._near]
+        if len(unread) < _FEW:
+            unread = [oid for oid in unread if not self._read_direct(oid)]
+        if unread:
+            git.settle_pending()
         for start in range(0, len(unread), _AT_ONCE):
             for obj in self._get_batch().read_objects(unread[start : start + _AT_ONCE]):
                 if obj:
                     self._remember(obj)
 
+    def _read_direct(self, oid: str) -> bool:
+        """Read an object without git, unless git runs already; return whether it is in memory."""
+        if self._batch is None:
+            try:
+                self._keep_near(late.direct.read_object(self._repo, oid, self._near))
+            except late.direct.Unsure:
+                pass
+        return oid in self._near
+
     def _find_head(self, spec: str) -> tuple[str, int] | None:
-        """Batch.find_head(), also of objects that git has not got yet."""
+        """Batch.find_head(), also of objects that git has not got yet, which no ref names."""
         named = self._get_batch().find_head(spec)
-        if named is None and git.settle_pending():
+        if named is None and not spec.startswith("refs/") and git.settle_pending():
             named = self._get_batch().find_head(spec)
         return named
 

@@ -203,6 +203,7 @@ class Journal:
 
     __slots__ = (
         "_lock",
+        "_waiting",
         "acting",
         "base",
         "closing",
@@ -217,6 +218,7 @@ class Journal:
     def __init__(self, repo: Repo) -> None:
         self.repo, self._lock = repo, exclusive(repo, f"journal-{repo.worktree_hash}")
         self.lines: list[JournalLine] = []
+        self._waiting = b""  # lines that are to be written with the next ones
         self.base: str | None = None
         self.telling = self.closing = ""
         self.naming: frozenset[str] = frozenset()
@@ -240,24 +242,46 @@ class Journal:
             self.append(late.edits_ref.rebuild_lines(self.repo))
 
     def __exit__(self, *_: object) -> None:
+        if self._waiting:  # an error is on its way
+            _READ.pop(self.repo.join_own(NAME), None)
         self._lock.__exit__()
 
-    def append(self, lines: list[JournalLine]) -> None:
-        """Add lines at the end; a line that a kill cut short stays apart from them."""
+    def append(self, lines: list[JournalLine], waiting: bool = False) -> None:
+        """Add lines at the end; a line that a kill cut short stays apart from them.
+
+        waiting: they are written when others are added, or by write_waiting(), so that objects
+        which are made until then come into the same pack.  This process reads them at once.
+        """
         if not lines:
             return
         self._name_base(lines)
-        data = b"".join(map(entries.dump_line, lines))
+        data, path = b"".join(map(entries.dump_line, lines)), self.repo.join_own(NAME)
+        self._waiting += data
+        if not waiting or path not in _READ:
+            self.write_waiting()
+        if path in _READ:
+            file, size, read = _READ[path]
+            _READ[path] = file, size, read + entries.parse_lines(data, are_checked=True)
+        self.lines += expand_trees(self.repo, lines)
+
+    def write_waiting(self) -> None:
+        """Write the lines that wait, after the objects that they name."""
+        data, self._waiting = self._waiting, b""
+        if not data:
+            return
         if not git.is_settled():
             Objects.get_shared(self.repo).packs.flush_named(data)
-        fd = private.open_private(self.repo, self.repo.join_own(NAME), os.O_RDWR | os.O_APPEND)
+        path = self.repo.join_own(NAME)
+        file, size, read = _READ.pop(path, (0, 0, []))
+        fd = private.open_private(self.repo, path, os.O_RDWR | os.O_APPEND)
         try:
-            size = os.fstat(fd).st_size
-            torn = size and os.pread(fd, 1, size - 1) != b"\n"
-            files.write_at(fd, b"\n" * bool(torn) + data, size)
+            st = os.fstat(fd)
+            torn = st.st_size and os.pread(fd, 1, st.st_size - 1) != b"\n"
+            end = files.write_at(fd, b"\n" * bool(torn) + data, st.st_size)
         finally:
             os.close(fd)
-        self.lines += expand_trees(self.repo, lines)
+        if (file, size) == (st.st_ino, st.st_size):
+            _READ[path] = file, end, read
 
     def _name_base(self, lines: list[JournalLine]) -> None:
         """Set `base` of edits and looks that lack it: the commit on which they are made."""
@@ -311,6 +335,6 @@ class JournalCopy(Journal):
         super().__init__(repo)
         self.lines = read(repo)
 
-    def append(self, lines: list[JournalLine]) -> None:
+    def append(self, lines: list[JournalLine], waiting: bool = False) -> None:
         """Add lines to the copy."""
         self.lines = [*self.lines, *lines]

@@ -304,10 +304,11 @@ def record_checkpoint(
     files: Mapping[str, Version],
     turn: str,
     left_streams: Mapping[str, Collection[str]],
+    waiting: bool = False,
 ) -> None:
     """Record a checkpoint on a stream of the session: the files that it took in a turn, and the
-    paths that left other streams (left_streams: stream -> paths)."""
+    paths that left other streams (left_streams: stream -> paths).  waiting: as append() has it."""
     line = {"stream": stream, "session": state["session_id"], "turn": turn, "files": {**files}}
     left = {other: sorted(paths) for other, paths in left_streams.items() if paths}
     line |= {"out": left} if left else {}
-    held.append([{**line, "at": journal.read_clock(held.repo)}])
+    held.append([{**line, "at": journal.read_clock(held.repo)}], waiting)

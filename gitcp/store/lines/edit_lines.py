@@ -62,6 +62,7 @@ class Edits:
         changes: against the first parent.  other_parents: path -> entry in each other parent.
         """
         credited = {}
+        self._read_ahead(changes)
         for path, (old_mode, old, mode, new) in changes.items():
             parent, content = self.get_content(old_mode, old), self.get_content(mode, new)
             if parent is not None and content is not None:
@@ -74,6 +75,15 @@ class Edits:
                 )
                 credited[path] = attribution.credit_path(lines, parents, content)
         return credited
+
+    def _read_ahead(self, changes: Changes) -> None:
+        """Have the contents in memory that credit_paths() asks for one by one."""
+        sides = [*changes.values()]
+        named = [(mode, oid) for mode, oid, *_ in sides] + [(mode, oid) for *_, mode, oid in sides]
+        for path in changes:
+            for line in self.trace_content(path):
+                named += filter(None, map(entries.parse_entry, (line["before"], line["after"])))
+        self._objects.read_ahead(oid for mode, oid in named if oid and mode in _FILES)
 
     def replay_path(self, path: str, parent: Version, reading: bool = False) -> Replay:
         """Replay a path's edits from the content before the first one, or from the parent's if that

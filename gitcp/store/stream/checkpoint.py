@@ -80,6 +80,7 @@ def write(
         oid = write_commit(objects, repo, tree, [parent["oid"]] if parent else [], message)
         move: refs.Edit = (place["ref"], oid, place["old"])
         edits = [*place["before"], move, *place["after"], *([held_edit] if held_edit else [])]
+        held.write_waiting()
         refs.update_refs(repo, edits, "gitcp: checkpoint")
         if held_edit:
             held.append([{"held": held_edit[1]}])
@@ -132,7 +133,7 @@ def _record_files(held: Journal, state: State, place: Place, content: Content) -
     left_streams = {other["id"]: _list_superseded(other, content) for other in streams[:-1]}
     left_streams[stream["id"]] = content["undone"] & stream["files"].keys()
     turn_id, files = state.get("turn_id", ""), {**content["mine"], **content["away"]}
-    work.record_checkpoint(held, state, stream["id"], files, turn_id, left_streams)
+    work.record_checkpoint(held, state, stream["id"], files, turn_id, left_streams, waiting=True)
     work.read_streams(held.repo, state)
     state["streams"] = [s for s in state["streams"] if s["files"] or s["id"] == stream["id"]]
     if place["reset"]:
