@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gitcp.core.credit import entries
+from gitcp.repo import Repo
+from gitcp.store.journal import journal
 from tests.journal.lines import shares, text
 from tests.support.clients.calls import begin, edit, end, result, run
 from tests.support.harness import Agent, World
@@ -187,3 +189,29 @@ def test_a_file_tools_edit_back_to_an_older_content_links(
     assert touched(world, one, a.sid) == ["f.txt"]
     assert sessions(world, one)[a.sid]["initial_attribution"]["lines_removed"]["agent"] == 2
     sound(world)
+
+
+def test_a_file_that_a_pattern_ignores_is_kept_while_it_is_tracked(world: World, a: Agent) -> None:
+    world.write(".gitignore", "secret*\n")
+    world.write("secret", text(1))
+    world.git("add", "-f", ".")
+    world.commit(".gitignore")
+
+    def is_kept(number: int) -> bool:
+        edit(a, "secret", text(number))
+        lines = journal.read(Repo.find(str(world.path)))
+        return bool([line for line in lines if line.get("path") == "secret"][-1].get("kept", True))
+
+    a.prompt("write")
+    assert is_kept(2)
+    world.git("update-index", "--assume-unchanged", "secret")
+    assert is_kept(3)
+    world.git("update-index", "--no-assume-unchanged", "--index-version", "4", "secret")
+    assert is_kept(4)
+    world.git("rm", "-q", "--cached", "secret")
+    assert not is_kept(5)
+    world.git("update-index", "--index-version", "2")
+    world.git("add", "-N", "-f", "secret")
+    assert is_kept(6)
+    world.git("rm", "-q", "-f", "--cached", "secret")
+    assert not is_kept(7)

@@ -27,7 +27,7 @@ MOST = {
 # at most 6 and 150.
 ASKS = {
     "UserPromptSubmit": (1, 60),
-    "PreToolUse": (1, 20),
+    "PreToolUse": (0, 21),
     "PostToolUse": (0, 37),
     "Stop": (2, 71),
     "prepare-commit-msg": (1, 25),

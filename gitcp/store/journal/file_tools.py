@@ -121,5 +121,6 @@ class PathReader:
 
         git reads the index only for paths that a pattern matches: it can be long.
         """
-        matched = self.work.list_ignored(paths, "--no-index", ok=_REFUSED)
+        untracked = self.work.drop_tracked(paths)
+        matched = self.work.list_ignored(untracked, "--no-index", ok=_REFUSED)
         return self.work.list_ignored(sorted(matched), ok=_REFUSED)

@@ -6,7 +6,8 @@ import os
 import stat
 
 from gitcp.core.git.porcelain import COMMIT, EXECUTABLE, FILE, LINK
-from gitcp.errors import GitError
+from gitcp.errors import Error, GitError
+from gitcp.process import files
 from gitcp.record import decode_name, encode_name
 
 TYPE_CHECKING = False
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
 
 
+_SHORT = 1 << 20  # bytes of an index that is read in less time than git starts
+_WHOLE_NAMES = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")  # version 4 leaves out what names share
 _SPECIAL = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 
 
@@ -89,6 +92,20 @@ class Worktree:
     def has_git(self, folder: str) -> bool:
         """Whether another repository's worktree begins at folder."""
         return os.path.lexists(self.join_full(folder) + b"/.git")
+
+    def drop_tracked(self, paths: Iterable[str]) -> list[str]:
+        """Those of the paths that the person's index does not have for sure: git is to be asked of
+        them.  A long index is not read, nor one in which a path does not stand whole."""
+        try:
+            index = files.read_file(os.path.join(self.repo.git_dir, "index"), _SHORT) or b""
+        except Error:
+            index = b""
+        if not index.startswith(_WHOLE_NAMES) or "GIT_INDEX_FILE" in self.repo.git.env:
+            return [*paths]
+        names = {path: encode_name(path) for path in paths}
+        # An entry's flags end with the length of its name, and have no bit set in a plain one.
+        lengths = {path: (len(name) & 0xFFFF).to_bytes(2, "big") for path, name in names.items()}
+        return [path for path in paths if b"%b%b\0" % (lengths[path], names[path]) not in index]
 
     def list_ignored(
         self, paths: Iterable[str], *options: str, ok: tuple[int, ...] = (0, 1)
