@@ -287,6 +287,8 @@ def list_open_edits(lines: Iterable[JournalLine]) -> list[JournalLine]:
     for number, line in enumerate(lines):
         if line.get("path") and "at" in line:
             open_edits.setdefault(line["path"], []).append((number, line))
+        if "settled" not in line and "taken" not in line:  # as nearly all are
+            continue
         left, taken = line.get("left", {}), line.get("taken", {})
         for path in line.get("settled", ()):
             edits, stay = open_edits.pop(path, []), left.get(path, ())
