@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
+from gitcp.repo import Repo
+from gitcp.store.journal import journal
 from tests.support.harness import World
 from tests.support.paths import TOP
 
@@ -29,18 +31,18 @@ ASKS = {
     "UserPromptSubmit": (1, 60),
     "PreToolUse": (0, 21),
     "PostToolUse": (0, 37),
-    "Stop": (2, 71),
+    "Stop": (2, 70),
     "prepare-commit-msg": (1, 25),
-    "post-commit": (2, 83),
+    "post-commit": (2, 82),
 }
 # How often a hook asks what a path in the repository is, without opening it.
 LOOKS = {
-    "UserPromptSubmit": 40,
+    "UserPromptSubmit": 39,
     "PreToolUse": 22,
     "PostToolUse": 24,
-    "Stop": 66,
-    "prepare-commit-msg": 20,
-    "post-commit": 60,
+    "Stop": 62,
+    "prepare-commit-msg": 19,
+    "post-commit": 58,
 }
 # What runs comes out of one file (test_bundle.py); the processes above a hook are the test's own.
 AROUND = (str(TOP), sys.prefix, sys.base_prefix, "/proc/")
@@ -65,13 +67,15 @@ def lists() -> dict[str, Hook]:
 
 
 @pytest.fixture
-def seen(world: World, lists: dict[str, Hook]) -> dict[str, Hook]:
+def seen(world: World, lists: dict[str, Hook], monkeypatch: pytest.MonkeyPatch) -> dict[str, Hook]:
     """What each hook of a turn and of its commit took."""
     if not lists:
         agent = world.agent("s", tools=True)
         for n in range(4):
             agent.turn("warm up", {"a.txt": f"{n}\n"})
             world.commit("a.txt")
+        monkeypatch.setattr(journal, "_UNCHECKED", 0)  # no hook of the turn notes what it checked
+        journal.read(Repo.find(str(world.path)))
         trace = Path(world.env.setdefault("GITCP_TRACE", str(world.home / "trace")))
         agent.turn("Do part 5", {"a.txt": "two\n"})
         world.commit("a.txt")

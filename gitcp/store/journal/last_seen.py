@@ -5,11 +5,9 @@ The look is stored in <git-dir>/gitcp/look: head, at (ns), dirty {path: entry}, 
 
 from __future__ import annotations
 
-from gitcp import memory
 from gitcp.core import json
 from gitcp.core.credit import entries
 from gitcp.core.upkeep import shapes
-from gitcp.process import files
 from gitcp.store.git import private
 from gitcp.store.git.tree import Lookup, find_file, find_tree
 
@@ -22,18 +20,12 @@ if TYPE_CHECKING:
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
-# path -> what read_stamp() said of it, the look in it
-_LOOKS: dict[str, tuple[list[int], dict[str, Any]]] = memory.get_table("looks")
 _SLACK = 20_000_000  # ns by which the stamps of files may lag behind the clock
 
 
 def read_look(repo: Repo) -> dict[str, Any]:
-    """The newest look at the whole worktree, not to be changed; {} before the first one."""
-    path = repo.join_own("look")
-    stamp = files.read_stamp(path)
-    if not stamp or _LOOKS.get(path, ([], {}))[0] != stamp:
-        _LOOKS[path] = stamp, private.load_cache(path, shapes.LOOK) or {}
-    return _LOOKS[path][1]
+    """The newest look at the whole worktree; {} before the first one."""
+    return private.load_cache(repo.join_own("look"), shapes.LOOK) or {}
 
 
 def save_look(repo: Repo, head: str, at: int, dirty: Mapping[str, Version], cost: int) -> None:

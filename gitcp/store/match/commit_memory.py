@@ -128,7 +128,7 @@ def _read(repo: Repo) -> tuple[str, list[str]]:
     """Return (the HEAD up to which all commits are judged, '' if unknown; the judged commits)."""
     head, *judged = private.read_words(repo.join_own("looked"), shapes.is_object_name) or [""]
     # Older versions keep the judged commits in a file of their own.
-    judged += private.read_words(repo.join_own("judged"), shapes.is_object_name)
+    judged = judged or private.read_words(repo.join_own("judged"), shapes.is_object_name)
     return head if head.strip("0") else "", judged
 
 
