@@ -125,17 +125,17 @@ class Bundle:
 
         kind: Any = type(_take_code)
 
+        def take_code(function: "Any") -> "Any":
+            name = function.__name__
+            read = self._read_function(module, name, space)
+            function.__code__, function.__name__ = read.__code__, read.__name__
+            function.__qualname__, function.__defaults__ = name, read.__defaults__
+            function.__kwdefaults__ = read.__kwdefaults__
+            return function
+
         def make_function(name: str) -> "Any":
-            function = kind(_take_code.__code__, space, name.rpartition(".")[2])
-
-            def take_code() -> "Any":
-                read = self._read_function(module, name, space)
-                function.__code__, function.__qualname__ = read.__code__, name
-                function.__defaults__ = read.__defaults__
-                function.__kwdefaults__ = read.__kwdefaults__
-                return function
-
-            function.__kwdefaults__ = {"take_code": take_code}
+            function = kind(_take_code.__code__, space, name)
+            function.__kwdefaults__ = {"deferred": function, "take_code": take_code}
             return function
 
         return make_function
@@ -175,9 +175,11 @@ class Bundle:
         setattr(sys.modules[above], own, module)
 
 
-def _take_code(*args: "Any", take_code: "Callable[[], Any]", **options: "Any") -> "Any":
+def _take_code(
+    *args: "Any", deferred: "Any", take_code: "Callable[[Any], Any]", **options: "Any"
+) -> "Any":
     """The code of a deferred function: it has the function take its own, and calls it."""
-    return take_code()(*args, **options)
+    return take_code(deferred)(*args, **options)
 
 
 def _locate_source(name: str, package: bool) -> str:

@@ -31,7 +31,7 @@ ASKS = {
     "UserPromptSubmit": (1, 60),
     "PreToolUse": (0, 21),
     "PostToolUse": (0, 37),
-    "Stop": (2, 70),
+    "Stop": (2, 72),
     "prepare-commit-msg": (1, 25),
     "post-commit": (2, 82),
 }
