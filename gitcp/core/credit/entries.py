@@ -43,9 +43,7 @@ def parse_lines(data: bytes, are_checked: bool = False) -> list[JournalLine]:
         items = []
     if len(items) != len(texts):
         items = [item for text in texts for item in _parse_line(text)]
-    if are_checked:
-        return items
-    return [item for item in items if not find_fault(item, shapes.JOURNAL_LINE)]
+    return [item for item in items if are_checked or not find_fault(item, shapes.JOURNAL_LINE)]
 
 
 def _parse_line(text: bytes) -> list[JournalLine]:
