@@ -33,11 +33,11 @@ def compile_module(
             node.annotation = None
         elif isinstance(node, ast.FunctionDef):
             node.returns = None
-    deferred = dict(_defer_functions(statements, "", source, functions, defer))
+    deferred = dict(_take_out_functions(statements, "", source, functions, defer))
     return needs, _compile(statements, source), deferred
 
 
-def _defer_functions(
+def _take_out_functions(
     body: list[ast.stmt], owner: str, source: str, functions: Container[str] | None, defer: str
 ) -> Iterator[tuple[str, bytes]]:
     """Defer functions of a body as compile_module() does; yield (name, marshalled code) of each.
@@ -49,7 +49,7 @@ def _defer_functions(
     for number, statement in enumerate(body):
         if isinstance(statement, ast.ClassDef) and not (statement.decorator_list or owner):
             methods = statement.body
-            yield from _defer_functions(methods, f"{statement.name}.", source, functions, defer)
+            yield from _take_out_functions(methods, f"{statement.name}.", source, functions, defer)
         elif isinstance(statement, ast.FunctionDef) and _can_wait(statement):
             own = statement.name
             name = owner + own
