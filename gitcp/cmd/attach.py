@@ -33,10 +33,7 @@ OPTIONS = (
     JSON,
     make_value("name", "<session>", "its id or the beginning of it, or the file of its transcript"),
     make_value(
-        "commit",
-        "<commit>",
-        "a commit of its work (default: those that hold its edits)",
-        nargs="*",
+        "commit", "<commit>", "a commit of its work (default: those that hold its edits)", nargs="*"
     ),
 )
 

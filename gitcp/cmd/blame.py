@@ -24,28 +24,28 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Show a file's lines with their authors."""
     from gitcp import jj
-    from gitcp.core.blame import options as arguments
+    from gitcp.core.blame import options as blame_options
     from gitcp.git import Git
     from gitcp.repo import Repo
-    from gitcp.store.lines import run as asked
+    from gitcp.store.lines import run as git_blame
 
     if argv in (["-h"], ["--help"]):
         from gitcp.console import cli  # only for help: the arguments are git's
 
         cli.parse("blame", OPTIONS, argv)
-    options = arguments.parse(argv)
+    options = blame_options.parse(argv)
     flags = options["flags"]
     if "reverse" in flags or ("s" in flags and not flags & {"json", "p", "line-porcelain"}):
         # No author is shown, or the commit is not the one that added the line.
         os.execvp("git", ["git", "blame", *options["given"]])
-    here = jj.find_root(os.getcwd()) and Repo.find()
-    git = jj.choose_git(here) if here else Git()
-    blamed = asked.start_blame(git, options)  # git works while the modules below are imported
+    jj_repo = jj.find_root(os.getcwd()) and Repo.find()
+    git = jj.choose_git(jj_repo) if jj_repo else Git()
+    finish = git_blame.start_blame(git, options)  # git works while the modules below are imported
     from gitcp.store.blame import view
     from gitcp.store.git.prefetch import Prefetched
     from gitcp.store.lines.evidence import Evidence
 
-    repo = here or Repo.find()
+    repo = jj_repo or Repo.find()
     look_at_head(repo)
     with Prefetched(repo) as objects:
         has_contents = any(word.startswith("--contents") for word in options["given"])
@@ -53,11 +53,10 @@ def run(argv: Sequence[str]) -> int:
         if "json" in flags:
             from gitcp import record
 
-            record.write_records(
-                sys.stdout.buffer, view.build_records(repo, options, blamed(), evidence)
-            )
+            records = view.build_records(repo, options, finish(), evidence)
+            record.write_records(sys.stdout.buffer, records)
         else:
-            _print(view.format_output(repo, git, options, blamed(), evidence))
+            _print(view.format_output(repo, git, options, finish(), evidence))
     return OK
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value, parse_number
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 
 TYPE_CHECKING = False
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Finding
 
-    Cleaned = tuple[list[Finding], list[Finding]]  # settled findings, those that are kept
 
 OPTIONS = (
     make_flag("-f --force", "delete the items instead of listing them"),
@@ -39,8 +39,10 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def clean_settled(older_than: int | None, force: bool, edits: bool = False) -> Cleaned:
-    """(the settled findings, deleted if force is set; those that are kept for now)."""
+def clean_settled(
+    older_than: int | None, force: bool, edits: bool = False
+) -> tuple[list[Finding], list[Finding]]:
+    """(the settled findings, which are deleted if force is set; those that are kept for now)."""
     from gitcp.repo import Repo
     from gitcp.store.care import cleaning, orphans
 
@@ -58,8 +60,8 @@ def format_report(
     """The report, in the groups of the original program
     (doc/formats.md "The original program")."""
     if settled:
-        items = f"{len(settled)} item{'s' if len(settled) > 1 else ''}"
-        yield f"Deleted {items}:" if force else f"Found {items.replace(' ', ' orphaned ')}:"
+        count = count_noun(len(settled), "item" if force else "orphaned item")
+        yield f"{'Deleted' if force else 'Found'} {count}:"
         yield from _format_groups(settled)
     else:
         yield "No orphaned items to clean up."

@@ -58,35 +58,28 @@ def list_rows(name: str) -> Rows:
 def _list_candidates(words: Sequence[str]) -> Candidates:
     """The candidates for the last of the words, each with a description."""
     command, *arguments = completion.split_words(words) or [""]
-    candidates: Candidates
+    candidates: Candidates = {}
     begun = arguments[-1] if arguments else command
     if not arguments or command == "help":
         candidates = {name: commands.get_summary(name) for name in commands.NAMES}
         candidates["help"] = "show a page of the manual"
     elif command in commands.NAMES:
         candidates, kind = completion.list_candidates(list_rows(command), arguments)
-        if command == "config" and kind == "key":
-            candidates = _list_keys()
-        elif kind:
-            candidates = {**candidates, **_list_values(kind, begun)}
+        if kind:
+            candidates |= _list_values(kind, begun)
         if begun.startswith("-"):
             candidates["--help"] = "show a summary of the options and exit"
-    else:
-        return {}
     return {word: text for word, text in candidates.items() if word.startswith(begun)}
-
-
-def _list_keys() -> Candidates:
-    from gitcp.core.config_table import KEYS
-
-    return {name: key["meaning"] for name, key in KEYS.items()}
 
 
 def _list_values(kind: str, begun: str) -> Candidates:
     from gitcp import agents
+    from gitcp.core.config_table import KEYS
     from gitcp.repo import Repo
     from gitcp.store.search import candidates
 
+    if kind == "key":
+        return {name: key["meaning"] for name, key in KEYS.items()}
     if kind == "agent":
         return {name: agents.get_client(name).AGENT_TYPE for name in agents.list_names()}
     try:

@@ -22,9 +22,8 @@ def run(argv: Sequence[str]) -> int:
     args, repo = cli.parse("convert-store", OPTIONS, argv), Repo.find()
     moved = conversion.convert_store(repo)
     if args.json:
-        return cli.write_records(
-            {"type": "ref", "ref": ref, "oid": oid} for ref, oid in moved.items()
-        )
+        records = ({"type": "ref", "ref": ref, "oid": oid} for ref, oid in moved.items())
+        return cli.write_records(records)
     count = len(committed_refs.list_tips(repo))
     print(f"{len(moved)} of {count} checkpoints moved; each has a ref of its own")
     if refs.read_ref(repo, committed_refs.REF):

@@ -12,9 +12,7 @@ from gitcp.repo import Repo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from gitcp.store.setup.manifest import Manifest
+    from collections.abc import Sequence
 
 OPTIONS = (
     make_flag("--uninstall", "remove what enable wrote; checkpoints stay"),
@@ -71,7 +69,7 @@ def silence(repo: Repo, dry_run: bool) -> None:
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Restore the files from before enable; an edited file loses only gitcp's part."""
     from gitcp.store.pack import upkeep
-    from gitcp.store.setup import adapters, everywhere, guard_files, install, manifest
+    from gitcp.store.setup import adapters, everywhere, git_hooks, guard_files, install, manifest
 
     if user and not dry_run and (done := everywhere.remove_template()):
         print(done)
@@ -86,13 +84,16 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
             continue
         with exclusive(repo, "install"):
             folders = install.hook_folders(repo, record)
-            _clear_strays(record, folders)
+            for write in git_hooks.plan_removal(record, folders):
+                git_hooks.clear_stray(write)
+                print(cli.printable(write["note"]))
             for entry in reversed(record.entries[:]):
                 if entry["kind"] == adapters.KIND and not _uninstall_adapter(repo, entry["agent"]):
                     continue
                 outcome = _OUTCOMES[record.restore(entry, install.make_stripper(repo, record))]
                 print(cli.printable(outcome.format(record.get_path(entry))))
-            _tell_forgotten(folders)
+            for path in git_hooks.list_forgotten(folders):
+                print(cli.printable(f"left '{path}': it {git_hooks.FORGOTTEN}"))
     if not dry_run:
         install.end_recording(repo)
         upkeep.release_packs(repo)
@@ -110,19 +111,3 @@ def _uninstall_adapter(repo: Repo, name: str) -> bool:
         notice.warn_lacking(f"the hooks of {name} are still there: {format_error(e)}")
         return False
     return True
-
-
-def _clear_strays(record: Manifest, folders: Iterable[str]) -> None:
-    """Remove gitcp's hooks that another tool moved."""
-    from gitcp.store.setup import git_hooks
-
-    for write in git_hooks.plan_removal(record, folders):
-        git_hooks.clear_stray(write)
-        print(cli.printable(write["note"]))
-
-
-def _tell_forgotten(folders: Iterable[str]) -> None:
-    from gitcp.store.setup import git_hooks
-
-    for path in git_hooks.list_forgotten(folders):
-        print(cli.printable(f"left '{path}': it {git_hooks.FORGOTTEN}"))

@@ -58,12 +58,10 @@ def format_table(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     def format_size(size: int) -> str:
         return str(size) if exact else space_sums.format_size(size)
 
-    rows = [
-        (format_size(size), f"{_name_group(name, by)}  ({count})") for name, size, count in sums
-    ]
-    rows.append((format_size(sum(size for _, size, _ in sums)), "total"))
-    width = max(len(size) for size, _ in rows)
-    return [f"{size:>{width}}  {term.clean(name)}" for size, name in rows]
+    rows = [(size, f"{_name_group(name, by)}  ({count})") for name, size, count in sums]
+    rows.append((sum(size for _, size, _ in sums), "total"))
+    width = max(len(format_size(size)) for size, _ in rows)
+    return [f"{format_size(size):>{width}}  {term.clean(name)}" for size, name in rows]
 
 
 def _name_group(name: str, by: str) -> str:

@@ -104,21 +104,18 @@ def run(argv: Sequence[str]) -> int:
         if writes and not args.worktree:
             print("'gitcp status' shows what is recorded from now on")
             if sys.stdout.isatty():
-                _tell_of_conversations(repo)
+                from gitcp.store.imports import counts
+
+                home = os.path.expanduser("~")
+                for line in counts.describe(repo, home, counts.count_conversations(repo, home)):
+                    print(cli.printable(line))
         return OK
     with tempfile.TemporaryDirectory() as folder:  # a dry run writes nothing here
         repo = _find_usable(Repo.find(init=folder))
         writes, notes = install.plan_install(repo, options, manifest.load(repo))
-        _say(repo, [_would(write["note"]) for write in writes], notes)
+        planned = (write["note"].partition(" ") for write in writes)
+        _say(repo, [f"would {_TO_DO.get(verb, verb)} {what}" for verb, _, what in planned], notes)
     return OK
-
-
-def _tell_of_conversations(repo: Repo) -> None:
-    from gitcp.store.imports import counts
-
-    home = os.path.expanduser("~")
-    for line in counts.describe(repo, home, counts.count_conversations(repo, home)):
-        print(cli.printable(line))
 
 
 def _enable_everywhere(args: Namespace) -> int:
@@ -189,7 +186,7 @@ def _choose_destination(repo: Repo, args: Namespace) -> str:
 def _find_usable(repo: Repo) -> Repo:
     """Return repo if hooks can be written for it and run by this Python.
 
-    Raises ImportError for a missing package: most hooks do not need it, and some would fail later.
+    Raise ImportError for a missing package, without which some hooks would fail.
     """
     from importlib.util import find_spec
 
@@ -202,11 +199,6 @@ def _find_usable(repo: Repo) -> Repo:
         raise Error(f"'{repo.git_dir}' has no work tree: run this in one of its worktrees")
     takeover.refuse_branches(repo)
     return repo
-
-
-def _would(note: str) -> str:
-    verb, _, rest = note.partition(" ")
-    return f"would {_TO_DO.get(verb, verb)} {rest}"
 
 
 def _format_summary(writes: Sequence[Write], verbose: bool) -> list[str]:

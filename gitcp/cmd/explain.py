@@ -96,8 +96,8 @@ def _read_records(repo: Repo, name: str, offline: bool) -> Iterator[Record]:
             yield entry
             continue
         for checkpoint in reversed(entry["checkpoints"]):
-            id_ = checkpoint["checkpoint_id"] or checkpoint["oid"]
-            yield from show.gather_records(repo, id_, offline)
+            key = checkpoint["checkpoint_id"] or checkpoint["oid"]
+            yield from show.gather_records(repo, key, offline)
 
 
 def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:

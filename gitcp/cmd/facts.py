@@ -49,15 +49,10 @@ def show(columns: list[str], rows: list[tuple[Any, ...]], as_records: bool) -> N
 
 
 def _format_table(columns: list[str], rows: list[tuple[Any, ...]]) -> Iterator[str]:
-    cells = [columns, *([_format_cell(value) for value in row] for row in rows)]
+    cells = [columns, *(["-" if value is None else str(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    right = [
-        all(isinstance(row[n], int | float | None) for row in rows) for n in range(len(widths))
-    ]
+    numbers = int | float | None
+    right = [all(isinstance(row[n], numbers) for row in rows) for n in range(len(widths))]
     for row in cells:
         parts = zip(row, widths, right, strict=True)
         yield "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in parts).rstrip()
-
-
-def _format_cell(value: Any) -> str:
-    return "-" if value is None else str(value)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gitcp.cmd.push import count_checkpoints
 from gitcp.console import cli
 from gitcp.console.options import JSON
 from gitcp.core.git import ids
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.stages import find_stage
 from gitcp.stages.share import fetch_checkpoints
@@ -40,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
     if not refs:
         print("nothing to fetch: there are no checkpoints")
     else:
-        print(f"{count_checkpoints(count)} fetched" if count else "no new checkpoints")
+        print(f"{count_noun(count, 'checkpoint')} fetched" if count else "no new checkpoints")
     return OK
 
 

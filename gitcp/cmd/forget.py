@@ -43,10 +43,10 @@ def run(argv: Sequence[str]) -> int:
     moved, counts = sessions.forget_chosen(repo, choice)
     words = ", ".join(count_noun(count, what) for what, count in counts.items() if count)
     print(f"forgotten: {words}" if words else "there was nothing to forget here")
-    there = _forget_there(repo, remote) if remote else 0
+    moved_there = _forget_there(repo, remote) if remote else 0
     if sessions.is_still_in_git(repo, moved):
         print("git still has it in packs of its own: 'git gc --prune=now' removes it")
-    if counts["checkpoint part"] or there:
+    if counts["checkpoint part"] or moved_there:
         print(_ELSEWHERE)
     return OK
 
@@ -74,10 +74,10 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
     if not args.name:
         raise InputError("name a session or a checkpoint, or give --before or --all")
     with Objects(repo) as objects:
-        subject = lookup.find_recorded(repo, objects, args.name, every=True)
-    if subject is None:
+        recorded = lookup.find_recorded(repo, objects, args.name, every=True)
+    if recorded is None:
         raise Error(f"no such checkpoint or session: '{args.name}'")
-    kind, name = subject
+    kind, name = recorded
     return Choice(session=name) if kind == "session" else Choice(checkpoint=name)
 
 

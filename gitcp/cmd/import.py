@@ -55,10 +55,8 @@ def run(argv: Sequence[str]) -> int:
 
     args = cli.parse("import", OPTIONS, argv)
     with context.open_here() as ctx:
-        home = os.path.expanduser("~")
-        plan = imports.prepare(
-            ctx.repo, home, args.agent, args.path, args.since, args.coarse, args.unlinked
-        )
+        where = ctx.repo, os.path.expanduser("~"), args.agent, args.path, args.since
+        plan = imports.prepare(*where, args.coarse, args.unlinked)
         if args.json:
             cli.write_records(list_records(plan))
         else:
@@ -112,8 +110,8 @@ def show(plan: Plan, objects: Objects) -> None:
             print(cli.printable(f"    {agent} {part['session'][:8]}: {files}, {lines}{evidence}"))
     if len(plan.links) > _LISTED:
         print(f"  and {len(plan.links) - _LISTED} more: 'gitcp import --dry-run --json' lists all")
-    lacking = plan.gathered.sessions.keys() - plan.list_linked_sessions()
-    again = lacking & plan.imported.keys()
-    before = f"; stored before: {count_noun(len(again), 'session')}" if again else ""
-    left = count_noun(len(lacking - again), "session")
-    print(f"to be stored: {plan.format_reason()}{before}; left out: {left}")
+    unlinked = plan.gathered.sessions.keys() - plan.list_linked_sessions()
+    stored = unlinked & plan.imported.keys()
+    before = f"; stored before: {count_noun(len(stored), 'session')}" if stored else ""
+    left_out = count_noun(len(unlinked - stored), "session")
+    print(f"to be stored: {plan.format_reason()}{before}; left out: {left_out}")

@@ -35,7 +35,7 @@ def tell(as_records: bool, what: str, commit: str, checkpoint_ids: Sequence[str]
     """Print which links were made or removed."""
     if as_records:
         common = {"type": "match", "commit": commit, "how": what}
-        cli.write_records({**common, "checkpoint_id": id_} for id_ in checkpoint_ids)
+        cli.write_records({**common, "checkpoint_id": cid} for cid in checkpoint_ids)
         return
     for checkpoint_id in checkpoint_ids:
         print(f"{what}: {commit[:12]} {checkpoint_id}")

@@ -12,6 +12,7 @@ from gitcp.core.lines import line_diff
 from gitcp.core.render import editor_text
 from gitcp.errors import OK, Error
 from gitcp.library import Repository
+from gitcp.process.files import read_stamp
 from gitcp.record import encode_name
 
 TYPE_CHECKING = False
@@ -76,18 +77,11 @@ class Document:
             self._text = text
         return self._records
 
-    def _read_stamp(self) -> list[tuple[int, int] | None]:
-        """Times and sizes of the file, HEAD, the index and the journal."""
-        repo = self.repository.repo
+    def _read_stamp(self) -> list[list[int]]:
+        """The stamps of the file, HEAD, the index and the journal."""
         names = ("HEAD", "logs/HEAD", "index", "gitcp/journal")
-        stamps: list[tuple[int, int] | None] = []
-        for path in [self._file, *(os.path.join(repo.git_dir, name) for name in names)]:
-            try:
-                status = os.stat(path)
-                stamps.append((status.st_mtime_ns, status.st_size))
-            except OSError:
-                stamps.append(None)
-        return stamps
+        git_dir = self.repository.repo.git_dir
+        return [read_stamp(self._file), *(read_stamp(os.path.join(git_dir, n)) for n in names)]
 
     def read_words(self, line: Record) -> Words:
         """The conversation at the call that wrote a line, if a session wrote it."""
@@ -201,13 +195,11 @@ def answer(editor: Editor) -> None:
 
     @editor.server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     def answer_lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
-        uri = params.text_document.uri
-        return [
-            types.CodeLens(
-                _make_line_start(number), types.Command(title, _SHOW, arguments=[uri, number])
-            )
-            for number, title in editor_text.list_lenses(editor.look_up(uri)[1])
-        ]
+        uri, lenses = params.text_document.uri, []
+        for number, title in editor_text.list_lenses(editor.look_up(uri)[1]):
+            command = types.Command(title, _SHOW, arguments=[uri, number])
+            lenses.append(types.CodeLens(_make_line_start(number), command))
+        return lenses
 
     @editor.server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def answer_definition(params: types.DefinitionParams) -> types.Location | None:

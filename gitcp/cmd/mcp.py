@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mcp.server import MCPServer
 
+    from gitcp.core.record_types import Record
     from gitcp.library import Repository
 
 _MISSING = "an agent is answered with the package 'mcp': install gitcp with its extra 'mcp'"
@@ -34,8 +35,8 @@ def run(argv: Sequence[str]) -> int:
     return OK
 
 
-def build_server(place: str) -> MCPServer:
-    """A server for the repository of a directory; each answer opens it again."""
+def build_server(folder: str) -> MCPServer:
+    """A server for the repository around a directory; each answer opens it again."""
     try:
         from mcp.server import MCPServer
         from mcp.types import ToolAnnotations
@@ -43,47 +44,47 @@ def build_server(place: str) -> MCPServer:
         raise Error(_MISSING) from None
     answers: MCPServer = MCPServer("gitcp", instructions=_WHEN, version=VERSION, log_level="ERROR")
     about = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for tool in _list_tools(place):
+    for tool in _list_tools(folder):
         answers.tool(annotations=about, structured_output=False)(tool)
 
     @answers.resource("gitcp://checkpoint/{checkpoint_id}", mime_type="text/plain")
     async def checkpoint(checkpoint_id: str) -> str:
         """A committed checkpoint: its commits, prompts, files and conversation."""
-        return _answer(place, lambda repository: _format_texts(repository, checkpoint_id, True))
+        return _answer(folder, lambda repo: _format_texts(repo, checkpoint_id, True))
 
     return answers
 
 
 # Async functions run in the server's one thread, to which a repository belongs.
-def _list_tools(place: str) -> list[Callable[..., object]]:
+def _list_tools(folder: str) -> list[Callable[..., object]]:
     async def search(query: str, limit: int = 5) -> str:
         """Find turns of recorded sessions by words of prompts, answers, tool calls, paths and
         commit messages. All words must be there; "a phrase", -without, agent:, author:, branch:,
         path: and session: narrow it."""
-        return _answer(place, lambda repository: _search(repository, query, limit))
+        return _answer(folder, lambda repo: _search(repo, query, limit))
 
     async def why(file: str, line: int, last: int = 0, revision: str = "") -> str:
         """Why lines of a file are there: session, prompt, what the agent said, the edit and the
         commit. file: from the top of the repository; last: the last of several lines; revision:
         instead of the worktree."""
-        return _answer(
-            place, lambda repository: _format_why(repository, file, line, last, revision)
-        )
+        return _answer(folder, lambda repo: _format_why(repo.why(file, line, last, revision)))
 
     async def session(name: str, conversation: bool = False) -> str:
         """A session, a checkpoint or a commit by the beginning of its id: prompts, files,
         commits, and with conversation what was said."""
-        return _answer(place, lambda repository: _format_texts(repository, name, conversation))
+        return _answer(folder, lambda repo: _format_texts(repo, name, conversation))
 
     async def blame(file: str, revision: str = "") -> str:
         """Who wrote the lines of a file: commit, agent, session and prompt for each run of
         lines."""
-        return _answer(place, lambda repository: _format_blame(repository, file, revision))
+        return _answer(folder, lambda repo: format_blame(repo.blame(file, revision)))
+
+    from gitcp.core.render.answer_text import format_blame
 
     return [search, why, session, blame]
 
 
-def _answer(place: str, ask: Callable[[Repository], Iterable[str]]) -> str:
+def _answer(folder: str, ask: Callable[[Repository], Iterable[str]]) -> str:
     """The text of ask(), redacted and marked as data.  Raises ToolError for an Error."""
     import secrets
 
@@ -94,14 +95,13 @@ def _answer(place: str, ask: Callable[[Repository], Iterable[str]]) -> str:
     from gitcp.store.v1 import redaction
 
     try:
-        with Repository(place) as repository:
+        with Repository(folder) as repository:
             lines = [line for text in ask(repository) for line in text.split("\n")]
             lines += [f"(not read: {lack})" for lack in repository.lacks]
-            safe = notice.escape_unprintable(
-                redaction.redact_text(repository.repo, "\n".join(lines))
-            )
+            redacted = redaction.redact_text(repository.repo, "\n".join(lines))
     except Error as e:
         raise ToolError(notice.escape_unprintable(str(e))) from None
+    safe = notice.escape_unprintable(redacted)
     return quote_lines(safe.split("\n"), secrets.token_hex(8))
 
 
@@ -113,31 +113,20 @@ def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
 
     hits, left = repository.search(query, most=max(1, min(limit, _MOST)))
     if not hits:
-        yield "no turn has all of these words"
-    else:
-        now = time.time()
-        lines = search_lines.draw_hits(hits, left, lambda then: format_age(now - then))
-        yield from (text.translate({1: "", 2: ""}) for text in spans.list_texts(lines))
+        return iter(["no turn has all of these words"])
+    now = time.time()
+    lines = search_lines.draw_hits(hits, left, lambda then: format_age(now - then))
+    return (text.translate({1: "", 2: ""}) for text in spans.list_texts(lines))
 
 
-def _format_why(
-    repository: Repository, file: str, line: int, last: int, revision: str
-) -> Iterator[str]:
+def _format_why(origins: Iterable[Record]) -> Iterator[str]:
     from gitcp.core.render import spans, why_lines
 
-    yield from spans.list_texts(
-        why_lines.draw_origins(repository.why(file, line, last, revision), False)
-    )
+    return spans.list_texts(why_lines.draw_origins(origins, False))
 
 
 def _format_texts(repository: Repository, name: str, talk: bool) -> Iterator[str]:
     from gitcp.cmd import show
     from gitcp.core.render import spans
 
-    yield from spans.list_texts(show.draw_records(repository.show(name), talk=talk))
-
-
-def _format_blame(repository: Repository, file: str, revision: str) -> Iterator[str]:
-    from gitcp.core.render import answer_text
-
-    yield from answer_text.format_blame(repository.blame(file, revision))
+    return spans.list_texts(show.draw_records(repository.show(name), talk=talk))

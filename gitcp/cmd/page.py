@@ -9,6 +9,7 @@ from gitcp import VERSION
 from gitcp.console import cli, progress
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, Error
+from gitcp.process import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,13 +97,5 @@ def _write(path: str, data: bytes) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as device:
             device.write(data)
-        return
-    scratch = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(scratch, "xb") as file:
-            file.write(data)
-        os.replace(scratch, path)
-    except OSError:
-        if os.path.exists(scratch):
-            os.unlink(scratch)
-        raise
+    else:
+        files.replace_file(path, data, durable=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_value
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
 from gitcp.stages.share import TIMEOUT, choose_timeout
 
@@ -49,23 +50,17 @@ def run(argv: Sequence[str]) -> int:
         destination.write_destination(repo, name)
         sending.forget_words(repo)
     if args.json:
-        return cli.write_records(
-            {"type": "ref", "ref": ref, "oid": oid, "remote": name} for ref, oid in tips.items()
-        )
+        common = {"type": "ref", "remote": name}
+        return cli.write_records({**common, "ref": ref, "oid": oid} for ref, oid in tips.items())
     if left:
-        unsent = count_checkpoints(left)
+        unsent = count_noun(left, "checkpoint")
         print(f"not sent: {unsent} on the branch; 'gitcp convert-store' makes them refs")
     if not tips and not left:
         print("nothing to push: there are no checkpoints")
     elif count > left:
-        print(f"sent {count_checkpoints(count - left)} to '{name}'")
+        print(f"sent {count_noun(count - left, 'checkpoint')} to '{name}'")
     elif not left:
         print(f"'{name}' has every checkpoint")
     if merges:
         print("merged with what others had pushed")
     return OK
-
-
-def count_checkpoints(count: int) -> str:
-    """A number of checkpoints, as in `1 checkpoint`."""
-    return f"{count} {'checkpoint' if count == 1 else 'checkpoints'}"

@@ -10,10 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.repo import Repo
-    from gitcp.store.back.steps import Outcome
-    from gitcp.store.git.objects import Objects
-
 OPTIONS = (
     *undo.COMMON,
     make_value(
@@ -28,13 +24,5 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Redo one step."""
-    from gitcp.store.back import steps
-
     args = cli.parse("redo", OPTIONS, argv)
-
-    def redo_step(repo: Repo, objects: Objects) -> Outcome:
-        agree = undo.Agreement(repo, args)
-        mover = steps.Mover(repo, objects, agree, undo.make_progress(), args.dry_run)
-        return mover.redo_step(args.step, args.conflict)
-
-    return undo.run_step(args, redo_step, "redone")
+    return undo.run_step(args, lambda mover: mover.redo_step(args.step, args.conflict), "redone")

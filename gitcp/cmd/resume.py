@@ -26,8 +26,7 @@ OPTIONS = (
         ),
     ],
     make_flag(
-        "-f --force",
-        "replace a conversation here that has diverged, instead of using a new id",
+        "-f --force", "replace a conversation here that has diverged, instead of using a new id"
     ),
     JSON,
     OFFLINE,

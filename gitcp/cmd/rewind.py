@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 
 from gitcp.cmd import undo
 from gitcp.console import cli
@@ -76,7 +77,7 @@ def run(argv: Sequence[str]) -> int:
         _ = repo.worktree
         undo.finish(repo, objects)
         if args.into is not None:
-            return _make(repo, objects, args)
+            return _make_directory(repo, objects, args)
         if args.session or args.turn or args.tool:
             with snapshot.started(repo):
                 return _take_back_edits(repo, objects, args)
@@ -84,19 +85,13 @@ def run(argv: Sequence[str]) -> int:
             if args.path:
                 raise UsageError("paths go with a point: name it by --to")
             return _print_points(repo, objects, args)
-        if args.to is None:
-            return _go_to(repo, objects, args)
-        with snapshot.started(repo):
-            return _go_to(repo, objects, args)
+        # No scan is started while a person chooses: files may change meanwhile.
+        with nullcontext() if args.to is None else snapshot.started(repo):
+            point = _choose_point(repo, objects, args)
+            return _go_to_point(repo, objects, args, point) if point else OK
 
 
-def _go_to(repo: Repo, objects: Objects, args: Namespace) -> int:
-    """Go to the named point, or to the one that the person chooses."""
-    point = _choose_point(repo, objects, args)
-    return _go(repo, objects, args, point) if point else OK
-
-
-def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
+def _make_directory(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Write a point to a new directory."""
     from gitcp.core.back import point_list
     from gitcp.store.back import present, trees
@@ -119,25 +114,19 @@ def _make(repo: Repo, objects: Objects, args: Namespace) -> int:
 
 
 def _print_points(repo: Repo, objects: Objects, args: Namespace) -> int:
+    from gitcp.cmd import show
+    from gitcp.core.render import rewind_lines
     from gitcp.store.back import points
 
     listed = points.list_points(repo, objects, args.all)
     if args.json:
         return cli.write_records(map(points.make_record, listed))
-    _show(repo, objects, listed)
-    return OK
-
-
-def _show(repo: Repo, objects: Objects, listed: Sequence[Point]) -> None:
-    from gitcp.cmd import show
-    from gitcp.core.render import rewind_lines
-    from gitcp.store.back import points
-
     if not listed:
         print("no point to go back to")
-        return
-    changes = points.Preview(repo, objects)
-    show.page_lines(rewind_lines.draw_points(listed, changes.count_verbs, _format_age))
+        return OK
+    preview = points.Preview(repo, objects)
+    show.page_lines(rewind_lines.draw_points(listed, preview.count_verbs, _format_age))
+    return OK
 
 
 def _format_age(seconds: float) -> str:
@@ -169,14 +158,12 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
 
     def draw_entry(number: int, width: int) -> Line:
         point = listed[number]
-        return rewind_lines.draw_point(
-            point, names[point["id"]], preview.count_verbs(point), _format_age, width
-        )
+        name, changes = names[point["id"]], preview.count_verbs(point)
+        return rewind_lines.draw_point(point, name, changes, _format_age, width)
 
     def draw_plan(number: int) -> Iterable[Line]:
-        return [*rewind_lines.draw_plan(preview.get_plan(listed[number]))] or [
-            [("no file changes", "dim")]
-        ]
+        lines = list(rewind_lines.draw_plan(preview.get_plan(listed[number])))
+        return lines or [[("no file changes", "dim")]]
 
     def draw_diff(number: int) -> Iterable[Line]:
         return rewind_lines.draw_patch(preview.draw_diff(listed[number]))
@@ -186,8 +173,8 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
     return None if chosen is None else listed[chosen]
 
 
-def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
-    from gitcp.store.back import moments, planning, present, steps
+def _go_to_point(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
+    from gitcp.store.back import moments, planning, present
     from gitcp.store.undo import undo_log
 
     _check(point, args)
@@ -198,15 +185,13 @@ def _go(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
     step = undo_log.make_step("rewind", reason, session_id=point["session_id"], point=point["id"])
     step["effects"] = talk["effects"] if talk else []
     agree = undo.Agreement(repo, args, ask=args.to is None, force=args.force)
-    outcome = steps.Mover(repo, objects, agree, undo.make_progress(), args.dry_run).take_step(
-        wisher, step, talk
-    )
+    outcome = undo.make_mover(repo, objects, args, agree).take_step(wisher, step, talk)
     return undo.tell(repo, outcome, args, "rewound")
 
 
 def _take_back_edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Take back single edits, as one step."""
-    from gitcp.store.back import moments, present, steps
+    from gitcp.store.back import moments, present
     from gitcp.store.back.present import KeptEdits
     from gitcp.store.undo import undo_log
 
@@ -216,10 +201,7 @@ def _take_back_edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     what, lines = moments.find_edits(KeptEdits(repo), args.session, args.turn, args.tool)
     wisher = moments.leave_out_edits(lines, below, args.conflict)
     step = undo_log.make_step("rewind", f"the edits of {what}")
-    agree = undo.Agreement(repo, args)
-    outcome = steps.Mover(repo, objects, agree, undo.make_progress(), args.dry_run).take_step(
-        wisher, step
-    )
+    outcome = undo.make_mover(repo, objects, args).take_step(wisher, step)
     return undo.tell(repo, outcome, args, "taken back")
 
 

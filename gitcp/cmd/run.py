@@ -53,23 +53,16 @@ def run(argv: Sequence[str]) -> int:
     common = _build_common(args, words[0])
     call = {"id": f"run-{os.getpid()}", "kind": "shell", "command": " ".join(words)}
     prompt = args.prompt or _read_prompt(common["agent"], words)
-    begin: list[Record] = [
-        {"event": "turn-start", "prompt": prompt},
-        {"event": "tool-start", "tool": call},
-    ]
-    status = _tell([{**common, **event} for event in begin])
-    if status:
+    start = {"event": "turn-start", "prompt": prompt}, {"event": "tool-start", "tool": call}
+    if status := _send([{**common, **event} for event in start]):
         return status
     status = FATAL
     try:
         status = foreground.run(words, {**os.environ, "GITCP_SESSION_ID": common["session_id"]})
     finally:
-        end: list[Record] = [
-            {"event": "tool-end", "tool": {**call, "failed": status != OK}},
-            {"event": "turn-end"},
-            {"event": "session-end"},
-        ]
-        _tell([{**common, **event} for event in end])
+        tool = {**call, "failed": status != OK}
+        end = {"event": "tool-end", "tool": tool}, {"event": "turn-end"}, {"event": "session-end"}
+        _send([{**common, **event} for event in end])
     return status
 
 
@@ -101,9 +94,8 @@ def _build_common(args: Namespace, program: str) -> dict[str, str]:
     from gitcp.core.git import ids
 
     session = _make_id(program) if args.session is None else ids.check_session_id(args.session)
-    agent = other.check_name(
-        os.path.basename(program) or program if args.agent is None else args.agent
-    )
+    name = os.path.basename(program) or program if args.agent is None else args.agent
+    agent = other.check_name(name)
     return {"type": "event", "agent": agent, "session_id": session, "cwd": os.getcwd()}
 
 
@@ -116,7 +108,7 @@ def _make_id(program: str) -> str:
     return f"{name or 'run'}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{token_hex(3)}"
 
 
-def _tell(events: Sequence[Record]) -> int:
+def _send(events: Sequence[Record]) -> int:
     """Send events to the hook that agents run; return its status.
 
     The hook is a child process, so that it takes this process for the agent's.

@@ -14,7 +14,7 @@ from gitcp.errors import NO, OK, UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from gitcp.core.search.query import Query
@@ -51,7 +51,8 @@ def run(argv: Sequence[str]) -> int:
     repo = Repo.find_here()
     query = parse_query(" ".join([*args.word, *negated]))
     options = {key: getattr(args, key) or () for key in _FILTERS}
-    paths = [_name_path(repo, path) for path in argv[end + 1 :]]
+    paths = [os.path.abspath(path) if repo.top else path for path in argv[end + 1 :]]
+    paths = [os.path.relpath(path, repo.top) if repo.top else path for path in paths]
     add_filters(query, {**options, "path": paths})
     if not (query["words"] or query["filters"]):
         raise UsageError("nothing to search for: give a word, a phrase or a filter")
@@ -65,13 +66,9 @@ def _is_negated(word: str) -> bool:
     return len(word) > 2 and word[0] == "-" != word[1] and not _COUNT.fullmatch(word)
 
 
-def _name_path(repo: Repo, path: str) -> str:
-    """A path relative to the top of the worktree."""
-    return os.path.relpath(os.path.abspath(path), repo.top) if repo.top else path
-
-
 def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
-    """(the hits to show, the number of others)."""
+    """(the hits to show, the number of further ones)."""
+    from gitcp.console import progress
     from gitcp.store.search import ask
 
     since, until = (_read_date(repo, key, getattr(args, key)) for key in ("since", "until"))
@@ -83,7 +80,7 @@ def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
         since=since or 0.0,
         until=until or float("inf"),
         most=args.n,
-        progress=_make_progress(),
+        progress=progress.Counter("indexing").show,
     )
 
 
@@ -95,20 +92,14 @@ def _read_date(repo: Repo, key: str, date: str | None) -> float | None:
     return float(answer.rpartition(b"=")[2])
 
 
-def _make_progress() -> Callable[[int, int], None]:
-    """The function that shows the progress of the index at a terminal."""
-    from gitcp.console import progress
-
-    return progress.Counter("indexing").show
-
-
 def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
     from gitcp.cmd import show
     from gitcp.console.term import format_age
     from gitcp.core.render import search_lines
 
     if args.json:
-        cli.write_records(map(_strip_marks, hits))
+        plain = ({**hit, "snippet": hit["snippet"].translate({1: "", 2: ""})} for hit in hits)
+        cli.write_records({"type": "hit", **hit} for hit in plain)
     elif args.compact:
         for hit in hits:
             print(search_lines.format_compact(hit))
@@ -117,9 +108,3 @@ def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
         show.page_lines(search_lines.draw_hits(hits, left, lambda then: format_age(now - then)))
     else:
         print("no turn has all of these; '--exact' finds parts of words", file=sys.stderr)
-
-
-def _strip_marks(hit: Hit) -> dict[str, Any]:
-    """A hit as a record, without the marks in its snippet."""
-    snippet = hit["snippet"].replace("\1", "").replace("\2", "")
-    return {"type": "hit", **hit, "snippet": snippet}

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 OPTIONS = (
     [JSON, make_flag("--markdown", "write tables for a pull request")],
     make_flag(
-        "--survival",
-        "show too how many of the agents' lines last, and who rewrote the others",
+        "--survival", "show too how many of the agents' lines last, and who rewrote the others"
     ),
     make_flag("--cost", "show too what the tokens cost, by the known prices"),
     make_value(
@@ -49,16 +48,14 @@ def run(argv: Sequence[str]) -> int:
     prices = _load_prices(repo) if args.cost else None
     stats = _count_lines(repo, args.words, paths, args.survival, prices)
     if args.json:
-        cli.write_records([stats])
-    elif args.markdown:
-        from gitcp.core.render import stats_lines
+        return cli.write_records([stats])
+    from gitcp.cmd import show
+    from gitcp.core.render import stats_lines
 
+    if args.markdown:
         for line in stats_lines.format_markdown(stats):
             print(line)
     else:
-        from gitcp.cmd import show
-        from gitcp.core.render import stats_lines
-
         show.page_lines(stats_lines.draw_stats(stats, cli.read_width() or _WIDE))
     return OK
 

@@ -78,21 +78,21 @@ def _watch_status(repo: Repo, verbose: bool) -> int:
     from gitcp.store.show import lanes
 
     last: object = None
-    terminal = sys.stdout.isatty()
+    at_terminal = sys.stdout.isatty()
     while True:
         about, sessions, streams = gather_status(repo)
         with Objects(repo) as objects:
             at_work = lanes.list_lanes(repo, objects, [s["session_id"] for s in sessions])
         first, *rest = _draw_lines(about, sessions, streams, verbose)
         frame = [first, *lane_lines.draw_open_sessions(at_work, time.time(), _format_age), *rest]
-        if terminal:
+        if at_terminal:
             width, height = get_terminal_size()
             safe = ([(show.escape_part(part), ink) for part, ink in line] for line in frame)
             frame = [lane_lines.fit_line(line, width) for line in islice(safe, height - 1)]
         # Without a terminal a changed age alone is not printed.
-        state = frame if terminal else (about, sessions, streams, at_work)
+        state = frame if at_terminal else (about, sessions, streams, at_work)
         if state != last:
-            print(_CLEAR if terminal else "\n" if last else "", end="", flush=True)
+            print(_CLEAR if at_terminal else "\n" if last else "", end="", flush=True)
             show.page_lines(frame, paged=False)
             sys.stdout.flush()
             last = state
@@ -137,19 +137,20 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
     from gitcp.store.session import process
     from gitcp.store.turn import session_read
 
-    streams = [
-        s["id"] for s in state["streams"] if ids.is_in_worktree(s["ref"], repo.worktree_hash)
-    ]
+    worktree, last = repo.worktree_hash, state.get("last_interaction_time")
+    streams = [s["id"] for s in state["streams"] if ids.is_in_worktree(s["ref"], worktree)]
     facts: Record = {
         "prompt": session_read.get_last_prompt(state),
-        "last": _read_last(state),
+        "last": session_read.parse_time(last or state.get("started_at")),
         "stream": refs.get(streams[-1], "") if streams else "",
     }
     if state["phase"] == "active" and process.is_gone(state.get("agent_process")):
         facts["dead"] = True
     if _is_worktree_removed(repo, state):
         facts["removed"] = True
-    return {**facts, **({"open": _map_open_files(repo, state)} if state.get("visits") else {})}
+    if state.get("visits"):
+        facts["open"] = _map_open_files(repo, state)
+    return facts
 
 
 def _map_open_files(repo: Repo, state: State) -> dict[str, list[str]]:
@@ -178,12 +179,6 @@ def _is_worktree_removed(repo: Repo, state: State) -> bool:
     """Whether the home of a session was another worktree, which is gone."""
     path = state.get("worktree_path")
     return (state.get("worktree_id") or "") != repo.worktree_id and not os.path.lexists(path or "/")
-
-
-def _read_last(state: State) -> float:
-    from gitcp.store.turn.session_read import parse_time
-
-    return parse_time(state.get("last_interaction_time") or state.get("started_at"))
 
 
 def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:

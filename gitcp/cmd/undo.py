@@ -17,15 +17,12 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from gitcp.repo import Repo
-    from gitcp.store.back.apply import Progress
     from gitcp.store.back.planning import Prepared
-    from gitcp.store.back.steps import Outcome
+    from gitcp.store.back.steps import Mover, Outcome
     from gitcp.store.git.objects import Objects
 
-_SOON = 1.0  # seconds before progress is shown
 _NAMED = 5  # paths that a refusal names
 _STEPS = {"undone": "undo", "redone": "redo"}  # word of the report -> command
-
 
 CONFLICT = make_value(
     "--conflict",
@@ -61,21 +58,12 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Undo steps, as one step."""
-    from gitcp.store.back import steps
-
     args = cli.parse("undo", OPTIONS, argv)
-
-    def undo_steps(repo: Repo, objects: Objects) -> Outcome:
-        agree = Agreement(repo, args)
-        return steps.Mover(repo, objects, agree, make_progress(), args.dry_run).undo_steps(
-            args.step, args.conflict
-        )
-
-    return run_step(args, undo_steps, "undone")
+    return run_step(args, lambda mover: mover.undo_steps(args.step, args.conflict), "undone")
 
 
-def run_step(args: Namespace, step: Callable[[Repo, Objects], Outcome], word: str) -> int:
-    """Take a step, or list the undo log."""
+def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> int:
+    """Undo or redo steps, or list the undo log."""
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
     from gitcp.store.pack import scratch
@@ -88,7 +76,7 @@ def run_step(args: Namespace, step: Callable[[Repo, Objects], Outcome], word: st
         if args.list:
             return _print_steps(repo, args)
         with snapshot.started(repo):
-            outcome = step(repo, objects)
+            outcome = move(make_mover(repo, objects, args))
         return tell(repo, outcome, args, word)
 
 
@@ -157,24 +145,24 @@ class Agreement:
         shell.run_git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
 
 
+def make_mover(
+    repo: Repo, objects: Objects, args: Namespace, agree: Agreement | None = None
+) -> Mover:
+    """What takes steps, with progress at a terminal; agree: by default Agreement(repo, args)."""
+    from gitcp.console import progress
+    from gitcp.store.back import steps
+
+    counter = progress.Counter("going back")
+    agree = agree or Agreement(repo, args)
+    return steps.Mover(repo, objects, agree, counter.show, args.dry_run)
+
+
 def _refuse(lost: Sequence[str]) -> NoReturn:
     more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
     names = ", ".join(f"'{path}'" for path in lost[:_NAMED]) + more
     what, them = ("edits", "them") if len(lost) > 1 else ("an edit", "it")
     remedy = f"--force overwrites {them}, and 'gitcp undo' restores {them}"
     raise Error(f"{what} of yours would be lost: {names}; {remedy}")
-
-
-def make_progress() -> Progress:
-    """A function that shows progress at a terminal after the first second."""
-    began = time.monotonic()
-
-    def tell(done: int, total: int) -> None:
-        if sys.stderr.isatty() and time.monotonic() - began > _SOON:
-            end = "\n" if done == total else ""
-            print(f"\rgoing back: {done}/{total} files", end=end, file=sys.stderr, flush=True)
-
-    return tell
 
 
 def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:

@@ -12,11 +12,8 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
 
-OPTIONS = (
-    JSON,
-    make_flag("--signed", "fail too without a signature that git can check"),
-    REVISIONS,
-)
+_SIGNED = make_flag("--signed", "fail too without a signature that git can check")
+OPTIONS = (JSON, _SIGNED, REVISIONS)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -26,16 +23,12 @@ def run(argv: Sequence[str]) -> int:
 
     args, repo = cli.parse("verify", OPTIONS, argv), Repo.find()
     failed = False
-    records: list[Record] = []
     for record in verifying.verify_links(repo, args.revision, args.signed):
         failed = failed or bool(record["failures"])
         if args.json:
-            records.append(record)
-            continue
-        for line in _format_lines(record):
-            print(cli.printable(line))
-    if args.json:
-        cli.write_records(records)
+            cli.write_records([record])
+        else:
+            print(*map(cli.printable, _format_lines(record)), sep="\n")
     return NO if failed else OK
 
 

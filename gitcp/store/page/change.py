@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import chain
 
 from gitcp.core.blame import options, porcelain
 from gitcp.core.lines import authors
 from gitcp.core.page.hunks import list_added
 from gitcp.core.page.origins import trace_lines
 from gitcp.errors import Error, GitError
-from gitcp.record import decode_name
+from gitcp.record import decode_name, encode_lines
 from gitcp.store.lines import run
 from gitcp.store.page import gather
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from gitcp.store.lines.evidence import Evidence
 
     Writer = tuple[Author, str]  # the author, and its name as git shows it
+    Spans = Sequence[tuple[int, int]]  # (first, last) of runs of lines
 
     class File(TypedDict):
         """path: '' if it was deleted; old: its path before, '' if it is new.  before, after: the
@@ -48,22 +48,20 @@ _WINDOW, _BESIDE = 64, 4  # files that are blamed together; processes of git bla
 
 
 def find_ends(repo: Repo, records: Sequence[Record], name: str) -> tuple[str, str]:
-    """(before, after) of the change of commit records (newest first): commits, or the empty tree
-    for before.
+    """The commits (before, after) the change of commit records (newest first); before may be the
+    empty tree.
 
-    name: the name of the records; if it is a range, before is its start.
+    name: of the records; if it is a range, before is its start.
     """
     tip = str(records[0]["oid"])
-    left_out: list[str] = []
+    excluded: list[str] = records[-1]["parents"][:1]
     if gather.is_range(name):
         limits = repo.git.read_records("rev-parse", "--revs-only", *name.split(), sep=b"\n")
-        left_out = [decode_name(limit)[1:] for limit in limits if limit.startswith(b"^")]
-    else:
-        left_out = records[-1]["parents"][:1]
-    if not left_out:
+        excluded = [decode_name(limit)[1:] for limit in limits if limit.startswith(b"^")]
+    if not excluded:
         return repo.empty_tree, tip
     try:
-        return decode_name(repo.git.read_records("merge-base", tip, *left_out, sep=b"\n")[0]), tip
+        return decode_name(repo.git.read_records("merge-base", tip, *excluded, sep=b"\n")[0]), tip
     except (GitError, IndexError):  # no common history
         return repo.empty_tree, tip
 
@@ -81,16 +79,15 @@ def read_files(
     steps: by path, newest first.
     """
     base, tip = ends
-    patches = [
-        p for p in run.compare_trees(repo, base, tip) if p["path"] in steps or p["old"] in steps
-    ]
+    every = run.compare_trees(repo, base, tip)
+    patches = [p for p in every if p["path"] in steps or p["old"] in steps]
     oids = objects.resolve([f"{base}:{p['old']}" for p in patches if p["old"]])
-    ask = Authors(repo, objects, evidence, ends)
-    for at in range(0, len(patches), _WINDOW):
-        say(f"files: {at} of {len(patches)}")
-        window = patches[at : at + _WINDOW]
+    lines = AddedLines(repo, objects, evidence, ends)
+    for start in range(0, len(patches), _WINDOW):
+        say(f"files: {start} of {len(patches)}")
+        window = patches[start : start + _WINDOW]
         objects.fetch_small(oid for p in window for oid in (p["was"], p["oid"]) if oid.strip("0"))
-        authors_by_path = ask.find_writers(window, steps)
+        authors_by_path = lines.find_writers(window, steps)
         for patch in window:
             old = _read_blob(objects, oids.get(f"{base}:{patch['old']}") or "")
             gone = not patch["oid"].strip("0")  # an id of zeroes
@@ -122,95 +119,95 @@ def _split_lines(data: bytes, end: str) -> list[str]:
     return decode_name(data).removesuffix(end).split(end) if data else []
 
 
-class Authors:
-    """Asked for the authors of the lines that came between two commits."""
+class AddedLines:
+    """Finds the authors of lines that were added between two commits."""
 
     def __init__(
         self, repo: Repo, objects: Prefetched, evidence: Evidence, ends: tuple[str, str]
     ) -> None:
         self._repo, self._objects, self._evidence, self._ends = repo, objects, evidence, ends
-        self._blames = bool(repo.config.get("blame.ignorerevsfile"))  # which git alone obeys
+        # Only git follows blame.ignoreRevsFile.
+        self._may_trace = not repo.config.get("blame.ignorerevsfile")
 
     def find_writers(
         self, patches: Sequence[Patch], steps: Mapping[str, Sequence[Step]]
     ) -> dict[str, dict[int, Writer]]:
-        """path -> line -> author of the lines that patches put in.
+        """path -> line -> author of the lines that patches add.
 
-        Where the steps of a path lead from its one end to the other they tell the commit of a
-        line, else git blames.  A submodule, and a path that git cannot blame, has none.
+        If the steps of a path lead from one end to the other, they tell the commit of a line; else
+        git blame does.  A submodule, and a path that git cannot blame, is left out.
         """
         entries: dict[str, list[Entry]] = {}
-        left: dict[str, list[tuple[int, int]]] = {}
+        untraced: dict[str, Spans] = {}
         for patch in patches:
             path = patch["path"]
             if spans := list_added(patch["hunks"]):
-                entries[path] = self._trace_entries(patch, spans, steps.get(path, ()))
-                left |= {} if entries[path] else {path: spans}
-        self._name_makers(list(chain(*entries.values())))
-        entries |= self._blame_files(left)
-        self._evidence.prefetch(list(chain(*entries.values())), contents=True)
+                if traced := self._trace_lines(patch, spans, steps.get(path, ())):
+                    entries[path] = traced
+                else:
+                    untraced[path] = spans
+        self._add_authors([entry for rows in entries.values() for entry in rows])
+        entries |= self._blame_lines(untraced)
+        every = [entry for rows in entries.values() for entry in rows]
+        self._evidence.prefetch(every, contents=True)
         return {
-            path: {entry["final"]: _find_writer(self._evidence, entry) for entry in rows}
+            path: {entry["final"]: self._find_writer(entry) for entry in rows}
             for path, rows in entries.items()
         }
 
-    def _trace_entries(
-        self, patch: Patch, spans: Sequence[tuple[int, int]], steps: Sequence[Step]
-    ) -> list[Entry]:
-        """What git blame would tell of these lines; [] where the steps do not tell."""
-        origins = None if self._blames else trace_lines(steps, patch["was"], patch["oid"])
-        there = self._objects.read(patch["oid"]) if origins else None
-        wanted = [n for first, last in spans for n in range(first, last + 1)]
-        if not origins or not there or there[1] != "blob" or not origins.keys() >= set(wanted):
+    def _trace_lines(self, patch: Patch, spans: Spans, steps: Sequence[Step]) -> list[Entry]:
+        """The entries of git blame for lines of a file, without headers; [] if the steps do not
+        tell all of their commits."""
+        origins = trace_lines(steps, patch["was"], patch["oid"]) if self._may_trace else None
+        blob = self._objects.read(patch["oid"]) if origins else None
+        numbers = [n for first, last in spans for n in range(first, last + 1)]
+        if not origins or not blob or blob[1] != "blob" or not origins.keys() >= set(numbers):
             return []
-        lines = there[2].split(b"\n")
-        return [_build_entry(n, lines[n - 1], patch["path"], *origins[n]) for n in wanted]
+        lines = blob[2].split(b"\n")
+        return [
+            {
+                "oid": origins[n][0],
+                "orig": origins[n][1],
+                "final": n,
+                "count": 1,
+                "path": patch["path"],
+                "headers": [],
+                "content": lines[n - 1],
+            }
+            for n in numbers
+        ]
 
-    def _name_makers(self, entries: Sequence[Entry]) -> None:
-        """Give entries the author of their commit, as git blame does: by the mailmap."""
-        commits = dict.fromkeys(entry["oid"] for entry in entries)
-        if not commits:
+    def _add_authors(self, entries: Sequence[Entry]) -> None:
+        """Add the authors of their commits to entries, by the mailmap, as git blame does."""
+        if not entries:
             return
+        commits = dict.fromkeys(entry["oid"] for entry in entries)
         args = "log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %aN", "--stdin"
-        _, out = self._repo.git.run(*args, stdin="".join(f"{one}\n" for one in commits).encode())
+        _, out = self._repo.git.run(*args, stdin=encode_lines(commits))
         names = dict(line.split(b" ", 1) for line in out.splitlines())
         for entry in entries:
             entry["headers"] = [(b"author", names[entry["oid"].encode()])]
 
-    def _blame_files(
-        self, spans: Mapping[str, Sequence[tuple[int, int]]]
-    ) -> dict[str, list[Entry]]:
+    def _blame_lines(self, spans: Mapping[str, Spans]) -> dict[str, list[Entry]]:
+        """The entries of git blame for lines of files."""
         base, tip = self._ends
         since = [] if base == self._repo.empty_tree else [f"^{base}"]
         entries: dict[str, list[Entry]] = {}
         paths = list(spans)
-        for at in range(0, len(paths), _BESIDE):
-            waiting = {}
-            for path in paths[at : at + _BESIDE]:
-                wanted = [f"-L{first},{last}" for first, last in spans[path]]
-                asked = options.parse([*wanted, tip, *since, "--", path])
-                waiting[path] = run.start_blame(self._repo.git, asked)
-            for path, wait in waiting.items():
+        for start in range(0, len(paths), _BESIDE):
+            running = {}
+            for path in paths[start : start + _BESIDE]:
+                ranges = [f"-L{first},{last}" for first, last in spans[path]]
+                request = options.parse([*ranges, tip, *since, "--", path])
+                running[path] = run.start_blame(self._repo.git, request)
+            for path, wait in running.items():
                 with suppress(Error):
                     entries[path] = porcelain.complete(wait()[0])
         return entries
 
-
-def _build_entry(line: int, content: bytes, path: str, commit: str, there: int) -> Entry:
-    """A line as git blame tells of it, without its headers."""
-    return {
-        "oid": commit,
-        "orig": there,
-        "final": line,
-        "count": 1,
-        "path": path,
-        "headers": [],
-        "content": content,
-    }
-
-
-def _find_writer(evidence: Evidence, entry: Entry) -> Writer:
-    author = evidence.find_author(entry["oid"], entry["path"], entry["orig"], entry["content"])
-    if author["who"] == "session":
-        return author, authors.format_label(author)
-    return author, decode_name(dict(entry["headers"]).get(b"author", b""))
+    def _find_writer(self, entry: Entry) -> Writer:
+        place = entry["oid"], entry["path"], entry["orig"], entry["content"]
+        author = self._evidence.find_author(*place)
+        if author["who"] == "session":
+            return author, authors.format_label(author)
+        return author, decode_name(dict(entry["headers"]).get(b"author", b""))

@@ -47,10 +47,9 @@ def list_commits(repo: Repo, objects: Objects, name: str) -> list[Record]:
     kind, key = lookup.resolve_name(repo, objects, name)
     if kind == "commit":
         return list(commit_list.list_commits(repo, [key], ["-n1"]))
-    records = list(commit_list.list_commits(repo, [], find_commits.ALL))
     matching = [
         record
-        for record in records
+        for record in commit_list.list_commits(repo, [], find_commits.ALL)
         if any(key in (c["checkpoint_id"], *c.get("sessions", ())) for c in record["checkpoints"])
     ]
     if not matching:
@@ -64,45 +63,44 @@ def is_range(name: str) -> bool:
 
 
 def gather_sessions(repo: Repo, objects: Prefetched, records: Sequence[Record]) -> list[Record]:
-    """The sessions of commit records with their turns, oldest first.
+    """The sessions of commit records (newest first) with their turns, oldest first.
 
     The transcript is that of a session's newest checkpoint, which has all turns; those of its
     subagents are in the checkpoints of the commits that they worked for.
     """
     root = (repo.top or repo.common) + "/"
     stored: dict[str, list[tuple[str, Record]]] = {}
-    for record in records:  # newest first
-        for checkpoint in record["checkpoints"]:
-            for part in checkpoint.get("contents", ()):
-                stored.setdefault(part["session_id"], []).append(
-                    (checkpoint["checkpoint_id"], part)
-                )
-    stories: list[Record] = []
+    for checkpoint in (checkpoint for record in records for checkpoint in record["checkpoints"]):
+        for part in checkpoint.get("contents", ()):
+            parts = stored.setdefault(part["session_id"], [])
+            parts.append((checkpoint["checkpoint_id"], part))
+    sessions: list[Record] = []
     table = prices.load(repo)
-    ids = [one for parts in stored.values() for one, _ in parts]
+    ids = [checkpoint_id for parts in stored.values() for checkpoint_id, _ in parts]
     places = _find_checkpoints(repo, objects, ids)
     for session_id, parts in reversed(stored.items()):
         newest, part = parts[0]
         try:
-            checkpoint = committed_read.load_checkpoint(objects, newest, *places[newest])
-            content = committed_read.read_session(objects, checkpoint, session_id)
+            stored_checkpoint = committed_read.load_checkpoint(objects, newest, *places[newest])
+            content = committed_read.read_session(objects, stored_checkpoint, session_id)
         except Error:
-            continue  # damaged: the rest of the page is worth having
+            continue  # damaged: the page is made without it
         tasks: dict[str, bytes] = {}
-        for one, _ in reversed(parts):
-            tasks |= committed_read.read_task_transcripts(objects, one, places[one][1])
+        for checkpoint_id, _ in reversed(parts):
+            folder = places[checkpoint_id][1]
+            tasks |= committed_read.read_task_transcripts(objects, checkpoint_id, folder)
         turns = _gather_turns(content["transcript"], tasks, part.get("agent"), root)
-        stories.append(_describe_session(session_id, part, content["metadata"], turns, table))
-    return stories
+        sessions.append(_describe_session(session_id, part, content["metadata"], turns, table))
+    return sessions
 
 
 def _find_checkpoints(
     repo: Repo, objects: Prefetched, ids: Sequence[str]
 ) -> dict[str, tuple[str, str]]:
-    """id -> (ref, directory) of checkpoints, with their directories at hand."""
+    """id -> (ref, directory) of checkpoints, whose directories are fetched."""
     places = committed_refs.Places(repo, objects)
     objects.fetch(places.list_unread_shards(ids))
-    directories = {one: place for one in ids if (place := places.find_checkpoint(one))}
+    directories = {cid: place for cid in ids if (place := places.find_checkpoint(cid))}
     objects.fetch(tree for _, tree in directories.values())
     return directories
 
@@ -139,10 +137,8 @@ def _gather_turns(data: bytes, tasks: dict[str, bytes], agent: object, root: str
 
 def read_forge(repo: Repo) -> Links:
     """The addresses at the forge of the current branch's remote, or else of origin."""
-    head = decode_name(
-        b"".join(repo.git.read_records("rev-parse", "--abbrev-ref", "HEAD", sep=b"\n"))
-    )
-    remote = repo.config.get(f"branch.{head}.remote") or "origin"
+    branch = decode_name(repo.git.read_line("rev-parse", "--abbrev-ref", "HEAD"))
+    remote = repo.config.get(f"branch.{branch}.remote") or "origin"
     kind = repo.config.get("gitcp.page-forge") or "auto"
     return forge.find_links(repo.config.get(f"remote.{remote}.url") or "", kind)
 
@@ -161,8 +157,8 @@ def list_refs(repo: Repo) -> dict[str, list[str]]:
 def count_lines(
     repo: Repo, objects: Prefetched, records: Sequence[Record]
 ) -> tuple[dict[str, Any], Removers, Steps]:
-    """(oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them; who may have
-    removed lines of a path; what they did to it, newest first)."""
+    """(oid -> {path: {who: lines added}} of the commits, as gitcp-stats counts them; path -> who
+    may have removed lines of it; path -> the steps of commits, newest first)."""
     names = [record["oid"] for record in records]
     authors = {record["oid"]: str(record["author"]) for record in records}
     counted = {}
@@ -179,10 +175,10 @@ def count_lines(
                 key = who if isinstance(who, str) else who[2]
                 row[key] = row.get(key, 0) + count
         counted[commit["oid"]] = shares
-        took = [p["old"] for p in sums.list_patches(commit) if any(hunk[1] for hunk in p["hunks"])]
-        takers = _find_removers(commit, authors[commit["oid"]]) if took else set()
-        for path in took:
-            removers.setdefault(path, set()).update(takers)
+        cut = [p["old"] for p in sums.list_patches(commit) if any(hunk[1] for hunk in p["hunks"])]
+        by = _find_removers(commit, authors[commit["oid"]]) if cut else set()
+        for path in cut:
+            removers.setdefault(path, set()).update(by)
     return counted, removers, steps
 
 

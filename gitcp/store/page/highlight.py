@@ -1,4 +1,4 @@
-"""Highlighting code as runs of (kind, text), without markup."""
+"""Highlight code as runs of (kind, text), without markup."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
     from pygments.token import _TokenType
 
 LARGEST = 256 << 10  # characters; what is longer stays plain
-Run = list[str]  # kind ('' for plain; c, k, t, f: comment, keyword, text, a name given), text
-
-
+Run = list[str]  # kind ('' for plain; c, k, t, f: comment, keyword, text, a defined name), text
 _KINDS = ((Comment, "c"), (Keyword, "k"), (String, "t"), (Name.Function, "f"), (Name.Class, "f"))
 
 
 def highlight_lines(path: str, lines: list[str], most: int) -> list[list[Run]]:
-    """The runs of each of the first `most` lines, with the same text; the others are not read."""
+    """The runs of each of the first `most` lines; together they have the same text."""
     texts = lines[:most]
     plain = [[["", line]] if line else [] for line in texts]
     lexer = _find_lexer(_shorten_name(os.path.basename(path)))
@@ -49,16 +47,17 @@ def highlight_lines(path: str, lines: list[str], most: int) -> list[list[Run]]:
 
 
 def _shorten_name(name: str) -> str:
-    """A name with the same lexer, the same one for all that are told by what is behind a dot."""
+    """A shorter name with the same lexer, the same for all names with an extension, so that
+    _find_lexer() finds it in its cache."""
     short = "x" + name[name.find(".") :]
     return name if _match_peculiar()(name) or _match_peculiar()(short) else short
 
 
 @cache
 def _match_peculiar() -> Callable[[str], object]:
-    """Matches names that a lexer is for by more than what is behind a dot."""
+    """The function that matches names whose lexer depends on more than the extension."""
     patterns = {pattern for _, _, names, _ in get_all_lexers() for pattern in names}
-    peculiar = (one for one in patterns if one[:2] != "*." or set("*?[") & set(one[2:]))
+    peculiar = (p for p in patterns if p[:2] != "*." or set("*?[") & set(p[2:]))
     return re.compile("|".join(map(fnmatch.translate, peculiar))).match
 
 

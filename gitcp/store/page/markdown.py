@@ -1,4 +1,4 @@
-"""Markdown as a tree of plain lists: [tag, attributes, children] and texts, no markup."""
+"""Parse Markdown into a tree of plain lists, [tag, attributes, children], and texts."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ if TYPE_CHECKING:
 
     Node = list[Any] | str
 
-TAGS = frozenset(
-    "p h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del table thead tbody tr th td "
-    "hr br a".split()
-)
+_BLOCKS = "p h1 h2 h3 h4 h5 h6 ul ol li blockquote pre hr table thead tbody tr th td"
+TAGS = frozenset(f"{_BLOCKS} code em strong del br a".split())
 _VOID = frozenset("hr br img input".split())
 _SCHEMES = ("https://", "http://", "mailto:")
-# A noncharacter in place of `<`, so that HTML in the text is no markup; and its form in links.
+# A noncharacter in place of `<`, so that HTML in the text stays text; and its form in links.
 _LESS, _QUOTED = "\ufdd0", "%EF%B7%90"
-_DEEPEST = 16  # levels; deeper nodes are put on the last one
+_DEEPEST = 16  # levels; deeper nodes are added to the last one
 LARGEST = 100_000  # characters of a text that is parsed
 
 
@@ -50,8 +48,7 @@ class _Tree(HTMLParser):
         elif tag == "img":
             self.handle_data(f"[image: {attributes.get('alt') or attributes.get('src') or ''}]")
         elif tag in TAGS:
-            siblings = self._open[-1][1]
-            children: list[Node] = []
+            siblings, children = self._open[-1][1], list[Node]()
             if len(self._open) > _DEEPEST:
                 children = siblings
             else:

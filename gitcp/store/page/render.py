@@ -1,4 +1,4 @@
-"""One self-contained HTML file, which fetches nothing and runs no script but its own.
+"""Make one self-contained HTML file, which fetches nothing and runs no script but its own.
 
 Texts are redacted, and hidden characters escaped, before anything else uses them.  The template
 escapes HTML, and the script inserts what it unfolds as text.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _COLOURS = 8
 _NAME, _LINE = 44, 160  # cells of a session's name, of a prompt's first line
-_CHUNK = 200_000  # characters of JSON in a chunk, about
+_CHUNK = 200_000  # characters of JSON in a chunk, roughly
 _ABOUT = {
     "unknown": "in commits with a session, by nobody that was recorded",
     "unrecorded": "from before, or beside, what was recorded",
@@ -246,9 +246,8 @@ class Page:
             mark = people.NOBODY.get(author["who"]) or self.clean_text(people.mark_person(label))
             return {"who": author["who"], "color": author["who"], "mark": mark, "name": name}
         session = self._get_session(author["session_id"], author["agent"], author["model"])
-        turn, call = self._talk.find_writer(
-            session["id"], author["tool_use_id"], author["number"], author["prompt"]
-        )
+        keys = ("tool_use_id", "number", "prompt")
+        turn, call = self._talk.find_writer(session["id"], *(author[key] for key in keys))
         prompt = author["prompt"] if self._with_prompts else ""
         line = shorten(people.take_line(self.clean_text(prompt)), _LINE)
         view = next((t for t in session["turns"] if t["id"] == turn), None)
@@ -267,8 +266,8 @@ class Page:
     def _describe_remover(self, who: str, author: str) -> Record:
         view = self._describe_author(who)
         if who == "person":
-            mark = self.clean_text(people.mark_person(author))
-            return {**view, "mark": mark, "name": self.clean_text(author)}
+            view["mark"] = self.clean_text(people.mark_person(author))
+            view["name"] = self.clean_text(author)
         return view
 
     def format_html(self, version: str) -> str:
@@ -340,9 +339,8 @@ class Page:
         numbers = {commit["oid"]: n for n, commit in enumerate(self.commits)}
         history = [(c["oid"], [p for p in c.pop("parents") if p in numbers]) for c in self.commits]
         lanes = timeline.assign_lanes(history)
-        for commit, time, lane, (_, parents) in zip(
-            self.commits, late, lanes, history, strict=True
-        ):
+        placed = zip(self.commits, late, lanes, history, strict=True)
+        for commit, time, lane, (_, parents) in placed:
             commit |= {"x": scale(time), "lane": lane, "from": [numbers[p] for p in parents]}
         moments = sorted({*times, *late})
         ticks = [*moments[:: max(1, len(moments) // 200)], *moments[-1:]]
@@ -356,10 +354,9 @@ class Page:
         ids = {file["path"]: file["id"] for file in self.files}
         for commit in self.commits:
             commit["files"] = [(path, ids.get(path, "")) for path in commit.pop("paths")]
-            asked = [
-                self._talk.find_asked(make_key(who), words) for who, words in commit.pop("asked")
-            ]
-            commit["turns"] = list(dict.fromkeys(filter(None, asked)))
+            asked = commit.pop("asked")
+            turns = [self._talk.find_asked(make_key(who), prompt) for who, prompt in asked]
+            commit["turns"] = list(dict.fromkeys(filter(None, turns)))
 
 
 def _count_writers(rows: Sequence[Any], writers: Sequence[Record]) -> list[list[int]]:

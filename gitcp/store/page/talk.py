@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Record
 
 
+_KEYS = ("name", "path", "diff", "given", "ended")  # of a call, that the script shows
 _LINE = 160  # cells of a prompt's first line
 _LONG, _LONGEST = 1000, 50_000  # characters of a result
 _PICTURES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
@@ -101,7 +102,7 @@ class Talk:
         return {"image": "", "about": f"{self._clean(kind[:40])}, {size}, not shown"}
 
     def _build_result(self, text: str) -> Any:
-        """The text of a result, or {chunk, index} of a long one, which is stored once."""
+        """The text of a result; {chunk, index} of a long one, which is stored once."""
         if len(text) < _LONG:
             return self._clean(text)
         if text not in self._results:
@@ -114,7 +115,7 @@ class Talk:
     def find_writer(
         self, session: str, tool: str | None, number: int | None, prompt: str
     ) -> tuple[str, str]:
-        """The anchors of the (turn, call) that wrote a line, '' for one that is not on the page."""
+        """The anchors of the (turn, call) that wrote a line; '' if it is not on the page."""
         if tool and (session, tool) in self._calls:
             return self._calls[session, tool]
         turn, asked = self._numbers.get((session, number or 0), ("", ""))
@@ -126,9 +127,6 @@ class Talk:
     def find_asked(self, session: str, prompt: str) -> str:
         """The anchor of the turn that a prompt began, '' for none."""
         return self._asked.get((session, prompt), "")
-
-
-_KEYS = ("name", "path", "diff", "given", "ended")
 
 
 def make_key(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Filling the template of a page: all values are escaped, and a policy forbids everything else."""
+"""Fill the template of a page: all values are escaped, and a policy forbids foreign content."""
 
 from __future__ import annotations
 

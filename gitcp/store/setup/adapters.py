@@ -25,17 +25,12 @@ if TYPE_CHECKING:
 
 OWN, ENTIRE = "gitcp-agent-", "entire-agent-"
 PROTOCOL = 1
-_SPOKEN = ("turn-end", "compact", "session-end")
+_SPOKEN = ("turn-end", "compact", "session-end")  # events after which a transcript has more
 _KEY = "gitcp.external-agents"
 KIND = "adapter"  # in the manifest: an adapter wrote hooks
 _LONGEST = 60  # seconds that one answer may take
-# The events of the original program, by number.
-_EVENTS = dict(
-    enumerate(
-        "session-start turn-start turn-end compact session-end subagent-start subagent-end".split(),
-        1,
-    )
-)
+_NAMES = "session-start turn-start turn-end compact session-end subagent-start subagent-end"
+_EVENTS = dict(enumerate(_NAMES.split(), 1))  # of the original program, by number
 
 
 def list_programs(path: str) -> dict[str, str]:
@@ -96,9 +91,8 @@ class External(Client):
             records = [self._translate(event)] if event else []
         else:
             records = list(_read_lines(self._run("event", hook, stdin=payload)))
-        checked = [
-            other.check_event({**record, "agent": self.AGENT_TYPE}, self._top) for record in records
-        ]
+        named = ({**record, "agent": self.AGENT_TYPE} for record in records)
+        checked = [other.check_event(record, self._top) for record in named]
         return [{**record, "answers": self.ANSWERS} for record in checked]
 
     def _translate(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +112,7 @@ class External(Client):
         return record
 
     def _check_reference(self, path: str) -> None:
-        """Raise InputError for a transcript outside the directory where the agent keeps them."""
+        """Raise InputError for a transcript outside the agent's directory of transcripts."""
         folder = self._ask("get-session-dir", "--repo-path", self._top).get("session_dir")
         parts = path.split(os.sep)
         if not isinstance(folder, str) or {".", ".."} & set(parts) or not os.path.isabs(folder):
@@ -127,8 +121,8 @@ class External(Client):
             raise InputError(f"'session_ref' is outside of {ascii(folder)[:80]}")
 
     def _write_transcript(self, record: Event, folder: str) -> None:
-        """Name a transcript in gitcp's format below folder in record; append to it at the end of a
-        turn."""
+        """Set the record's transcript to one in gitcp's format below folder; append to it at the
+        end of a turn."""
         path = record.get("transcript_path")
         if not path or not (self._entires or self._can.get("transcript")):
             return
@@ -138,15 +132,14 @@ class External(Client):
             append(target, lines)
 
     def _transcribe(self, path: str) -> bytes:
-        """A transcript in gitcp's format, from what the original protocol can tell of it."""
+        """A transcript in gitcp's format, by what the original protocol gives of it."""
         raw = self._run("read-transcript", "--session-ref", path)
         start = ("--offset", "0")
-        lines: list[dict[str, Any]] = []
-        for item in items.list_items(raw):
-            if item["kind"] in ("prompt", "answer"):
-                lines.append(
-                    {"kind": item["kind"], "text": item["text"], "timestamp": item["time"]}
-                )
+        lines: list[dict[str, Any]] = [
+            {"kind": item["kind"], "text": item["text"], "timestamp": item["time"]}
+            for item in items.list_items(raw)
+            if item["kind"] in ("prompt", "answer")
+        ]
         if self._can.get("transcript_analyzer"):
             if not lines:
                 answer = self._ask("extract-prompts", "--session-ref", path, *start)
@@ -227,15 +220,11 @@ class External(Client):
 
 
 def append(path: str, lines: bytes) -> None:
-    """Append to a transcript those of lines, a whole transcript, that it lacks.
+    """Append to a transcript those of lines, a complete transcript, that it lacks.
 
     Token counts come after the lines that they count."""
     new_lines = [line for line in lines.split(b"\n") if line.strip()]
-    try:
-        with open(path, "rb") as f:
-            old_lines = f.read().split(b"\n")[:-1]
-    except FileNotFoundError:
-        old_lines = []
+    old_lines = (files.read_bytes(path) or b"").split(b"\n")[:-1]
     talk, old = ([line for line in x if not _is_usage(line)] for x in (new_lines, old_lines))
     same = next((n for n, (a, b) in enumerate(zip(talk, old, strict=False)) if a != b), len(old))
     added = talk[same:] + [line for line in new_lines if _is_usage(line) and line not in old_lines]

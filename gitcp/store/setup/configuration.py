@@ -46,7 +46,7 @@ def list_notices(repo: Repo) -> list[str]:
 
 
 def find_origin(repo: Repo, key: str, value: str) -> Origin:
-    """Where a key is set to a value, the last place if there are several."""
+    """The last place where a key is set to a value."""
     args = ("config", "-z", "--show-scope", "--show-origin", "--get-all", key)
     words = repo.git.run(*args, ok=(0, 1))[1].decode("utf-8", "surrogateescape").split("\0")
     last: Origin = ("", "", 0)
@@ -58,7 +58,7 @@ def find_origin(repo: Repo, key: str, value: str) -> Origin:
 
 
 def format_origin(where: Origin) -> str:
-    """An origin as text: file and line, or the scope."""
+    """An origin as text: its file and line, or its scope."""
     scope, file, line = where
     if not file:
         return f"the {scope or 'command'} line" if scope in ("", "command") else scope

@@ -1,5 +1,5 @@
-"""Enabling gitcp in all repositories of a person: git's hooks by git's template for new
-repositories, and agents' hooks in the person's own settings."""
+"""Enable gitcp in all repositories of a person: by git's template for new repositories, and by
+agents' hooks in the person's own settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files git tracks, and lines in <common>/info/exclude for files that it must not add."""
+"""Find the files that git tracks, and make it ignore gitcp's files by <common>/info/exclude."""
 
 from __future__ import annotations
 

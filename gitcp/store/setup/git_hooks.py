@@ -1,7 +1,7 @@
-"""Planning what to write for git's hooks.
+"""Plan what to write for git's hooks.
 
-A hook that gitcp did not write is moved aside and called by gitcp's.  A directory outside the
-repository, or a tracked hook, is only written with --force.
+A hook that gitcp did not write is moved aside, and gitcp's calls it.  A directory outside the
+repository, and a tracked hook, are written only with --force.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ _UNTIL_HUSKY = (
     "'gitcp enable --force' adds a line to that"
 )
 FORGOTTEN = "was moved aside, and the hook that called it was replaced by another tool"
-_CHAIN_LIMIT = 8  # of gitcp's hooks that call each other
 _EDITED = "'{}' was edited since gitcp wrote it: left as it is (--force replaces it)"
 
 
@@ -40,7 +39,7 @@ def find_folder(repo: Repo) -> str:
 
 
 def is_ours_called(where: str, hook: str) -> bool:
-    """Whether git can run its hook in a directory, and that is gitcp's or calls gitcp's."""
+    """Whether git can run a hook in a directory, and it is gitcp's or calls gitcp's."""
     if not os.access(os.path.join(where, hook), os.X_OK):
         return False
     texts = read_texts(where, hook)
@@ -49,7 +48,7 @@ def is_ours_called(where: str, hook: str) -> bool:
 
 def read_texts(where: str, hook: str) -> dict[str, str]:
     """suffix -> text of the files of a hook; OWN -> that of the file that husky's hook calls."""
-    texts = Beside(where, hook).texts
+    texts = HookFiles(where, hook).texts
     if is_huskys(where) and hook_text.find_tool(texts[""]) == "husky":
         own = files.peek(os.path.join(os.path.dirname(where), hook))
         return {**texts, hook_text.OWN: decode_name(own)} if own else texts
@@ -71,16 +70,16 @@ def plan_hooks(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -
     notes: list[str] = []
     refused = []
     for hook in hook_scripts.HOOKS:
-        beside = Beside(where, hook)
-        if hook in closed and hook_text.is_ours_called(hook, beside.texts[""], beside.texts):
+        present = HookFiles(where, hook)
+        if hook in closed and hook_text.is_ours_called(hook, present.texts[""], present.texts):
             continue
         if is_huskys(where):
-            above = _plan_for_husky(beside, hook, (py, entry), force)
+            above = _plan_for_husky(present, hook, (py, entry), force)
             if above is not None:
                 writes += above
                 continue
-        moves = beside.plan_strays(hook_text.choose_suffix(hook, beside.texts[""]))
-        planned = _plan_hook(beside, hook, record, (py, entry), force)
+        moves = present.plan_strays(hook_text.choose_suffix(hook, present.texts[""]))
+        planned = _plan_hook(present, hook, record, (py, entry), force)
         if isinstance(planned, str):
             notes.append(planned)
         elif planned and hook in closed:
@@ -98,18 +97,18 @@ def plan_hooks(repo: Repo, record: Manifest, py: str, entry: str, force: bool) -
 
 
 def _plan_for_husky(
-    beside: Beside, hook: str, baked: tuple[str, str], force: bool
+    present: HookFiles, hook: str, baked: tuple[str, str], force: bool
 ) -> list[Write] | None:
     """Plan the person's own hook above husky's directory, which husky writes again with each
     `npm install`; None if the person has one and force is not given."""
-    above = os.path.dirname(os.path.dirname(beside.path))
-    own = Beside(above, hook)
+    above = os.path.dirname(os.path.dirname(present.path))
+    own = HookFiles(above, hook)
     old, line = own.texts[""], hook_scripts.build_line(hook)
     if old and not hook_text.is_ours(old) and line not in old and not force:
         return None
-    moves = beside.plan_strays()
-    if hook_text.is_ours(beside.texts[""]):
-        moves.append(beside.plan_main())
+    moves = present.plan_strays()
+    if hook_text.is_ours(present.texts[""]):
+        moves.append(present.plan_main())
     moves += own.plan_strays()
     write: Write = {"path": own.path, "kind": "hook", "data": b"", "note": "", "alone": True}
     if not old or hook_text.is_ours(old):
@@ -127,15 +126,14 @@ def _plan_for_husky(
 def plan_removal(record: Manifest, folders: Iterable[str]) -> list[Write]:
     """Plan the removal of gitcp's hooks that are not in the record."""
     writes = []
-    recorded = {
-        record.get_path(entry) for entry in record.entries if not _is_moved_here(record, entry)
-    }
+    entries = [entry for entry in record.entries if not _is_moved_here(record, entry)]
+    recorded = set(map(record.get_path, entries))
     for where in folders:
         for hook in hook_scripts.HOOKS:
-            beside = Beside(where, hook)
-            writes += beside.plan_strays("", recorded)
-            if hook_text.is_ours(beside.texts[""]) and beside.path not in recorded:
-                writes.append(beside.plan_main())
+            present = HookFiles(where, hook)
+            writes += present.plan_strays("", recorded)
+            if hook_text.is_ours(present.texts[""]) and present.path not in recorded:
+                writes.append(present.plan_main())
     return writes
 
 
@@ -152,11 +150,11 @@ def _is_moved_here(record: Manifest, entry: Entry) -> bool:
 def list_forgotten(folders: Iterable[str]) -> list[str]:
     """The hooks that were moved aside and that no hook of gitcp calls any more."""
     return [
-        beside.path + suffix
+        present.path + suffix
         for where in folders
-        for beside in (Beside(where, hook) for hook in hook_scripts.HOOKS)
-        for suffix in beside.list_forgotten()
-        if not beside.has_twin(suffix)
+        for present in (HookFiles(where, hook) for hook in hook_scripts.HOOKS)
+        for suffix in present.list_forgotten()
+        if not present.has_twin(suffix)
     ]
 
 
@@ -168,27 +166,26 @@ def is_former(hook: str, text: str, records: Iterable[Manifest]) -> bool:
 
 
 def _plan_hook(
-    beside: Beside, hook: str, record: Manifest, baked: tuple[str, str], force: bool
+    present: HookFiles, hook: str, record: Manifest, baked: tuple[str, str], force: bool
 ) -> Write | str | None:
     """The write for one hook, a note why there is none, or None if the hook is right."""
-    suffix = hook_text.choose_suffix(hook, beside.texts[""])
-    path, old = beside.path + suffix, beside.texts.get(suffix, "")
+    suffix = hook_text.choose_suffix(hook, present.texts[""])
+    path, old = present.path + suffix, present.texts.get(suffix, "")
     chain: Chain | None = None
-    new: Write = {
-        "path": path, "kind": "hook", "data": b"", "note": f"wrote '{path}'", "alone": True,
-    }  # fmt: skip
+    new: Write = {"path": path, "kind": "hook", "data": b"", "note": "", "alone": True}
+    new["note"] = f"wrote '{path}'"
     if hook_text.is_ours(old):
-        mine = record.has_written(encode_name(old)) or hook_text.is_untouched(hook, old)
-        if hook_text.is_whole(old) and not (mine or force):
+        unedited = record.has_written(encode_name(old)) or hook_text.is_untouched(hook, old)
+        if hook_text.is_whole(old) and not (unedited or force):
             return _EDITED.format(path)
         chain = hook_text.parse_chain(old)
         if not record.find(path):
             new["adopted"] = True
-            if chain and chain["suffix"] in beside.texts:
+            if chain and chain["suffix"] in present.texts:
                 new["aside"] = chain["suffix"]
     elif hook_text.is_entire_hook(old):
-        if hook_text.ENTIRE_BACKUP in beside.texts:
-            chain = hook_text.choose_chain(beside.texts[hook_text.ENTIRE_BACKUP])
+        if hook_text.ENTIRE_BACKUP in present.texts:
+            chain = hook_text.choose_chain(present.texts[hook_text.ENTIRE_BACKUP])
             chain["suffix"] = hook_text.ENTIRE_BACKUP
         new["note"], new["aside"] = f"took over '{path}' from Entire", ""
     elif os.path.lexists(path):
@@ -201,7 +198,7 @@ def _plan_hook(
 
 
 def _list_closed(repo: Repo, where: str) -> set[str]:
-    """The hooks that other people or other repositories would get too."""
+    """The hooks that other people or other repositories use too."""
     real = os.path.realpath(where)
     if exclude.is_inside(real, repo.common) or exclude.is_inside(real, repo.git_dir):
         return set()
@@ -222,103 +219,96 @@ def remove_ours(path: str, entry: Entry, data: bytes) -> bytes | None:
 def _format_refusal(where: str, outside: bool, hooks: Iterable[str]) -> str:
     why = "is outside the repository" if outside else "has hooks that are tracked"
     lines = [f"    {where}/{hook}: {hook_scripts.build_line(hook)}" for hook in hooks]
-    what = f"'{where}' {why}: nothing is written there without --force; lines to add:"
-    return "\n".join([what, *lines])
+    return "\n".join([f"'{where}' {why}: --force writes there; or add these lines:", *lines])
 
 
-class Beside:
-    """The files of one hook: the hook itself and its namesakes with a suffix.
+class HookFiles:
+    """The files of one hook: the hook itself, with the suffix '', and its namesakes with others.
 
-    A hook of gitcp under another name is a stray: another hook manager moved it aside.  A stray is
-    replaced by the file that it calls, or removed.  Copies that a tool made of its own hook are
-    removed.
+    Each is gitcp's script or a foreign one.  gitcp's scripts call others by their chains.  A script
+    of gitcp under a wrong suffix is a stray, which another hook manager moved there: the foreign
+    file that it calls takes its place, or it is removed.  Copies that a tool made of its own hook
+    are removed.
 
-    Planning changes `texts` alone; clear_stray() carries out what was planned.
+    Planning changes `texts` alone; clear_stray() carries a plan out.
     """
 
     def __init__(self, folder: str, hook: str) -> None:
         self.path = os.path.join(folder, hook)
-        self.texts = {
-            suffix: self._read_text(suffix) for suffix in ["", *_list_suffixes(folder, hook)]
-        }
+        ends = [name[len(hook) :] for name in _list_names(folder) if name.startswith(hook)]
+        suffixes = ["", *(end for end in ends if end and end[0] in "._~")]
+        self.texts = {suffix: _read_text(self.path + suffix) for suffix in suffixes}
 
-    def _read_text(self, suffix: str) -> str:
-        path = self.path + suffix
-        return decode_name(files.read_bytes(path) or b"") if os.path.isfile(path) else ""
-
-    def find_chain(self, suffix: str) -> Chain | None:
-        """The file of another tool that a hook of gitcp calls in the end; None without one."""
-        chain = hook_text.parse_chain(self.texts[suffix])
-        for _ in range(_CHAIN_LIMIT):
-            if chain is None or chain["suffix"] not in self.texts:
-                return None
-            if not hook_text.is_ours(self.texts[chain["suffix"]]):
-                return chain
-            chain = hook_text.parse_chain(self.texts[chain["suffix"]])
-        return None
+    def plan_main(self) -> Write:
+        """Plan to put the foreign file that gitcp's hook calls in its place, or to remove it."""
+        called = self._find_called("")
+        return self._plan_move("", called) if called else self._plan_removal("")
 
     def plan_strays(self, main: str = "", record: Container[str] = ()) -> list[Write]:
-        """Plan the moves and removals of the strays of this hook, before it is written itself.
+        """Plan the moves and removals of strays and copies, before the hook itself is written.
 
-        main: the suffix where gitcp's hook belongs.  Paths in record are left alone.
+        main: the suffix where gitcp's hook belongs.  Paths in record stay.
         """
-        moves = [self._plan_removal(s) for s in self._list_copies()]
-        own = self.find_chain(main) if hook_text.is_ours(self.texts.get(main, "")) else None
-        for suffix in [s for s, t in self.texts.items() if s and hook_text.is_ours(t)]:
-            if suffix == main or self.path + suffix in record:
+        moves = [self._plan_removal(suffix) for suffix in self._list_copies()]
+        called_by_main = self._find_called(main) if main in self._list_ours() else ""
+        for suffix in self._list_ours():
+            if suffix in ("", main) or self.path + suffix in record:
                 continue
-            chain = self.find_chain(suffix)
-            called = chain["suffix"] if chain else ""
-            if own and called == own["suffix"] and suffix not in self._list_called(main):
-                called = ""  # the hook itself goes on calling it
-            elif called and self.has_twin(called) and not self._is_called(suffix):
+            called = self._find_called(suffix)
+            if called and called == called_by_main and suffix not in self._walk_chain(main):
+                called = ""  # it stays where it is: the hook itself calls it too
+            elif called and self.has_twin(called) and not self._is_called_by_tool(suffix):
                 moves.append(self._plan_removal(called))
                 called = ""
             moves.append(self._plan_move(suffix, called) if called else self._plan_removal(suffix))
         return moves
 
-    def _list_copies(self) -> list[str]:
-        """The suffixes of copies of a tool's hook: files that gitcp's hooks call if the hook itself
-        is of the same tool, and forgotten files of a tool that has another file."""
-        called, main = self._list_asides(), self.texts[""]
-        copies = called if main and not hook_text.is_ours(main) else set[str]()
-        same = [s for s in copies if hook_text.is_same_tool(self.texts[s], main)]
-        return [*same, *(s for s in self.list_forgotten() if self.has_twin(s))]
-
-    def _list_asides(self) -> set[str]:
-        """The suffixes of other tools' files that gitcp's hooks call in the end."""
-        ours = [s for s, t in self.texts.items() if hook_text.is_ours(t)]
-        return {chain["suffix"] for s in ours if (chain := self.find_chain(s))}
-
     def list_forgotten(self) -> list[str]:
-        """The suffixes of hooks that were moved aside and that no hook of gitcp calls any more."""
-        called = self._list_asides()
-        foreign = [s for s, t in self.texts.items() if not hook_text.is_ours(t)]
-        return [s for s in foreign if hook_scripts.BACKUP in s and s not in called]
+        """The suffixes of foreign hooks that were moved aside and that gitcp no longer calls."""
+        aside = [suffix for suffix in self.texts if hook_scripts.BACKUP in suffix]
+        used = {*self._list_ours(), *self._list_called()}
+        return [suffix for suffix in aside if suffix not in used]
 
     def has_twin(self, suffix: str) -> bool:
         """Whether the tool that wrote this file wrote another one that was not moved aside."""
         tool = hook_text.find_tool(self.texts[suffix])
         current = (t for s, t in self.texts.items() if s != suffix and hook_scripts.BACKUP not in s)
-        return tool != "" and any(hook_text.find_tool(t) == tool for t in current)
+        return tool != "" and any(hook_text.find_tool(text) == tool for text in current)
 
-    def _is_called(self, suffix: str) -> bool:
-        """Whether the hook itself, which is another tool's, calls this file."""
-        return hook_text.is_called(os.path.basename(self.path), self.texts[""], suffix)
+    def _list_ours(self) -> list[str]:
+        return [suffix for suffix, text in self.texts.items() if hook_text.is_ours(text)]
 
-    def plan_main(self) -> Write:
-        """Plan the removal of gitcp's hook, or its replacement by the file that it calls."""
-        chain = self.find_chain("")
-        return self._plan_move("", chain["suffix"]) if chain else self._plan_removal("")
+    def _list_called(self) -> set[str]:
+        """The suffixes of the foreign files that gitcp's scripts call."""
+        return {called for suffix in self._list_ours() if (called := self._find_called(suffix))}
 
-    def _list_called(self, main: str) -> set[str]:
-        """The suffixes of the files that gitcp's hook calls, one after the other."""
-        called: set[str] = set()
-        chain = hook_text.parse_chain(self.texts[main])
+    def _find_called(self, suffix: str) -> str:
+        """The suffix of the foreign file that a script of gitcp calls in the end; '' for none."""
+        foreign = (s for s in self._walk_chain(suffix) if s not in self._list_ours())
+        called = next(foreign, "")
+        return called if called in self.texts else ""
+
+    def _walk_chain(self, suffix: str) -> list[str]:
+        """The suffixes of the files that a script of gitcp calls, one after the other."""
+        called: list[str] = []
+        chain = hook_text.parse_chain(self.texts[suffix])
         while chain and chain["suffix"] not in called:
-            called.add(chain["suffix"])
+            called.append(chain["suffix"])
             chain = hook_text.parse_chain(self.texts.get(chain["suffix"], ""))
         return called
+
+    def _list_copies(self) -> list[str]:
+        """The suffixes of copies of a tool's hook: files that gitcp calls if the hook itself is of
+        the same tool, and forgotten files of a tool that has another file."""
+        main, copies = self.texts[""], list[str]()
+        if main and not hook_text.is_ours(main):
+            called = self._list_called()
+            copies = [s for s in called if hook_text.is_same_tool(self.texts[s], main)]
+        return [*copies, *(s for s in self.list_forgotten() if self.has_twin(s))]
+
+    def _is_called_by_tool(self, suffix: str) -> bool:
+        """Whether the hook itself, which is a tool's, calls this file."""
+        return hook_text.is_called(os.path.basename(self.path), self.texts[""], suffix)
 
     def _plan_removal(self, suffix: str) -> Write:
         del self.texts[suffix]
@@ -327,24 +317,25 @@ class Beside:
 
     def _plan_move(self, suffix: str, source_suffix: str) -> Write:
         self.texts[suffix] = self.texts.pop(source_suffix)
-        path = self.path + suffix
-        note = f"put '{self.path}{source_suffix}' back as '{path}'"
-        source = self.path + source_suffix
+        path, source = self.path + suffix, self.path + source_suffix
+        note = f"put '{source}' back as '{path}'"
         return {"path": path, "kind": "stray", "data": b"", "note": note, "source": source}
 
 
 def clear_stray(write: Write) -> None:
-    """Move or remove one stray as planned; one that is gone since is no error."""
+    """Move or remove a stray as planned; one that is gone by now is no error."""
     if "source" not in write:
         files.remove_file(write["path"])
     elif os.path.lexists(write["source"]):
         os.replace(write["source"], write["path"])
 
 
-def _list_suffixes(folder: str, hook: str) -> list[str]:
+def _list_names(folder: str) -> list[str]:
     try:
-        names = sorted(os.listdir(folder))
+        return sorted(os.listdir(folder))
     except OSError:
         return []
-    ends = [name[len(hook) :] for name in names if name.startswith(hook)]
-    return [end for end in ends if end and end[0] in "._~"]
+
+
+def _read_text(path: str) -> str:
+    return decode_name(files.read_bytes(path) or b"") if os.path.isfile(path) else ""

@@ -1,5 +1,5 @@
-"""Which agents have run a hook: the modification time of <common>/gitcp/heard/<agent> is that of
-the agent's last prompt or session start."""
+"""Note which agents have run a hook: the modification time of <common>/gitcp/heard/<agent> is that
+of the agent's last prompt or session start."""
 
 from __future__ import annotations
 

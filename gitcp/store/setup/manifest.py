@@ -76,43 +76,55 @@ class Manifest:
         return files.hash_bytes(data) in {entry["after"] for entry in self.entries}
 
     def put(self, write: Write, strip: Strip) -> None:
-        """Write one file.  restore() gives back what it was before gitcp first wrote it.
+        """Write one file, and before it its entry, by which restore() gives back the file from
+        before gitcp first wrote it.
 
         strip(entry, data) returns an edited file without gitcp's part.
         """
-        path, entry = write["path"], self.find(write["path"]) or {}
-        old = files.read_bytes(path)
-        before = old
-        adopted = bool(write.get("adopted")) and not entry
-        aside = write.get("aside", entry.get("aside"))
-        if adopted and old is not None:
-            facts = {"path": self._shorten_path(path), "kind": write["kind"], "before": None}
-            before = strip({**_NOTHING, **facts, "agent": write.get("agent")}, old)
-        elif entry and old is not None:
-            before = self._read_before(entry) if self.is_intact(entry) else strip(entry, old)
-        missing = files.list_missing_folders(os.path.dirname(path))
-        created = list(map(self._shorten_path, missing))
-        new: Entry = {
-            "path": self._shorten_path(path),
-            "kind": write["kind"],
-            "before": None if before is None or aside else self._keep(before),
-            "mode": None if old is None else os.stat(path).st_mode & 0o7777,
-            "after": files.hash_bytes(write["data"]),
-            "dirs": [*entry.get("dirs", ()), *created],
-            "aside": aside,
-            "agent": write.get("agent"),
-            "lines": [*entry.get("lines", ()), *write.get("lines", ())],
-        }
-        if "worktree" in write:
-            new["worktree"] = self._shorten_path(write["worktree"])
+        path, entry = write["path"], self.find(write["path"])
+        new = self._build_entry(write, entry, strip)
         self.entries = [*(e for e in self.entries if e is not entry), new]
         self.save()
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        if write.get("aside") and not adopted:
+        if write.get("aside") and (entry or not write.get("adopted")):
             files.link_aside(path, path + write["aside"])
         _replace(new, path, write["data"])
         if write["kind"] == "hook":
             self._share(path)
+
+    def _build_entry(self, write: Write, entry: Entry | None, strip: Strip) -> Entry:
+        """The new entry of a file; entry: the one so far."""
+        path, former = write["path"], entry or _NOTHING
+        missing = files.list_missing_folders(os.path.dirname(path))
+        aside = write.get("aside", former["aside"])
+        before = self._find_before(write, entry, strip)
+        new: Entry = {
+            "path": self._shorten_path(path),
+            "kind": write["kind"],
+            "before": None if before is None or aside else self._keep(before),
+            "mode": os.stat(path).st_mode & 0o7777 if os.path.exists(path) else None,
+            "after": files.hash_bytes(write["data"]),
+            "dirs": [*former["dirs"], *map(self._shorten_path, missing)],
+            "aside": aside,
+            "agent": write.get("agent"),
+            "lines": [*former["lines"], *write.get("lines", ())],
+        }
+        if "worktree" in write:
+            new["worktree"] = self._shorten_path(write["worktree"])
+        return new
+
+    def _find_before(self, write: Write, entry: Entry | None, strip: Strip) -> bytes | None:
+        """The bytes of a file before gitcp first wrote it; None for no file."""
+        path = write["path"]
+        data = files.read_bytes(path)
+        if data is None:
+            return None
+        if entry:
+            return self._read_before(entry) if self.is_intact(entry) else strip(entry, data)
+        if not write.get("adopted"):
+            return data
+        facts = {"path": self._shorten_path(path), "kind": write["kind"]}
+        return strip({**_NOTHING, **facts, "agent": write.get("agent")}, data)
 
     def restore(self, entry: Entry, strip: Strip) -> str:
         """Remove or restore one file; return what was done: restored, removed, edited, kept or
@@ -127,7 +139,7 @@ class Manifest:
             left = strip(entry, old) if touched else None
             done = self._put_back(entry, path) if left is None else _leave(entry, path, old, left)
         elif entry["aside"] and os.path.lexists(path + entry["aside"]):
-            done = self._put_back(entry, path)  # gitcp's hook is gone, the other one is aside
+            done = self._put_back(entry, path)  # gitcp's hook was removed, the former is aside
         for folder in reversed(entry["dirs"]):
             files.remove_if_empty(os.path.join(self._home, folder))
         self.entries.remove(entry)

@@ -1,4 +1,4 @@
-"""The lines about the installation that a session gets at its start."""
+"""List the lines about the installation that a session gets at its start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHARED = (
     "'gitcp enable' links your commits too, 'gitcp disable' ends it."
 )
 _AWAY = (
-    "gitcp: git does not run gitcp's hooks here any more ({}), so commits are linked late: "
+    "gitcp: git no longer runs gitcp's hooks here ({}), so commits are linked late: "
     "'gitcp enable' mends it."
 )
 

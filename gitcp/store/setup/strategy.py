@@ -1,4 +1,4 @@
-"""The strategy in force: what is made at a turn's end (doc/behaviour.md "Strategies")."""
+"""Read the strategy, which decides what a turn's end makes (doc/behaviour.md "Strategies")."""
 
 from __future__ import annotations
 

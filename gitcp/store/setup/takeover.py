@@ -1,4 +1,4 @@
-"""Taking over the settings, states and data of the original program
+"""Take over the settings, states and data of the original program
 (doc/formats.md "The original program")."""
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _LEGACY = "refs/heads/entire/sessions refs/remotes/*/entire/sessions"
 
 
 def read_settings(repo: Repo, record: Manifest) -> tuple[dict[str, str], list[str]]:
-    """(git config key -> value by Entire's settings and by old names, for keys that are not set;
-    notes).  record: what enable wrote into Entire's settings does not count."""
+    """(git config key -> value, by Entire's settings and by old names, for keys that are not set;
+    notes).  record: of what enable wrote into Entire's settings, which is ignored."""
     read_files: list[dict[str, Any]] = []
     notes = []
     for name in ("settings.json", "settings.local.json"):

@@ -1,4 +1,4 @@
-"""Reading .gitcp.toml, the settings of a team, from a revision."""
+"""Read .gitcp.toml, the settings of a team, from a revision."""
 
 from __future__ import annotations
 
