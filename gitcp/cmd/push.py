@@ -50,8 +50,8 @@ def run(argv: Sequence[str]) -> int:
         destination.write_destination(repo, name)
         sending.forget_words(repo)
     if args.json:
-        common = {"type": "ref", "remote": name}
-        return cli.write_records({**common, "ref": ref, "oid": oid} for ref, oid in tips.items())
+        records = ({"type": "ref", "ref": ref, "oid": oid} for ref, oid in tips.items())
+        return cli.write_records({**record, "remote": name} for record in records)
     if left:
         unsent = count_noun(left, "checkpoint")
         print(f"not sent: {unsent} on the branch; 'gitcp convert-store' makes them refs")

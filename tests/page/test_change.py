@@ -92,7 +92,9 @@ def test_lines_have_the_authors_that_git_blame_names(repo: Path) -> None:
             ends = change.find_ends(at, records, "main..side")
             patches = run.compare_trees(at, *ends)
             evidence = Evidence(at, objects)
-            asked.append(change.Authors(at, objects, evidence, ends).find_writers(patches, steps))
+            asked.append(
+                change.AddedLines(at, objects, evidence, ends).find_writers(patches, steps)
+            )
     assert asked[0] == asked[1]
     assert {path: len(lines) for path, lines in asked[0].items() if lines} == {
         "-L odd": 1, ".mailmap": 1, "text": 6, "zero": 5,

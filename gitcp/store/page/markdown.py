@@ -48,7 +48,8 @@ class _Tree(HTMLParser):
         elif tag == "img":
             self.handle_data(f"[image: {attributes.get('alt') or attributes.get('src') or ''}]")
         elif tag in TAGS:
-            siblings, children = self._open[-1][1], list[Node]()
+            siblings = self._open[-1][1]
+            children: list[Node] = []
             if len(self._open) > _DEEPEST:
                 children = siblings
             else:
