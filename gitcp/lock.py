@@ -80,17 +80,15 @@ class exclusive:
         import filelock
 
         trace.append_note("lock", f"waiting for '{self._name}'")
-        limit, timeout = deadline.count_seconds_left(), self._timeout
+        path, timeout, limit = self._path, self._timeout, deadline.count_seconds_left()
         if limit is not None:  # a hook waits in vain once only for the same lock
-            timeout = 0.0 if self._path in _GIVEN_UP else min(timeout, limit)
-        self._waited = filelock.FileLock(
-            self._path, timeout, poll_interval=0.01, fallback_to_soft=False
-        )
+            timeout = 0.0 if path in _GIVEN_UP else min(timeout, limit)
+        self._waited = filelock.FileLock(path, timeout, poll_interval=0.01, fallback_to_soft=False)
         try:
             self._waited.acquire()
         except filelock.Timeout:
             if self._timeout:
-                _GIVEN_UP[self._path] = True
+                _GIVEN_UP[path] = True
             raise Busy(f"'{self._name}' is locked by another process") from None
 
 

@@ -133,7 +133,7 @@ def choose_drawing(folded: bool = True) -> Callable[[Iterable[Line]], Iterator[s
 
     def paint_part(part: str, colour: str) -> str:
         safe = escape_part(part)
-        return paint(safe, colour, True) if colour else safe
+        return paint(safe, colour) if colour else safe
 
     def fold_rows(lines: Iterable[Line]) -> Iterator[Line]:
         for line in lines:

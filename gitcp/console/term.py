@@ -7,9 +7,9 @@ _CODES = {"bold": 1, "dim": 2} | {name: 31 + n for n, name in enumerate(_COLOURS
 _AGES = ((365 * 86400, "y"), (30 * 86400, "mo"), (86400, "d"), (3600, "h"), (60, "m"))
 
 
-def paint(text: str, colour: str, on: bool) -> str:
-    """text in a colour of _CODES if on."""
-    return f"\033[{_CODES[colour]}m{text}\033[0m" if on and text else text
+def paint(text: str, colour: str) -> str:
+    """text in a colour of _CODES."""
+    return f"\033[{_CODES[colour]}m{text}\033[0m" if text else text
 
 
 def format_age(seconds: float) -> str:

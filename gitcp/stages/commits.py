@@ -177,10 +177,8 @@ def _keep_template(repo: Repo, text: bytes | None) -> None:
 
 def _explain_line(repo: Repo, match: Record) -> list[str]:
     """The comment about the trailer for the person's editor."""
-    sessions = [
-        f"  {marker['agent_type'] or 'an agent'}: {marker['prompt'][:60]}"
-        for marker in _list_markers(repo, match)
-    ]
+    markers = _list_markers(repo, match)
+    sessions = [f"  {m['agent_type'] or 'an agent'}: {m['prompt'][:60]}" for m in markers]
     return ["Remove the line Entire-Checkpoint if this commit is not the work of:", *sessions]
 
 

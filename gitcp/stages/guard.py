@@ -8,8 +8,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
 
     from gitcp.core.record_types import Record
+
+    Result = TypeVar("Result")
 
 
 def check_claim(args: object, records: Iterable[Record]) -> Iterator[Record]:
@@ -24,13 +27,7 @@ def check_claim(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _check_event(event: Record) -> Iterator[Record]:
-    try:
-        refused, message = _judge_start(event)
-    except Exception as e:  # its own failure must not stop the agent's work
-        from gitcp.console import notice
-
-        notice.warn(f"the guard is not at work: {e}")
-        refused, message = False, ""
+    refused, message = _run_guarded(_judge_start, event) or (False, "")
     if refused:
         yield {"type": "refuse", "message": message}
         return
@@ -86,10 +83,11 @@ def _release_event(event: Record) -> Iterator[Record]:
     yield from messages or ()
 
 
-def _run_guarded(work: Callable[[Record], list[Record]], event: Record) -> list[Record] | None:
+def _run_guarded(work: Callable[[Record], Result], event: Record) -> Result | None:
+    """The result of work; None, with a warning, if it fails, so that the agent's work goes on."""
     try:
         return work(event)
-    except Exception as e:  # its own failure must not stop the agent's work
+    except Exception as e:
         from gitcp.console import notice
 
         notice.warn(f"the guard is not at work: {e}")

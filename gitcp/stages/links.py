@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 
 def relink_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
-    """Relink the commits of post-rewrite events in a hook's pipeline; else those in args."""
-    return _obey_events(records) if args.hook else _relink_named(args)
-
-
-def _obey_events(records: Iterable[Record]) -> Iterator[Record]:
+    """Relink the commits of post-rewrite events in a hook's pipeline; else those of args."""
+    if not args.hook:
+        yield from _relink_named(args)
+        return
     for record in records:
         yield record
         if record.get("event") == "post-rewrite" and record["args"]:
@@ -72,64 +71,36 @@ def _follow_lines(
 
 
 def _relink_named(options: Namespace) -> Iterator[Record]:
-    if options.onto:
-        if not options.range:
-            raise UsageError("--onto: the head of the branch that was merged is missing")
-        links = _relink_merge(options.onto, options.range, options.dry_run)
-    else:
-        links = _relink_all(options.range, options.dry_run)
-    return links if options.dry_run else _pass_noted(links)
-
-
-def _pass_noted(links: Iterable[Record]) -> Iterator[Record]:
-    """Pass links on, then write notes of Git AI on their commits if the person wants them."""
-    from gitcp.repo import Repo
-    from gitcp.store.lines import ai_notes
-
-    commits = []
-    for link in links:
-        commits.append(link["commit"])
-        yield link
-    ai_notes.keep(Repo.find_here(), commits)
-
-
-def _relink_all(among: str, dry_run: bool) -> Iterator[Record]:
+    """Find links for the commits of a range or, with --onto, for a merge.  Unless it is a dry run,
+    their checkpoints get the commits' lines, and the commits notes of Git AI if they are wanted."""
     from gitcp import context
+    from gitcp.store.lines import ai_notes, carried
     from gitcp.store.link import unhooked
     from gitcp.store.match import sources
     from gitcp.store.match.case import Case
     from gitcp.store.relink import reconcile
 
+    dry_run, revisions = options.dry_run, options.range
+    if options.onto and not revisions:
+        raise UsageError("--onto: the head of the branch that was merged is missing")
     with context.open_here() as ctx:
-        case = Case(ctx.repo, ctx.objects, among=among, dry_run=dry_run)
-        links = reconcile.reconcile(case, sources.LOST if among else sources.RELINK)
+        if options.onto:
+            case = Case(ctx.repo, ctx.objects, onto=(options.onto, revisions), dry_run=dry_run)
+            links = reconcile.reconcile(case, sources.ONTO)
+        else:
+            case = Case(ctx.repo, ctx.objects, among=revisions, dry_run=dry_run)
+            links = reconcile.reconcile(case, sources.LOST if revisions else sources.RELINK)
         if not dry_run:
-            _follow_links(ctx, [link for link in links if link["how"] != "amend"])
+            moved = [link["commit"] for link in links if link["how"] != "amend"]
+            carried.follow_lines(ctx.repo, ctx.objects, dict.fromkeys(moved))
+        commits = [link["commit"] for link in links]
         yield from ({"type": "match", **link} for link in links)
-        if ctx.repo.top:
-            for link in unhooked.link_range(ctx, among, dry_run):
+        if ctx.repo.top and not options.onto:
+            for link in unhooked.link_range(ctx, revisions, dry_run):
+                commits.append(link["commit"])
                 yield {"type": "match", **link}
-
-
-def _relink_merge(target: str, head: str, dry_run: bool) -> Iterator[Record]:
-    from gitcp import context
-    from gitcp.store.match import sources
-    from gitcp.store.match.case import Case
-    from gitcp.store.relink import reconcile
-
-    with context.open_here() as ctx:
-        case = Case(ctx.repo, ctx.objects, onto=(target, head), dry_run=dry_run)
-        links = reconcile.reconcile(case, sources.ONTO)
-        if not dry_run:
-            _follow_links(ctx, links)
-        yield from ({"type": "match", **link} for link in links)
-
-
-def _follow_links(ctx: Context, links: Sequence[Pair]) -> None:
-    """Add the lines of linked commits to their checkpoints."""
-    from gitcp.store.lines import carried
-
-    carried.follow_lines(ctx.repo, ctx.objects, dict.fromkeys(link["commit"] for link in links))
+    if not dry_run:
+        ai_notes.keep(ctx.repo, commits)
 
 
 STAGES = {

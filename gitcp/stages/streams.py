@@ -125,12 +125,8 @@ def _write(event: Record) -> Iterator[Record]:
         ctx.keep(state)
     yield from _describe_over_limit(state, known)
     if oid:
-        yield {
-            "type": "checkpoint",
-            "oid": oid,
-            "ref": state["shadow_ref"],
-            "session_id": state["session_id"],
-        }
+        ref, session_id = state["shadow_ref"], state["session_id"]
+        yield {"type": "checkpoint", "oid": oid, "ref": ref, "session_id": session_id}
 
 
 def _describe_unread(repo: Repo, state: State) -> Iterator[Record]:

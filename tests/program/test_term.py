@@ -43,9 +43,8 @@ def test_emoji_with_joiners_and_other_scripts_are_shown_as_they_are() -> None:
 
 
 def test_colours_come_only_when_they_are_on() -> None:
-    assert term.paint("x", "red", True) == "\033[31mx\033[0m"
-    assert term.paint("x", "red", False) == term.paint("x", "red", on=False) == "x"
-    assert term.paint("", "red", True) == ""
+    assert term.paint("x", "red") == "\033[31mx\033[0m"
+    assert term.paint("", "red") == ""
 
 
 def test_progress_is_shown_at_a_terminal_only_and_taken_away_again(

@@ -6,6 +6,8 @@ escapes HTML, and the script inserts what it unfolds as text.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from gitcp.core.page import attention, forge, hunks, people, safe, timeline
 from gitcp.core.page.turns import map_strings
 from gitcp.core.render.spans import AUTHORS, count_noun, format_usage, shorten
@@ -52,7 +54,7 @@ class Page:
         self.files: list[Record] = []
         self._cost = 0.0
         self._prices: Prices | None = None
-        self._people: dict[str, int] = {}  # lines of each
+        self._people = Counter[str]()  # lines of each
         self.tip = ""
 
     def clean_text(self, value: Any) -> Any:
@@ -124,10 +126,9 @@ class Page:
         self, record: Record, lines: Mapping[str, Mapping[str, int]], refs: Sequence[str] = ()
     ) -> None:
         """Add a commit; lines: path -> who -> lines added; refs: its branches and tags."""
-        sums: dict[str, int] = {}
+        sums = Counter[str]()
         for row in lines.values():
-            for who, count in row.items():
-                sums[who] = sums.get(who, 0) + count
+            sums.update(row)
         for who, count in sums.items():
             if who not in AUTHORS:
                 self._get_session(who, "")["added"] += count
@@ -226,7 +227,7 @@ class Page:
         """(the writers of a file's lines, line -> index of its writer, who -> lines)."""
         views: list[Record] = []
         indexes: dict[tuple[Any, ...], int] = {}
-        numbers, sums = {}, dict[str, int]()
+        numbers, sums = {}, Counter[str]()
         for line, (author, label) in authors.items():
             who = author["session_id"] or author["who"]
             key = who, author["number"], author["tool_use_id"], label
@@ -235,8 +236,8 @@ class Page:
                 views.append(self._describe_writer(author, label))
             numbers[line] = indexes[key]
             if who == "person":
-                self._people[label] = self._people.get(label, 0) + 1
-            sums[who] = sums.get(who, 0) + 1
+                self._people[label] += 1
+            sums[who] += 1
         return views, numbers, sums
 
     def _describe_writer(self, author: Mapping[str, Any], label: str) -> Record:
@@ -274,12 +275,11 @@ class Page:
         """The HTML of the page."""
         self._link_commits()
         changed: list[Any] = []
-        total: dict[str, int] = {}
+        total = Counter[str]()
         for file in self.files:
             lines = file.pop("sums")
             changed.append({"path": file["real"], "added": _sum_kinds(lines)})
-            for who, count in lines.items():
-                total[who] = total.get(who, 0) + count
+            total.update(lines)
         ids = {file.pop("real"): file for file in self.files}
         first = [(ids[path], why) for path, why in attention.choose_files(changed)]
         sums = {who: sum(file["added"].get(who, 0) for file in changed) for who in AUTHORS}
@@ -371,8 +371,7 @@ def _count_writers(rows: Sequence[Any], writers: Sequence[Record]) -> list[list[
 
 def _sum_kinds(sums: Mapping[str, int]) -> dict[str, int]:
     """Lines by author summed up by the keys of AUTHORS."""
-    kinds: dict[str, int] = {}
+    kinds = Counter[str]()
     for who, count in sums.items():
-        kind = who if who in AUTHORS else "agent"
-        kinds[kind] = kinds.get(kind, 0) + count
+        kinds[who if who in AUTHORS else "agent"] += count
     return kinds

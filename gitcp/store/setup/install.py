@@ -1,4 +1,4 @@
-"""What enable and disable do: first everything is planned, then it is written, or removed."""
+"""Plan what enable writes, then write it; find what disable removes."""
 
 from __future__ import annotations
 
@@ -243,14 +243,10 @@ _UNREAD = "{}: {} is not set up; fix the file, then 'gitcp enable --agent {}'"
 
 
 def plan_clients(
-    repo: Repo,
-    clients: Iterable[str],
-    scope: str,
-    baked: tuple[str, str],
-    force: bool,
-) -> tuple[list[Write], list[str]]:
+    repo: Repo, clients: Iterable[str], scope: str, baked: tuple[str, str], force: bool
+) -> Plan:
     """Plan the settings by which these agents run gitcp's hooks; scope: a key of
-    Client.list_settings_paths().  Warns of settings that cannot be read, and goes on.
+    Client.list_settings_paths().  Settings that cannot be read are a warning.
     """
     writes: list[Write] = []
     notes: list[str] = []
@@ -259,20 +255,18 @@ def plan_clients(
         if name not in agents.list_names():
             writes += adapters.plan_adapter(repo, name, scope, baked, force)
             continue
-        adapter = agents.get_client(name)
-        is_local = scope == "local" and scope in adapter.list_settings_paths(home, "")
+        client = agents.get_client(name)
+        is_local = scope == "local" and scope in client.list_settings_paths(home, "")
         top = (main if is_local else repo).worktree
         ground = _make_ground(main if is_local else repo, baked)
         try:
-            client_writes, client_notes = enabling.plan_client(
-                adapter, scope, home, top, ground, force
-            )
+            plan = enabling.plan_client(client, scope, home, top, ground, force)
         except Error as e:
             notice.warn_lacking(_UNREAD.format(e, name, name))
         else:
-            writes += client_writes
-            notes += client_notes
-            has_entires |= enabling.keep_entires(adapter, home, top, ground, force)
+            writes += plan[0]
+            notes += plan[1]
+            has_entires |= enabling.keep_entires(client, home, top, ground, force)
     switch = takeover.plan_switch(repo) if has_entires else ([], [])
     return writes + switch[0], notes + switch[1]
 
@@ -283,11 +277,9 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
     names = {str(e["agent"]) for e in record.entries if record.get_worktree(e) and e.get("agent")}
     ground = _make_ground(repo, baked)
     home, top = os.path.expanduser("~"), repo.worktree
-    plans = [
-        enabling.plan_client(agents.get_client(n), "local", home, top, ground, False)
-        for n in sorted(names)
-    ]
-    writes = [write for written, _ in plans for write in written]
+    writes: list[Write] = []
+    for client in map(agents.get_client, sorted(names)):
+        writes += enabling.plan_client(client, "local", home, top, ground, False)[0]
     if any(entry["kind"] == ENTIRE_SWITCH for entry in record.entries):
         writes += takeover.plan_switch(repo)[0]
     hidden = exclude.list_addable(repo, [write["path"] for write in writes])
@@ -296,12 +288,14 @@ def plan_worktree(repo: Repo, record: Manifest, baked: tuple[str, str]) -> list[
 
 def _make_ground(repo: Repo, baked: tuple[str, str]) -> Ground:
     records = (manifest.load(repo), manifest.load_person())
-    return Ground(
-        files.read_bytes,
-        lambda path: bool(exclude.list_tracked(repo, [path])),
-        baked,
-        lambda path: any(known.find(path) for known in records),
-    )
+
+    def is_tracked(path: str) -> bool:
+        return bool(exclude.list_tracked(repo, [path]))
+
+    def is_recorded(path: str) -> bool:
+        return any(record.find(path) for record in records)
+
+    return Ground(files.read_bytes, is_tracked, baked, is_recorded)
 
 
 def find_main_worktree(repo: Repo) -> Repo:
@@ -315,23 +309,19 @@ def find_main_worktree(repo: Repo) -> Repo:
     return Repo.find(main, outside)
 
 
-def plan_skills(
-    repo: Repo, record: Manifest, scope: str, force: bool
-) -> tuple[list[Write], list[str]]:
+def plan_skills(repo: Repo, record: Manifest, scope: str, force: bool) -> Plan:
     """Plan the skill files for the clients of a scope.
 
     A skill that gitcp did not write stays unless force is given.  record: of the repository, or of
     the person for the scope `user`.
     """
-    home = os.path.expanduser("~")
-    data = skill.TEXT.encode()
+    home, data = os.path.expanduser("~"), skill.TEXT.encode()
     writes: list[Write] = []
     notes: list[str] = []
-    for folder in skill.FOLDERS:
-        below = os.path.join(folder, skill.NAME)
-        path = os.path.join(repo.worktree, below)
-        if scope == "user":
-            path = agents.locate_below(home, below)
+    for below in (os.path.join(folder, skill.NAME) for folder in skill.FOLDERS):
+        for_person = scope == "user"
+        in_worktree = os.path.join(repo.worktree, below)
+        path = agents.locate_below(home, below) if for_person else in_worktree
         old = files.read_bytes(path)
         if old == data:
             continue
