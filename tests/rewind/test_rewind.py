@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gitcp.cmd import undo
 from gitcp.core.credit import cutting
 from tests.rewind.conftest import SID
 from tests.rewind.going import around, done, files, plan, points, run, temporary, times
@@ -369,16 +368,3 @@ def test_a_commit_among_the_points_is_for_resume_and_single_paths_have_no_conver
     ):
         ended = run(world, "rewind", *words)
         assert ended.returncode != 0 and why in ended.stderr, ended
-
-
-def test_progress_is_shown_at_a_terminal_alone_and_ends_its_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(undo, "_SOON", -1.0)
-    tell = undo.make_progress()
-    tell(1, 2)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    tell(1, 2)
-    tell(2, 2)
-    assert capsys.readouterr().err == "\rgoing back: 1/2 files\rgoing back: 2/2 files\n"
