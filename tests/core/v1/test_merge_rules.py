@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from typing import Any
 
@@ -127,6 +128,14 @@ def test_metadata_of_two_sides_is_joined_key_by_key(
     a: dict[str, Any], b: dict[str, Any], want: dict[str, Any]
 ) -> None:
     assert merge_rules.join_objects(a, b) == merge_rules.join_objects(b, a) == want
+
+
+@pytest.mark.parametrize("year", [1900, 2000, 2023, 2024])
+def test_days_are_counted_as_in_the_calendar(year: int) -> None:
+    first = datetime(year, 1, 1, tzinfo=UTC)
+    days = [first + timedelta(n) for n in range(367)]
+    start, *seconds = (merge_rules.parse_time(day.isoformat())[0] for day in days)
+    assert [second - start for second in seconds] == [86400 * n for n in range(1, 367)]
 
 
 def test_times_are_compared_in_utc() -> None:

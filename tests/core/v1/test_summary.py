@@ -50,6 +50,13 @@ def test_every_variation_is_read_under_its_present_key(
     assert summary.upgrade_metadata(record)[key] == value
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_what_is_nested_too_deep_is_read_as_nothing(more: int) -> None:
+    depth = summary._DEEPEST - 1 + more  # lists, in an object
+    data = b'{"a": %s%s, "b": [], "c": "[[["}' % (b"[" * depth, b"]" * depth)
+    assert (summary.parse_json(data) is None) == bool(more)
+
+
 def test_a_value_of_a_wrong_type_is_not_handed_on() -> None:
     assert "branch" not in summary.upgrade_metadata({"branch": 7})
 
