@@ -63,7 +63,7 @@ def test_lines_whose_edits_the_journal_has_no_more_keep_their_authors_in_a_moved
     assert blame_names(world, "m.txt") == ["session-a"] * 3 + ["session-c"]
 
 
-def test_what_a_session_brings_back_of_another_that_has_no_part_in_the_commit_is_the_others(
+def test_lines_of_a_session_outside_the_commit_stay_its_own_when_another_brings_them_back(
     world: World, b: Agent
 ) -> None:
     world.write("f.txt", text("the person", 7))
@@ -98,7 +98,7 @@ def test_a_file_that_a_link_has_taken_the_place_of_keeps_its_authors(
 
 
 @pytest.mark.parametrize("committed", [False, True])
-def test_what_the_person_types_that_a_session_had_typed_and_nothing_keeps_is_not_the_sessions(
+def test_nobody_is_named_for_a_lost_line_of_a_session_that_the_person_types_again(
     world: World, b: Agent, committed: bool
 ) -> None:
     b.turn("more", {"g.txt": HERS + text("a session", 8, 9)})

@@ -262,7 +262,7 @@ def test_a_link_that_is_taken_away_is_shown_no_more(past: World) -> None:
     assert hit["commits"] == []
 
 
-def test_of_two_commits_of_a_turn_that_with_a_fitting_message_is_first_else_the_newest(
+def test_the_commit_of_a_turn_whose_message_fits_is_first_otherwise_the_newest(
     world: World,
 ) -> None:
     world.agent("session-a").turn("Write two", {"one.txt": "one\n", "two.txt": "two\n"})

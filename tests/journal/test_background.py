@@ -104,7 +104,7 @@ def test_a_background_shell_that_has_ended_claims_nothing_after_its_turn(world: 
     assert world.commit("mine.txt") == []
 
 
-def test_a_new_file_of_which_nobody_saw_whether_a_background_shell_had_ended_is_nobodys(
+def test_a_new_file_is_nobodys_where_the_end_of_a_background_shell_is_unknown(
     world: World, child: list[subprocess.Popen[bytes]]
 ) -> None:
     session = building(world, child)
@@ -116,7 +116,7 @@ def test_a_new_file_of_which_nobody_saw_whether_a_background_shell_had_ended_is_
     assert shares(world) == {SESSION: 2, "unknown": 1}
 
 
-def test_what_a_background_shell_has_made_when_its_client_tells_of_its_end_is_the_sessions(
+def test_files_of_a_background_shell_are_the_sessions_when_its_client_reports_its_end(
     world: World, a: Agent, child: list[subprocess.Popen[bytes]]
 ) -> None:
     a.prompt("build in the background")

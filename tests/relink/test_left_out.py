@@ -30,7 +30,7 @@ def left_id(world: World) -> str:
 
 
 @pytest.mark.parametrize("how", LEFT_OUT)
-def test_what_has_nothing_of_the_session_left_loses_its_id_and_what_has_it_later_gets_it(
+def test_a_commit_without_the_sessions_work_loses_its_id_and_the_one_that_gets_it_has_it(
     world: World, left_id: str, how: str
 ) -> None:
     shell(world, LEFT_OUT[how])

@@ -75,7 +75,7 @@ def test_after_a_rewind_into_a_turn_the_client_goes_on_from_that_call(
 
 
 @pytest.mark.parametrize("client", AGENTS if LONG else ["codex"], indirect=True)
-def test_under_the_same_id_the_client_goes_on_from_there_and_hears_which_files_changed(
+def test_with_same_id_the_client_continues_there_and_is_told_which_files_changed(
     world: World, client: Client
 ) -> None:
     told = run(world, "rewind", "--same-id", "--tell", "--to", temporary(world)[-1])

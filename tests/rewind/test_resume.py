@@ -99,7 +99,7 @@ def test_a_fresh_clone_resumes_a_commit_that_a_forge_squashed(
     assert "prompt 2" in place(world, clone).read_text()
 
 
-def test_a_newer_local_conversation_is_kept_and_beside_another_one_comes_the_stored_one_once(
+def test_resume_keeps_a_newer_conversation_and_writes_once_beside_a_diverged_one(
     world: World, a: Agent
 ) -> None:
     committed(world, a)

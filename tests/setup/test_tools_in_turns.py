@@ -56,7 +56,7 @@ def test_copies_that_two_tools_made_of_each_other_s_hooks_go_with_ours(repo: Pat
 
 
 @pytest.mark.parametrize("theirs", ["#!/bin/sh\necho person >>.git/ran\n", LEFTHOOK])
-def test_a_script_of_ours_that_a_tool_put_in_the_place_of_another_gives_way_to_what_it_calls(
+def test_uninstalling_puts_back_the_hook_that_a_moved_script_of_gitcp_calls(
     repo: Path, theirs: str
 ) -> None:
     hook = repo / ".git/hooks/post-commit"

@@ -136,7 +136,7 @@ def test_a_pull_request_has_one_comment_which_is_renewed_and_no_one_elses(
     assert len(forge.comments) == 2 and "3 commits" in forge.comments[1]["body"]
 
 
-def test_prompts_and_page_are_shown_only_where_checkpoints_are_in_that_very_repository(
+def test_prompts_and_page_are_shown_only_if_the_repository_holds_the_checkpoints(
     topic: World, forge: Forge
 ) -> None:
     event = {"action": "opened", "pull_request": pull(topic)}

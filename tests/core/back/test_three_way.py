@@ -68,7 +68,7 @@ def test_the_mode_is_the_side_s_that_changed_it() -> None:
     assert three_way.choose_mode(EXE, EXE, C) == "100644"
 
 
-def test_edits_that_follow_on_each_other_are_one_and_one_that_changes_nothing_is_none() -> None:
+def test_consecutive_edits_are_joined_and_an_edit_that_changes_nothing_is_dropped() -> None:
     assert three_way.join_edits([(None, A), (A, B), (B, C)]) == [(None, C)]
     assert three_way.join_edits([(None, A), (B, C)]) == [(None, A), (B, C)]
     assert three_way.join_edits([(A, B), (B, A)]) == []

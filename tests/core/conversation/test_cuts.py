@@ -142,7 +142,7 @@ def test_a_turn_ends_where_a_hook_or_the_person_speaks_and_not_with_a_skill() ->
     assert cut(data, "b1")[0] == ["a1", "b1", "c1", "d1", "e1"]
 
 
-def test_a_rollout_that_went_another_way_is_not_cut_and_one_without_its_reasoning_is() -> None:
+def test_a_diverged_rollout_is_not_cut_and_one_without_its_reasoning_is() -> None:
     def row(second: int, kind: str, **more: object) -> bytes:
         item = {"type": kind, **more}
         told = {"timestamp": f"2026-01-01T00:00:0{second}Z", "payload": item}
