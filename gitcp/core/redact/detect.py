@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from gitcp.core.redact import encodings, entropy, rules, secret_values
 from gitcp.core.redact.patterns import load_pattern
 
@@ -114,19 +116,15 @@ class Detector:
                 if rule != "entropy" or not _is_public(flat, start, start + a, armour):
                     yield rule, start + a, start + b
         yield from self._formats.find_in_text(flat, spans)
-        for start, end in secret_values.find_assigned(flat):
-            yield "assignment", start, end
+        yield from (("assignment", *span) for span in secret_values.find_assigned(flat))
         yield from encodings.find_escaped(flat, self.find_formats)
 
     def is_encoded_secret(self, run: bytes) -> bool:
         """Whether a run is base64 or hex of a text with a secret."""
-        text = encodings.decode_text(run)
-        return bool(text) and any(True for _ in self._find_formats_and_values(flatten(text)))
-
-    def _find_formats_and_values(self, flat: bytes) -> Iterator[Secret]:
-        yield from self.find_formats(flat)
-        for start, end in secret_values.find_assigned(flat):
-            yield "assignment", start, end
+        if not (text := encodings.decode_text(run)):
+            return False
+        flat = flatten(text)
+        return any(True for _ in chain(self.find_formats(flat), secret_values.find_assigned(flat)))
 
     def find_formats(self, flat: bytes) -> Iterator[Secret]:
         """Yield (rule, start, end) of the matches of secrets.json alone."""

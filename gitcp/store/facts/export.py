@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import gc
+from datetime import UTC, datetime
 from functools import partial
 
 from gitcp.agents.reading.items import list_items
-from gitcp.core.facts import rows
+from gitcp.core.facts import rows, schema
+from gitcp.core.transcript import tokens
 from gitcp.errors import Error, GitError
 from gitcp.record import decode_lines, decode_name
-from gitcp.store.facts import prices
 from gitcp.store.facts.dataset import Batch
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.lines import ranges
 from gitcp.store.lines.evidence import Evidence
 from gitcp.store.setup import team_file
 from gitcp.store.show import survival
+from gitcp.store.stats.prices import list_price
 from gitcp.store.v1 import destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
 
-    from gitcp.core.facts.rows import Rows, Teams
+    from gitcp.core.facts.rows import Row, Rows, Teams
     from gitcp.core.git.patches import Change
     from gitcp.core.record_types import Record
     from gitcp.core.stats.sums import Commit
     from gitcp.repo import Repo
 
     Spoken = tuple[Commit, Rows | None]
+
+_COLUMNS = [name for name, _, _ in schema.TABLES["sessions"][4:]]
+_MODEL, _INPUT = _COLUMNS.index("model"), _COLUMNS.index("input_tokens")
 
 
 def export_facts(
@@ -84,12 +89,22 @@ def _plan_export(
     return new, rows.find_changes(graph, tips[0]) if tips and new else {}
 
 
+def _add_price(row: Row, commit: Commit) -> Row:
+    """A row of sessions with its price in US dollars as the last column; None for an unknown
+    model, or without the package of prices."""
+    fresh, creation, read, output = row[_INPUT : _INPUT + 4]
+    time = int(commit["author"].rpartition(" ")[2])
+    day = datetime.fromtimestamp(time - time % 86400, UTC)
+    used = tokens.make_usage(fresh, creation, read, output)
+    return *row[:-1], list_price(row[_MODEL], used, day) if row[_MODEL] else None
+
+
 def _add_rows(
     batch: Batch, teams: Teams, origins: dict[str, str], light: bool, commit: Commit, more: Rows
 ) -> None:
     oid = commit["oid"]
     commit_rows = rows.make_commit_rows(commit, teams, origins.get(oid, oid), light)
-    commit_rows["sessions"] = [prices.add_price(row, commit) for row in commit_rows["sessions"]]
+    commit_rows["sessions"] = [_add_price(row, commit) for row in commit_rows["sessions"]]
     batch.add(rows.make_lead_columns(batch.repository, commit), {**commit_rows, **more})
 
 

@@ -65,6 +65,13 @@ def read_commit(objects: Objects, spec: str) -> Commit | None:
     return parse_commit(obj[0], obj[2]) if obj and obj[1] == "commit" else None
 
 
+def build_log_args(
+    options: Sequence[str], revisions: Sequence[str], paths: Sequence[str]
+) -> list[str | bytes]:
+    """The arguments of `git log` for options, revisions and paths that a person gives."""
+    return [*options, "--end-of-options", *revisions, "--", *map(encode_name, paths)]
+
+
 def list_commits(repo: Repo, *args: str, stdin: bytes = b"") -> list[str]:
     """The oids that git rev-list prints for these arguments, in its order."""
     return repo.git.run("rev-list", *args, stdin=stdin)[1].decode().split()

@@ -72,15 +72,20 @@ def format_lost(paths: list[str]) -> str:
     return f"; lost: {' '.join(paths[:10])}{' ...' if paths[10:] else ''}" if paths else ""
 
 
-def write_objects_again(repo: Repo, objects: Objects, gone: set[str]) -> set[str]:
-    """Write the missing blobs that the copy of a transcript or the worktree still has; return their
-    oids."""
-    done: set[str] = set()
-    for data in (*_read_transcripts(repo), *_read_files(repo, gone)):
-        oid = objects.hash_object("blob", data)
-        if oid in gone:
-            done.add(objects.write("blob", data))
-    return done
+def write_objects_again(repo: Repo, objects: Objects, ref: str) -> tuple[str | None, str]:
+    """Write the missing blobs of a ref that the copy of a transcript or the worktree still has.
+
+    Returns (the value of the ref, '') if it still lacks objects, else (None, what was done).
+    """
+    old = refs.read_ref(repo, ref)
+    gone = list_lacking(repo, ref) if old else set()
+    written: set[str] = set()
+    for data in (*_read_transcripts(repo), *_read_files(repo, gone)) if gone else ():
+        if objects.hash_object("blob", data) in gone:
+            written.add(objects.write("blob", data))
+    if gone and not (written and not list_lacking(repo, ref)):
+        return old, ""
+    return None, f"wrote {len(written)} missing objects again" if written else ""
 
 
 def _read_transcripts(repo: Repo) -> Iterator[bytes]:

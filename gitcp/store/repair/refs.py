@@ -64,13 +64,9 @@ def mend_store(repo: Repo, objects: Objects, ref: str) -> str:
     """Write the branch of checkpoints, or the ref of one, again without missing objects; return
     what was done, '' if it lacks none."""
     with exclusive(repo, "v1"):
-        old = refs.read_ref(repo, ref)
-        gone = missing.list_lacking(repo, ref) if old else set()
-        if old is None or not gone:
-            return ""
-        written = missing.write_objects_again(repo, objects, gone)
-        if written and not missing.list_lacking(repo, ref):
-            return f"wrote {len(written)} missing objects again"
+        old, done = missing.write_objects_again(repo, objects, ref)
+        if old is None:
+            return done
         log = missing.read_log(repo, ref)
         note = missing.write_note(repo, ref, old, log)
         remote = list_remote_branches(repo) if ref == REF else []

@@ -46,13 +46,9 @@ def mend_stream(repo: Repo, objects: Objects, ref: str) -> str:
     """Build a stream again without missing objects; return what was done, '' if it lacks none or
     is the person's."""
     with exclusive(repo, shadow_refs.get_lock_name(repo, ref)):
-        old = refs.read_ref(repo, ref)
-        gone = missing.list_lacking(repo, ref) if old else set()
-        if old is None or not gone:
-            return ""
-        written = missing.write_objects_again(repo, objects, gone)
-        if written and not missing.list_lacking(repo, ref):
-            return f"wrote {len(written)} missing objects again"
+        old, done = missing.write_objects_again(repo, objects, ref)
+        if old is None:
+            return done
         log = missing.read_log(repo, ref)
         commits = missing.follow_parents([old, *log], lambda oid: _read_checkpoint(objects, oid))
         named = _find_states(repo, objects, ref, commits)

@@ -8,8 +8,9 @@ from gitcp.console import notice
 from gitcp.core.message import links
 from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
-from gitcp.record import decode_name, encode_name, parse_json
+from gitcp.record import decode_name, parse_json
 from gitcp.store.git import notes
+from gitcp.store.git.commit import build_log_args
 from gitcp.store.git.prefetch import Prefetched, run_tasks, split_windows
 from gitcp.store.git.spread import spread_batches
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
@@ -77,17 +78,11 @@ def _read_fields(
     repo: Repo, revisions: Sequence[str], options: Sequence[str] = (), paths: Sequence[str] = ()
 ) -> Iterator[_Fields]:
     """(header, message, note) of each commit, by git log."""
-    chosen: list[str | bytes] = [
-        *options,
-        "--end-of-options",
-        *revisions,
-        "--",
-        *map(encode_name, paths),
-    ]
+    args = build_log_args(options, revisions, paths)
     fields: list[bytes] = []
     try:
         # Flush each commit: the next one may take git long to find.
-        running = repo.git.start(*_LOG.split(), *chosen, env={"GIT_FLUSH": "1"})
+        running = repo.git.start(*_LOG.split(), *args, env={"GIT_FLUSH": "1"})
         for field in running.stream_records():
             fields.append(field)
             if len(fields) == 3:

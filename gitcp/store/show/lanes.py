@@ -6,8 +6,9 @@ from gitcp.core.credit import entries
 from gitcp.core.decide.difference import build_change
 from gitcp.core.lines import attribution
 from gitcp.errors import GitError
-from gitcp.record import decode_name, encode_name
+from gitcp.record import decode_name
 from gitcp.store.git import refs
+from gitcp.store.git.commit import build_log_args
 from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.journal import journal
 from gitcp.store.lines import edit_lines
@@ -29,17 +30,11 @@ def read_graph(
     repo: Repo, revisions: Sequence[str], options: Sequence[str], paths: Sequence[str]
 ) -> dict[str, Drawn]:
     """oid -> (the graph before the commit, the rows of graph below it), newest first."""
-    chosen: list[str | bytes] = [
-        *options,
-        "--end-of-options",
-        *revisions,
-        "--",
-        *map(encode_name, paths),
-    ]
+    args = build_log_args(options, revisions, paths)
     graph: dict[str, Drawn] = {}
     below: list[str] = []
     try:
-        for line in repo.git.read_records(*_GRAPH.split(), *chosen, sep=b"\n"):
+        for line in repo.git.read_records(*_GRAPH.split(), *args, sep=b"\n"):
             before, mark, oid = decode_name(line).partition("\1")
             if mark:
                 below = []
