@@ -59,17 +59,17 @@ def find_maker(edits: Iterable[JournalLine]) -> str | None:
 
 
 def find_last_by_person(
-    edits: Sequence[JournalLine], wanted: Version, is_in_git: Callable[[JournalLine], bool]
+    edits: Sequence[JournalLine], version: Version, is_in_git: Callable[[JournalLine], bool]
 ) -> JournalLine | None:
-    """The person's newest edit that is lost if the path becomes wanted again; None if none is.
+    """The person's newest edit that is lost if the path becomes a version again; None if none is.
     is_in_git: whether git has the content that an edit left or put away."""
     for line in walk_back(edits):
         before, after = entries.parse_entry(line["before"]), entries.parse_entry(line["after"])
-        if after == wanted or is_in_git(line):
+        if after == version or is_in_git(line):
             return None
         if _is_by_person(line):
             return line
-        if before == wanted or None in (before, after):
+        if before == version or None in (before, after):
             return None
     return None
 

@@ -90,14 +90,14 @@ def sort_newest_first(points: Iterable[Point]) -> list[Point]:
 def fold_points(points: Sequence[Point]) -> list[Point]:
     """Points without those that have the worktree of the next older point of their session; of the
     points that undo stored for the same worktree, only the oldest."""
-    kept: list[Point] = []
+    folded: list[Point] = []
     for point in _fold_steps(points):
-        last = kept[-1] if kept else None
+        last = folded[-1] if folded else None
         if last and _has_same_worktree(last, point):
-            kept[-1] = {**point, "folded": last["folded"] + 1}
+            folded[-1] = {**point, "folded": last["folded"] + 1}
         else:
-            kept.append(point)
-    return kept
+            folded.append(point)
+    return folded
 
 
 def _fold_steps(points: Sequence[Point]) -> Iterator[Point]:

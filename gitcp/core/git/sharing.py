@@ -15,9 +15,9 @@ def compute_shared_mode(setting: str, mode: int) -> int:
     """The permissions under a value of core.sharedRepository; mode: st_mode, with its type."""
     word, old = setting.lower(), stat.S_IMODE(mode)
     if word in _WORDS:
-        bits, kept = _WORDS[word], old
+        bits, base = _WORDS[word], old
     elif word[:1] == "0" and word.isdecimal() and not word.strip("01234567"):
-        bits, kept = int(word, 8) & 0o666, old & ~0o777
+        bits, base = int(word, 8) & 0o666, old & ~0o777
     else:
         return old
     if not bits:
@@ -26,5 +26,5 @@ def compute_shared_mode(setting: str, mode: int) -> int:
         bits &= ~0o222
     if old & stat.S_IXUSR:
         bits |= (bits & 0o444) >> 2
-    new = kept | bits
+    new = base | bits
     return new | stat.S_ISGID if stat.S_ISDIR(mode) and new & 0o060 else new

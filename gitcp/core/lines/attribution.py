@@ -138,7 +138,9 @@ def list_ranges(session_id: str, path: PathCredit) -> list[list[Any]]:
     """[first, last, turn id | 'person' | 'unknown', tool use | null] of the 1-based lines that a
     commit adds to a path, without those of other sessions."""
     own = ("", session_id)
-    return _join_runs((line, [w[1], w[2] or None]) for line, w in path["added"] if w[0] in own)
+    return _join_runs(
+        (line, [who[1], who[2] or None]) for line, who in path["added"] if who[0] in own
+    )
 
 
 def list_foreign_ranges(

@@ -200,8 +200,12 @@ def prefer_sessions(
     authors: Mapping[int, Author], recorded: Mapping[int, Author]
 ) -> dict[int, Author]:
     """The authors of lines; one that is no session is replaced by a recorded session."""
-    sessions = {n: who for n, who in recorded.items() if who["who"] == "session"}
-    return {**authors, **{n: w for n, w in sessions.items() if authors[n]["who"] != "session"}}
+    better = {
+        line: author
+        for line, author in recorded.items()
+        if author["who"] == "session" and authors[line]["who"] != "session"
+    }
+    return {**authors, **better}
 
 
 def group_runs(

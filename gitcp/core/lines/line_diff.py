@@ -85,9 +85,9 @@ def pair_lines(a: Sequence[bytes], b: Sequence[bytes]) -> Pairs:
 def find_changed_lines(a: Sequence[bytes], b: Sequence[bytes]) -> tuple[list[int], list[int]]:
     """Return the indices of the lines of a that b lacks, and of the lines of b that a lacks."""
     paired = pair_lines(a, b)
-    kept, stayed = {i for i, _ in paired}, {j for _, j in paired}
-    removed = [i for i in range(len(a)) if i not in kept]
-    return removed, [j for j in range(len(b)) if j not in stayed]
+    in_a, in_b = {i for i, _ in paired}, {j for _, j in paired}
+    removed = [i for i in range(len(a)) if i not in in_a]
+    return removed, [j for j in range(len(b)) if j not in in_b]
 
 
 def _pair_ends(

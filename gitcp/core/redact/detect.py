@@ -74,19 +74,19 @@ def replace_secrets(
     passed to find(), whether it searches for personal data, too."""
     for _ in range(_PASSES):
         pieces: list[bytes] = []
-        at = 0
+        position = 0
         for rule, start, end in find(data, persons):
-            pieces += (data[at:start], replacement(rule, data[start:end]))
-            at = end
+            pieces += (data[position:start], replacement(rule, data[start:end]))
+            position = end
         if not pieces:
             break
-        data = b"".join((*pieces, data[at:]))
+        data = b"".join((*pieces, data[position:]))
     return data
 
 
-def _is_public(flat: bytes, run: int, at: int, armour: list[tuple[int, int]]) -> bool:
-    """Whether a random part at `at` of the run that begins at `run` is public."""
-    if any(start <= at < end for start, end in armour):
+def _is_public(flat: bytes, run: int, offset: int, armour: list[tuple[int, int]]) -> bool:
+    """Whether a random part at an offset of the run that begins at `run` is public."""
+    if any(start <= offset < end for start, end in armour):
         return True
     if _PUBLIC.search(flat, max(0, run - 64), run):
         return True

@@ -79,10 +79,10 @@ def _find_escaped_words(flat: bytes) -> list[tuple[int, int]]:
     return places
 
 
-def _find_raw_offset(word: bytes, at: int) -> int:
+def _find_raw_offset(word: bytes, offset: int) -> int:
     """The offset in a word for an offset in its decoded text."""
     for escape in _ESCAPE.finditer(word):
-        if escape.start() >= at:
+        if escape.start() >= offset:
             break
-        at += 2
-    return min(at, len(word))
+        offset += 2
+    return min(offset, len(word))

@@ -43,16 +43,17 @@ def find_random_part(run: bytes) -> tuple[int, int] | None:
     start = name.end() if name else 0
     if _PUBLIC.match(run, start):
         return None
-    whole = _is_random(run[start:])
-    if whole and len(run) > _SAMPLE:
+    is_random = _is_random(run[start:])
+    if is_random and len(run) > _SAMPLE:
         return start, len(run)
     for part in _PART.finditer(run):
         if part.group() == run or _PUBLIC.match(part.group()) or not _is_random(part.group()):
             continue
         # A slash is a letter of base64; in a path it separates a token from words.
-        if not whole or compute_natural_share(run[start : part.start()] + run[part.end() :]) > 0.6:
+        words = run[start : part.start()] + run[part.end() :]
+        if not is_random or compute_natural_share(words) > 0.6:
             return part.span()
-    return (start, len(run)) if whole else None
+    return (start, len(run)) if is_random else None
 
 
 def compute_entropy(run: bytes) -> float:

@@ -97,11 +97,11 @@ class Decoded:
         """The [start, end) in the raw data of a part of text; escapes are not split."""
         return self._find_raw_offset(start, False), self._find_raw_offset(end, True)
 
-    def _find_raw_offset(self, at: int, up: bool) -> int:
-        if at >= len(self.text):
+    def _find_raw_offset(self, offset: int, up: bool) -> int:
+        if offset >= len(self.text):
             return self._end
-        index = bisect_right(self._here, at) - 1
-        past = at - self._here[index]
+        index = bisect_right(self._here, offset) - 1
+        past = offset - self._here[index]
         if not self._whole[index]:
             return self._there[index] + past
         return self._there[index + 1] if up and past else self._there[index]

@@ -74,9 +74,9 @@ def list_line_starts(block: bytes) -> list[int]:
 
 def split_blocks(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield the [start, end) of blocks of whole lines, without the last newline."""
-    at = 0
-    while at < len(data):
-        end = data.find(b"\n", at + BLOCK)
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start + BLOCK)
         end = len(data) if end < 0 else end
-        yield at, end
-        at = end + 1
+        yield start, end
+        start = end + 1

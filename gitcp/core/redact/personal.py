@@ -65,8 +65,8 @@ class Personal:
         """kinds: email, phone, address.  people: names.  labels: label -> regular expression.
         session: the key of suffixes.  Raise InputError, which names it, for an invalid label."""
         streets = [("ADDRESS", _make_finder(load_pattern(source))) for source in _ADDRESSES]
-        every = [("EMAIL", _find_emails), ("PHONE", _find_phones), *streets]
-        self._find = [(label, finder) for label, finder in every if label.lower() in kinds]
+        finders = [("EMAIL", _find_emails), ("PHONE", _find_phones), *streets]
+        self._find = [(label, finder) for label, finder in finders if label.lower() in kinds]
         if people:
             self._find.append(("NAME", _make_finder(_compile_names(people))))
         for label, source in labels.items():

@@ -65,11 +65,11 @@ class Redactor:
         result for the earlier ones."""
         data = self._pictures(data) if self._pictures else data
         pieces: list[bytes] = []
-        at = 0
+        position = 0
         for start, end in self._find_suspect_lines(data, persons=bool(self._personal)):
-            pieces += (data[at:start], self._redact_json(data[start:end]))
-            at = end
-        return b"".join((*pieces, data[at:]))
+            pieces += (data[position:start], self._redact_json(data[start:end]))
+            position = end
+        return b"".join((*pieces, data[position:]))
 
     def redact_document(self, data: bytes) -> bytes:
         """A JSON text of any number of lines, redacted; other data is redacted as plain text."""
@@ -116,8 +116,8 @@ class Redactor:
         secrets = (*self._detector.find_formats(flat), *self._find_persons(flat, persons))
         return self._drop_allowed(text, secrets)
 
-    def _find_persons(self, flat: bytes, wanted: bool) -> Iterable[Secret]:
-        return self._personal.find(flat) if wanted and self._personal else ()
+    def _find_persons(self, flat: bytes, persons: bool) -> Iterable[Secret]:
+        return self._personal.find(flat) if persons and self._personal else ()
 
     def _drop_allowed(self, text: bytes, secrets: Iterable[Secret]) -> list[Secret]:
         return merge_secrets(
@@ -157,21 +157,21 @@ class Redactor:
             digest = b"" if clean is None else start_sha256(block).digest()
             if clean and digest in clean:
                 continue
-            places = self._find_offsets(block, persons)
-            if clean is not None and not places:
+            offsets = self._find_offsets(block, persons)
+            if clean is not None and not offsets:
                 clean.add(digest)
             done = -1
-            for place in places:
-                if place > done:
-                    done = block.find(b"\n", place)
+            for offset in offsets:
+                if offset > done:
+                    done = block.find(b"\n", offset)
                     done = len(block) if done < 0 else done
-                    yield start + block.rfind(b"\n", 0, place) + 1, start + done
+                    yield start + block.rfind(b"\n", 0, offset) + 1, start + done
 
     def _find_offsets(self, block: bytes, persons: bool) -> list[int]:
         if self._own or (persons and self._personal and self._personal.hides and b"\\u" in block):
             return line_search.list_line_starts(block)
-        persons_at = (start for _, start, _ in self._find_persons(flatten(block), persons))
-        return sorted([*line_search.find_offsets(block, self._detector), *persons_at])
+        person_offsets = (start for _, start, _ in self._find_persons(flatten(block), persons))
+        return sorted([*line_search.find_offsets(block, self._detector), *person_offsets])
 
 
 def _map_to_values(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:

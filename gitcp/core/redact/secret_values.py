@@ -70,20 +70,20 @@ def find_separated(raw: bytes) -> Iterator[int]:
 
 
 def _is_assigned(flat: bytes, low: bytes, match: re.Match[bytes]) -> bool:
-    at, word = match.end(1), match[1]
-    head = low[max(0, at - 40) : at]
+    name_end, word = match.end(1), match[1]
+    head = low[max(0, name_end - 40) : name_end]
     if word.startswith(b"key") and not _KEY.search(head):
         return False
     if _SCOPED.search(head) or (word == b"pass" and head[-5:-4].isalnum()):
         return False
     quoted = match[3] is not None
-    gap = low[at : match.start(3) - 1 if quoted else match.start(4)]
+    gap = low[name_end : match.start(3) - 1 if quoted else match.start(4)]
     if gap == b" " and not _DASHES.search(head):
         return False
     value = flat[slice(*match.span(3 if quoted else 4))]
     option = bool(_OPTION.search(head)) and (gap == b"=" or not _PROSE.match(low, match.end()))
     # NAME=value without spaces, as in a shell or an .env file
-    bare = gap == b"=" and _VARIABLE.search(flat[at - len(head) : at])
+    bare = gap == b"=" and _VARIABLE.search(flat[name_end - len(head) : name_end])
     return may_be_secret(value, bool(_PASS.search(head)), quoted, bool(bare) or option)
 
 

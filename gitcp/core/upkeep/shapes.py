@@ -247,36 +247,36 @@ _NAMES = {str: "text", int: "number", bool: "boolean", dict: "object", list: "li
 _FIELDS: dict[int, tuple[Shape, dict[str, Shape], frozenset[str]]] = memory.get_table("shapes")
 
 
-def find_fault(value: object, shape: Shape, at: str = "") -> str:
+def find_fault(value: object, shape: Shape, path: str = "") -> str:
     """The fault of a value, such as `'streams[0].files' is no object`; '' if it has the shape."""
     if isinstance(shape, dict):
-        return _find_object_fault(value, shape, at)
+        return _find_object_fault(value, shape, path)
     if isinstance(shape, list):
         if not isinstance(value, list):
-            return _format_fault(at, "list")
+            return _format_fault(path, "list")
         for number, item in enumerate(value):
             if find_fault(item, shape[0]):  # the place is formatted only for a fault
-                return find_fault(item, shape[0], f"{at}[{number}]")
+                return find_fault(item, shape[0], f"{path}[{number}]")
         return ""
     if isinstance(shape, type):
         fits = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
-        return "" if fits else _format_fault(at, _NAMES[shape])
+        return "" if fits else _format_fault(path, _NAMES[shape])
     if shape(value):
         return ""
-    return _format_fault(at, shape.__name__.removeprefix("is_").replace("_", " "))
+    return _format_fault(path, shape.__name__.removeprefix("is_").replace("_", " "))
 
 
-def _find_object_fault(value: object, shape: Shape, at: str) -> str:
+def _find_object_fault(value: object, shape: Shape, path: str) -> str:
     if not isinstance(value, dict):
-        return _format_fault(at, "object")
+        return _format_fault(path, "object")
     if None in shape:
         for key, item in value.items():
             if find_fault(item, shape[None]):
-                return find_fault(item, shape[None], f"{at}[{key!a}]")
+                return find_fault(item, shape[None], f"{path}[{key!a}]")
         return ""
     fields, needed = _list_fields(shape)
     if missing := needed.difference(value):
-        return f"'{_join_key(at, min(missing))}' is missing"
+        return f"'{_join_key(path, min(missing))}' is missing"
     for key, item in value.items():
         inner = fields.get(key)
         if inner is None or type(item) is inner or (item is None and key not in needed):
@@ -284,7 +284,7 @@ def _find_object_fault(value: object, shape: Shape, at: str) -> str:
         if type(inner) is _FUNCTION and inner(item):  # saves a call of find_fault()
             continue
         if find_fault(item, inner):
-            return find_fault(item, inner, _join_key(at, key))
+            return find_fault(item, inner, _join_key(path, key))
     return ""
 
 
@@ -296,9 +296,9 @@ def _list_fields(shape: dict[str, Shape]) -> tuple[dict[str, Shape], frozenset[s
     return _FIELDS[id(shape)][1:]
 
 
-def _join_key(at: str, key: str) -> str:
-    return f"{at}.{key}" if at else key
+def _join_key(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
 
 
-def _format_fault(at: str, what: str) -> str:
-    return f"'{at}' is no {what}" if at else f"it is no {what}"
+def _format_fault(path: str, what: str) -> str:
+    return f"'{path}' is no {what}" if path else f"it is no {what}"

@@ -163,10 +163,10 @@ def note_changes(repo: Repo, objects: Objects, before: Entries) -> None:
     if all(after.get(path) == entry for path, entry in before.items()):
         return
     with Journal(repo) as journal:
-        seen, at = LastSeen(repo, objects, journal.lines), read_clock(repo)
+        seen, time = LastSeen(repo, objects, journal.lines), read_clock(repo)
         journal.append(
             [
-                entries.build_edit(path, entry, after[path], UNKNOWN, evidence.HOOK, at)
+                entries.build_edit(path, entry, after[path], UNKNOWN, evidence.HOOK, time)
                 for path, entry in before.items()
                 if path in after and after[path] != entry and seen.get_entry(path) == entry
             ]

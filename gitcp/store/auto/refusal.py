@@ -39,8 +39,8 @@ def list_under_way(repo: Repo) -> list[str]:
 
 def list_paths(paths: Collection[str], what: str) -> str:
     """`'<path>' and 2 more <what>`."""
-    first, *rest = sorted(paths)
-    return f"'{first}'{f' and {len(rest)} more' if rest else ''} {what}"
+    first, *further = sorted(paths)
+    return f"'{first}'{f' and {len(further)} more' if further else ''} {what}"
 
 
 def format_reason(e: GitError) -> str:

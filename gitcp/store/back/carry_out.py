@@ -58,10 +58,10 @@ def carry_out_plan(prepared: Prepared, step: Step, progress: Progress) -> list[s
     """
     repo, objects = prepared.present.repo, prepared.present.objects
     staging = Staging(repo, f"step-{step['id']}")
-    wanted = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
+    targets = {a["path"]: a["now"] for a in prepared.todo if a["now"]}
     try:
-        staging.write_files(wanted, Lookup(objects, prepared.tree))
-        chosen = raw_files.choose_raw(wanted, prepared.signs, prepared.raw)
+        staging.write_files(targets, Lookup(objects, prepared.tree))
+        chosen = raw_files.choose_raw(targets, prepared.signs, prepared.raw)
         staging.add_raw(objects, chosen)
         step["raw"] = raw_files.keep_raw(prepared.present, prepared.todo, prepared.signs)
         paths = [a["path"] for a in prepared.todo]
@@ -188,13 +188,13 @@ def _list_open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action]
 def _apply_rest(
     repo: Repo, objects: Objects, staging: Staging, todo: list[Action], left: Intent
 ) -> None:
-    wanted = {a["path"]: a["now"] for a in todo if a["now"]}
+    targets = {a["path"]: a["now"] for a in todo if a["now"]}
     after = undo_log.open_tree(objects, left["commit"], "after")
-    staging.write_files(wanted, after)
-    staging.add_raw(objects, {p: r for p, r in left.get("raw", {}).items() if p in wanted})
-    now = read_signatures(repo, [a["path"] for a in todo])
+    staging.write_files(targets, after)
+    staging.add_raw(objects, {p: r for p, r in left.get("raw", {}).items() if p in targets})
+    signs = read_signatures(repo, [a["path"] for a in todo])
     try:
-        Apply(os.fsencode(repo.worktree), staging, todo, now).carry_out(lambda done, total: None)
+        Apply(os.fsencode(repo.worktree), staging, todo, signs).carry_out(lambda done, total: None)
     except Changed:
         again, _ = _list_open(repo, objects, left)
         if again == todo:
@@ -224,24 +224,26 @@ class Staging:
         self.place = repo.join_own("rewind", name)
         self.new, self.old = os.path.join(self.place, "new"), os.path.join(self.place, "old")
 
-    def write_files(self, wanted: Mapping[str, Entry], will: Callable[[str], Entry | None]) -> None:
-        """Write the wanted files, by path.  will: the entry that a path has after the step, for
+    def write_files(
+        self, targets: Mapping[str, Entry], will: Callable[[str], Entry | None]
+    ) -> None:
+        """Write the target files, by path.  will: the entry that a path has after the step, for
         attributes files.  Raises Error when a content is missing or cannot be written."""
         self._repo.make_folder(os.path.dirname(self.place))
         os.makedirs(self.new, exist_ok=True)
-        if not wanted:
+        if not targets:
             return
-        attributes = {path: entry for path in _list_attributes(wanted) if (entry := will(path))}
-        info = encode_index_info({**attributes, **wanted})
+        attributes = {path: entry for path in _list_attributes(targets) if (entry := will(path))}
+        info = encode_index_info({**attributes, **targets})
         env = {"GIT_INDEX_FILE": f"{self.new}.index", "GIT_WORK_TREE": self.new}
         git = self._repo.git.copy_with(self.new, env)
         try:
             git.run(*WAYS, "update-index", "-z", "--index-info", stdin=info)
-            names = encode_lines(wanted, "\0")
+            names = encode_lines(targets, "\0")
             git.run(*WAYS, "checkout-index", "-f", "-z", "--stdin", stdin=names, filters=True)
         except GitError as e:
             raise Error(f"cannot prepare the files: {e.complaint.splitlines()[0]}") from None
-        for path in wanted:
+        for path in targets:
             if not os.path.lexists(self.get_path(path)):
                 raise Error(f"cannot prepare '{path}': its content is not here")
 

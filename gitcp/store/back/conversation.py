@@ -149,11 +149,11 @@ def _cut_stored(
 ) -> tuple[bytes, list[str]]:
     stored, leaf, exact = place
     for data, redacted in ((read_live(state), False), (stored, True)):
-        kept, notes = agent.get_cutter().cut_conversation(
+        cut, notes = agent.get_cutter().cut_conversation(
             data, leaf, old_id, new_id, redacted, exact
         )
-        if kept:
-            return kept, notes
+        if cut:
+            return cut, notes
     raise Error(f"the transcript of session '{old_id[:8]}' cannot be cut at this point")
 
 

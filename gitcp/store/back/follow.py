@@ -101,10 +101,10 @@ def follow_files(repo: Repo, objects: Objects, paths: Collection[str] = ()) -> l
     return notes
 
 
-def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> None:
+def _follow_streams(repo: Repo, objects: Objects, current: Now, head: Lookup) -> None:
     """Bring every live stream of this worktree, and the states on it, up to date.
 
-    now: the paths that the step touched.  head: HEAD's tree.  Raises Moved when a stream moves
+    current: the paths that the step touched.  head: HEAD's tree.  Raises Moved when a stream moves
     meanwhile and Busy when a session stays locked; the stream is then as before, and the next
     turn brings it up to date.
     """
@@ -116,7 +116,7 @@ def _follow_streams(repo: Repo, objects: Objects, now: Now, head: Lookup) -> Non
         if tip:
             stream = exclusive(repo, f"stream-{repo.worktree_hash}")
             with states.held(repo, sessions), Journal(repo) as held, stream:
-                _follow_stream(held, objects, tip, sessions, now, head)
+                _follow_stream(held, objects, tip, sessions, current, head)
 
 
 def _list_live(repo: Repo) -> dict[str, list[str]]:
@@ -133,19 +133,19 @@ def _list_live(repo: Repo) -> dict[str, list[str]]:
 
 
 def _follow_stream(
-    held: Journal, objects: Objects, tip: Tip, sessions: list[str], now: Now, head: Lookup
+    held: Journal, objects: Objects, tip: Tip, sessions: list[str], current: Now, head: Lookup
 ) -> None:
     repo, lines, changed = held.repo, held.lines, []
     for session_id in sorted(set(sessions)):
         state = recall.recall_state(repo, objects, session_id)
         stream = _find_stream(state, tip["stream"])
         if state and stream:
-            files = _list_work(lines, state, stream["files"], now, head)
+            files = _list_work(lines, state, stream["files"], current, head)
             if files != stream["files"]:
                 _record_files(held, state, stream, files)
                 changed.append(state)
     look = Lookup(objects, tip["tree"])
-    edits = {path: entry for path, entry in now.items() if look(path) != entry}
+    edits = {path: entry for path, entry in current.items() if look(path) != entry}
     if not edits and not changed:
         return
     for state in changed:
@@ -192,15 +192,15 @@ def _write_tip(
 
 
 def _list_work(
-    lines: list[JournalLine], state: State, files: Files, now: Now, head: Lookup
+    lines: list[JournalLine], state: State, files: Files, current: Now, head: Lookup
 ) -> Files:
-    """The files of a session after the paths of now took their new entries.
+    """The files of a session after the paths of current took their new entries.
 
     A path that equals HEAD's is not the session's work any more.  A path to whose content the
     session contributed, by the journal, is its work again.  Others stay as recorded.
     """
     recorded, work = dict(files), open_work.Work(lines, state["session_id"])
-    for path, entry in now.items():
+    for path, entry in current.items():
         if entry == head(path):
             recorded.pop(path, None)
         elif work.is_present(path):

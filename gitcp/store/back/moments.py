@@ -116,8 +116,8 @@ def leave_out_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflic
         ]
         if lost and conflict != planning.KEEP:
             return {**planning.EMPTY, "conflicts": lost}
-        wanted = inner(present)
-        return {**wanted, "notes": [*wanted["notes"], *_describe_unseen(unseen)]}
+        wish = inner(present)
+        return {**wish, "notes": [*wish["notes"], *_describe_unseen(unseen)]}
 
     return make_wish
 

@@ -28,10 +28,10 @@ class Owners:
             maker = lineage.find_maker(self._present.all_edits.get(path, ()))
         return maker or ""
 
-    def find_edit(self, path: str, wanted: Version) -> JournalLine | None:
-        """The person's newest edit that is lost when a path becomes wanted; None if none is."""
+    def find_edit(self, path: str, version: Version) -> JournalLine | None:
+        """The person's newest edit that is lost if a path becomes a version again, or None."""
         edits = self._present.edits.get(path, ())
-        return lineage.find_last_by_person(edits, wanted, self._is_in_git)
+        return lineage.find_last_by_person(edits, version, self._is_in_git)
 
     def is_committed(self, path: str) -> bool:
         """Whether a commit since the path's newest edit gave HEAD the content of that edit."""

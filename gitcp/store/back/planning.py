@@ -195,7 +195,7 @@ def gather_facts(present: Present, base: str | None = None) -> Facts:
         "head": lambda path: find_file(head, path),
         "base": lambda path: find_file(before, path),
         "owner": owners.find_owner,
-        "edited": lambda path, wanted: _format_time(owners.find_edit(path, wanted)),
+        "edited": lambda path, version: _format_time(owners.find_edit(path, version)),
         "committed": owners.is_committed,
         "left_out": dict(present.left_out),
         "hidden": {
@@ -223,13 +223,13 @@ def wish_nothing(present: Present) -> Wish:
 def go_to_snapshot(point: Point, scopes: Iterable[str]) -> Wisher:
     """Build the wish for the worktree as it was at a point, limited to scopes (paths from the
     root; none: all)."""
-    wanted = list(scopes)
+    paths = list(scopes)
 
     def make_wish(present: Present) -> Wish:
         objects = present.objects
-        refuse_unknown(wanted, present.look, Lookup(objects, point["tree"]))
+        refuse_unknown(paths, present.look, Lookup(objects, point["tree"]))
         changes = compare_trees(objects, present.tree, point["tree"])
-        below = [change for change in changes if plan.is_below(change[0], wanted)]
+        below = [change for change in changes if plan.is_below(change[0], paths)]
         base, left_out = find_tree(objects, point["base_commit"]), _read_left_out(objects, point)
         notes = [
             *_describe_base(point, present),
@@ -291,8 +291,8 @@ def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = N
 
     def make_wish(present: Present) -> Wish:
         merge = partial(merge_blobs, present.repo, present.objects)
-        wanted: list[tuple[str, Version, Version, str]] = []
-        kept: list[Action] = []
+        changes: list[tuple[str, Version, Version, str]] = []
+        unchanged: list[Action] = []
         merged: list[str] = []
         conflicts: list[Conflict] = []
         for path, pairs in edits.items():
@@ -302,13 +302,13 @@ def leave_out_edits(edits: Edits, conflict: str, why: str, raw: Known | None = N
                 both = current is not None and pairs[-1][1] != current
                 merged += [path] if both else []
                 reason = f"{why}, with what was changed since" if both else why
-                wanted += [(path, current, target, reason)] if target != current else []
+                changes += [(path, current, target, reason)] if target != current else []
             elif conflict == KEEP:
-                reason = "changed since, and the change cannot be kept beside it"
-                kept.append(plan.make_action(path, plan.KEEP, current, target, reason))
+                reason = "changed since, and the change cannot be unchanged beside it"
+                unchanged.append(plan.make_action(path, plan.KEEP, current, target, reason))
             else:
                 conflicts.append({"path": path, "reason": _BOTH})
-        actions = [*plan.plan_paths(wanted, gather_facts(present)), *kept]
+        actions = [*plan.plan_paths(changes, gather_facts(present)), *unchanged]
         return {
             "actions": actions,
             "conflicts": conflicts,

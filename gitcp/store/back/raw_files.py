@@ -34,7 +34,7 @@ def keep_raw(
 ) -> dict[str, Raw]:
     """path -> the Raw, stored, of each regular file that actions replace or delete."""
     filters, mask = Filters(present.worktree, present.objects, lambda path: None), _read_umask()
-    kept: dict[str, Raw] = {}
+    raw: dict[str, Raw] = {}
     for action in actions:
         path, was, sign = action["path"], action["was"], signs.get(action["path"])
         if not was or was[0] not in _REGULAR or not sign or not stat.S_ISREG(sign[0]):
@@ -46,17 +46,17 @@ def keep_raw(
             with open(present.worktree.join_full(path), "rb") as f:
                 oid = present.objects.write("blob", f.read())
         if oid or mode != usual:
-            kept[path] = (None if mode == usual else mode, oid)
-    return kept
+            raw[path] = (None if mode == usual else mode, oid)
+    return raw
 
 
 def choose_raw(
-    wanted: Mapping[str, Entry], signs: Mapping[str, Signature], records: Known
+    targets: Mapping[str, Entry], signs: Mapping[str, Signature], records: Known
 ) -> dict[str, Raw]:
-    """The Raw of the wanted files: that recorded for the same entry, else the permissions of the
+    """The Raw of the targets files: that recorded for the same entry, else the permissions of the
     file that is replaced."""
     chosen: dict[str, Raw] = {}
-    for path, entry in wanted.items():
+    for path, entry in targets.items():
         sign = signs.get(path)
         if entry[0] not in _REGULAR:
             continue

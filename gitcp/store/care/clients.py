@@ -65,10 +65,10 @@ def _find_in_own_files(repo: Repo, client: Client) -> Iterator[Finding]:
     name, paths = client.NAME, client.list_settings_paths(os.path.expanduser("~"), repo.worktree)
     absent: list[str] = []
     for path in dict.fromkeys(paths.values()):
-        wanted = own_files.build_files(client, path, None)
-        texts = {file: files.read_bytes(file) or b"" for file in wanted}
+        built = own_files.build_files(client, path, None)
+        texts = {file: files.read_bytes(file) or b"" for file in built}
         absent = [file for file, data in texts.items() if not own_files.has_our_call(data)]
-        if len(absent) < len(wanted):
+        if len(absent) < len(built):
             break
     foreign = [file for file in absent if texts[file]]
     for file in foreign:

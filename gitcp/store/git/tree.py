@@ -84,9 +84,9 @@ def _edit_folder(
     before = dict(tree)
     below: dict[str, dict[str, Entry | None]] = {}
     for path, entry in edits.items():
-        name, slash, rest = path.partition("/")
+        name, slash, tail = path.partition("/")
         if slash:
-            below.setdefault(name, {})[rest] = entry
+            below.setdefault(name, {})[tail] = entry
         elif entry is None:
             tree.pop(name, None)
     for name, inner in below.items():

@@ -127,12 +127,12 @@ def list_packs(repo: Repo, ours: Container[str] = ()) -> list[str]:
     """
     folder = locate_folder(repo)
     names = list_kept(repo)
-    kept = [n for n in names if n in ours or _is_ours(os.path.join(folder, f"{n}.keep"))]
-    if kept and _has_alternates(repo):
-        for name in kept:
+    own = [n for n in names if n in ours or _is_ours(os.path.join(folder, f"{n}.keep"))]
+    if own and _has_alternates(repo):
+        for name in own:
             _list_pack(repo, name)
             files.remove_file(os.path.join(folder, f"{name}.keep"))
-    return list(dict.fromkeys([*kept, *files.list_names(repo.join_shared("packs"))]))
+    return list(dict.fromkeys([*own, *files.list_names(repo.join_shared("packs"))]))
 
 
 def list_kept(repo: Repo) -> list[str]:

@@ -92,7 +92,7 @@ class Packs:
     def adopt_loose(self, folder: str) -> None:
         """Make a pack of the loose objects that git wrote below folder."""
         fans = [fan for fan in os.listdir(folder) if len(fan) == 2]
-        oids = [fan + rest for fan in fans for rest in os.listdir(os.path.join(folder, fan))]
+        oids = [fan + end for fan in fans for end in os.listdir(os.path.join(folder, fan))]
         if not oids:
             return
         base, env = os.path.join(folder, "pack"), {"GIT_OBJECT_DIRECTORY": folder}

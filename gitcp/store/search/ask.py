@@ -92,10 +92,10 @@ def _read_snippet(database: Connection, turn: int, query: Query, exact: bool) ->
     ).fetchone()
     if exact:
         return _cut_surroundings(texts, query["words"])
-    wanted = " OR ".join(map(queries.quote_phrase, query["words"]))
+    expression = " OR ".join(map(queries.quote_phrase, query["words"]))
     row = database.execute(
         "select snippet(texts, -1, ?, ?, '…', 16) from texts where texts match ? and rowid=?",
-        (*_MARK, wanted, turn),
+        (*_MARK, expression, turn),
     ).fetchone()
     return " ".join(row[0].split()) if row else ""
 
@@ -111,14 +111,14 @@ def _score_turns(
         return dict.fromkeys((turn for (turn,) in rows), 1.0), {}
     if exact:
         return dict.fromkeys(_match_exactly(database, query, most), 1.0), {}
-    wanted = queries.build_expression(query["words"], query["without"])
-    scores = dict(_score_texts(database, wanted, most))
+    expression = queries.build_expression(query["words"], query["without"])
+    scores = dict(_score_texts(database, expression, most))
     if near := queries.build_near(query["words"]):
         for (turn,) in database.execute("select rowid from texts where texts match ?", (near,)):
             if turn in scores:
                 scores[turn] *= _NEAR
     carriers: dict[int, str] = {}
-    for turn, commit, score in _score_messages(database, wanted, most):
+    for turn, commit, score in _score_messages(database, expression, most):
         scores[turn] = scores.get(turn, 0.0) + score
         carriers.setdefault(turn, commit)
     for turn in _match_outputs(database, query) if outputs else ():
@@ -126,24 +126,24 @@ def _score_turns(
     return scores, carriers
 
 
-def _score_texts(database: Connection, wanted: str, most: int) -> Iterator[tuple[int, float]]:
+def _score_texts(database: Connection, expression: str, most: int) -> Iterator[tuple[int, float]]:
     rows = database.execute(
         f"select rowid, bm25(texts, {_WEIGHTS}) as rank from texts where texts match ?"
         " order by rank limit ?",
-        (wanted, most),
+        (expression, most),
     )
     yield from ((turn, -rank) for turn, rank in rows)
 
 
 def _score_messages(
-    database: Connection, wanted: str, most: int
+    database: Connection, expression: str, most: int
 ) -> Iterator[tuple[int, str, float]]:
     """(turn, commit, score) of the last turn of each session of commits with matching messages."""
     commits = database.execute(
         "select checkpoint, oid, bm25(messages) as rank from messages"
         " join linked on linked.id = messages.rowid where messages match ?"
         " order by rank limit ?",
-        (wanted, most),
+        (expression, most),
     ).fetchall()
     for checkpoint, commit, rank in commits:
         for turn in _list_last_turns(database, checkpoint):
@@ -184,12 +184,12 @@ def _match_exactly(database: Connection, query: Query, most: int) -> list[int]:
     ]
     if "" in parts:
         return []
-    wanted = " AND ".join(f"({part})" for part in parts if part)
-    chosen = " where texts match ?" if wanted else ""
+    expression = " AND ".join(f"({part})" for part in parts if part)
+    chosen = " where texts match ?" if expression else ""
     rows = database.execute(
         "select rowid, prompt || char(10) || answer || char(10) || calls || char(10) || files"
         f" from texts{chosen} order by rowid desc",
-        (wanted,) if wanted else (),
+        (expression,) if expression else (),
     )
     words = [word.lower() for word in query["words"]]
     without = [word.lower() for word in query["without"]]

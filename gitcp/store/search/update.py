@@ -79,9 +79,9 @@ def _read_tips(repo: Repo) -> dict[str, str]:
     return {ref: oid for ref, oid in tips.items() if not ref.startswith(_UNREAD)}
 
 
-def _is_rewritten(repo: Repo, before: Mapping[str, str], now: Mapping[str, str]) -> bool:
+def _is_rewritten(repo: Repo, before: Mapping[str, str], current: Mapping[str, str]) -> bool:
     """Whether a ref of the store lost commits that the index has."""
-    moved = [(oid, now.get(ref, "")) for ref, oid in before.items() if now.get(ref) != oid]
+    moved = [(oid, current.get(ref, "")) for ref, oid in before.items() if current.get(ref) != oid]
     return any(not new or not is_ancestor(repo, old, new) for old, new in moved)
 
 

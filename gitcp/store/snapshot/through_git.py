@@ -178,8 +178,8 @@ def _is_regular(work: Worktree, path: str) -> bool:
     return st is not None and stat.S_ISREG(st.st_mode)
 
 
-def _remove_folder(place: str) -> None:
-    for folder, _, files in os.walk(place, topdown=False):
+def _remove_folder(top: str) -> None:
+    for folder, _, files in os.walk(top, topdown=False):
         for name in files:
             os.unlink(os.path.join(folder, name))
         os.rmdir(folder)
