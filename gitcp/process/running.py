@@ -72,9 +72,9 @@ class Running:
         limit: seconds, by default those up to the deadline.  After them the process is ended, and
         Late raised.
         """
-        out, self.errors = self._communicate(
-            stdin, deadline.count_seconds_left() if limit is None else limit
-        )
+        if limit is None:
+            limit = deadline.count_seconds_left()
+        out, self.errors = self._communicate(stdin, limit)
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         if trace.is_on():
             took = (time.perf_counter() - self._began) * 1e3

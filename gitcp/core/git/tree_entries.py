@@ -70,9 +70,9 @@ def parse_new_entry(record: dict[str, Any], width: int) -> tuple[str, Entry | No
 def parse_old_entry(record: dict[str, Any], width: int) -> Entry | None:
     """HEAD's entry in a change record, None for an added path."""
     mode = record.get("old_mode", GONE)
-    return (
-        None if mode == GONE else _check_entry(record["path"], mode, record.get("old_oid"), width)
-    )
+    if mode == GONE:
+        return None
+    return _check_entry(record["path"], mode, record.get("old_oid"), width)
 
 
 def _check_entry(path: str, mode: object, oid: object, width: int) -> Entry:

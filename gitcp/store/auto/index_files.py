@@ -65,9 +65,8 @@ def list_staged(repo: Repo, tree: str, index: str = "") -> dict[str, Entry | Non
     entries: dict[str, Entry | None] = {}
     for row, path in zip(out[::2], out[1::2], strict=False):
         _, mode, _, oid, status = row.decode().split(" ")
-        entries[decode_name(path)] = (
-            None if status == "D" else (f"{status}{mode}" if status == "U" else mode, oid)
-        )
+        mode = f"U{mode}" if status == "U" else mode
+        entries[decode_name(path)] = None if status == "D" else (mode, oid)
     return entries
 
 

@@ -49,9 +49,8 @@ def settle(ctx: Context) -> None:
         intent.drop(repo)
         return
     stands = commit.settle(repo, objects, plan)
-    trace.append_note(
-        "auto", f"'{plan['commit']}' was killed, and {'stands' if stands else 'is not'}"
-    )
+    fate = "stands" if stands else "is not"
+    trace.append_note("auto", f"'{plan['commit']}' was killed, and {fate}")
     if stands:
         store_commit(ctx, plan)
     else:
@@ -65,9 +64,8 @@ def store_commit(ctx: Context, plan: Intent) -> None:
     commit, state = need_commit(objects, plan["commit"]), ctx.read_state(plan["session_id"])
     if state is None:
         return
-    if plan["session_id"] not in committed_read.list_session_ids(
-        repo, objects, plan["checkpoint_id"]
-    ):
+    stored = committed_read.list_session_ids(repo, objects, plan["checkpoint_id"])
+    if plan["session_id"] not in stored:
         _condense(ctx, state, commit, plan)
     _settle_streams(repo, state, plan)
     ctx.keep(state)

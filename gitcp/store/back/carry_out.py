@@ -165,9 +165,8 @@ def _finish_intent(repo: Repo, objects: Objects, left: Intent) -> list[str]:
     follow.note_step(repo, objects, left.get("id", ""), done, left.get("merged", ()))
     staging.remove_all()
     _remove_intent(repo)
-    sentence = (
-        f"an interrupted {left['step']} has been completed ({count_noun(len(todo), 'file')} left)"
-    )
+    count = count_noun(len(todo), "file")
+    sentence = f"an interrupted {left['step']} has been completed ({count} left)"
     return [sentence, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
 
 

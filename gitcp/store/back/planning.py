@@ -135,9 +135,8 @@ class _Disk:
                 return
             if not is_folder:
                 if folder not in self._gone:
-                    self._add_conflict(
-                        path, f"'{folder}' is in its way, a file that no session made"
-                    )
+                    why = f"'{folder}' is in its way, a file that no session made"
+                    self._add_conflict(path, why)
                 return
 
     def _check_below(self, path: str) -> None:

@@ -111,13 +111,10 @@ def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name:
     commit = read_commit(objects, oid) if oid else None
     if commit is None:
         return None
-    session_id, base = (
-        shadow_refs.find_trailer(commit["message"], key)
-        for key in ("Entire-Session", "Base-Commit")
-    )
-    commits = {
-        p["id"] for p in points if p["kind"] == "committed" and p["session_id"] == session_id
-    }
+    session_id = shadow_refs.find_trailer(commit["message"], "Entire-Session")
+    base = shadow_refs.find_trailer(commit["message"], "Base-Commit")
+    own = (point for point in points if point["session_id"] == session_id)
+    commits = {point["id"] for point in own if point["kind"] == "committed"}
     since = list_commits(repo, "--reverse", f"^{base}", "HEAD") if base and commits else ()
     return next((oid for oid in since if oid in commits), None)
 

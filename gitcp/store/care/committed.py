@@ -58,9 +58,8 @@ def look_at_checkpoints(case: Case) -> Iterator[Finding]:
 
 def _check_window(objects: Prefetched, hashes: Hashes, window: _Window) -> Iterator[Finding]:
     yield from (item for item in window if isinstance(item, dict))
-    yield from _check_checkpoints(
-        objects, hashes, [item for item in window if isinstance(item, tuple)]
-    )
+    checkpoints = [item for item in window if isinstance(item, tuple)]
+    yield from _check_checkpoints(objects, hashes, checkpoints)
 
 
 def _list_checkpoints(
@@ -134,9 +133,8 @@ def _check_checkpoint(
             why = "metadata.json is missing or not a JSON object"
             yield make_finding("bad-metadata", where, why)
         else:
-            yield from _report_complaints(
-                "bad-metadata", where, schema.check_session(metadata, cid), old
-            )
+            complaints = schema.check_session(metadata, cid)
+            yield from _report_complaints("bad-metadata", where, complaints, old)
         yield from _check_transcript(objects, hashes, where, metadata or {}, files, old)
 
 
@@ -238,9 +236,8 @@ def _check_transcript(
     session_id = str(metadata.get("session_id", where))
     actual = hashes.compute_digest(objects, session_id, [oid for _, oid in sorted(pieces.items())])
     if stored != actual:
-        yield make_finding(
-            "bad-hash", where, f"content_hash.txt is '{stored[:80]}', not '{actual}'", old
-        )
+        why = f"content_hash.txt is '{stored[:80]}', not '{actual}'"
+        yield make_finding("bad-hash", where, why, old)
 
 
 def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Finding]:
@@ -248,9 +245,8 @@ def _check_names(where: str, files: Tree, numbers: list[int]) -> Iterator[Findin
         gone = next(n for n in range(numbers[-1]) if n not in numbers)
         yield make_finding("bad-chunk", where, f"'{chunks.format_name(gone)}' is missing")
     if numbers and numbers[-1] > _LAST:
-        yield make_finding(
-            "bad-chunk", where, f"'{chunks.format_name(numbers[-1])}' sorts before others"
-        )
+        why = f"'{chunks.format_name(numbers[-1])}' sorts before others"
+        yield make_finding("bad-chunk", where, why)
     for name in files:
         digits = name.removeprefix(chunks.NAME + ".")
         if digits != name and digits[:1].isdecimal() and len(digits) < 3:

@@ -80,9 +80,8 @@ def look_at_record(case: Case) -> Iterator[Finding]:
         yield make_finding("manifest", e.path, str(e), remedy=remedy)
     if read_state(repo) != ABSENT:
         return
-    if any(
-        git_hooks.is_ours_called(git_hooks.find_folder(repo), hook) for hook in hook_scripts.HOOKS
-    ):
+    hooks_folder = git_hooks.find_folder(repo)
+    if any(git_hooks.is_ours_called(hooks_folder, hook) for hook in hook_scripts.HOOKS):
         reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
         yield make_finding("manifest", folder, reason, remedy=remedy)
     elif names := list_enabled(repo):
@@ -174,10 +173,11 @@ def find_in_program(subject: str, program: Iterable[str], who: str) -> Iterator[
 
 def _can_run(py: str) -> bool:
     """Whether an interpreter runs."""
+    if py == sys.executable:
+        return True
+    argv = [py, "-I", "-S", "-c", ""]
     try:
-        return py == sys.executable or not stdlib.subprocess.call(
-            [py, "-I", "-S", "-c", ""], stderr=stdlib.subprocess.DEVNULL
-        )
+        return stdlib.subprocess.call(argv, stderr=stdlib.subprocess.DEVNULL) == 0
     except OSError:
         return False
 

@@ -122,11 +122,8 @@ def _add_commits(
     read = partial(_read, seen, prompts)
     options = ("--no-patch", "--reverse", "--topo-order") if light else survival.OPTIONS
     with Prefetched(repo) as objects:
-        replay = (
-            None
-            if light
-            else survival.Replay(repo, Evidence(repo, objects), revision_arguments, ())
-        )
+        evidence = Evidence(repo, objects)
+        replay = None if light else survival.Replay(repo, evidence, revision_arguments, ())
         history = ranges.map_commits(repo, objects, read, revision_arguments, (), options)
         for count, (commit, spoken) in enumerate(history):
             progress(count)

@@ -196,10 +196,8 @@ def list_refs(repo: Repo, *patterns: str) -> dict[str, str]:
     if patterns and not (patterns := tuple(drop_empty_patterns(repo, patterns))):
         return {}
     form = "--format=%(refname)%00%(objectname)"
-    pairs = (
-        line.split(b"\0")
-        for line in repo.git.read_records("for-each-ref", form, *patterns, sep=b"\n")
-    )
+    lines = repo.git.read_records("for-each-ref", form, *patterns, sep=b"\n")
+    pairs = (line.split(b"\0") for line in lines)
     return {decode_name(ref): oid.decode() for ref, oid in pairs}
 
 

@@ -100,10 +100,8 @@ def _drop_from_pack(repo: Repo, name: str, doomed: set[str], destroy: bool) -> N
 
 def _copy_objects(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None:
     """Make a pack of some objects of another: oid -> (begin, end, crc)."""
-    new, hasher = (
-        os.path.join(kept.make_workshop(repo), f"pack-{os.getpid()}-left"),
-        kept.find_hasher(repo.algo),
-    )
+    new = os.path.join(kept.make_workshop(repo), f"pack-{os.getpid()}-left")
+    hasher = kept.find_hasher(repo.algo)
     entries: dict[str, packfile.Entry] = {}
     head = packfile.build_head(len(spans))
     digest, size = hasher(head), len(head)

@@ -32,9 +32,8 @@ def resolve_changes(
     """
     if not scan.changes:
         return {}
-    entries = Hasher(objects, scan, _make_lookup(objects, scan.head), write, head).hash_changes(
-        complete=True
-    )
+    hasher = Hasher(objects, scan, _make_lookup(objects, scan.head), write, head)
+    entries = hasher.hash_changes(complete=True)
     return {path: e for path, e in entries.items() if e != scan.changes[path].was}
 
 
@@ -44,9 +43,8 @@ def confirm_changes(objects: Objects, scan: Scan) -> None:
     if doubtful:
         part = Scan(scan.worktree, Status())
         part.changes = doubtful
-        entries = Hasher(objects, part, _make_lookup(objects, scan.head), False, None).hash_changes(
-            complete=False
-        )
+        hasher = Hasher(objects, part, _make_lookup(objects, scan.head), False, None)
+        entries = hasher.hash_changes(complete=False)
         for path, change in doubtful.items():
             if entries.get(path) == change.was:
                 del scan.changes[path]

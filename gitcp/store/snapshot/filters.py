@@ -68,9 +68,8 @@ class Filters:
     def _read_attributes(self, folder: str) -> bytes:
         """The attributes that apply in a folder, concatenated; b'' for none."""
         if folder not in self._folders:
-            inherited = (
-                self._read_attributes(folder.rpartition("/")[0]) if folder else self._everywhere
-            )
+            above = folder.rpartition("/")[0]
+            inherited = self._read_attributes(above) if folder else self._everywhere
             name = f"{folder}/.gitattributes".lstrip("/")
             content = _read_file(self._work.join_full(name))
             if content is None and self._sparse:  # git reads it from the index
@@ -91,22 +90,14 @@ class Filters:
         return b"\0".join([*map(encode_name, parts), attributes])
 
     def _list_global_files(self) -> list[bytes]:
-        repo = self._work.repo
-        env = repo.git.env
-        base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")
-        attributes_file = repo.config.get("core.attributesfile")
-        if attributes_file and not os.path.isfile(
-            os.path.join(repo.worktree, os.path.expanduser(attributes_file))
-        ):
+        repo, env = self._work.repo, self._work.repo.git.env
+        own_file = os.path.expanduser(repo.config.get("core.attributesfile"))
+        if own_file and not os.path.isfile(os.path.join(repo.worktree, own_file)):
             self._converts = True  # git may find it elsewhere
-        attributes_file = os.path.expanduser(attributes_file) or os.path.join(
-            base, "git", "attributes"
-        )
-        info_file = os.path.join(repo.common, "info", "attributes")
-        return [
-            encode_name(os.path.join(repo.worktree, p))
-            for p in (*_SYSTEM, attributes_file, info_file)
-        ]
+        base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")
+        own_file = own_file or os.path.join(base, "git", "attributes")
+        paths = (*_SYSTEM, own_file, os.path.join(repo.common, "info", "attributes"))
+        return [encode_name(os.path.join(repo.worktree, path)) for path in paths]
 
 
 def _read_file(path: bytes) -> bytes | None:
@@ -138,10 +129,8 @@ def list_off_options(repo: Repo) -> list[str]:
 def list_unfiltered_options(repo: Repo, *kinds: str) -> list[str]:
     """The options of git that switch off every filter with a key of kinds, by default every
     required one."""
-    keys = (
-        key for kind in kinds or (".required",) for key in repo.config.list_keys("filter.", kind)
-    )
-    names = {key.rpartition(".")[0] for key in keys}
+    lists = (repo.config.list_keys("filter.", kind) for kind in kinds or (".required",))
+    names = {key.rpartition(".")[0] for keys in lists for key in keys}
     values = ("clean=", "process=", "required=false")
     return [word for name in sorted(names) for v in values for word in ("-c", f"{name}.{v}")]
 

@@ -83,9 +83,8 @@ class Hasher:
             return oid
         held_entry = self._find_held(path) if self._find_held else None
         # A blob that neither a held tree nor a pack of gitcp has may have been pruned.
-        return (
-            oid if (held_entry and held_entry[1] == oid) or self._objects.packs.has(oid) else None
-        )
+        is_held = held_entry is not None and held_entry[1] == oid
+        return oid if is_held or self._objects.packs.has(oid) else None
 
     def _keep_oid(self, path: str, change: Change, oid: str | None, conversion: str = "") -> None:
         if oid:
@@ -131,18 +130,15 @@ class Hasher:
         fd = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, "rb", buffering=0) as f:
             size = os.fstat(fd).st_size
-            return (
-                self._objects.hash_object("blob", f.read(size))
-                if size <= _PIECE
-                else _hash_long(f, size, self._work.repo.algo)
-            )
+            if size > _PIECE:
+                return _hash_long(f, size, self._work.repo.algo)
+            return self._objects.hash_object("blob", f.read(size))
 
     def _convert_files(self) -> None:
         changes, work = self._scan.changes, self._work
         for path in list(self._to_convert):
-            if os.path.lexists(work.join_full(path)) and not os.access(
-                work.join_full(path), os.R_OK
-            ):
+            full = work.join_full(path)
+            if os.path.lexists(full) and not os.access(full, os.R_OK):
                 self._omit_closed(path, changes[path])
                 del self._to_convert[path]
         try:

@@ -138,9 +138,8 @@ def _take_unseen(repo: Repo, result: Scan, warnings: bytes) -> list[Row]:
             result.omit_path(path, "unreadable")
         else:
             unseen.add(path)
-    listed = (
-        repo.git.read_records("ls-tree", "-r", "-z", result.head) if unseen and result.head else []
-    )
+    head = result.head if unseen else None
+    listed = repo.git.read_records("ls-tree", "-r", "-z", head) if head else []
     parts = (decode_name(line).split("\t", 1) for line in listed)
     entries = {path: fields.split() for fields, path in parts if path in unseen}
     return [Row(path, ".D", (mode, oid)) for path, (mode, _, oid) in entries.items()]

@@ -60,9 +60,8 @@ class Worktree:
 
     def _is_inside(self, folder: str) -> bool:
         if folder not in self._folders:
-            self._folders[folder] = self._is_inside(
-                folder.rpartition("/")[0]
-            ) and self._is_real_folder(folder)
+            parent = folder.rpartition("/")[0]
+            self._folders[folder] = self._is_inside(parent) and self._is_real_folder(folder)
         return self._folders[folder]
 
     def _is_real_folder(self, folder: str) -> bool:

@@ -34,13 +34,12 @@ def carry_streams(
     edits: list[refs.Edit] = []
     with exclusive(repo, f"stream-{repo.worktree_hash}"):
         for tip in list_moving_streams(repo, objects, old, commit["oid"]):
-            linked = condensed is not None
-            stream_edits = (
-                _settle_stream(repo, objects, tip, commit, condensed or set()) if linked else []
-            )
-            stream_edits = stream_edits or place.rename_stream(repo, objects, tip, commit["oid"])
-            refs.update_refs(repo, stream_edits, "gitcp: carry forward")
-            edits += stream_edits
+            if condensed is None:
+                moved = place.rename_stream(repo, objects, tip, commit["oid"])
+            else:
+                moved = _settle_stream(repo, objects, tip, commit, condensed)
+            refs.update_refs(repo, moved, "gitcp: carry forward")
+            edits += moved
     return edits
 
 
@@ -97,12 +96,10 @@ def _settle_stream(
             if path.rpartition("/")[2] in paths_by_session
         }
         tree = edit_tree(objects, commit["tree"], {**present, **metadata})
-        session_id = (
-            tip["session_id"] if tip["session_id"] in paths_by_session else min(paths_by_session)
-        )
-        message = shadow_refs.build_message(
-            shadow_refs.CARRIED, session_id, commit["oid"], tip["stream"]
-        )
+        owner = tip["session_id"]
+        owner = owner if owner in paths_by_session else min(paths_by_session)
+        about = (owner, commit["oid"], tip["stream"])
+        message = shadow_refs.build_message(shadow_refs.CARRIED, *about)
         oid = write_commit(objects, repo, tree, [], message)
         if not target[0].startswith(shadow_refs.ARCHIVE):
             edits.append((target[0], oid, None))

@@ -150,11 +150,8 @@ def _move_home(repo: Repo, objects: Objects, ref: str, new_ref: str) -> None:
     try:
         tip = shadow_refs.read_tip(objects, ref)
         if tip and tip["ref"] == ref:
-            edit = (
-                archive_stream(repo, tip)
-                if refs.read_ref(repo, new_ref)
-                else (new_ref, tip["oid"], None)
-            )
+            exists = refs.read_ref(repo, new_ref)
+            edit = archive_stream(repo, tip) if exists else (new_ref, tip["oid"], None)
             refs.update_refs(repo, [edit, (ref, None, tip["oid"])], "gitcp: streams-hidden")
     except Error as e:
         # It is the person's, or is being written to.

@@ -133,9 +133,8 @@ def list_trees(repo: Repo, objects: Objects, place: str, prefix: str) -> Iterato
 
 def _list_own_trees(repo: Repo, objects: Objects, prefix: str) -> Iterator[tuple[str, str]]:
     """list_trees() of the checkpoints that have refs of their own."""
-    tips = (
-        (ids.parse_checkpoint_ref(ref), oid) for ref, oid in committed_refs.list_tips(repo).items()
-    )
+    refs = committed_refs.list_tips(repo).items()
+    tips = ((ids.parse_checkpoint_ref(ref), oid) for ref, oid in refs)
     for window in split_windows((tip for tip in tips if tip[0].startswith(prefix)), _AT_ONCE):
         objects.read_ahead(oid for _, oid in window)
         for name, oid in window:

@@ -129,10 +129,8 @@ def _build_metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
 def find_sole_session(entries: Tree) -> str:
     """The session directory of a checkpoint with one session; "" if there may be several, whose
     order is in the summary."""
-    folders = list_numbers(entries)
-    return (
-        folders[0] if len(folders) == len(entries.keys() - {summary.METADATA, "tasks"}) == 1 else ""
-    )
+    names = list(entries.keys() - {summary.METADATA, "tasks"})
+    return names[0] if len(names) == 1 and names == list_numbers(entries) else ""
 
 
 def list_directories(entries: Tree, root: dict[str, Any]) -> list[str]:

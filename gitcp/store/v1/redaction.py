@@ -58,9 +58,8 @@ def _read_personal(repo: Repo) -> Personal | None:
     kinds, labels = _list_kinds(repo), repo.config.list_keys(config_table.LABELS, "")
     if not kinds and not labels:
         return None
-    names = [
-        line for kind in kinds if kind.startswith("name:") for line in _read_names(repo, kind[5:])
-    ]
+    lists = [kind.removeprefix("name:") for kind in kinds if kind.startswith("name:")]
+    names = [line for path in lists for line in _read_names(repo, path)]
     sources = {key.removeprefix(config_table.LABELS): repo.config.get(key) for key in labels}
     return late.personal.Personal(kinds, names, sources, "")
 
@@ -89,13 +88,9 @@ def hash_rules(repo: Repo) -> str:
 def can_read_rules(repo: Repo) -> bool:
     """Whether every rule of gitcp.redact and gitcp.redact-personal is valid.  If one is not, any
     text may have its secret: hooks store none."""
-    if _list_readable(repo, "gitcp.redact") != repo.config.get_all("gitcp.redact"):
-        return False
-    key = "gitcp.redact-personal"
-    if any(
-        config_table.find_complaint(config_table.KEYS[key], t) for t in repo.config.get_all(key)
-    ):
-        return False
+    for key in ("gitcp.redact", "gitcp.redact-personal"):
+        if _list_readable(repo, key) != repo.config.get_all(key):
+            return False
     try:
         _read_personal(repo)
     except InputError:
@@ -104,10 +99,8 @@ def can_read_rules(repo: Repo) -> bool:
 
 
 def _list_readable(repo: Repo, key: str) -> list[str]:
-    about = config_table.KEYS[key]
-    return [
-        rule for rule in repo.config.get_all(key) if not config_table.find_complaint(about, rule)
-    ]
+    about, values = config_table.KEYS[key], repo.config.get_all(key)
+    return [value for value in values if not config_table.find_complaint(about, value)]
 
 
 class Lazy:

@@ -62,6 +62,5 @@ def _write_signed(repo: Repo, tree: str, parents: Sequence[str], message: str) -
         feed=True,
         apart=True,  # no terminal to ask at, and all of it ends together
     )
-    return (
-        running.finish(encode_name(message.rstrip("\n") + "\n"), limit=_SECONDS)[1].decode().strip()
-    )
+    _, out = running.finish(encode_name(message.rstrip("\n") + "\n"), limit=_SECONDS)
+    return out.decode().strip()
