@@ -208,5 +208,7 @@ def test_a_history_told_by_several_is_the_one_told_by_one(
     monkeypatch.setattr(commit_list, "_FIRST", 2)
     monkeypatch.setattr(commit_list, "_BATCH", 3)
     monkeypatch.setattr(ranges, "_WINDOW", 3)
+    for module in (commit_list, ranges):
+        monkeypatch.setattr(module, "_ALONE", 2)
     assert everything() == alone
     assert len(forked) == 6
