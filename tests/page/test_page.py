@@ -82,8 +82,11 @@ def test_it_goes_into_a_pipe_and_does_not_take_its_place(hostile: Path) -> None:
     pipe = hostile / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
-        assert page("-o", "pipe", "HEAD").returncode == 0
-        assert reader.communicate()[0].startswith(b"<!")
+        try:
+            assert page("-o", "pipe", "HEAD").returncode == 0
+            assert reader.communicate()[0].startswith(b"<!")
+        finally:
+            reader.kill()  # it waits for a writer
     assert pipe.is_fifo()
 
 

@@ -55,13 +55,13 @@ def test_what_is_silenced_or_not_there_is_not_called_well(enabled: World) -> Non
     assert doctor(enabled) == (0, "gitcp is not set up here: 'gitcp enable' installs the hooks\n")
 
 
-def test_an_agent_that_never_called_is_named(world: World) -> None:
+def test_an_agent_whose_hooks_have_not_run_is_named(world: World) -> None:
     assert found(world) == ["silent-agent"]
     world.gitcp("enable", "--agent=codex")
     text = world.gitcp("status")
-    assert "enabled, but codex has never called: it asks for trust" in text
+    assert "the hooks of codex have not run yet: it asks for trust" in text
     world.agent("s1").start()
-    assert "claude-code has never called" not in world.gitcp("status")
+    assert "the hooks of claude-code have not run yet" not in world.gitcp("status")
 
 
 def interrupt_enable(world: World) -> None:

@@ -142,8 +142,8 @@ def _store(team: Team, fresh: Desk, figures: Figures) -> None:
             done = desk.gitcp(name)
             lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
             quiet = done.status == 0 and lines in ([], ["nothing is wrong here"])
-            if desk is fresh and name == "doctor":  # no client has called there yet
-                quiet = quiet or all("never called" in line for line in lines)
+            if desk is fresh and name == "doctor":  # no client has run there yet
+                quiet = quiet or all("have not run yet" in line for line in lines)
             figures.expect_none(
                 f"{desk.name}: {name} says (status {done.status})", [] if quiet else lines
             )

@@ -55,7 +55,7 @@ def look_at_clients(case: Case) -> Iterator[Finding]:
             yield from _find_subdirectory(repo, client)
         if not heard.read_last(repo, name) and client.AGENT_TYPE not in called:
             hint = f"it {client.TRUST}; start it here" if client.TRUST else "start it here once"
-            reason = f"enabled, but {name} has never called"
+            reason = f"the hooks of {name} have not run yet"
             yield make_finding("silent-agent", name, reason, remedy=hint)
 
 
@@ -154,5 +154,5 @@ ROWS = (
     Row("program", WARNING, look_at_clients,
         "what an agent's hooks start is gone or cannot run", *_MENDED),
     Row("subdirectory", WARNING, look_at_clients, "an agent does not read its settings from here"),
-    Row("silent-agent", WARNING, look_at_clients, "an agent is enabled and has never called"),
+    Row("silent-agent", WARNING, look_at_clients, "the hooks of an agent have not run yet"),
 )  # fmt: skip
