@@ -348,7 +348,9 @@ def _move_streams(match: Record) -> list[Edit]:
         settled = set(match["sessions"]) if match["linked"] else None
         edits = carry_forward.carry_streams(ctx.repo, ctx.objects, match["old"], commit, settled)
         if not match.get("left_out"):
-            commit_memory.add_judged(ctx.repo, match["commit"], match["old"])
+            # A merge brings commits that were not judged here.
+            old = match["old"] if len(commit["parents"]) < 2 else ""
+            commit_memory.add_judged(ctx.repo, commit["oid"], old)
         return edits
 
 

@@ -18,6 +18,8 @@ from tests.support.linking import logged, noted, shell, sound
 
 LINES = "def power(a, b):\n    return a ** b\n\n\ndef root(a):\n    return a ** 0.5\n"
 
+CONFLICT = "a merge with a conflict"
+
 
 def pull_merge(world: World, tmp_path: Path, how: str, pull: str = "--ff-only") -> list[list[str]]:
     """A forge merges a branch of two linked commits, and it is pulled: the ids that the newest
@@ -44,9 +46,13 @@ def pull_merge(world: World, tmp_path: Path, how: str, pull: str = "--ff-only") 
         run += f" git {bare} rebase -q --force-rebase HEAD~2 -x 'git commit -q --amend -m again'"
     shell(world, f"{run}; git push -q origin main", cwd=forge)
     world.git("switch", "-q", "main")
-    if pull == "--no-rebase":
-        shell(world, "echo p >p; git add p; git commit -qm 'before the pull'")
-    world.git("pull", "-q", "--no-edit", pull, "origin", "main", warns=".*")
+    if pull != "--ff-only":
+        shell(world, f"echo p >{'o' if pull == CONFLICT else 'p'}; git add .; git commit -qm own")
+    how_to = "--no-rebase" if pull == CONFLICT else pull
+    world.git("pull", "-q", "--no-edit", how_to, "origin", "main", ok=pull != CONFLICT, warns=".*")
+    if pull == CONFLICT:
+        world.agent("session-d").turn("more", {"more.py": "more\n"})  # so hooks see the merge
+        shell(world, "echo both >o; git add o; git commit -q --no-edit")
     return [sorted([first, second])] if how == "squash" else [[second], [first]]
 
 
@@ -55,7 +61,7 @@ def newest(world: World, count: int) -> list[list[str]]:
     return [sorted(noted(world, one.oid)) for one in logged(world, f"-{count}", "origin/main")]
 
 
-@pytest.mark.parametrize("pull", ["--ff-only", "--rebase", "--no-rebase"])
+@pytest.mark.parametrize("pull", ["--ff-only", "--rebase", "--no-rebase", CONFLICT])
 @pytest.mark.parametrize("how", ["squash", "rebase"])
 def test_a_merge_of_a_forge_that_is_pulled_is_linked_by_a_note_and_told_once(
     world: World, tmp_path: Path, how: str, pull: str

@@ -142,11 +142,12 @@ def read_judged(repo: Repo) -> list[str]:
     return _read(repo)[1]
 
 
-def add_judged(repo: Repo, commit: str, parent: str) -> None:
-    """Note that everything that follows from this commit is done."""
+def add_judged(repo: Repo, commit: str, old: str) -> None:
+    """Note that everything that follows from this commit is done.  old: the HEAD that it replaced,
+    '' if it brought other commits too."""
     head, judged = _read(repo)
     judged = [*(oid for oid in judged if oid != commit), commit]
-    _write(repo, commit if head == parent else head, judged)
+    _write(repo, commit if head == old else head, judged)
 
 
 def read_looked(repo: Repo) -> str:
