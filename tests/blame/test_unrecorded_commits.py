@@ -73,7 +73,7 @@ def test_what_was_committed_while_the_hooks_were_silenced_is_unrecorded(world: W
     at(world, 1, "enable")
     world.git("config", "core.hooksPath", "/dev/null")
     world.env["GIT_AUTHOR_DATE"] = f"{DATE + 2 * HOUR} +0000"
-    assert "git does not run gitcp's hooks here" in world.agent("session-a").start().stdout
+    assert "git no longer runs gitcp's hooks" in world.agent("session-a").start().stdout
     commit(world, "silent.txt", 3)
     world.git("config", "--unset", "core.hooksPath")
     world.env["GIT_AUTHOR_DATE"] = f"{DATE + 4 * HOUR} +0000"

@@ -261,9 +261,13 @@ def read_budget(repo: Repo) -> int:
 
 
 def measure_children() -> int:
-    """The processor time of finished child processes in us, to a hundredth of a second."""
-    used = os.times()
-    return int((used.children_user + used.children_system) * 1_000_000)
+    """The processor time of finished child processes, in us; 0 where it is unknown."""
+    try:
+        import resource  # os.times() is only exact to a hundredth of a second
+    except ImportError:
+        return 0
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int((used.ru_utime + used.ru_stime) * 1_000_000)
 
 
 class GitTrees:
