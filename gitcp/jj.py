@@ -1,6 +1,6 @@
 """Ask jj about a workspace, and give git a view of one that is no git worktree.
 
-The view is a git directory of ours, `.jj/gitcp.git`: its refs and objects are those of jj's store
+The view is the git directory `.jj/gitcp.git`: its refs and objects are those of jj's store
 (`commondir`, as in a linked worktree), its HEAD is `@-`.  What reads a worktree through git works
 there unchanged.
 """
