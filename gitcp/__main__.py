@@ -25,9 +25,9 @@ def main() -> int:
     if signals.getsignal(signals.SIGINT) is signals.default_int_handler:
         signals.signal(signals.SIGINT, signals.SIG_DFL)
     called = os.path.basename(sys.argv[0]).partition("-")[2]
-    if called:
+    if called in commands.NAMES:
         return _run_command(called)
-    return late.cli.guard(_run_chosen)
+    return late.cli.guard(lambda: _refuse_unknown(called) if called else _run_chosen())
 
 
 def _run_chosen() -> int:

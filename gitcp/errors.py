@@ -25,6 +25,10 @@ class InputError(Error):
     """A record on standard input cannot be read."""
 
 
+class UnknownAgent(InputError):
+    """Nothing here is or was an agent of that name."""
+
+
 class Busy(Error):
     """Another session holds the lock."""
 

@@ -16,7 +16,7 @@ import sys
 from gitcp import context, git, pipelines, repo, trace
 from gitcp.console import notice
 from gitcp.console.options import make_flag, make_value
-from gitcp.errors import OK, USAGE, Error, UsageError, format_error
+from gitcp.errors import OK, USAGE, Error, UnknownAgent, UsageError, format_error
 from gitcp.process import deadline
 from gitcp.record import decode_lines
 from gitcp.repo import Repo
@@ -60,6 +60,8 @@ def main() -> int:
     except UsageError as e:
         _print_message(f"error: {e}\n")
         return USAGE
+    except UnknownAgent as e:  # no later call succeeds: there is nothing for gitcp doctor to watch
+        _print_message(f"warning: {' '.join(argv[:2])}: {e}\n")
     except (Error, OSError) as e:
         _warn_person(f"{' '.join(argv[:2])}: {format_error(e)}")
     except Exception as e:  # a bug must not stop the person's commit or the agent's work either

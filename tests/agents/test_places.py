@@ -140,3 +140,19 @@ def test_a_conversation_is_open_while_its_client_runs_where_there_is_no_proc_eit
     for pid, is_open in ((os.getpid(), True), (ended.pid, False), (-1, False), (2**70, False)):
         listed.write_text(json.dumps({"sessionId": "s1", "pid": pid}))
         assert claude_code.is_open(str(tmp_path), "s1") is is_open
+
+
+@pytest.mark.parametrize(("agent", "path"), [
+    ("opencode", "opencode/plugins/gitcp.js"), ("kilo-code", "kilo/plugin/gitcp.js"),
+])  # fmt: skip
+def test_the_plugin_of_a_person_goes_where_the_configuration_was_moved(
+    world: World, monkeypatch: pytest.MonkeyPatch, agent: str, path: str
+) -> None:
+    moved = world.home / "moved"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(moved))
+    world.env["XDG_CONFIG_HOME"] = str(moved)
+    world.gitcp("enable", "--user", "--agent", agent)
+    assert "gitcp-hook" in (moved / path).read_text()
+    assert not (world.home / ".config" / path).exists()
+    world.gitcp("disable", "--user", "--uninstall")
+    assert not (moved / path).exists()

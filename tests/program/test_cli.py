@@ -60,6 +60,15 @@ def test_gitcp_alone_and_its_help_show_twelve_everyday_commands() -> None:
     assert all(f"\n    {name} " in every for name in commands.NAMES)
 
 
+def test_a_link_by_an_unknown_name_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "gitcp-stat").symlink_to(TOP / "bin" / "gitcp")
+    done = subprocess.run([tmp_path / "gitcp-stat"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (129, "")
+    assert (
+        done.stderr == "error: 'stat' is not a gitcp command; did you mean 'stats' or 'status'?\n"
+    )
+
+
 def test_a_value_that_is_none_of_the_choices_is_answered_with_the_nearest() -> None:
     done = shell("gitcp enable --agent claude")
     assert done.returncode == 129

@@ -252,6 +252,7 @@ def test_an_unknown_agent_is_named_with_those_that_are_known(repo: Path) -> None
     done = hook("hal", "Stop", stdin=payload())
     assert done.returncode == 0
     assert done.stderr.startswith(b"warning: hal Stop: unknown agent 'hal'; known are aider, amp, ")
+    assert not (repo / ".git" / "gitcp" / "warnings").exists()
 
 
 @pytest.mark.parametrize("kind", ["outside", "bare"])

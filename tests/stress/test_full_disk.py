@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.stress.unfinished import unfinished
+from tests.support import warm
 from tests.support.harness import World
 
 DISK, LARGE = 20 << 20, 3 << 20  # of more than a MiB, which is streamed
@@ -75,6 +76,16 @@ def test_a_commit_is_made_beside_an_untracked_file_that_has_no_room(
     agent.stop()
     disk.git("fsck", "--strict")
     assert disk.ids("HEAD") or disk.git("notes", "--ref=gitcp", "list")
+
+
+def test_doctor_says_that_the_disk_is_full(disk: World) -> None:
+    disk.agent("session-a").start()
+    ballast = fill(disk, 0)
+    done = warm.run("doctor", cwd=disk.path)
+    assert (done.returncode, done.stdout.count("\n")) == (1, 1), done
+    assert "so nothing is recorded: No space left on device: make room" in done.stdout
+    ballast.unlink()
+    assert warm.run("doctor", cwd=disk.path).stdout == "nothing is wrong here\n"
 
 
 def test_a_stop_that_has_no_room_leaves_nothing_and_the_next_has_all_of_it(disk: World) -> None:

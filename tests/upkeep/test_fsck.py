@@ -17,8 +17,8 @@ from gitcp.store.care.table import STORED as ROWS
 from gitcp.store.git.prefetch import Prefetched
 from gitcp.store.repair import leftovers
 from gitcp.store.v1.transcript import hash_content
-from tests.support.broken import MENDED, STORED, Store
-from tests.support.checkpoints import git, unbundle
+from tests.support.broken import MENDED, STORED, Store, delete, promise
+from tests.support.checkpoints import V1, git, unbundle
 from tests.support.copies import plant
 from tests.support.harness import World
 from tests.support.paths import TOP
@@ -68,6 +68,22 @@ def test_a_broken_promise_is_mended_where_that_is_safe(store: Store, what: str) 
     mended = store.check(repair=True)
     assert [f["kind"] for f in mended if f.get("repaired")] == [code], mended
     assert store.check() == []
+
+
+def test_without_a_store_a_commit_whose_last_hook_was_killed_is_mended_all_the_same(
+    store: Store,
+) -> None:
+    delete(V1)(store)
+    promise(store)
+    found = {item["kind"]: item for item in store.check()}
+    assert set(found) == {"no-store", "dangling-trailer"}
+    assert found["no-store"]["reason"] == "1 commit names a checkpoint, and none is stored here"
+    mended = [item["subject"] for item in store.check(repair=True) if item.get("repaired")]
+    assert (
+        mended
+        == [found["dangling-trailer"]["subject"]]
+        == [git("rev-parse", "HEAD", cwd=store.path)]
+    )
 
 
 def test_every_code_is_broken_here() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gitcp.store.care.case import Case
 
 WEEK = 7 * 86400
+_PAGE = 4096  # bytes, the least that a disk gives
 ENABLED, DISABLED, ABSENT = "enabled", "disabled", "not set up"
 _LATE = re.compile(r"did not end (in [\d.]+ seconds|before the time of)")
 ENABLE = "enable"  # the fix of an installation
@@ -90,6 +92,22 @@ def look_at_record(case: Case) -> Iterator[Finding]:
         yield make_finding(
             "own-settings", folder, f"{reason}: commits are linked late", remedy=remedy
         )
+
+
+def look_at_room(case: Case) -> Iterator[Finding]:
+    """Check that gitcp can write its files here, by a page that is removed again."""
+    repo = case.repo
+    folder = repo.join_shared("tmp")
+    if read_state(repo) != ENABLED:
+        return
+    try:
+        repo.make_folder(folder)
+        with stdlib.tempfile.TemporaryFile(dir=folder) as f:
+            f.write(bytes(_PAGE))
+    except OSError as e:
+        remedy = "make room" if e.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
+        reason = f"nothing can be written to '{folder}', so nothing is recorded: {e.strerror}"
+        yield make_finding("no-room", folder, reason, remedy=remedy)
 
 
 def look_at_settings(case: Case) -> Iterator[Finding]:
@@ -221,5 +239,6 @@ ROWS = (
     Row("kept-hook", WARNING, look_at_hooks, "a hook that was moved aside is not called any more"),
     Row("program", WARNING, look_at_hooks, "what hooks start is gone or cannot run", *_MENDED),
 )  # fmt: skip
+ROOM = Row("no-room", WARNING, look_at_room, "gitcp cannot write its files")
 FAILURES = Row("warning", WARNING, look_at_failures, "a hook failed and has not succeeded since")
 OLD = Row("old-hook", WARNING, look_at_age, "an older gitcp wrote a hook of git", *_MENDED)

@@ -21,13 +21,15 @@ from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
     from gitcp.store.care.case import Case
     from gitcp.store.care.survey import Survey
     from gitcp.store.git.prefetch import Prefetched
+
+    Link = tuple[str, str]  # commit, id
 
 _WINDOW = 500  # links that are checked together
 _FEW = 64  # files of a commit, of more the contents are read one by one
@@ -50,25 +52,31 @@ def look_at_linked(case: Case) -> Iterator[Finding]:
         if link["linked"] == "trailer"
     ]
     yield from _find_empty(survey, trailers, stored)
-    lost = [(oid, name) for oid, name in trailers if name not in stored]
-    if lost and not stored:
-        verb = "names a checkpoint" if len(lost) == 1 else "name checkpoints"
-        reason = f"{count_noun(len(lost), 'commit')} {verb}, and none is stored here"
-        yield make_finding("no-store", "refs/heads/entire/checkpoints/v1", reason)
-    else:
-        for oid, name in lost:
-            reason = f"names '{name}', which is not stored"
-            yield make_finding("dangling-trailer", oid, reason, checkpoint_id=name)
-    yield from _find_left_out(survey, stored)
-    yield from _check_notes(survey, stored, trailers)
-
-
-def _find_left_out(survey: Survey, stored: Mapping[str, str]) -> Iterator[Finding]:
     states = [state for state in survey.states if not state.get("unreadable")]
-    for oid, name, session in unhooked.list_left_out(survey.repo, survey.objects, states):
+    left_out = list(unhooked.list_left_out(survey.repo, survey.objects, states))
+    yield from _find_lost(trailers, stored, {(oid, name) for oid, name, _ in left_out})
+    for oid, name, session in left_out:
         if name in stored:
             reason = f"'{name}' lacks session '{session}', whose work the commit has"
             yield make_finding("left-out", oid, reason, checkpoint_id=name)
+    yield from _check_notes(survey, stored, trailers)
+
+
+def _find_lost(
+    trailers: Sequence[Link], stored: Mapping[str, str], held_here: Collection[Link]
+) -> Iterator[Finding]:
+    """Report links whose checkpoint is not stored: together if no checkpoint is, except those
+    that a session here can still store."""
+    lost = [link for link in trailers if link[1] not in stored]
+    unfetched = [] if stored else [link for link in lost if link not in held_here]
+    if unfetched:
+        verb = "names a checkpoint" if len(unfetched) == 1 else "name checkpoints"
+        reason = f"{count_noun(len(unfetched), 'commit')} {verb}, and none is stored here"
+        yield make_finding("no-store", "refs/heads/entire/checkpoints/v1", reason)
+    for oid, name in lost:
+        if (oid, name) not in unfetched:
+            reason = f"names '{name}', which is not stored"
+            yield make_finding("dangling-trailer", oid, reason, checkpoint_id=name)
 
 
 def _find_empty(

@@ -191,6 +191,7 @@ LINKS = (
 # doctor checks hooks where git and the clients look, not by the record of enable.
 BY_RECORD = ("no-hook", "changed-hook")
 DOCTOR = (
+    installation.ROOM,
     STORED[0],
     *installation.ROWS,
     *clients.ROWS,

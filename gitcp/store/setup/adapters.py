@@ -9,7 +9,7 @@ import shlex
 
 from gitcp.agents import Client, list_names, other
 from gitcp.agents.reading import items
-from gitcp.errors import Error, InputError
+from gitcp.errors import Error, InputError, UnknownAgent
 from gitcp.process import deadline, files
 from gitcp.start import stdlib
 from gitcp.store.setup import configuration, exclude
@@ -263,11 +263,13 @@ def may_run(repo: Repo) -> bool:
 
 
 def find(repo: Repo, name: str) -> External:
-    """The adapter of a name.  Raises InputError if there is none, Error if it may not be run or
-    answers wrongly."""
+    """The adapter of a name.  Raises UnknownAgent if there is none, InputError if the one that
+    `enable` used is gone, Error if it may not be run or answers wrongly."""
     program = list_programs(os.environ.get("PATH", "")).get(name)
     if program is None:
-        raise InputError(f"unknown agent '{name}'; known are {', '.join(list_names())}")
+        was_here = os.path.exists(repo.join_shared("adapters", name))
+        kind = InputError if was_here else UnknownAgent
+        raise kind(f"unknown agent '{name}'; known are {', '.join(list_names())}")
     if not may_run(repo):
         raise Error(f"'{program}' is not run: 'git config {_KEY} true' allows it")
     return External(name, program, repo.worktree)
