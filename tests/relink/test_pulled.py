@@ -19,6 +19,7 @@ from tests.support.linking import logged, noted, shell, sound
 LINES = "def power(a, b):\n    return a ** b\n\n\ndef root(a):\n    return a ** 0.5\n"
 
 CONFLICT = "a merge with a conflict"
+MERGED = "a merge after the branch was merged here"
 
 
 def pull_merge(world: World, tmp_path: Path, how: str, pull: str = "--ff-only") -> list[list[str]]:
@@ -46,9 +47,11 @@ def pull_merge(world: World, tmp_path: Path, how: str, pull: str = "--ff-only") 
         run += f" git {bare} rebase -q --force-rebase HEAD~2 -x 'git commit -q --amend -m again'"
     shell(world, f"{run}; git push -q origin main", cwd=forge)
     world.git("switch", "-q", "main")
-    if pull != "--ff-only":
+    if pull == MERGED:
+        world.git("merge", "-q", "--no-ff", "-m", "feature", "feature")
+    elif pull != "--ff-only":
         shell(world, f"echo p >{'o' if pull == CONFLICT else 'p'}; git add .; git commit -qm own")
-    how_to = "--no-rebase" if pull == CONFLICT else pull
+    how_to = "--no-rebase" if pull in (CONFLICT, MERGED) else pull
     world.git("pull", "-q", "--no-edit", how_to, "origin", "main", ok=pull != CONFLICT, warns=".*")
     if pull == CONFLICT:
         world.agent("session-d").turn("more", {"more.py": "more\n"})  # so hooks see the merge
@@ -74,13 +77,40 @@ def test_a_merge_of_a_forge_that_is_pulled_is_linked_by_a_note_and_told_once(
     sound(world)
 
 
+@pytest.mark.parametrize("how", ["squash", "rebase"])
+def test_a_merge_of_a_forge_is_linked_where_head_has_the_branch_by_a_merge_as_well(
+    world: World, tmp_path: Path, how: str
+) -> None:
+    want = pull_merge(world, tmp_path, how, MERGED)
+    world.agent("session-b").start()
+    assert newest(world, len(want)) == want
+    sound(world)
+
+
+def test_what_is_made_again_on_top_of_a_commit_is_not_linked_by_a_pull(
+    world: World, tmp_path: Path
+) -> None:
+    pull_merge(world, tmp_path, "squash", MERGED)
+    world.git("reset", "-q", "--hard", "HEAD^")
+    silent = "git -c core.hooksPath=/dev/null"
+    text = world.read("one.py")
+    for content in ("", text):
+        world.write("one.py", content)
+        shell(world, f"{silent} commit -qam again")
+    again = world.head
+    world.git("pull", "-q", "--no-edit", "--no-rebase", "origin", "main", warns=".*")
+    world.agent("session-b").start()
+    assert len(newest(world, 1)[0]) == 2
+    assert noted(world, again) == []
+
+
 def test_a_search_whose_time_is_up_settles_one_commit_and_leaves_the_others(
     world: World, tmp_path: Path
 ) -> None:
     want = pull_merge(world, tmp_path, "rebase")
     repo = Repo.find(str(world.path))
     with Objects(repo) as objects:
-        branch = find_commits.list_beside_head(repo, objects)
+        branch = find_commits.list_beside(repo, objects, ["HEAD"], 50)
         targets = [Target(objects, one.oid) for one in reversed(logged(world, "-2"))]
         search = Search(repo, objects, branch, 0.0, None)
         found = [(target.oid, [*ids]) for target, ids in search.find_missing(targets)]

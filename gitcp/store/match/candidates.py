@@ -14,7 +14,7 @@ from gitcp.core.decide.difference import ABSENT
 from gitcp.core.lines import moves
 from gitcp.core.v1 import summary
 from gitcp.store.git import commit_changes
-from gitcp.store.git.commit import read_commit
+from gitcp.store.git.commit import is_ancestor, read_commit
 from gitcp.store.git.tree import Lookup, find_tree
 from gitcp.store.match import commit_memory
 from gitcp.store.v1 import committed_read, committed_refs, find_commits
@@ -211,9 +211,9 @@ class Search:
         """Return whether the time is up."""
         return time.monotonic() >= self._until
 
-    def is_held(self, changes: Changes, parent: str) -> bool:
-        """Return whether a commit with these changes on parent has work of any of the commits."""
-        return any(self._match(changes, parent, self._until))
+    def is_held(self, target: Target) -> bool:
+        """Return whether a commit has work of any of the commits."""
+        return any(self._match(target, self._until))
 
     def find_missing(self, targets: Iterable[Target]) -> Iterator[tuple[Target, dict[str, str]]]:
         """Yield each target with the ids that it lacks and whose work it has, while there is time.
@@ -224,27 +224,26 @@ class Search:
             is_first = bool(target.oid) and not self.asked
             if self.is_late() and not is_first:
                 return
-            parent, changes = target.read()
-            matches = [*self._match(changes, parent, float("inf") if is_first else self._until)]
+            matches = [*self._match(target, float("inf") if is_first else self._until)]
             if target.oid and not is_first and self.is_late():
                 return
             ids = relink_rules.choose(matches)
             if ids and self._refused is None:
                 self._refused = commit_memory.read_refused(self._repo)
             excluded = {*target.list_ids(), *(self._refused or ())}
-            yield target, {i: self._tell_how(i, changes) for i in ids if i not in excluded}
+            yield target, {i: self._tell_how(i, target) for i in ids if i not in excluded}
             self.asked = target.oid
 
-    def _tell_how(self, checkpoint_id: str, changes: Changes) -> str:
+    def _tell_how(self, checkpoint_id: str, target: Target) -> str:
         recorded = [self.read_edits(commit).get(checkpoint_id) for commit in self.commits]
-        return min(tell_how(edits, changes) for edits in recorded if edits)
+        return min(tell_how(edits, target.read()[1]) for edits in recorded if edits)
 
-    def _match(
-        self, changes: Changes, parent: str, until: float
-    ) -> Iterator[dict[str, relink_rules.Evidence]]:
-        """Yield for each commit, by id, what its edits have in common with changes on parent.
+    def _match(self, target: Target, until: float) -> Iterator[dict[str, relink_rules.Evidence]]:
+        """Yield for each commit, by id, what its edits have in common with target.
 
-        Commits that have nothing in common are left out.  Ends at the time until."""
+        Commits that have nothing in common, and those that target is based on, are left out.
+        Ends at the time until."""
+        parent, changes = target.read()
         is_gone = build_gone_check(self._objects, parent)
         for commit in self.commits if changes else ():
             if time.monotonic() >= until:
@@ -254,7 +253,7 @@ class Search:
                 common = match_edits(self._objects, edits, changes, is_gone)
                 if common:
                     shared[checkpoint_id] = {(p, line) for p in common for line in common[p]}
-            if shared:
+            if shared and not (target.oid and is_ancestor(self._repo, commit["oid"], target.oid)):
                 yield shared
 
     def read_edits(self, commit: Commit) -> dict[str, list[Recorded]]:

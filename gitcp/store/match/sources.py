@@ -136,9 +136,9 @@ def list_picked_before(case: Case) -> Iterator[Answer]:
     count: the picked commit carries the id rightly.  Commits of the same paths come first, then
     the others, whose files HEAD may have renamed."""
     if _exists(case, "MERGE_MSG") and not _exists(case, "MERGE_HEAD"):
-        repo, objects = case.repo, case.objects
-        same_paths = late.find_commits.list_beside_head(repo, objects, paths=case.target.read()[1])
-        commits = [*same_paths, *late.find_commits.list_beside_head(repo, objects)]
+        beside = case.repo, case.objects, ["HEAD"], MOST
+        same_paths = late.find_commits.list_beside(*beside, paths=case.target.read()[1])
+        commits = [*same_paths, *late.find_commits.list_beside(*beside)]
         yield from _search_targets(case.search(commits, refused=()), [case.target])
 
 
@@ -163,11 +163,11 @@ def _holds_squash(case: Case, commits: Sequence[Commit]) -> bool:
     The commits are searched together, since a later one may overwrite an earlier one.  A path in
     common is enough if the person sees their list.  git leaves SQUASH_MSG behind if a squash
     changed nothing or was given up."""
-    parent, changes = case.target.read()
+    changes = case.target.read()[1]
     for commit in commits if case.is_seen else ():
         if not changes.keys().isdisjoint(commit_changes.read_changes(case.objects, commit)[1]):
             return True
-    return case.search(commits, seconds=LONG).is_held(changes, parent)
+    return case.search(commits, seconds=LONG).is_held(case.target)
 
 
 def list_copied(case: Case) -> Iterator[Answer]:
@@ -280,7 +280,7 @@ def list_in_jj(case: Case) -> Iterator[Answer]:
 
 
 def list_lost(case: Case) -> Iterator[Answer]:
-    """Ids of commits that HEAD lost by a reset, or never had: a forge squashed or rebased them."""
+    """Ids of commits that HEAD lost by a reset, or that a forge squashed or rebased."""
     fresh = case.list_fresh()
     lost = lost_commits.find_lost(case.repo, case.objects, case.head)
     beside = _list_beside(case, fresh) if fresh else []
@@ -295,16 +295,17 @@ def list_lost(case: Case) -> Iterator[Answer]:
 
 
 def _list_beside(case: Case, fresh: Sequence[str]) -> list[Commit]:
-    """The linked commits of the reflog and of branches that are not in HEAD, and of which an id is
-    on no fresh commit."""
-    moves = reflog.list_head_moves(case.repo)[-MOST:]
-    tips = dict.fromkeys(new for _, new, _ in moves if read_commit(case.objects, new))
+    """The linked commits of the reflog and of branches that are not in the history of every fresh
+    commit, and of which an id is on no fresh commit."""
+    repo, objects = case.repo, case.objects
+    moves = reflog.list_head_moves(repo)[-MOST:]
+    tips = dict.fromkeys(new for _, new, _ in moves if read_commit(objects, new))
+    bases = repo.git.run("merge-base", "--octopus", *fresh, ok=(0, 1))[1].decode().split()
+    most = MOST + len(fresh)
+    beside = late.find_commits.list_beside(repo, objects, bases, most, tips)
     fresh_ids = {i for oid in fresh for i in _list_linked(case, oid)}
-    return [
-        commit
-        for commit in late.find_commits.list_beside_head(case.repo, case.objects, tips)
-        if not fresh_ids.issuperset(_list_linked(case, commit["oid"]))
-    ]
+    unplaced = [c for c in beside if not fresh_ids.issuperset(_list_linked(case, c["oid"]))]
+    return unplaced[-MOST:]
 
 
 def list_merged(case: Case) -> Iterator[Answer]:

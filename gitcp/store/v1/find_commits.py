@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
     from gitcp.store.v1.committed_refs import Places
 
-_MOST = 50  # commits beside HEAD
 # All branches and tags but those that gitcp writes.
 ALL = (
     "--exclude=refs/heads/entire/*",
@@ -74,12 +73,18 @@ def _grep_messages(repo: Repo, ids: Iterable[str]) -> Iterator[tuple[str, bytes]
         yield decode_name(oid), message
 
 
-def list_beside_head(
-    repo: Repo, objects: Objects, tips: Iterable[str] = (), paths: Iterable[str] | None = None
+def list_beside(
+    repo: Repo,
+    objects: Objects,
+    bases: Iterable[str],
+    most: int,
+    tips: Iterable[str] = (),
+    paths: Iterable[str] | None = None,
 ) -> list[Commit]:
-    """The newest commits that carry an id and are not in HEAD, reachable from any ref or from tips;
-    oldest first.  paths: only commits that change one of them."""
-    args = [f"--max-count={_MOST}", "--no-merges", *CARRYING, *tips, "--not", "HEAD"]
+    """The newest commits, at most so many, that carry an id and that no base has in its history,
+    reachable from any ref or from tips; oldest first.  paths: only commits that change one of
+    them."""
+    args = [f"--max-count={most}", "--no-merges", *CARRYING, *tips, "--not", *bases]
     path_lines = b"\n".join(encode_name(path) for path in paths or () if "\n" not in path)
     if paths is not None and not path_lines:
         return []
