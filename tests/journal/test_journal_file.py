@@ -52,11 +52,32 @@ def _cut_short(journal: Path) -> None:
     journal.write_bytes(journal.read_bytes()[:100])
 
 
+def _cut_out_the_middle(journal: Path) -> None:
+    lines = journal.read_bytes().splitlines(keepends=True)
+    first = next(n for n, line in enumerate(lines) if b'"path":"f.txt"' in line)
+    journal.write_bytes(b"".join(lines[:first] + lines[first + 1 :]))
+
+
+def _cut_off_the_end(journal: Path) -> None:
+    lines = journal.read_bytes().splitlines(keepends=True)
+    last = max(n for n, line in enumerate(lines) if b'"path":"f.txt"' in line)
+    journal.write_bytes(b"".join(lines[:last]))
+
+
+def _zero_the_middle(journal: Path) -> None:
+    data = journal.read_bytes()
+    third = len(data) // 3
+    journal.write_bytes(data[:third] + bytes(third) + data[2 * third :])
+
+
 def _remove_the_folder(journal: Path) -> None:
     shutil.rmtree(journal.parent)
 
 
-LOSSES = _remove, _empty, _cut_short, _remove_the_folder
+LOSSES = (
+    _remove, _empty, _cut_short, _cut_out_the_middle, _cut_off_the_end, _zero_the_middle,
+    _remove_the_folder,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("lose", LOSSES)
@@ -77,6 +98,24 @@ def test_a_journal_that_is_lost_is_built_anew_from_the_sessions_refs(
     world.git("worktree", "add", "-q", "-b", "topic", str(world.path.parent / "there"))
     world.commit("f.txt")
     assert shares(world) == {a.sid: 6, b.sid: 2, "person": 1}
+
+
+def test_what_is_left_of_a_journal_stays_beside_what_the_refs_put_back(
+    world: World, a: Agent
+) -> None:
+    a.prompt("one")
+    edit(a, "a.txt", text(1))
+    a.stop()
+    a.prompt("two")
+    edit(a, "b.txt", text(2))
+    path = world.path / ".git/gitcp/journal"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for line in lines if b'"path":"a.txt"' not in line))
+    edit(a, "c.txt", text(3))
+    assert list_told(world) == ["a.txt", "b.txt", "c.txt"]
+    assert path.read_bytes().count(b'"path"') == 3, "it is put back once"
+    world.commit()
+    assert shares(world) == {a.sid: 3}
 
 
 def test_a_journal_that_cannot_be_built_anew_keeps_nobody_waiting(world: World, a: Agent) -> None:

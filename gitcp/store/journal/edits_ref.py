@@ -1,11 +1,13 @@
 """refs/gitcp/edits/<session>: the contents that the journal's lines name, kept from pruning.
 
 It has one commit for each turn.  The commit's tree has `entries`, the recorded lines, and
-`contents/<oid>`, their blobs before and after, whoever wrote them.  A lost journal is rebuilt
-from it.
+`contents/<oid>`, their blobs before and after, whoever wrote them.  Lines that a
+journal lost are put back from it.
 """
 
 from __future__ import annotations
+
+from itertools import accumulate
 
 from gitcp.core.credit import entries
 from gitcp.store.git import refs
@@ -43,7 +45,7 @@ def hold_edits(
     edit = write_edits(repo, objects, journal, session_id, subject, ref, change)
     if edit:
         refs.update_refs(repo, [edit], "gitcp: edits")
-        journal.append([{"held": edit[1]}])
+        journal.note_held(edit[1])
 
 
 def write_edits(
@@ -108,21 +110,27 @@ def _build_files(objects: Objects, lines: list[JournalLine]) -> dict[str, tuple[
     return {name: entry for name, entry in files.items() if entry and entry[1] not in absent}
 
 
-def rebuild_lines(repo: Repo) -> list[JournalLine]:
-    """This worktree's journal from the sessions' refs: its edits and what settled them, by time.
-    An edit at a path that its session's state does not name counts as settled."""
-    lines, settled = _unite_lines(repo, []), dict[str, list[object]]()
-    for edit in entries.list_open_edits(lines):
-        session_id = entries.get_author(edit)[0]
-        state = states.peek(repo, session_id) if session_id else None
+def rebuild_lines(repo: Repo, left: list[JournalLine]) -> list[JournalLine]:
+    """This worktree's journal from the lines that are left of it, and the edits and what settled
+    them in the sessions' refs, by time.  An edit of the refs at a path that its session's state
+    does not name counts as settled."""
+    lines, lost = _unite_lines(repo, left)
+    names: dict[str, list[list[object]]] = {}
+    for line in entries.list_edits(lost):
+        names.setdefault(line["path"], []).append(entries.get_edit_name(line))
+    settled: dict[str, list[object]] = {}
+    for edit in entries.list_open_edits(lines) if lost else ():
+        session_id, name = entries.get_author(edit)[0], entries.get_edit_name(edit)
+        is_lost = name in names.get(edit["path"], ())
+        state = states.peek(repo, session_id) if session_id and is_lost else None
         if state and edit["path"] not in state.get("files_touched", ()):
-            settled.setdefault(edit["path"], []).append(entries.get_edit_name(edit))
-    return [*lines, {"taken": settled, "at": int(lines[-1]["at"])}] if settled else lines
+            settled.setdefault(edit["path"], []).append(name)
+    return [*lines, {"taken": settled, "at": int(lost[-1]["at"])}] if settled else lines
 
 
 def unite_edits(repo: Repo, journal_lines: list[JournalLine]) -> list[JournalLine]:
     """The edits of the journal and those that only the sessions' refs hold, by time."""
-    return entries.list_edits(_unite_lines(repo, journal_lines))
+    return entries.list_edits(_unite_lines(repo, journal_lines)[0])
 
 
 def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[JournalLine]:
@@ -141,7 +149,14 @@ def read_lines(repo: Repo, worktree_hash: str, session_id: str = "") -> list[Jou
     return sorted(entries.list_lasting(lines.values()), key=lambda line: int(line["at"]))
 
 
-def _unite_lines(repo: Repo, journal_lines: list[JournalLine]) -> list[JournalLine]:
-    lines = {entries.dump_line(line): line for line in journal_lines}
-    lines |= {entries.dump_line(x): x for x in read_lines(repo, repo.worktree_hash)}
-    return sorted(entries.list_lasting(lines.values()), key=lambda line: int(line["at"]))
+def _unite_lines(
+    repo: Repo, left: list[JournalLine]
+) -> tuple[list[JournalLine], list[JournalLine]]:
+    """(the lines that are left of a journal in their order, with those that only the sessions'
+    refs hold at their times; the latter)."""
+    known = set(map(entries.dump_line, left))
+    lost = [x for x in read_lines(repo, repo.worktree_hash) if entries.dump_line(x) not in known]
+    # A line without a time stays behind the one before it.
+    times = accumulate((int(line.get("at", 0)) for line in left), max)
+    dated = [*zip(times, left, strict=True), *((int(line["at"]), line) for line in lost)]
+    return [line for _, line in sorted(dated, key=lambda item: item[0])], lost

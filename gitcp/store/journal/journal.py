@@ -3,8 +3,9 @@
 It records all sessions and the person in one order; gitcp-formats(5) describes its lines.
 Objects are written before the line that names them, and each line is written at once.
 
-Its neighbour journal-checked says how many bytes of it were checked, and their sum: to check the
-shape of every line takes longer than to parse it.
+Its neighbour journal-checked says how many bytes of it were checked, and their sum.  Their lines
+are not checked again, which takes longer than to parse them; if the journal does not begin with
+these bytes any more, it has lost lines.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 NAME = "journal"
+_NEIGHBOURS = "journal-checked", "look", "turn"
 _STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
 _MADE_ON_A_BASE = ("before", "trees", "look")
 MANY = 2000  # edits of one look that are still written as a line each
@@ -45,21 +47,22 @@ _READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journal
 
 def read(repo: Repo, git_dir: str | None = None) -> list[JournalLine]:
     """Return the lines of this worktree's journal, or of git_dir's; [] without a journal."""
-    lines, size = _read_raw(repo, git_dir)
-    if git_dir in (None, repo.git_dir) and _was_lost(repo, lines, size):
+    lines, is_complete = _read_raw(repo, git_dir)
+    if git_dir in (None, repo.git_dir) and _was_lost(repo, lines, is_complete):
         try:
-            return late.edits_ref.rebuild_lines(repo)
+            return late.edits_ref.rebuild_lines(repo, expand_trees(repo, lines))
         except Error:
-            pass  # nothing is left of it
+            pass  # the refs cannot be read: what is left counts
     return expand_trees(repo, lines)
 
 
-def _was_lost(repo: Repo, lines: list[JournalLine], size: int) -> bool:
-    """Whether this worktree's journal, which _read_raw() gave, is lost or has lost its edits: its
-    neighbours `look` or `turn`, or a stream of the worktree, are still there."""
-    if entries.list_lasting(lines):
+def _was_lost(repo: Repo, lines: list[JournalLine], is_complete: bool) -> bool:
+    """Whether this worktree's journal, which _read_raw() gave, has lost lines: what was checked of
+    it is gone, or it has no edit although one of its neighbours, or a stream of the worktree, is
+    still there."""
+    if is_complete and entries.list_lasting(lines):
         return False
-    if size < 0 and any(os.path.exists(repo.join_own(name)) for name in ("look", "turn")):
+    if not is_complete and any(os.path.exists(repo.join_own(name)) for name in _NEIGHBOURS):
         return True
     return any(
         (parsed := parse_shadow(ref)) and parsed["worktree"] == repo.worktree_hash
@@ -67,15 +70,15 @@ def _was_lost(repo: Repo, lines: list[JournalLine], size: int) -> bool:
     )
 
 
-def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], int]:
-    """Return (the lines as they stand in the file, its size in bytes); size -1 without a file.
+def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine], bool]:
+    """Return (the lines as they stand in the file, whether it has all that was checked of it).
 
     A journal only grows or is replaced, so this process reads only what was added since.
     """
     path = os.path.join(git_dir or repo.git_dir, "gitcp", NAME)
     file, size, lines = _READ.get(path, (0, 0, []))
     if size and files.read_stamp(path)[:2] == [file, size]:
-        return [*lines], size
+        return [*lines], True
     try:
         with os.fdopen(open_file(path), "rb", buffering=0) as f:
             st = os.fstat(f.fileno())
@@ -86,33 +89,42 @@ def _read_raw(repo: Repo, git_dir: str | None = None) -> tuple[list[JournalLine]
             if not data.isascii():
                 raise Damaged(path, "it is no text")
     except (FileNotFoundError, PermissionError):
-        return [], -1
+        return [], False
     except Damaged as e:
         private.set_aside(repo, e)
-        return [], -1
+        return [], False
     end = data.rfind(b"\n") + 1  # a line that is still being written is read again
+    is_complete = True
     if size:
         lines = lines + entries.parse_lines(data[:end])
     else:
-        lines = _parse_whole(repo, path, data[:end])
-    _READ[path] = st.st_ino, size + end, lines
-    return [*lines, *entries.parse_lines(data[end:])], size + len(data)
+        lines, is_complete = _parse_whole(repo, path, data[:end])
+    if is_complete:
+        _READ[path] = st.st_ino, size + end, lines
+    return [*lines, *entries.parse_lines(data[end:])], is_complete
 
 
-def _parse_whole(repo: Repo, path: str, data: bytes) -> list[JournalLine]:
-    """The lines of a journal; a part of it that was checked before, and is the same, is not checked
-    again."""
+def _parse_whole(repo: Repo, path: str, data: bytes) -> tuple[list[JournalLine], bool]:
+    """The lines of a journal, and whether it begins with what was checked of it, which is not
+    checked again."""
     mark = private.read_cache(f"{path}-checked", tail=64)
     size = int(words[1]) if len(words := mark.split()) > 1 and words[1].isdigit() else 0
-    if mark != _build_mark(data[:size]):
-        size = 0
+    same = _build_mark(data[:size])
+    is_complete = not size or words[1:] == same.split()[1:]  # whichever version checked it
+    size = size if mark == same else 0
     lines = entries.parse_lines(data[:size], are_checked=True) + entries.parse_lines(data[size:])
-    if len(data) - size > _UNCHECKED and len(lines) == data.count(b"\n"):
+    if is_complete and len(data) - size > _UNCHECKED:
+        _note_checked(repo, path, data, lines)
+    return lines, is_complete
+
+
+def _note_checked(repo: Repo, path: str, data: bytes, lines: list[JournalLine]) -> None:
+    """Note that a journal has these bytes and lines, unless some of its lines are damaged."""
+    if len(lines) == data.count(b"\n"):
         try:
             private.write_private(repo, f"{path}-checked", _build_mark(data))
         except OSError as e:
             trace.append_note("files", f"{path}-checked: {e.strerror}")
-    return lines
 
 
 def _build_mark(data: bytes) -> bytes:
@@ -236,10 +248,13 @@ class Journal:
         return self
 
     def _read(self) -> None:
-        lines, size = _read_raw(self.repo)
+        lines, is_complete = _read_raw(self.repo)
         self.lines = expand_trees(self.repo, lines)
-        if _was_lost(self.repo, lines, size):
-            self.append(late.edits_ref.rebuild_lines(self.repo))
+        if _was_lost(self.repo, lines, is_complete):
+            rebuilt = late.edits_ref.rebuild_lines(self.repo, self.lines)
+            if rebuilt != self.lines or not is_complete:
+                _replace(self.repo, self.repo.git_dir, rebuilt)
+                self.lines = rebuilt
 
     def __exit__(self, *_: object) -> None:
         if self._waiting:  # an error is on its way
@@ -263,6 +278,16 @@ class Journal:
             file, size, read = _READ[path]
             _READ[path] = file, size, read + entries.parse_lines(data, are_checked=True)
         self.lines += expand_trees(self.repo, lines)
+
+    def note_held(self, commit: str | None) -> None:
+        """Add the line that a session's ref holds the journal up to here, and note what the file
+        has: a later loss of these lines is seen, and made good from the ref."""
+        self.append([{"held": commit}])
+        path = self.repo.join_own(NAME)
+        _, size, lines = _READ.get(path, (0, 0, []))
+        data = files.read_bytes(path) or b""
+        if len(data) == size:
+            _note_checked(self.repo, path, data, lines)
 
     def write_waiting(self) -> None:
         """Write the lines that wait, after the objects that they name."""
@@ -310,8 +335,7 @@ class Journal:
         lines, _ = _read_raw(self.repo)
         active = {m["session_id"] for m in markers.read_here(self.repo) if m["phase"] == "active"}
         remaining = late.cutting.cut_back(lines, self.lines, active)
-        data = b"".join(map(entries.dump_line, remaining))
-        private.write_private(self.repo, self.repo.join_own(NAME), data)
+        _replace(self.repo, self.repo.git_dir, remaining)
         self.lines = expand_trees(self.repo, remaining)
 
 
@@ -319,11 +343,18 @@ def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) 
     """Rewrite the journal of a worktree, by its git directory, without the lines that are gone."""
     worktree_id = os.path.basename(git_dir) if git_dir != repo.common else ""
     with exclusive(repo, f"journal-{hash_worktree(worktree_id)}"):
-        lines, size = _read_raw(repo, git_dir)
+        lines, _ = _read_raw(repo, git_dir)
         remaining = [line for line in lines if not is_gone(line)]
-        if size >= 0 and len(remaining) < len(lines):
-            path = os.path.join(git_dir, "gitcp", NAME)
-            private.write_private(repo, path, b"".join(map(entries.dump_line, remaining)))
+        if len(remaining) < len(lines):
+            _replace(repo, git_dir, remaining)
+
+
+def _replace(repo: Repo, git_dir: str, lines: list[JournalLine]) -> None:
+    """Replace the journal of a worktree; the caller holds its lock."""
+    path, data = os.path.join(git_dir, "gitcp", NAME), b"".join(map(entries.dump_line, lines))
+    private.remove_private(repo, f"{path}-checked")  # after a kill it would tell of a loss
+    private.write_private(repo, path, data)
+    _note_checked(repo, path, data, lines)
 
 
 class JournalCopy(Journal):

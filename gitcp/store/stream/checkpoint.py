@@ -83,7 +83,7 @@ def write(
         held.write_waiting()
         refs.update_refs(repo, edits, "gitcp: checkpoint")
         if held_edit:
-            held.append([{"held": held_edit[1]}])
+            held.note_held(held_edit[1])
     return oid
 
 
