@@ -41,7 +41,9 @@ OPTIONS: Rows = (
     JSON,
     undo.PLAN,
     undo.PATCH,
-    make_flag("-f --force", "even if edits of yours are lost or the point is incomplete"),
+    make_flag(
+        "-f --force", "even if edits or deletions of yours are undone, or the point is incomplete"
+    ),
     *(
         make_value(
             f"--{kind}",

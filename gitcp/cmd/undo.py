@@ -13,8 +13,7 @@ from gitcp.store.back import planning
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Sequence
-    from typing import NoReturn
+    from collections.abc import Callable, Iterator, Sequence
 
     from gitcp.repo import Repo
     from gitcp.store.back.planning import Prepared
@@ -22,6 +21,20 @@ if TYPE_CHECKING:
     from gitcp.store.git.objects import Objects
 
 _NAMED = 5  # paths that a refusal names
+# What becomes of paths with an edit of the person's: whether they deleted the file -> the sentence
+# for one and for several, and what to do.
+_LOSSES = {
+    False: (
+        "an edit of yours would be lost",
+        "edits of yours would be lost",
+        "--force overwrites {0}, and 'gitcp undo' restores {0}",
+    ),
+    True: (
+        "a file that you deleted would come back",
+        "files that you deleted would come back",
+        "--force writes {0}, and 'gitcp undo' deletes {0} again",
+    ),
+}
 _STEPS = {"undone": "undo", "redone": "redo"}  # word of the report -> command
 
 CONFLICT = make_value(
@@ -107,10 +120,10 @@ def finish(repo: Repo, objects: Objects) -> None:
 
 
 class Agreement:
-    """Shows a plan and asks for consent at a terminal, if an edit of the person is lost or ask is
-    set.
+    """Shows a plan and asks for consent at a terminal, if an edit of the person's is lost, if a
+    file that they deleted comes back, or if ask is set.
 
-    force: edits of the person may be lost.
+    force: both may happen.
     """
 
     def __init__(self, repo: Repo, args: Namespace, ask: bool = False, force: bool = True) -> None:
@@ -130,12 +143,15 @@ class Agreement:
             if self._args.json:
                 cli.write_records([{"type": "plan", **prepared.plan}])
             return False
-        lost = [] if self._force else [a["path"] for a in prepared.todo if a["yours"]]
+        lost = [] if self._force else [a for a in prepared.todo if a["yours"]]
+        edited, deleted = ([a["path"] for a in lost if (a["was"] is None) is d] for d in _LOSSES)
         if lost and not self._terminal:
-            _refuse(lost)
+            raise Error("; ".join(_describe_losses(edited, deleted)))
         if not self._terminal or not prepared.todo or not (lost or self._ask):
             return True
-        warning = f"{count_noun(len(lost), 'edit')} of yours would be lost; " if lost else ""
+        warning = f"{count_noun(len(edited), 'edit')} of yours would be lost; " if edited else ""
+        if deleted:
+            warning += f"{count_noun(len(deleted), 'file')} that you deleted would come back; "
         return cli.ask_line(f"{warning}go back? [y/N] ") in ("y", "yes")
 
     def _show_diff(self, prepared: Prepared) -> None:
@@ -157,12 +173,14 @@ def make_mover(
     return steps.Mover(repo, objects, agree, counter.show, args.dry_run)
 
 
-def _refuse(lost: Sequence[str]) -> NoReturn:
-    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-    names = ", ".join(f"'{path}'" for path in lost[:_NAMED]) + more
-    what, them = ("edits", "them") if len(lost) > 1 else ("an edit", "it")
-    remedy = f"--force overwrites {them}, and 'gitcp undo' restores {them}"
-    raise Error(f"{what} of yours would be lost: {names}; {remedy}")
+def _describe_losses(*losses: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each kind of loss with its paths, in the order of _LOSSES."""
+    for paths, (one, several, remedy) in zip(losses, _LOSSES.values(), strict=True):
+        if paths:
+            more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+            names = ", ".join(f"'{path}'" for path in paths[:_NAMED]) + more
+            what, them = (several, "them") if len(paths) > 1 else (one, "it")
+            yield f"{what}: {names}; {remedy.format(them)}"
 
 
 def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:

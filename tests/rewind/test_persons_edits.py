@@ -49,7 +49,13 @@ def test_a_file_that_the_person_deleted_is_theirs_to_bring_back(world: World, a:
         assert verb == "create"
         assert re.fullmatch(r"you deleted it at \d\d:\d\d \(undo deletes it again\)", reason)
     ended = run(world, "rewind", "--files-only", "--to", oldest)
-    assert "'new.py', 'tracked.py'; --force overwrites them" in ended.stderr
+    remedy = "--force writes them, and 'gitcp undo' deletes them again"
+    deleted = f"files that you deleted would come back: 'new.py', 'tracked.py'; {remedy}"
+    assert f"fatal: {deleted}\n" in ended.stderr
+    world.write("other.py", "by hand\n")
+    ended = run(world, "rewind", "--files-only", "--to", oldest)
+    edited = "an edit of yours would be lost: 'other.py'; --force overwrites it, and"
+    assert f"fatal: {edited} 'gitcp undo' restores it; {deleted}\n" in ended.stderr
     done(world, "rewind", "--files-only", "--force", "--to", oldest)
     assert (world.read("tracked.py"), world.read("new.py")) == ("1\n", "1\n")
 
