@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     class Action(TypedDict):
         """The change of a path.  verb: create, modify, delete, or keep for no change.
 
-        was: the present version; now: the wanted one.  yours: an edit of the person is lost.
+        was: the present version; now: the wanted one.  yours: an edit of the person is lost,
+        or a file that they deleted comes back.
         """
 
         path: str
@@ -133,21 +134,16 @@ def list_effective(actions: Iterable[Action]) -> list[Action]:
     return [a for a in actions if a["verb"] != KEEP]
 
 
-def find_name_conflicts(actions: Iterable[Action], fold: bool) -> list[Conflict]:
-    """The conflicts of the paths' names; fold: the file system ignores case."""
+def find_name_conflicts(actions: Iterable[Action]) -> list[Conflict]:
+    """The conflicts of paths that git would not write."""
     conflicts: list[Conflict] = []
-    seen: dict[str, str] = {}
     for action in list_effective(actions):
-        if action["now"] is None:
-            continue
-        path = action["path"]
-        try:
-            check_path(path)
-        except InputError as e:
-            conflicts.append({"path": path, "reason": f"no name for a file here: {e}"})
-        other = seen.setdefault(path.casefold(), path) if fold else path
-        if other != path:
-            conflicts.append({"path": path, "reason": f"cannot stand beside '{other}' here"})
+        if action["now"] is not None:
+            try:
+                check_path(action["path"])
+            except InputError as e:
+                reason = f"no name for a file here: {e}"
+                conflicts.append({"path": action["path"], "reason": reason})
     return conflicts
 
 

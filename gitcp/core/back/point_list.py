@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from posixpath import commonprefix
+
 from gitcp.errors import Error
 
 TYPE_CHECKING = False
@@ -143,12 +145,6 @@ def shorten_names(points: Iterable[Point]) -> dict[str, str]:
     ids = sorted({point["id"] for point in points})
     beside = zip(ids, ["", *ids], [*ids[1:], ""], strict=False)
     return {
-        own: own[: max(NAME_LENGTH, 1 + max(_count_common(own, before), _count_common(own, after)))]
-        for own, before, after in beside
+        own: own[: max(NAME_LENGTH, *(1 + len(commonprefix([own, other])) for other in pair))]
+        for own, *pair in beside
     }
-
-
-def _count_common(first: str, second: str) -> int:
-    """The length of the common prefix."""
-    both = zip(first, second, strict=False)
-    return next((n for n, (a, b) in enumerate(both) if a != b), min(len(first), len(second)))

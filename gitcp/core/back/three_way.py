@@ -12,45 +12,27 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gitcp.core.record_types import Entry, Version
+    from gitcp.core.record_types import Version
 
     Contents = Callable[[str, str, str], tuple[str, bool]]  # base, ours, theirs -> oid, clean
 
-SAME, TAKE, MERGE, CONFLICT = "same", "take", "merge", "conflict"
-_FILES = (FILE, EXECUTABLE)
-
-
-def choose_way(base: Version, ours: Version, theirs: Version) -> str:
-    """How to merge theirs into ours.
-
-    SAME: ours stays.  TAKE: the result is theirs.  MERGE: all three are regular files, and both
-    sides changed.  CONFLICT: one is absent or not a regular file.
-    """
-    if theirs in (base, ours):
-        return SAME
-    if ours == base:
-        return TAKE
-    regular = [e for e in (base, ours, theirs) if e and e[0] in _FILES]
-    return MERGE if len(regular) == 3 else CONFLICT
-
-
-def choose_mode(base: Entry, ours: Entry, theirs: Entry) -> str:
-    """The mode of a merged file: of the side that changed it, ours if both did."""
-    return theirs[0] if ours[0] == base[0] else ours[0]
+_FILES = {FILE, EXECUTABLE}
 
 
 def merge_versions(
     base: Version, ours: Version, theirs: Version, contents: Contents
 ) -> tuple[Version, bool]:
-    """(theirs merged into ours, whether that is clean); ours if they cannot be merged.  contents:
-    merges three blobs."""
-    how = choose_way(base, ours, theirs)
-    if how == TAKE:
+    """(theirs merged into ours, whether that is clean); ours if they cannot be merged, as they can
+    only if all three are regular files.  contents: merges three blobs."""
+    if theirs in (base, ours):
+        return ours, True
+    if ours == base:
         return theirs, True
-    if how == MERGE and base and ours and theirs:
-        oid, is_clean = contents(base[1], ours[1], theirs[1])
-        return (choose_mode(base, ours, theirs), oid), is_clean
-    return ours, how == SAME
+    if not (base and ours and theirs and {base[0], ours[0], theirs[0]} <= _FILES):
+        return ours, False
+    oid, is_clean = contents(base[1], ours[1], theirs[1])
+    mode = theirs[0] if ours[0] == base[0] else ours[0]  # of the side that changed it
+    return (mode, oid), is_clean
 
 
 def take_back(

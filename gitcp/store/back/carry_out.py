@@ -130,12 +130,6 @@ def _remove_intent(repo: Repo) -> None:
     os.unlink(_get_intent_path(repo))
 
 
-def read_intent(repo: Repo) -> Intent | None:
-    """The intent of the step that was not finished; None if there is none."""
-    data = content(_get_intent_path(repo))
-    return dict(json.loads(data)) if data else None
-
-
 def recover_step(repo: Repo, objects: Objects) -> list[str]:
     """Finish the step that a kill left unfinished; return a sentence for each thing done.
 
@@ -143,8 +137,8 @@ def recover_step(repo: Repo, objects: Objects) -> list[str]:
     changed since stays as it is, and a sentence names it.  The staging of steps that had not
     begun is removed.  The caller holds the lock.
     """
-    left = read_intent(repo)
-    sentences = _finish_intent(repo, objects, left) if left else []
+    intent = content(_get_intent_path(repo))
+    sentences = _finish_intent(repo, objects, json.loads(intent)) if intent else []
     for name in list_abandoned(repo):
         Staging(repo, name).remove_all()
     return sentences
@@ -160,8 +154,7 @@ def _finish_intent(repo: Repo, objects: Objects, left: Intent) -> list[str]:
     staging.remove_all()
     _apply_rest(repo, objects, staging, todo, left)
     effects.put_effects(repo, objects, left["effects"])
-    actions = map(_restore_pairs, list_effective(left["actions"]))
-    done = [a for a in actions if a["path"] not in foreign]
+    done = [a for a in _list_actions(left) if a["path"] not in foreign]
     follow.note_step(repo, objects, left.get("id", ""), done, left.get("merged", ()))
     staging.remove_all()
     _remove_intent(repo)
@@ -170,9 +163,17 @@ def _finish_intent(repo: Repo, objects: Objects, left: Intent) -> list[str]:
     return [sentence, *(f"'{path}' was changed since, and stays as it is" for path in foreign)]
 
 
+def _list_actions(left: Intent) -> list[Action]:
+    """The actions of a step that change something; JSON has read their entries as lists."""
+    return [
+        {**action, "was": parse_entry(action["was"]), "now": parse_entry(action["now"])}
+        for action in list_effective(left["actions"])
+    ]
+
+
 def _list_open(repo: Repo, objects: Objects, left: Intent) -> tuple[list[Action], list[str]]:
     """(the actions still to do, the paths that are neither as before nor as after the step)."""
-    actions = [_restore_pairs(a) for a in list_effective(left["actions"])]
+    actions = _list_actions(left)
     entries = blobs.read_paths(repo, objects, [a["path"] for a in actions], write=True)
     todo, foreign = [], []
     for action in actions:
@@ -200,15 +201,6 @@ def _apply_rest(
             raise
         staging.remove_all()
         _apply_rest(repo, objects, staging, again, left)
-
-
-def _restore_pairs(action: Action) -> Action:
-    """Make tuples of an action's entries, which JSON read as lists."""
-    return {
-        **action,
-        "was": parse_entry(action["was"]),
-        "now": parse_entry(action["now"]),
-    }
 
 
 def _get_intent_path(repo: Repo) -> str:

@@ -138,7 +138,8 @@ def _follow_stream(
     repo, lines, changed = held.repo, held.lines, []
     for session_id in sorted(set(sessions)):
         state = recall.recall_state(repo, objects, session_id)
-        stream = _find_stream(state, tip["stream"])
+        streams = state["streams"] if state else ()
+        stream = next((s for s in streams if s["id"] == tip["stream"]), None)
         if state and stream:
             files = _list_work(lines, state, stream["files"], current, head)
             if files != stream["files"]:
@@ -168,10 +169,6 @@ def _record_files(held: Journal, state: State, stream: Stream, files: Files) -> 
         }
         open_work.record_checkpoint(held, state, stream["id"], entries, turn, {stream["id"]: out})
     open_work.read_streams(held.repo, state)
-
-
-def _find_stream(state: State | None, stream_id: str) -> Stream | None:
-    return next((s for s in (state or {}).get("streams", ()) if s["id"] == stream_id), None)
 
 
 def _write_tip(

@@ -106,8 +106,7 @@ def leave_out_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflic
     inner = planning.leave_out_edits(pairs, conflict, "taken back")
 
     def make_wish(present: Present) -> Wish:
-        below = [path for path in scopes if any(plan.is_below(p, [path]) for p in pairs)]
-        planning.refuse_unknown(scopes, present.look, lambda path: path in below or None)
+        _refuse_unknown(present, scopes, pairs)
         read = present.objects.read
         lost: list[Conflict] = [
             {"path": path, "reason": "its content is not kept any more"}
@@ -120,6 +119,14 @@ def leave_out_edits(lines: Sequence[JournalLine], scopes: Sequence[str], conflic
         return {**wish, "notes": [*wish["notes"], *_describe_unseen(unseen)]}
 
     return make_wish
+
+
+def _refuse_unknown(present: Present, scopes: Iterable[str], paths: Iterable[str]) -> None:
+    """Raise Error for a scope that neither the worktree has nor paths lie below."""
+    inside = [*paths]
+    planning.refuse_unknown(
+        scopes, present.look, lambda scope: any(plan.is_below(path, [scope]) for path in inside)
+    )
 
 
 def _describe_unseen(paths: Iterable[str]) -> list[str]:
@@ -199,8 +206,7 @@ def go_to_moment(name: str, scopes: Sequence[str]) -> Wisher:
 
     def make_wish(present: Present) -> Wish:
         versions, commit = read_moment(present, name)
-        below = [path for path in scopes if any(plan.is_below(p, [path]) for p in versions)]
-        planning.refuse_unknown(scopes, present.look, lambda path: path in below or None)
+        _refuse_unknown(present, scopes, versions)
         changes = [
             (path, present.get_file(path), entry)
             for path, entry in versions.items()

@@ -15,8 +15,7 @@ from gitcp.record import decode_name
 from gitcp.store.auto.refusal import list_under_way
 from gitcp.store.back import raw_files
 from gitcp.store.back.merging import merge_blobs
-from gitcp.store.back.owners import Owners
-from gitcp.store.back.present import Present, find_other_names, read_signatures
+from gitcp.store.back.present import Owners, Present, find_other_names, read_signatures
 from gitcp.store.git.tree import Lookup, compare_trees, edit_tree, find_file, find_tree
 from gitcp.store.snapshot import snapshot
 from gitcp.store.undo import undo_log
@@ -78,9 +77,8 @@ class Prepared:
         self.todo = plan.list_effective(self.plan["actions"])
         edits = {a["path"]: a["now"] for a in self.todo}
         self.tree = edit_tree(objects, self.present.tree, edits)
-        fold = repo.config.get_flag("core.ignorecase")
-        self.plan["conflicts"] += plan.find_name_conflicts(self.todo, fold)
-        if fold:
+        self.plan["conflicts"] += plan.find_name_conflicts(self.todo)
+        if repo.config.get_flag("core.ignorecase"):
             self.plan["conflicts"] += _find_twins(Lookup(objects, self.tree), self.todo)
         self.signs: dict[str, Signature] = read_signatures(repo, edits)
 

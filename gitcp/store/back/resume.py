@@ -88,7 +88,15 @@ def plan_restoring(repo: Repo, session: Stored, cwd: str, force: bool) -> Restor
     A local conversation that has all of the stored one is kept.  Beside one that diverged the
     stored one is put under a new id; force replaces it instead.  Nothing is written yet.
     """
-    outcome = _build_outcome(session)
+    outcome: Restored = {
+        "session_id": session["session_id"],
+        "agent": session["agent"],
+        "what": IMPOSSIBLE,
+        "path": "",
+        "command": "",
+        "notes": [],
+        "effects": [],
+    }
     agent = find_client(session["agent"])
     if not agent.can_cut() or not session["transcript"]:
         if path := _find_conversation(repo, session["session_id"]):
@@ -132,18 +140,6 @@ def _is_older(cutter: ModuleType, local: bytes, data: bytes) -> bool:
     """Whether the stored conversation contains the end of the local one."""
     end = cutter.find_last_leaf(local)
     return not end or bool(cutter.cut_conversation(data, end, "", "", False)[0])
-
-
-def _build_outcome(session: Stored) -> Restored:
-    return {
-        "session_id": session["session_id"],
-        "agent": session["agent"],
-        "what": IMPOSSIBLE,
-        "path": "",
-        "command": "",
-        "notes": [],
-        "effects": [],
-    }
 
 
 def _find_local(repo: Repo, agent: Client, session_id: str, cwd: str) -> str:

@@ -49,7 +49,7 @@ def finish_interrupted(repo: Repo, objects: Objects) -> list[str]:
     """Finish the step that a kill left unfinished; return a sentence for each thing done."""
     if not carry_out.list_abandoned(repo):
         return []
-    with undo_log.lock(repo):
+    with undo_log.hold_log(repo):
         sentences = carry_out.recover_step(repo, objects)
         return [*sentences, *follow.follow_files(repo, objects)]
 
@@ -88,7 +88,7 @@ class Mover:
                 return _build_outcome(prepared, "", [], [])
             agreed = prepared.plan
             try:
-                with undo_log.lock(repo):
+                with undo_log.hold_log(repo):
                     differ = carry_out.carry_out_plan(prepared, step, self._progress)
                     notes = follow.follow_files(repo, objects, [a["path"] for a in prepared.todo])
             except (Changed, Moved):
@@ -111,8 +111,7 @@ class Mover:
         )
         edits = _map_edits(self._objects, targets[::-1], "before", "after")
         raw = _map_raw(self._objects, targets, edits)
-        why = f"undo of {oldest['kind']}"
-        return self._leave_out(planning.leave_out_edits(edits, conflict, why, raw), step, conflict)
+        return self._leave_out(edits, raw, f"undo of {oldest['kind']}", step, conflict)
 
     def redo_step(self, name: str, conflict: str) -> Outcome:
         """Redo a step that was undone.  name: the beginning of its id, '' for the last one."""
@@ -128,11 +127,13 @@ class Mover:
         edits = _map_edits(self._objects, [target], "after", "before")
         undone = [step for step in log if target["id"] in step.get("targets", ())]
         raw = _map_raw(self._objects, undone[-1:], edits)
-        why = f"redo of {target['kind']}"
-        return self._leave_out(planning.leave_out_edits(edits, conflict, why, raw), step, conflict)
+        return self._leave_out(edits, raw, f"redo of {target['kind']}", step, conflict)
 
-    def _leave_out(self, wisher: Wisher, step: Step, conflict: str) -> Outcome:
+    def _leave_out(
+        self, edits: planning.Edits, raw: Known, why: str, step: Step, conflict: str
+    ) -> Outcome:
         """Take a step of undo or redo, with those of its effects that are still possible."""
+        wisher = planning.leave_out_edits(edits, conflict, why, raw)
         possible, notes, blocked = effects.find_possible(
             self._repo, self._objects, step["effects"], conflict == planning.KEEP
         )

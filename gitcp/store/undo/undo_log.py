@@ -135,12 +135,10 @@ def withdraw_step(repo: Repo, written: tuple[str, str | None]) -> None:
     refs.update_refs(repo, [(get_ref(repo), tip, oid)], "gitcp: undo log")
 
 
-class lock(exclusive):
+def hold_log(repo: Repo, worktree: str = "") -> exclusive:
     """The lock under which one process at a time takes steps in a worktree (its hash, '' for this
     one)."""
-
-    def __init__(self, repo: Repo, worktree: str = "") -> None:
-        super().__init__(repo, f"rewind-{worktree or repo.worktree_hash}")
+    return exclusive(repo, f"rewind-{worktree or repo.worktree_hash}")
 
 
 def find_tree(objects: Objects, commit: str, part: str) -> str | None:
@@ -174,7 +172,7 @@ def shorten_log(
     The other steps keep their ids, dates and trees.  None, with nothing changed, if ref is not at
     tip any more.
     """
-    with lock(repo, ref.removeprefix(PREFIX)):
+    with hold_log(repo, ref.removeprefix(PREFIX)):
         if refs.read_ref(repo, ref) != tip:
             return None
         steps = read_steps(repo, ref)

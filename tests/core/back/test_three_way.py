@@ -5,39 +5,38 @@ from __future__ import annotations
 import pytest
 
 from gitcp.core.back import three_way
-from gitcp.core.back.three_way import CONFLICT, MERGE, SAME, TAKE
 from gitcp.core.record_types import Version
 
 A, B, C = ("100644", "a"), ("100644", "b"), ("100644", "c")
 EXE, LINK = ("100755", "a"), ("120000", "l")
 
 
+def merge(base: str, ours: str, theirs: str) -> tuple[str, bool]:
+    return f"{base}+{ours}+{theirs}", ours != "x"
+
+
 @pytest.mark.parametrize(
-    ("base", "ours", "theirs", "how"),
+    ("base", "ours", "theirs", "merged", "clean"),
     [
-        (A, A, B, TAKE),
-        (A, A, None, TAKE),
-        (None, None, B, TAKE),
-        (A, B, B, SAME),
-        (A, B, A, SAME),
-        (A, None, None, SAME),
-        (A, B, C, MERGE),
-        (EXE, B, C, MERGE),
-        (A, None, B, CONFLICT),
-        (A, B, None, CONFLICT),
-        (None, A, B, CONFLICT),
-        (A, LINK, B, CONFLICT),
-        (LINK, A, B, CONFLICT),
+        (A, A, B, B, True),
+        (A, A, None, None, True),
+        (None, None, B, B, True),
+        (A, B, B, B, True),
+        (A, B, A, B, True),
+        (A, None, None, None, True),
+        (A, B, C, ("100644", "a+b+c"), True),
+        (EXE, B, C, ("100644", "a+b+c"), True),
+        (A, None, B, None, False),
+        (A, B, None, B, False),
+        (None, A, B, A, False),
+        (A, LINK, B, LINK, False),
+        (LINK, A, B, A, False),
     ],
 )
 def test_how_a_path_gets_to_what_is_wanted(
-    base: Version, ours: Version, theirs: Version, how: str
+    base: Version, ours: Version, theirs: Version, merged: Version, clean: bool
 ) -> None:
-    assert three_way.choose_way(base, ours, theirs) == how
-
-
-def merge(base: str, ours: str, theirs: str) -> tuple[str, bool]:
-    return f"{base}+{ours}+{theirs}", ours != "x"
+    assert three_way.merge_versions(base, ours, theirs, merge) == (merged, clean)
 
 
 def test_edits_are_taken_back_from_the_newest_to_the_oldest() -> None:
@@ -63,9 +62,15 @@ def test_a_conflict_leaves_what_is_there() -> None:
 
 
 def test_the_mode_is_the_side_s_that_changed_it() -> None:
-    assert three_way.choose_mode(A, B, EXE) == "100755"
-    assert three_way.choose_mode(A, EXE, C) == "100755"
-    assert three_way.choose_mode(EXE, EXE, C) == "100644"
+    exe = ("100755", "b")
+    for base, ours, theirs, mode in (
+        (A, B, ("100755", "c"), "100755"),
+        (A, exe, C, "100755"),
+        (EXE, exe, C, "100644"),
+    ):
+        merged, _ = three_way.merge_versions(base, ours, theirs, merge)
+        assert merged is not None
+        assert merged[0] == mode
 
 
 def test_consecutive_edits_are_joined_and_an_edit_that_changes_nothing_is_dropped() -> None:
