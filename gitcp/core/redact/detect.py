@@ -9,16 +9,15 @@ from gitcp.core.redact.patterns import load_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gitcp.core.redact.rules import Secret
 
 REDACTED = b"REDACTED"
 _COLOUR = load_pattern(rb"(?:\x1b|\\u001[bB])\[[0-9;]{0,16}m")
 _UNICODE = load_pattern(rb"\\u[0-9A-Fa-f]{4}")
-_ESCAPES = ((b"\\n", b"\n\n"), (b"\\t", b"  "))
-_RARE_ESCAPES = ((b"\\r", b"\n\n"), (b"\\f", b"  "), (b"\\b", b"  "))
-_RARE = load_pattern(rb"\\[rfbu]")  # one search is faster than one for each
+_ESCAPES = {b"\\t": b"  ", b"\\r": b"\n\n", b"\\f": b"  ", b"\\b": b"  "}
+_OTHER = load_pattern(rb'\\[^"\\]')  # one search is faster than one for each
 _BLANK = bytes(0 if byte == 0x5C else byte for byte in range(256))
 # Before random data that is public: digests, pictures, addresses of documents.
 _PUBLIC = load_pattern(rb"(?:h1:|SHA256:|data:image/[a-z0-9.+-]{1,40};base64,)$")
@@ -30,6 +29,8 @@ _ARMOUR = load_pattern(
     rb"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE)[A-Z0-9 ]{3,40}-----"
     rb"(?:[^0-9A-Za-z+/=-]{1,24}[0-9A-Za-z+/=]{1,80}){1,2000}"
 )
+# Most runs of a transcript.  Hex digits and hyphens hold no keyword, nor the base64 of one.
+_UUID = load_pattern(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _PASSES = 8
 _CACHE = 1 << 23  # bytes of runs
 
@@ -40,15 +41,14 @@ def flatten(text: bytes) -> bytes:
     Escapes of JSON become their characters or separators at any depth, so that a token after `\\n`
     does not begin with an n.  Colours and REDACTED become separators, too.
     """
-    rare = _RARE.search(text)
-    unicode = rare and b"\\u" in text
-    if unicode or b"\x1b" in text:
+    text = text.replace(b"\\n", b"\n\n")
+    escapes = set(_OTHER.findall(text))
+    if b"\\u" in escapes or b"\x1b" in text:
         text = _COLOUR.sub(lambda match: b" " * len(match[0]), text)
-    if unicode:
         text = _UNICODE.sub(b"      ", text)
+    for escape in escapes & _ESCAPES.keys():
+        text = text.replace(escape, _ESCAPES[escape])
     if b"\\" in text:
-        for escape, separator in (*_ESCAPES, *(_RARE_ESCAPES if rare else ())):
-            text = text.replace(escape, separator)
         text = text.translate(_BLANK)
     return text.replace(REDACTED, b"\1" * len(REDACTED))
 
@@ -99,7 +99,7 @@ class Detector:
 
     def __init__(self) -> None:
         self._formats = rules.Formats()
-        self._known: dict[bytes, list[Secret]] = {}
+        self._known: dict[bytes, Sequence[Secret]] = {}
         self._size = 0
 
     def find(self, flat: bytes) -> Iterator[Secret]:
@@ -137,22 +137,22 @@ class Detector:
                 yield rule, start + a, start + b
         yield from self._formats.find_in_text(flat, spans)
 
-    def _judge_words(self, words: set[bytes]) -> dict[bytes, list[Secret]]:
+    def _judge_words(self, words: set[bytes]) -> dict[bytes, Sequence[Secret]]:
         """The words that have secrets, with those; each word is judged once."""
         if self._size > _CACHE:
             self._known, self._size = {}, 0
-        new = words - self._known.keys()
-        for word in new:
-            self._known[word] = []
-            self._size += len(word)
+        new = [word for word in words if word not in self._known and not _UUID.match(word)]
+        of_word: dict[bytes, list[Secret]] = {}
         for word, item in self._formats.find_in_words(new):
-            self._known[word].append(item)
+            of_word.setdefault(word, []).append(item)
         for word in new:
             # A format is more exact; the rest of the run is judged in the next pass.
-            if self._known[word]:
-                continue
-            if part := entropy.find_random_part(word):
-                self._known[word] = [("entropy", *part)]
-            if (not part or part != (0, len(word))) and self.is_encoded_secret(word):
-                self._known[word] = [("encoded", 0, len(word))]
-        return {word: secrets for word in words if (secrets := self._known[word])}
+            self._known[word] = of_word.get(word) or self._judge_word(word)
+            self._size += len(word)
+        return {word: secrets for word in words if (secrets := self._known.get(word))}
+
+    def _judge_word(self, word: bytes) -> Sequence[Secret]:
+        part = entropy.find_random_part(word)
+        if part != (0, len(word)) and self.is_encoded_secret(word):
+            return [("encoded", 0, len(word))]
+        return [("entropy", *part)] if part else ()

@@ -170,8 +170,10 @@ class Redactor:
     def _find_offsets(self, block: bytes, persons: bool) -> list[int]:
         if self._own or (persons and self._personal and self._personal.hides and b"\\u" in block):
             return line_search.list_line_starts(block)
-        person_offsets = (start for _, start, _ in self._find_persons(flatten(block), persons))
-        return sorted([*line_search.find_offsets(block, self._detector), *person_offsets])
+        offsets = line_search.find_offsets(block, self._detector)
+        if persons and self._personal:
+            offsets += [start for _, start, _ in self._personal.find(flatten(block))]
+        return sorted(offsets)
 
 
 def _map_to_values(secrets: Sequence[Secret], parts: Iterable[Part]) -> list[Secret]:

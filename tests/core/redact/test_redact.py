@@ -101,6 +101,13 @@ def test_every_rule_is_complete_and_has_an_example() -> None:
         re.compile(rule["pattern"].encode())
 
 
+def test_no_rule_for_runs_has_a_keyword_that_a_uuid_may_hold() -> None:
+    """A UUID is not searched."""
+    for rule in rules.read_rules():
+        if rule["in"] == "run":
+            assert all(set(key) - set("0123456789abcdef-") for key in rule["keywords"])
+
+
 @pytest.mark.parametrize(
     "before",
     [
