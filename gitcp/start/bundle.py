@@ -65,19 +65,20 @@ class Bundle:
         self.damaged = False  # whether code after the table cannot be read
         self.called: dict[str, list[str]] = {}  # module -> its functions read from after the table
         self._cached = cpython.get_path("hooks")
+        self.fd = -1
         if file:
-            self._fd = cpython.open_own(file)
-            line, _, _ = os.pread(self._fd, _HEAD, 0).partition(b"\n")
+            self.fd = cpython.open_own(file)
+            line, _, _ = os.pread(self.fd, _HEAD, 0).partition(b"\n")
             mark = _build_mark()
             if not line.startswith(mark):
                 raise ValueError("of another Python, or of another version")
             size = int(line.removeprefix(mark))
             self._codes = len(line) + 1 + size
-            self.parts = marshal.loads(os.pread(self._fd, size, len(line) + 1))
+            self.parts = marshal.loads(os.pread(self.fd, size, len(line) + 1))
 
     def read_code(self, place: "Place") -> bytes:
         """Marshalled code from after the table; a part of it if the file was cut short."""
-        return os.pread(self._fd, place[1], self._codes + place[0])
+        return os.pread(self.fd, place[1], self._codes + place[0])
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "ModuleSpec | None":
         """The spec of a module, as importlib asks for it; None unless the file has its present
@@ -216,6 +217,11 @@ def use() -> None:
     except _DAMAGE:
         bundle = Bundle("")
     sys.meta_path.insert(0, bundle)
+
+
+def get_descriptor() -> int:
+    """The descriptor of the file, which is read as long as this process runs; -1 without one."""
+    return max((finder.fd for finder in sys.meta_path if isinstance(finder, Bundle)), default=-1)
 
 
 def complete() -> None:

@@ -18,6 +18,23 @@ from gitcp.core.setup import hook_scripts
 from gitcp.start.bundle import GIT_HOOKS
 from tests.support.paths import TOP
 
+# Has two other processes call a function, and asks whether they compiled its module to do so.
+SPREAD = """
+import os, sys
+from gitcp.core import json
+from gitcp.store.git.spread import spread_batches
+
+class Own:
+    def reopen(self): return self
+    def __enter__(self): return self
+    def __exit__(self, *args): pass
+
+def work(batch): return json.dumps(batch), "gitcp.start.trim" in sys.modules
+
+os.sched_getaffinity = lambda _: {0, 1}
+done = [*spread_batches(Own(), [[1], [2]], lambda _: work, 0)]
+assert done == [("[1]", False), ("[2]", False)]
+"""
 # Runs a hook as entry.py does, then says from where its modules came.
 CODE = """
 import os, sys
@@ -173,6 +190,14 @@ def test_a_function_that_waits_is_the_same_one_before_and_after_its_first_call(l
     assert "dumps" in _list_waiting(lib, "gitcp.core.json")
     source.write_text(f"{source.read_text()}\n{first}\n{asked}\n")
     hook(lib)
+    assert "gitcp.agents.codex" in hook(lib)
+
+
+def test_a_function_that_waits_is_read_by_the_processes_that_share_work(lib: Path) -> None:
+    source = lib / "gitcp" / "agents" / "codex" / "__init__.py"
+    source.write_text(source.read_text() + SPREAD)
+    hook(lib)
+    assert "dumps" in _list_waiting(lib, "gitcp.core.json")
     assert "gitcp.agents.codex" in hook(lib)
 
 

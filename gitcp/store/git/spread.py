@@ -13,6 +13,7 @@ from collections import deque
 from gitcp import git
 from gitcp.console import notice
 from gitcp.process.running import feed_pipe
+from gitcp.start import bundle
 from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
@@ -137,7 +138,9 @@ def _serve(
             signals.signal(signals.SIGINT, signals.SIG_DFL)
         os.dup2(batches, 0)
         os.dup2(answers, 1)
-        os.closerange(3, _OPEN)
+        code = max(2, bundle.get_descriptor())  # functions that were not called yet are read there
+        os.closerange(3, code)
+        os.closerange(code + 1, _OPEN)
         with objects.reopen() as own, os.fdopen(0, "rb") as stream:
             work = begin(own)
             while True:
