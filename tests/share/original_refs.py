@@ -6,9 +6,8 @@ import json
 import os
 import subprocess
 
-from tests.support.harness import World
+from tests.support.harness import OWN, World
 
-OWN = "refs/entire/checkpoints"
 ULID = "01JZX0K3M4N5P6Q7R8S9TVWXYZ"
 _LINES = (
     ("user", "2026-09-01T10:00:00Z", "make a parrot"),

@@ -14,9 +14,9 @@ from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.share import sync
 from gitcp.store.share.remote import Remote
-from tests.share.original_refs import OWN, ULID, own_ref, stored_by_the_original
+from tests.share.original_refs import ULID, own_ref, stored_by_the_original
 from tests.support.checkpoints import forget, unbundle
-from tests.support.harness import V1, World
+from tests.support.harness import OWN, V1, World
 from tests.support.paths import BIN
 
 

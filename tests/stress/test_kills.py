@@ -16,7 +16,7 @@ import pytest
 
 from tests.stress.test_sessions import content, read_settled
 from tests.support.copies import plant
-from tests.support.harness import Agent, World
+from tests.support.harness import OWN, V1, Agent, World
 from tests.support.paths import ENTRY
 
 pytestmark = pytest.mark.linux  # a pidfd names what is killed
@@ -141,8 +141,10 @@ def check(world: World, agent: Agent, recorded: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["overlap", "suffix"])
-def test_a_kill_at_any_moment_loses_nothing_recorded(world: World, mode: str) -> None:
+@pytest.mark.parametrize("store", ["refs", "branch"])
+def test_a_kill_at_any_moment_loses_nothing_recorded(world: World, mode: str, store: str) -> None:
     world.git("config", "gitcp.streams", mode)
+    world.git("config", "gitcp.store", store)
     agent, killer = world.agent("session-a"), Killer(world, seed=len(mode))
     agent.turn("begin", {"begin.py": content("begin", 0)})
     recorded = {"begin.py": world.git("hash-object", "begin.py")}
@@ -171,5 +173,6 @@ def test_a_kill_at_any_moment_loses_nothing_recorded(world: World, mode: str) ->
     world.git("commit", "-q", "--allow-empty", "-m", "the end")
     agent.turn("the end")
     assert set(recorded) <= read_settled(world)[agent.sid].keys()
+    assert bool(world.refs(OWN)) == (store == "refs") != bool(world.refs(V1))
     world.git("fsck", "--connectivity-only", "--no-dangling")
     assert not [*world.path.glob(".git/refs/**/*.lock")]

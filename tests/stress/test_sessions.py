@@ -82,14 +82,11 @@ def run(world: World, tops: list[Path]) -> dict[str, list[str]]:
 
 
 def read_settled(world: World) -> dict[str, dict[str, Any]]:
-    """session id -> path -> what v1 says of it."""
+    """session id -> path -> what the permanent store says of it."""
     found: dict[str, dict[str, Any]] = {}
-    if world.refs(V1):
-        names = world.git("ls-tree", "-r", "--name-only", V1).splitlines()
-        for name in [n for n in names if n.count("/") == 2 and n.endswith("metadata.json")]:
-            checkpoint = name.replace("/", "", 1).partition("/")[0]
-            for sid, metadata in world.committed(checkpoint).items():
-                found.setdefault(sid, {}).update(metadata["files"])
+    for checkpoint in world.checkpoints():
+        for sid, metadata in world.committed(checkpoint).items():
+            found.setdefault(sid, {}).update(metadata["files"])
     return found
 
 

@@ -26,6 +26,7 @@ from tests.support.paths import BIN, ENTRY
 from tests.support.reader import Object, Reader
 
 V1 = "refs/heads/entire/checkpoints/v1"
+OWN = "refs/entire/checkpoints"
 TRAILER = re.compile(r"^Entire-Checkpoint: ([0-9a-f]{12})$", re.M)
 REFUSED = 2
 
@@ -314,14 +315,22 @@ class World:
         folder = self.path / ".git" / "gitcp" / "open"
         return sorted(p.name for p in folder.rglob("*") if p.is_file())
 
+    def checkpoints(self) -> list[str]:
+        """The ids of the checkpoints on v1, then of those that have a ref."""
+        names = self.git("ls-tree", "-r", "--name-only", V1).splitlines() if self.refs(V1) else []
+        roots = [name.split("/") for name in names if name.count("/") == 2]
+        on_branch = [shard + name for shard, name, file in roots if file == "metadata.json"]
+        return on_branch + [ref.rpartition("/")[2] for ref in self.refs(OWN)]
+
     def committed(self, checkpoint: str) -> dict[str, Json]:
         """session id -> its metadata with its `transcript`, of a committed checkpoint."""
-        where = f"{V1}:{checkpoint[:2]}/{checkpoint[2:]}"
-        root = json.loads(self.object(f"{where}/metadata.json").data)
+        own = self.reader().read(f"{OWN}/{checkpoint[-2:]}/{checkpoint}")
+        where = f"{own.oid}:" if own else f"{V1}:{checkpoint[:2]}/{checkpoint[2:]}/"
+        root = json.loads(self.object(f"{where}metadata.json").data)
         found = {}
         for number in range(len(root["sessions"])):
-            one = json.loads(self.object(f"{where}/{number}/metadata.json").data)
-            transcript = self.object(f"{where}/{number}/full.jsonl").data
+            one = json.loads(self.object(f"{where}{number}/metadata.json").data)
+            transcript = self.object(f"{where}{number}/full.jsonl").data
             one["transcript"] = transcript.decode().rstrip("\n")
             found[one["session_id"]] = one
         return found
