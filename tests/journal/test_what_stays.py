@@ -88,28 +88,6 @@ def test_an_amend_with_the_rest_keeps_the_first_prompt(world: World, a: Agent) -
 # 9. Tokens.
 
 
-def calls(world: World, *checkpoints: str) -> list[int]:
-    told = [sessions(world, one)["session-a"] for one in checkpoints]
-    return [m["token_usage_delta"]["api_call_count"] for m in told]
-
-
-def test_tokens_after_the_turns_last_commit_belong_to_its_checkpoint(
-    world: World, a: Agent
-) -> None:
-    made = []
-    a.prompt("commit twice, then talk")
-    for path in ("a.py", "b.py"):
-        edit(a, path, text(1))
-        run(a, f"git add {path} && git commit -q -m {path}")
-        made += ids(world)
-    a.answer([{"type": "text", "text": "and that was it"}])
-    a.stop()
-    last = sessions(world, made[-1])[a.sid]["token_usage"]
-    assert sum(calls(world, *made)) == last["api_call_count"] == 6
-    a.end()
-    assert sum(calls(world, *made)) == 6
-
-
 # 10. What is still in the worktree, formatters, line ends.
 
 

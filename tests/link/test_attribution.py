@@ -14,7 +14,6 @@ from gitcp.core.transcript import tokens
 from tests.support.harness import Agent, World
 from tests.support.linking import ids, own, sessions, v1
 
-README = "line one\nline two\nline three\n"
 TEN = "".join(f"the agent's line {n}\n" for n in range(10))
 
 
@@ -25,111 +24,65 @@ def lines(world: World, checkpoint: str, sid: str = "session-a") -> tuple[int, .
     return tuple(told[key] for key in keys.split())
 
 
-# Hand-counted.
+Files = dict[str, str | None]
+B = "b = 1\nb = 2\nb = 3\n"
+MINE: Files = {"mine.py": "one\ntwo\nthree\n"}
+CHANGED = TEN.replace("line 0\n", "line zero\n").replace("the agent's line 1\n", "")
+# What the person writes before the prompt, the agent in its turn, the person after it; the paths
+# that are committed (another person's commit is between) and what is counted of them by hand.
+COUNTED: dict[str, tuple[Files, Files, Files, str, tuple[int, ...]]] = {
+    "all of it is the agent's": ({}, {"a.py": TEN}, {}, "a.py", (10, 0, 0, 0, 0, 10)),
+    "the person adds lines and a file": (
+        {}, {"a.py": TEN}, {"a.py": TEN + "by hand\nby hand too\n", **MINE}, "a.py mine.py",
+        (10, 0, 5, 0, 0, 15)),
+    "the person changes a line and takes one out: what never got in is none": (
+        {}, {"a.py": TEN}, {"a.py": CHANGED}, "a.py", (8, 0, 0, 1, 1, 9)),
+    "the agent deletes lines and a file": (
+        {"old.py": "one\ntwo\n", "b.py": B}, {"b.py": "b = 1\n", "old.py": None}, {},
+        "b.py old.py", (0, 4, 0, 0, 0, 4)),
+    "what is not committed does not count": (
+        MINE, {"a.py": TEN}, {"dirty.py": "dirty\n"}, "a.py", (10, 0, 0, 0, 0, 10)),
+    "what was dirty before the prompt is the person's": (
+        MINE, {"a.py": TEN}, {}, "a.py mine.py", (10, 0, 3, 0, 0, 13)),
+    "a binary file has no lines": (
+        {}, {"a.py": TEN, "b.bin": "\0\1\2\n\n\n"}, {}, "a.py b.bin", (10, 0, 0, 0, 0, 10)),
+}  # fmt: skip
 
 
-def test_all_of_it_is_the_agents(world: World, a: Agent) -> None:
-    a.turn("ten lines", {"a.py": TEN})
-    [one] = world.commit("a.py")
-    assert lines(world, one) == (10, 0, 0, 0, 0, 10)
-    told = sessions(world, one)["session-a"]["initial_attribution"]
-    assert told["agent_percentage"] == 100
-    assert told["calculated_at"].endswith("Z")
+def test_lines_are_counted_as_by_hand(world: World, a: Agent) -> None:
+    stale = world.agent("session-old")
+    stale.turn("something", {"old.py": "old = 1\n"})
+    stale.end()
+    for number, (name, (before, wrote, after, paths, want)) in enumerate(COUNTED.items()):
+        at = f"{number}/"
+        for path, text in before.items():
+            world.write(at + path, text or "")
+        if None in wrote.values():
+            world.commit(at)
+        a.turn(name, {at + path: text for path, text in wrote.items()})
+        world.write("between.txt", name)
+        assert world.commit("between.txt") == []
+        for path, text in after.items():
+            world.write(at + path, text or "")
+        [one] = world.commit(*(at + path for path in paths.split()))
+        assert list(sessions(world, one)) == [a.sid], "a stale session changes nothing"
+        assert lines(world, one) == want, name
+        told = sessions(world, one)[a.sid]["initial_attribution"]
+        assert told["agent_percentage"] == (
+            100 if want[0] == want[-1] else told["agent_percentage"]
+        )
+        assert told["calculated_at"].endswith("Z")
 
 
-def test_a_commit_within_the_turn_is_the_agents(world: World, a: Agent) -> None:
-    a.prompt("write and commit")
-    a.write("a.py", TEN)
-    own(a, "add", "a.py")
-    own(a, "commit", "-q", "-m", "ten")
-    assert lines(world, *ids(world)) == (10, 0, 0, 0, 0, 10)
-
-
-def test_lines_the_person_adds_are_the_persons(world: World, a: Agent) -> None:
-    a.turn("ten lines", {"a.py": TEN})
-    world.write("a.py", TEN + "by hand\nby hand too\n")
-    world.write("mine.py", "one\ntwo\nthree\n")
-    [one] = world.commit("a.py", "mine.py")
-    assert lines(world, one) == (10, 0, 5, 0, 0, 15)
-
-
-def test_lines_the_person_changes_or_removes_are_told(world: World, a: Agent) -> None:
-    a.turn("ten lines", {"a.py": TEN})
-    changed = TEN.replace("line 0\n", "line zero\n").replace("the agent's line 1\n", "")
-    world.write("a.py", changed)
-    [one] = world.commit("a.py")
-    assert lines(world, one) == (8, 0, 0, 1, 1, 9), "what never got in is none"
-
-
-def test_deletions_of_the_agent_count(world: World, a: Agent) -> None:
-    a.turn("shorten", {"README.md": "line one\n", "src/lib.py": None})
-    [one] = world.commit()
-    assert lines(world, one) == (0, 4, 0, 0, 0, 4)
-
-
-def test_what_is_not_committed_does_not_count(world: World, a: Agent) -> None:
-    world.write("mine.py", "one\ntwo\nthree\n")
-    a.turn("ten lines", {"a.py": TEN})
-    world.write("README.md", README + "dirty\n")
-    [one] = world.commit("a.py")
-    assert lines(world, one) == (10, 0, 0, 0, 0, 10)
-
-
-def test_commits_in_between_do_not_count(world: World, a: Agent) -> None:
-    a.turn("ten lines", {"a.py": TEN})
-    world.write("mine.py", "one\ntwo\nthree\n")
-    assert world.commit("mine.py") == []
-    [one] = world.commit("a.py")
-    assert lines(world, one) == (10, 0, 0, 0, 0, 10)
-
-
-def test_what_was_dirty_before_the_prompt_is_the_persons(world: World, a: Agent) -> None:
-    world.write("mine.py", "one\ntwo\nthree\n")
-    a.turn("ten lines", {"a.py": TEN})
-    [one] = world.commit("a.py", "mine.py")
-    assert lines(world, one) == (10, 0, 3, 0, 0, 13)
-
-
-def test_each_session_has_its_own_lines(world: World, a: Agent) -> None:
+def test_each_session_and_each_commit_has_its_own_lines(world: World, a: Agent) -> None:
     b = world.agent("session-b")
-    a.turn("ten lines", {"a.py": TEN})
-    b.turn("three lines", {"b.py": "b = 1\nb = 2\nb = 3\n"})
+    a.turn("two files", {"a.py": TEN, "c.py": B})
+    b.turn("a file and an end", {"a.py": TEN + B, "b.py": B})
     [one] = world.commit("a.py", "b.py")
-    assert lines(world, one) == (10, 0, 0, 0, 0, 13)
-    assert lines(world, one, "session-b") == (3, 0, 0, 0, 0, 13)
-
-
-def test_two_sessions_in_one_file_are_told_apart(world: World, a: Agent) -> None:
-    b = world.agent("session-b")
-    a.turn("ten lines", {"a.py": TEN})
-    b.turn("three more", {"a.py": TEN + "b = 1\nb = 2\nb = 3\n"})
-    [one] = world.commit("a.py")
-    assert lines(world, one) == (10, 0, 0, 0, 0, 13)
-    assert lines(world, one, "session-b") == (3, 0, 0, 0, 0, 13)
-
-
-def test_what_is_carried_forward_counts_in_its_own_commit(world: World, a: Agent) -> None:
-    a.turn("two files", {"a.py": TEN, "b.py": "b = 1\nb = 2\nb = 3\n"})
-    [one] = world.commit("a.py")
-    [two] = world.commit("b.py")
-    assert lines(world, one) == (10, 0, 0, 0, 0, 10)
+    assert lines(world, one) == (10, 0, 0, 0, 0, 16)
+    assert lines(world, one, "session-b") == (6, 0, 0, 0, 0, 16)
+    [two] = world.commit("c.py")
     assert lines(world, two) == (3, 0, 0, 0, 0, 3)
-
-
-def test_a_stale_session_changes_nothing(world: World, a: Agent) -> None:
-    old = world.agent("session-old")
-    old.turn("something", {"old.py": "old = 1\n"})
-    old.end()
-    a.turn("ten lines", {"a.py": TEN})
-    [one] = world.commit("a.py")
-    assert list(sessions(world, one)) == ["session-a"]
-    assert lines(world, one) == (10, 0, 0, 0, 0, 10)
-
-
-def test_a_binary_file_has_no_lines(world: World, a: Agent) -> None:
-    a.turn("ten lines and a picture", {"a.py": TEN, "b.bin": "\0\1\2\n\n\n"})
-    [one] = world.commit("a.py", "b.bin")
-    assert lines(world, one) == (10, 0, 0, 0, 0, 10)
 
 
 # Which prompt made which file.
@@ -137,8 +90,9 @@ def test_a_binary_file_has_no_lines(world: World, a: Agent) -> None:
 
 def test_each_path_names_the_turn_and_the_prompt_that_made_it(world: World, a: Agent) -> None:
     a.turn("the first prompt", {"a.py": TEN, "b.py": "b = 1\n"})
-    first = a.state["turn_id"]
+    first, superseded = a.state["turn_id"], world.git("hash-object", "b.py")
     a.turn("the second prompt", {"b.py": "b = 2\n", "c.py": "c = 1\n"})
+    assert superseded in world.git("rev-list", "--objects", world.branch()).split()
     [one] = world.commit("a.py", "b.py", "c.py")
     found = sessions(world, one)["session-a"]["files"]
     assert {path: told["prompt"] for path, told in found.items()} == {
@@ -148,22 +102,9 @@ def test_each_path_names_the_turn_and_the_prompt_that_made_it(world: World, a: A
     }
     assert found["a.py"]["turn_id"] == first != found["b.py"]["turn_id"]
     assert found["b.py"]["oid"] == world.git("rev-parse", "HEAD:b.py")
-    shown = world.gitcp("show", one)
-    assert "the second prompt" in shown
-
-
-def test_what_the_first_prompt_wrote_and_a_later_one_superseded_is_still_there(
-    world: World, a: Agent
-) -> None:
-    a.turn("one", {"a.py": TEN})
-    first = world.git("hash-object", "a.py")
-    a.turn("two", {"a.py": TEN + "more\n"})
-    kept = world.git("rev-list", "--objects", world.branch()).split()
-    assert first in kept and world.git("hash-object", "a.py") in kept
-    [one] = world.commit("a.py")
-    found = sessions(world, one)["session-a"]
-    assert found["files"]["a.py"]["prompt"] == "two"
-    assert {"one", "two"} <= set(v1(world)[f"{one[:2]}/{one[2:]}/0/prompt.txt"].decode().split())
+    assert "the second prompt" in world.gitcp("show", one)
+    prompts = v1(world)[f"{one[:2]}/{one[2:]}/0/prompt.txt"].decode().splitlines()
+    assert {"the first prompt", "the second prompt"} <= set(prompts)
 
 
 # Tokens.
@@ -175,20 +116,25 @@ def usage(counts: dict[str, Any]) -> list[int]:
 
 def test_the_deltas_of_a_sessions_commits_add_up(world: World, a: Agent) -> None:
     made = []
-    a.prompt("commit twice")
+    a.prompt("commit twice, then talk")
     for path in ("a.py", "b.py"):
         a.write(path, TEN + path)
         own(a, "add", path)
         own(a, "commit", "-q", "-m", path)
         made += ids(world)
+    a.answer([{"type": "text", "text": "and that was it"}])
     a.stop()
-    a.turn("and once more", {"c.py": TEN + "c"})
-    made += world.commit("c.py")
+    spent = a.transcript.read_text().count('"usage"')
+    told = [sessions(world, one)["session-a"] for one in made]
+    assert sum(one["token_usage_delta"]["api_call_count"] for one in told) == spent
+    assert told[-1]["token_usage"]["api_call_count"] == spent, "what came after the last commit"
+    a.turn("and once more", {"c.py": TEN + "c", "d.py": TEN + "d"})
+    made += [one for path in ("c.py", "d.py") for one in world.commit(path)]
     told = [sessions(world, one)["session-a"] for one in made]
     deltas = [usage(one["token_usage_delta"]) for one in told]
     total = [sum(column) for column in zip(*deltas, strict=True)]
     assert total == usage(told[-1]["token_usage"])
-    assert all(any(delta) for delta in deltas)
+    assert [any(delta) for delta in deltas] == [True] * 3 + [False]
     assert [one["token_usage"]["api_call_count"] for one in told] == sorted(
         one["token_usage"]["api_call_count"] for one in told
     )

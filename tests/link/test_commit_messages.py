@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.commit_forms import ALL, BOTH, left
+from tests.support.commit_forms import BOTH, left
 from tests.support.harness import World
 from tests.support.linking import KEY, editor, ids, linked, noted, shell, sound, types, v1
 
@@ -90,6 +90,17 @@ ABORTED = {
     "strip, -m": ("", "git commit -q -a --cleanup=strip -m '#12'", ":"),
     "commentChar": ("", "git -c 'core.commentChar=;' commit -q -a", ":"),
     "dry run": ("", "! git commit -q -a -m x --dry-run -z | false", ":"),
+    "unchecked, verbatim": ("", "git commit -q -a -n --cleanup=verbatim", ': >"$1"'),
+    "unchecked, strip": ("", "git commit -q -a -n --cleanup=strip", ":"),
+    "unchecked": ("", "git commit -qan", ":"),
+    "unchecked, scissors": ("", "git commit -q -a --no-verify --cleanup=scissors", ":"),
+    "unchecked, a template": ("", "git commit -qan -t ../template", ":"),
+    "unchecked, a template, scissors": (
+        "",
+        "git commit -q -a -n --cleanup=scissors -t ../template",
+        ":",
+    ),
+    "unchecked, an empty -m": ("", "git commit -q -a -n -m ''", ":"),
 }
 
 
@@ -183,9 +194,3 @@ def test_the_answer_no_does_not_link(world: World) -> None:
     assert "Link this commit to the session? [Y/n]" in (world.path / "../asked").read_text()
     assert linked(world, base) == [[]]
     assert left(world) == "new.py"
-
-
-def test_all_that_is_left_of_it_is_no_more_than_a_person_would_see(world: World) -> None:
-    world.git("commit", "-q", "-a", "-m", "x")
-    assert world.git("status", "--porcelain") == "?? new.py"
-    assert ALL.split()[0] in world.git("show", "--stat", "--format=", "HEAD")

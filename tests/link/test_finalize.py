@@ -66,36 +66,37 @@ def test_a_later_turn_leaves_finished_checkpoints_alone(world: World, a: Agent) 
     assert "turn_checkpoint_ids" not in a.state
 
 
-@pytest.mark.parametrize("event", ["prompt", "start", "end"])
-def test_a_killed_agents_checkpoints_are_completed_by_its_next_event(
-    world: World, a: Agent, event: str
+@pytest.mark.parametrize(
+    ("who", "event"),
+    [
+        ("session-a", "prompt"),
+        ("session-a", "start"),
+        ("session-a", "end"),
+        ("session-b", "prompt"),
+        ("session-b", "start"),
+    ],
+)
+def test_a_killed_agents_checkpoints_are_completed_by_whatever_event_comes_next(
+    world: World, a: Agent, who: str, event: str
 ) -> None:
     one, two = committing(a)
     a.answer([{"type": "text", "text": "the last words"}])
     world.kill(a)
-    {"prompt": lambda: a.prompt("again"), "start": a.start, "end": a.end}[event]()
+    agent = a if who == a.sid else world.agent(who)
+    {"prompt": lambda: agent.prompt("again"), "start": agent.start, "end": agent.end}[event]()
     for checkpoint in (one, two):
         assert "the last words" in transcript(world, checkpoint)
     assert "turn_checkpoint_ids" not in a.state
+    assert who == a.sid or (a.state["phase"], a.sid in world.open()) == ("ended", False)
     sound(world)
 
 
-@pytest.mark.parametrize("event", ["prompt", "start"])
-def test_a_killed_agents_checkpoints_are_completed_by_another_session(
-    world: World, a: Agent, event: str
+@pytest.mark.parametrize("above", [False, True], ids=["its own process", "a process above us"])
+def test_a_living_agents_checkpoints_wait_for_its_own_end(
+    world: World, a: Agent, above: bool
 ) -> None:
-    one, two = committing(a)
-    a.answer([{"type": "text", "text": "the last words"}])
-    world.kill(a)
-    b = world.agent("session-b")
-    {"prompt": lambda: b.prompt("hello"), "start": b.start}[event]()
-    for checkpoint in (one, two):
-        assert "the last words" in transcript(world, checkpoint)
-    assert "turn_checkpoint_ids" not in a.state
-    sound(world)
-
-
-def test_a_living_agents_checkpoints_wait_for_its_own_end(world: World, a: Agent) -> None:
+    if above:
+        here(a)
     one, two = committing(a)
     a.answer([{"type": "text", "text": "not yet"}])
     world.agent("session-b").prompt("hello")
@@ -214,15 +215,6 @@ def test_a_turn_end_that_was_killed_before_its_finalize_is_made_up_for(
     sound(world)
 
 
-def test_a_lost_state_is_rebuilt_and_its_commit_still_links(world: World, a: Agent) -> None:
-    a.turn("write", {"a.py": A, "b.py": B})
-    (world.path / ".git" / "entire-sessions" / f"{a.sid}.json").unlink()
-    a.turn("go on", {"c.py": "c = 1\n"})
-    [one] = world.commit("a.py", "b.py", "c.py")
-    assert sessions(world, one)[a.sid]["files_touched"] == ["a.py", "b.py", "c.py"]
-    sound(world)
-
-
 def test_a_damaged_transcript_does_not_stop_the_link(world: World, a: Agent) -> None:
     a.turn("write", {"a.py": A})
     a.transcript.write_bytes(b"\xff\x00 not json\n{\n")
@@ -243,10 +235,3 @@ def test_a_missing_transcript_does_not_stop_the_link(
     [one] = world.commit("a.py")
     files = [p for p in v1(world) if p.startswith(f"{one[:2]}/{one[2:]}/0/")]
     assert f"{one[:2]}/{one[2:]}/0/metadata.json" in files
-
-
-def test_an_agent_above_us_is_alive(world: World, a: Agent) -> None:
-    here(a)
-    one, two = committing(a)
-    world.agent("session-b").start()
-    assert a.state["turn_checkpoint_ids"] == [one, two]

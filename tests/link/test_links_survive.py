@@ -10,7 +10,7 @@ import pytest
 from tests.support import commit_forms
 from tests.support.commit_forms import BOTH, NEW, left
 from tests.support.harness import Agent, World
-from tests.support.linking import ids, linked, noted, own, sessions, settled, shell, sound, v1
+from tests.support.linking import linked, noted, own, sessions, settled, shell, sound, v1
 
 BARE = "git -c core.hooksPath=/dev/null"  # git without any hook
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -79,19 +79,14 @@ def noted_commits(world: World) -> list[str]:
     return [oid for line in listed if (oid := line.split()[1]) != EMPTY_TREE]
 
 
-def test_relink_writes_nothing_in_doubt(world: World) -> None:
-    shell(world, "git commit -qam x")
+def test_relink_leaves_what_is_linked_alone_and_writes_nothing_in_doubt(world: World) -> None:
+    shell(world, "git add .; git commit -qm x")
+    assert relink(world) == []
     tree = world.git("rev-parse", "HEAD^{tree}")
     for name in ("one", "two"):
         commit = world.git("commit-tree", "-p", "HEAD~", "-m", name, tree)
         world.git("branch", name, commit)
     world.git("reset", "-q", "--hard", "HEAD~")
-    assert relink(world) == []
-    assert noted_commits(world) == []
-
-
-def test_relink_leaves_what_is_linked_alone(world: World) -> None:
-    shell(world, "git commit -qam x; git add .; git commit -qm y")
     assert relink(world) == []
     assert noted_commits(world) == []
 
@@ -105,19 +100,6 @@ def test_a_noted_link_follows_an_amend(world: World) -> None:
     assert [one.strip("()") for [one] in linked(world, base)] == [BOTH]
     shell(world, "git commit -q --amend --no-edit --date=now")
     assert [one.strip("()") for [one] in linked(world, base)] == [BOTH]
-
-
-def test_a_noted_link_follows_a_rebase(world: World) -> None:
-    base = world.head
-    shell(world, f"git commit -qam x; {BARE} commit -q --amend -m y")
-    relink(world)
-    shell(
-        world,
-        "git switch -qc t HEAD~; echo t >t; git add t; git commit -qm t; git switch -q main;"
-        " git rebase -q t",
-    )
-    assert linked(world, base) == [[f"({BOTH})"], []]
-    sound(world)
 
 
 @pytest.mark.thorough
@@ -143,6 +125,8 @@ def test_a_commit_without_hooks_is_linked_by_a_note_at_the_next_event(world: Wor
     assert left(world) == "new.py"
     [one] = noted(world)
     assert sessions(world, one)["session-a"]["commit"] == world.head
+    assert world.head in world.gitcp("find-commits", one)
+    assert f"Entire-Checkpoint: {one}" in world.git("log", "-1", "--notes=gitcp")
     sound(world)
 
 
@@ -247,12 +231,3 @@ def test_jj_is_told_by_its_reflog_message(world: World) -> None:
     world.agent("session-a").start("resume")
     assert linked(world, base) == [["(README.md)"]]
     sound(world)
-
-
-def test_a_link_in_a_note_is_found_by_its_id(world: World) -> None:
-    shell(world, f"{BARE} commit -qam x")
-    world.agent("session-a").start("resume")
-    [one] = noted(world)
-    assert world.head in world.gitcp("find-commits", one)
-    assert ids(world) == []
-    assert f"Entire-Checkpoint: {one}" in world.git("log", "-1", "--notes=gitcp")

@@ -180,19 +180,6 @@ def test_an_agent_that_commits_what_another_wrote_shares_the_commit(
     sound(world)
 
 
-def test_the_agents_commit_in_another_worktree_is_linked(world: World, a: Agent) -> None:
-    there = world.path.parent / "there"
-    world.git("worktree", "add", "-q", "-b", "topic", str(there))
-    a.prompt("commit over there")
-    (there / "a.py").write_text(A)
-    own(a, "add", "a.py", cwd=there)
-    own(a, "commit", "-q", "-m", "there", cwd=there)
-    [one] = ids(world, cwd=there)
-    assert touched(world, one, a.sid) == ["a.py"]
-    assert a.state["worktree_path"] == str(world.path)
-    sound(world)
-
-
 def test_a_persons_commit_in_another_worktree_is_not(world: World, a: Agent) -> None:
     there = world.path.parent / "there"
     a.turn("write a", {"a.py": A})
@@ -200,20 +187,6 @@ def test_a_persons_commit_in_another_worktree_is_not(world: World, a: Agent) -> 
     (there / "a.py").write_text(A)
     assert world.commit("a.py", cwd=there) == []
     assert len(world.commit("a.py")) == 1
-    sound(world)
-
-
-def test_each_worktree_links_its_own_sessions(world: World, a: Agent) -> None:
-    there = world.path.parent / "there"
-    world.git("worktree", "add", "-q", "-b", "topic", str(there))
-    b = world.agent("session-b", cwd=there, tools=True)
-    a.turn("write a", {"a.py": A})
-    b.turn("write b", {"b.py": B})
-    [one] = world.commit("b.py", cwd=there)
-    assert list(sessions(world, one)) == [b.sid]
-    [two] = world.commit("a.py")
-    assert list(sessions(world, two)) == [a.sid]
-    assert world.streams == []
     sound(world)
 
 

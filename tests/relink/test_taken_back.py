@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.commit_forms import ALL, BOTH, NEW
+from tests.support.commit_forms import ALL, NEW
 from tests.support.harness import World
-from tests.support.linking import editor, ids, linked, noted, shell, sound, types
+from tests.support.linking import editor, ids, linked, shell, sound, types
 
 
 @pytest.fixture
@@ -26,11 +26,6 @@ AGAIN = {
         " git commit -qm again",
         [[ALL]],
     ),
-    "twice": (
-        "git reset -q --soft HEAD~; git commit -qm again; git reset -q --soft HEAD~;"
-        " git commit -qm 'and again'",
-        [[ALL]],
-    ),
     "with the file changed a little": (
         "git reset -q --soft HEAD~; echo '# more' >>new.py; git add .; git commit -qm again",
         [[ALL]],
@@ -48,10 +43,6 @@ AGAIN = {
     "amended without a file, which comes later alone": (
         "git rm -q --cached new.py; git commit -q --amend -m less; git add .; git commit -qm more",
         [[ALL], [ALL]],
-    ),
-    "only the person's file": (
-        "git reset -q --soft HEAD~; git reset -q .; echo m >m; git add m; git commit -qm own",
-        [[]],
     ),
     "thrown away, then written by hand": (
         "git reset -q --hard HEAD~; echo x >README.md; git commit -qam own",
@@ -106,17 +97,6 @@ def test_a_commit_with_nothing_to_come_starts_python_no_more(world: World) -> No
     world.env["GITCP_TRACE"] = str(world.home / "trace")
     shell(world, "echo n >m; git commit -qam own")
     assert not (world.home / "trace").exists()
-
-
-@pytest.mark.parametrize("opened", [False, True], ids=["settled", "open"])
-def test_an_amend_with_m_has_the_trailer(world: World, opened: bool) -> None:
-    base = world.head
-    shell(world, "git commit -qam work" if opened else SETTLED)
-    one = ids(world)
-    shell(world, "git commit -q --amend -m other")
-    assert ids(world) == one and noted(world) == []
-    assert linked(world, base) == [[BOTH if opened else ALL]]
-    sound(world)
 
 
 def test_an_amend_killed_before_its_last_hook_has_its_link(world: World) -> None:
@@ -181,10 +161,6 @@ PICKED = {
         "echo m >README.md; git commit -qam own; ! git cherry-pick t >/dev/null 2>&1;"
         " git checkout -q --theirs README.md; git add .; git commit -qm again"
     ),
-    "a conflict, then --continue": (
-        "echo m >README.md; git commit -qam own; ! git cherry-pick t >/dev/null 2>&1;"
-        " git checkout -q --theirs README.md; git add .; git cherry-pick --continue >/dev/null"
-    ),
 }
 
 
@@ -246,27 +222,6 @@ def test_what_nobody_picked_gives_no_id(world: World) -> None:
     shell(world, "git cherry-pick -n t; echo other >README.md; git add .; git commit -qm again")
     assert ids(world) == ids(world, "t")
     sound(world)
-
-
-DISMISSED = {
-    "none": "git commit -q -n --cleanup=verbatim",
-    "strip": "git commit -q -n --cleanup=strip",
-    "default": "git commit -qn",
-    "scissors": "git commit -q --no-verify --cleanup=scissors",
-    "a template": "git commit -qn -t ../template",
-    "scissors and a template": "git commit -q -n --cleanup=scissors -t ../template",
-    "scissors and a template, checked": "git commit -q --cleanup=scissors -t ../template",
-    "an empty -m": "git commit -q -n -m ''",
-}
-
-
-@pytest.mark.parametrize("name", DISMISSED)
-def test_a_message_without_text_aborts_where_git_aborts(world: World, name: str) -> None:
-    base = world.head
-    world.write("../template", "the template\n")
-    world.env["GIT_EDITOR"] = editor(world, ': >"$1"' if name == "none" else ":")
-    shell(world, f"git add .; ! {DISMISSED[name]} 2>/dev/null")
-    assert world.head == base
 
 
 def test_what_is_typed_into_an_unchecked_message_is_linked_by_a_note(world: World) -> None:

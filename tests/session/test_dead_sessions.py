@@ -49,19 +49,6 @@ def test_a_killed_session_ends_at_the_next_event_of_another(world: World) -> Non
     sound(world)
 
 
-def test_a_killed_session_that_committed_is_finalized_when_it_is_ended(world: World) -> None:
-    a, b = world.agent("session-a", tools=True), world.agent("session-b", tools=True)
-    a.prompt("write")
-    a.write("a.py", A)
-    [one] = world.commit("a.py")
-    a.say({"type": "assistant", "message": {"role": "assistant", "content": "last words"}})
-    world.kill(a)
-    b.prompt("other")
-    assert a.state["phase"] == "ended"
-    assert "last words" in sessions(world, one)[a.sid]["transcript"]
-    assert a.sid not in world.open()
-
-
 def test_what_a_transcript_tells_of_after_a_commit_is_the_sessions(world: World) -> None:
     a = world.agent("session-a")
     a.prompt("write")

@@ -57,25 +57,17 @@ def test_a_file_of_the_same_name_in_another_worktree_is_another(world: World, th
     sound(world)
 
 
-def test_an_agents_commit_in_another_worktree_is_known_by_the_processes_above_it(
+def test_an_agents_commits_in_another_worktree_are_known_by_the_processes_above_them(
     world: World, there: Path
 ) -> None:
+    (there / "before.py").write_text(B)
     a: Agent = world.agent("session-a", tools=True)
     here(a)
     a.prompt("commit over there")
     (there / "a.py").write_text(A)
-    [one] = world.commit("a.py", cwd=there)
-    assert touched(world, one, a.sid) == ["a.py"]
+    for path, wrote in (("a.py", ["a.py"]), ("before.py", [])):
+        [one] = world.commit(path, cwd=there)
+        assert touched(world, one, a.sid) == wrote
+        assert ids(world, cwd=there) == [one]
     assert a.state["worktree_path"] == str(world.path)
-    sound(world)
-
-
-def test_an_agent_that_only_commits_in_another_worktree_is_named(world: World, there: Path) -> None:
-    (there / "a.py").write_text(A)
-    a: Agent = world.agent("session-a", tools=True)
-    here(a)
-    a.prompt("commit over there")
-    [one] = world.commit("a.py", cwd=there)
-    assert touched(world, one, a.sid) == []
-    assert ids(world, cwd=there) == [one]
     sound(world)

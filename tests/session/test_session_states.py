@@ -135,14 +135,6 @@ def test_a_session_left_in_the_middle_of_a_turn_still_links(world: World, a: Age
     assert list(world.committed(one)) == ["session-a"]
 
 
-def test_a_crashed_session_still_links(world: World, a: Agent) -> None:
-    a.prompt("one")
-    a.write("src/a.py", "a = 1\n")
-    world.kill(a)
-    [one] = world.commit()
-    assert list(world.committed(one)) == ["session-a"]
-
-
 @pytest.mark.parametrize("how", ["task-notification", "tool event", "second Stop"])
 def test_a_turn_that_goes_on_keeps_its_verdict_and_its_prompt(
     world: World, a: Agent, how: str

@@ -192,26 +192,19 @@ def test_stash_keep_index_leaves_the_stashed_half_away(world: World, a: Agent) -
     assert world.open() == []
 
 
+@pytest.mark.parametrize("alive", [True, False])
 def test_a_stream_another_session_is_working_on_is_not_reset(
-    world: World, a: Agent, b: Agent
+    world: World, a: Agent, b: Agent, alive: bool
 ) -> None:
     a.turn("begin", {"src/a.py": "a = 1\n"})
     a.prompt("go on")
+    if not alive:
+        world.kill(a)
     world.git("clean", "-qfd")
     b.turn("the work of b", {"src/b.py": "b = 1\n"})
     assert b.verdict == "reset"
-    assert world.archives == []
-    assert world.metadata(world.branch()) == ["session-a", "session-b"]
-
-
-def test_a_crashed_session_holds_no_stream(world: World, a: Agent, b: Agent) -> None:
-    a.turn("begin", {"src/a.py": "a = 1\n"})
-    a.prompt("go on")
-    world.kill(a)
-    world.git("clean", "-qfd")
-    b.turn("the work of b", {"src/b.py": "b = 1\n"})
-    assert len(world.archives) == 1
-    assert world.metadata(world.branch()) == ["session-b"]
+    assert len(world.archives) == (0 if alive else 1)
+    assert world.metadata(world.branch()) == (["session-a"] if alive else []) + ["session-b"]
 
 
 def test_an_edit_in_between_does_not_hide_that_work_came_back(
