@@ -118,18 +118,29 @@ def test_many_lines_that_all_repeat_are_matched_by_their_number() -> None:
     assert lost(a, b) == ([b"y"], [b"x"])
 
 
-@pytest.mark.parametrize("name", ["rewritten", "reversed", "repeated", "shuffled", "edited"])
+def nested(levels: int, ends: tuple[bytes, bytes]) -> list[bytes]:
+    """A text in which one line is there once; what stands before that has one such line again."""
+    lines = [[b"%d" % k, b"%d" % (k + 1), ends[0]] for k in reversed(range(levels))]
+    return [ends[1], *(line for three in lines for line in three)]
+
+
+@pytest.mark.parametrize(
+    "name", ["rewritten", "reversed", "repeated", "shuffled", "edited", "nested"]
+)
 def test_a_huge_file_takes_a_bounded_number_of_looks(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     n = 20_000
     a = [b"%d" % i for i in range(n)]
+    if name == "nested":
+        a = nested(n // 3, (b"}", b"{"))
     b = {
         "rewritten": [b"x%d" % i for i in range(n)],
         "reversed": a[::-1],
         "repeated": [b"%d" % (i % 7) for i in range(n)],
         "shuffled": [b"%d" % (i * 7919 % n) for i in range(n)],
         "edited": [x if i % 10 else b"new" for i, x in enumerate(a)],
+        "nested": nested(n // 3, (b"{", b"}")),
     }[name]
     looks = 0
     trimmed = line_diff._pair_ends
