@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,8 @@ def test_a_transcript_that_is_flushed_late_is_completed_at_the_next_event(
 ) -> None:
     one, two = committing(a)
     a.event("Stop", stop_hook_active=False)
+    os.utime(a.transcript)  # an event that finds another date, and nothing more in the file
+    a.start("resume")
     a.answer([{"type": "text", "text": "flushed after the hook"}])
     assert "flushed" not in transcript(world, one)
     a.start("resume")

@@ -72,3 +72,15 @@ def test_a_new_file_that_is_as_the_session_left_it_links(world: World, a: Agent)
     [one] = world.commit("new.txt")
     assert list(sessions(world, one)) == [a.sid]
     sound(world)
+
+
+@pytest.mark.parametrize("path", ["new.py", "src/app.py"])
+def test_a_session_of_whose_lines_none_is_left_beside_anothers_is_not_linked(
+    world: World, a: Agent, b: Agent, path: str
+) -> None:
+    before = world.read(path) if path != "new.py" else ""
+    a.turn("write", {path: before + "a line of the one session\n"})
+    b.turn("write it anew", {path: before + "another line, of the other session\n"})
+    [one] = world.commit(path)
+    assert list(sessions(world, one)) == [b.sid]
+    sound(world)

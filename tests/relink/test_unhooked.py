@@ -239,6 +239,17 @@ def test_a_conflict_that_the_agent_resolved_is_linked(world: World) -> None:
     assert any("session-c" in world.committed(one) for one in all_ids)
 
 
+def test_beside_a_pick_with_a_conflict_a_path_that_is_open_alone_is_no_evidence(
+    world: World,
+) -> None:
+    shell(world, "git stash -qu; git switch -qc t; echo t >README.md; git commit -qam t")
+    shell(world, "git switch -q main; echo m >README.md; git commit -qm m README.md")
+    world.agent("session-c").turn("work", {"src/lib.py": "the_agent = 'wrote all of it'\n"})
+    shell(world, "! git cherry-pick t >/dev/null 2>&1; echo both >README.md")
+    shell(world, "echo by = hand >src/lib.py; git add README.md src/lib.py; git commit -qm picked")
+    assert ids(world) + noted(world) == []
+
+
 @pytest.mark.parametrize("how", ["git commit -qm reverted", "git revert --continue 2>&1"])
 def test_a_revert_that_the_agent_resolved_is_linked(world: World, how: str) -> None:
     shell(world, "git add .; git commit -qm work; echo m >README.md; git commit -qam other")
