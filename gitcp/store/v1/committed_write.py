@@ -71,14 +71,14 @@ def write_sessions(
 
     def attempt_move() -> dict[str, str]:
         own = _find_own_commits(repo, objects, prepared)
-        tips, edits = _write_refs(repo, objects, own, prepared, subject)
-        on_branch = [part for part in prepared if part[0] not in own]
-        if on_branch:
-            old, tip = _find_base(repo, objects)
-            tips[REF] = _write_branch(repo, objects, tip, old, on_branch, subject)
-            edits += [(REF, tips[REF], old)] if tips[REF] != old else []
+        edits = [
+            _write_ref(repo, objects, cid, tip, [p for p in prepared if p[0] == cid], subject)
+            for cid, tip in own.items()
+        ]
+        if on_branch := [part for part in prepared if part[0] not in own]:
+            edits.append(_write_branch(repo, objects, on_branch, subject))
         move_refs(repo, edits, "gitcp: checkpoint")
-        return tips
+        return {ref: new for ref, new, _ in edits if new}
 
     restore_branch(repo, objects)
     return refs.retry_moved(repo, "v1", attempt_move)
@@ -133,50 +133,41 @@ def _find_own_commits(
     return {cid: commit for cid, commit in stored.items() if commit or ids.is_ulid(cid)}
 
 
-def _write_refs(
+def _write_ref(
     repo: Repo,
     objects: Objects,
-    own: Mapping[str, Commit | None],
+    checkpoint_id: str,
+    tip: Commit | None,
     prepared: Sequence[Prepared],
     subject: str | None,
-) -> tuple[dict[str, str], list[refs.Edit]]:
-    """Write the commits of checkpoints with refs of their own; return (their tips, the edits of
-    refs)."""
-    tips: dict[str, str] = {}
-    edits: list[refs.Edit] = []
-    for cid, commit in own.items():
-        ref, old = ids.build_checkpoint_ref(cid), commit["tree"] if commit else None
-        if not commit and (stored := committed_refs.find_checkpoint(repo, objects, cid)):
-            old = stored[1]  # on the branch
-        tree = _write_checkpoint(objects, cid, old, prepared)
-        if commit and commit["tree"] == tree:
-            tips[ref] = commit["oid"]
-            continue
-        own_parts = [part for part in prepared if part[0] == cid]
-        parents = [commit["oid"]] if commit else []
-        tips[ref] = _write_commit(objects, repo, tree, parents, own_parts, subject)
-        edits.append((ref, tips[ref], commit["oid"] if commit else None))
-    return tips, edits
+) -> refs.Edit:
+    """Write the commit of a checkpoint with a ref of its own; return the edit of that ref."""
+    before, old = (tip["tree"], tip["oid"]) if tip else (None, None)
+    if not tip and (stored := committed_refs.find_checkpoint(repo, objects, checkpoint_id)):
+        before = stored[1]  # on the branch
+    tree = _write_checkpoint(objects, checkpoint_id, before, prepared)
+    ref, parents = ids.build_checkpoint_ref(checkpoint_id), [old] if old else []
+    if tip and tip["tree"] == tree:
+        return ref, old, old
+    return ref, _write_commit(objects, repo, tree, parents, prepared, subject), old
 
 
 def _write_branch(
-    repo: Repo,
-    objects: Objects,
-    tip: Commit | None,
-    old: str | None,
-    prepared: Sequence[Prepared],
-    subject: str | None,
-) -> str:
-    """Write a commit with checkpoints on tip; return old, the value of our branch, if nothing
-    changes."""
+    repo: Repo, objects: Objects, prepared: Sequence[Prepared], subject: str | None
+) -> refs.Edit:
+    """Write the commit of the branch with these checkpoints; return the edit of the branch.
+    Without our branch it is built on a remote's."""
+    tip = ours = read_commit(objects, REF)
+    if not ours and (names := committed_refs.list_remote_branches(repo)):
+        tip = read_commit(objects, names[0])
     before = tip["tree"] if tip else None
-    if before and not old:  # only the checkpoints of a remote's branch are pushed on
+    if before and not ours:  # only the checkpoints of a remote's branch are pushed on
         before = late.trees.Union(objects).drop_strays(before, None)
-    tree = _write_tree(objects, before, prepared)
-    if tip and old and tree == tip["tree"]:
-        return old
+    tree, old = _write_tree(objects, before, prepared), ours["oid"] if ours else None
+    if ours and tree == ours["tree"]:
+        return REF, old, old
     parents = [tip["oid"]] if tip else []
-    return _write_commit(objects, repo, tree, parents, prepared, subject)
+    return REF, _write_commit(objects, repo, tree, parents, prepared, subject), old
 
 
 def _write_commit(
@@ -194,20 +185,12 @@ def _write_commit(
     return signing.write_signed(objects, repo, tree, parents, message, prepared[0][1]["session_id"])
 
 
-def move_branch(repo: Repo, new: str | None, old: str | None, reason: str) -> None:
-    """Move our branch; raise Moved as refs.update_refs() does."""
-    move_refs(repo, [(REF, new, old)] if new != old else [], reason, new)
-
-
-def move_refs(repo: Repo, edits: list[refs.Edit], reason: str, branch: str | None = "") -> None:
-    """Move refs of the store, and MEMORY beside jj.  branch: the new value of REF if edits do not
-    have it, "" if it does not move."""
-    moved = next((new for ref, new, _ in edits if ref == REF), branch)
-    if repo.jj_root and moved != "":
-        memory = refs.read_ref(repo, MEMORY)
-        edits = [*edits, (MEMORY, moved, memory)] if moved != memory else edits
+def move_refs(repo: Repo, edits: list[refs.Edit], reason: str) -> None:
+    """Move refs of the store, and MEMORY beside jj; a ref may have its new value already."""
+    branch = [new for ref, new, _ in edits if ref == REF] if repo.jj_root else []
+    moves = [*edits, *((MEMORY, new, refs.read_ref(repo, MEMORY)) for new in branch)]
     refs.set_markers(repo)
-    refs.update_refs(repo, edits, reason)
+    refs.update_refs(repo, [(ref, new, old) for ref, new, old in moves if new != old], reason)
 
 
 def restore_branch(repo: Repo, objects: Objects) -> bool:
@@ -224,7 +207,7 @@ def restore_branch(repo: Repo, objects: Objects) -> bool:
             refs.update_refs(repo, [(MEMORY, None, memory)], "gitcp: the branch was deleted")
             return
         merged = late.histories.merge_histories(repo, objects, tip, memory)
-        move_branch(repo, merged, tip, "gitcp: merge what jj rolled back")
+        move_refs(repo, [(REF, merged, tip)], "gitcp: merge what jj rolled back")
 
     if repo.jj_root:
         refs.retry_moved(repo, "v1", attempt_move)
@@ -238,15 +221,6 @@ def _was_undone(repo: Repo) -> bool:
         return jj_undo.was_undone(late.jj.list_operations(root))
     except Error:
         return True
-
-
-def _find_base(repo: Repo, objects: Objects) -> tuple[str | None, Commit | None]:
-    """(our branch's value, commit to build on); without our branch (None, a remote's tip)."""
-    tip = read_commit(objects, REF)
-    if tip:
-        return tip["oid"], tip
-    names = committed_refs.list_remote_branches(repo)
-    return None, read_commit(objects, names[0]) if names else None
 
 
 def _format_message(prepared: Sequence[Prepared], subject: str | None) -> str:
