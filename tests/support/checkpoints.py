@@ -66,8 +66,8 @@ def keep(
     check: bool = False,
 ) -> transcript.Stored:
     """transcript.stored, where there is something to store."""
-    about = (session_id, str(path), Plain(), None)
-    found = transcript.store_transcript(repo, objects, *about, complete=complete, check=check)
+    source = transcript.Source(session_id, str(path), Plain())
+    found = transcript.store_transcript(repo, objects, source, complete, check)
     assert found is not None
     objects.packs.flush()
     return found

@@ -15,6 +15,7 @@ from gitcp.core.transcript import stretches
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import transcript, transcript_copy, transcript_read
+from gitcp.store.v1.transcript import Source
 from tests.support.checkpoints import Plain, keep, line
 from tests.support.harness import World
 from tests.support.paths import TOP
@@ -26,9 +27,8 @@ from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import redaction, transcript
 repo = Repo.find()
 with Objects(repo) as objects:
-    stored = transcript.store_transcript(
-        repo, objects, "s", sys.argv[1], redaction.get_redactor(repo), None, complete=True
-    )
+    source = transcript.Source("s", sys.argv[1], redaction.get_redactor(repo))
+    stored = transcript.store_transcript(repo, objects, source, complete=True)
     print(len(stored.content_hash), stored.size)
 [peak] = [row.split()[1] for row in open("/proc/self/status") if row.startswith("VmHWM")]
 print(peak)  # of this program alone: what getrusage says begins with the parent's
@@ -92,7 +92,7 @@ def test_a_long_transcript_is_redacted_by_several_processes_in_its_order(
     here, path = Repo.find(), tmp_path / "t.jsonl"
     path.write_bytes(b"".join(line(n) for n in range(100)))
     with Objects(here) as objects:
-        stored = transcript.store_transcript(here, objects, "s", str(path), Signing(), None)
+        stored = transcript.store_transcript(here, objects, Source("s", str(path), Signing()))
         assert stored and [objects.need(oid, "blob") for oid in stored.chunks] == [stored.read()]
     said = [part.rpartition(b" ") for part in stored.read().splitlines()]
     assert b"".join(text + b"\n" for text, _, _ in said) == path.read_bytes()
@@ -130,7 +130,7 @@ def test_a_path_that_is_no_transcript_is_ignored_with_a_line(
     here, path = Repo.find(), tmp_path / "t.jsonl"
     STRANGE[what](path)
     with Objects(here) as objects:
-        assert transcript.store_transcript(here, objects, "s", str(path), Plain(), None) is None
+        assert transcript.store_transcript(here, objects, Source("s", str(path), Plain())) is None
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "is ignored" in said
 

@@ -11,6 +11,7 @@ from gitcp.agents.claude_code import transcript as claude
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
 from gitcp.store.v1 import committed_write, transcript
+from gitcp.store.v1.transcript import Source
 from tests.support.checkpoints import Plain, blob, git, keep, line, session
 
 
@@ -39,10 +40,10 @@ def test_a_growing_transcript_is_redacted_and_stored_once(repo: Path, tmp_path: 
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 1500, 20))
     with Objects(r) as objects:
-        first = transcript.store_transcript(r, objects, "s", str(live), red, None)
+        first = transcript.store_transcript(r, objects, Source("s", str(live), red))
         live.write_bytes(live.read_bytes() + lines(1500, 1520, 20))
     with Objects(r) as objects:
-        second = transcript.store_transcript(r, objects, "s", str(live), red, None)
+        second = transcript.store_transcript(r, objects, Source("s", str(live), red))
     assert first and second
     assert len(first.chunks) > 3
     assert second.chunks[: len(first.chunks) - 1] == first.chunks[:-1]
@@ -56,7 +57,7 @@ def test_nothing_new_is_not_read_again(repo: Path, tmp_path: Path) -> None:
     live.write_bytes(lines(0, 9))
     with Objects(r) as objects:
         for _ in range(3):
-            assert transcript.store_transcript(r, objects, "s", str(live), red, None)
+            assert transcript.store_transcript(r, objects, Source("s", str(live), red))
     assert len(red.given) == 1
 
 
@@ -100,10 +101,10 @@ def test_a_copy_of_the_same_transcript_is_the_same_transcript(repo: Path, tmp_pa
     live, red, r = tmp_path / "t.jsonl", Counting(), Repo.find()
     live.write_bytes(lines(0, 5))
     with Objects(r) as objects:
-        assert transcript.store_transcript(r, objects, "s", str(live), red, None)
+        assert transcript.store_transcript(r, objects, Source("s", str(live), red))
         moved = tmp_path / "resumed.jsonl"
         moved.write_bytes(lines(0, 5) + lines(5, 6))
-        found = transcript.store_transcript(r, objects, "s", str(moved), red, None)
+        found = transcript.store_transcript(r, objects, Source("s", str(moved), red))
     assert found and joined(found) == lines(0, 6)
     assert red.given == [len(lines(0, 5)), len(lines(5, 6))]
 
@@ -152,7 +153,7 @@ def test_chunks_whose_pack_a_killed_process_left_unfinished_are_written_again(
     live, r = tmp_path / "t.jsonl", Repo.find()
     live.write_bytes(lines(0, 1500, 20))
     with Objects(r) as objects:
-        assert transcript.store_transcript(r, objects, "s", str(live), Plain(), None)
+        assert transcript.store_transcript(r, objects, Source("s", str(live), Plain()))
         objects.packs.abandon()
     with Objects(r) as objects:
         assert joined(keep(r, objects, "s", live)) == live.read_bytes()
@@ -179,7 +180,7 @@ def test_chunks_that_a_prune_took_are_written_again(repo: Path, tmp_path: Path) 
 def test_without_a_transcript_there_is_nothing(repo: Path, path: str | None) -> None:
     r = Repo.find()
     with Objects(r) as objects:
-        assert transcript.store_transcript(r, objects, "s", path, Plain(), None) is None
+        assert transcript.store_transcript(r, objects, Source("s", path, Plain())) is None
 
 
 def test_a_transcript_that_is_gone_is_still_stored(repo: Path, tmp_path: Path) -> None:
@@ -213,7 +214,9 @@ def test_a_scan_goes_on_from_where_the_last_one_ended(repo: Path, tmp_path: Path
 
     def scan() -> tuple[int, list[str]]:
         with Objects(r) as objects:
-            found = transcript.store_transcript(r, objects, "s", str(live), Plain(), claude.scan)
+            found = transcript.store_transcript(
+                r, objects, Source("s", str(live), Plain(), claude.scan)
+            )
         assert found
         return found.items, found.scan["prompts"]
 

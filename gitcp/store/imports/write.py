@@ -50,8 +50,8 @@ class _Conversation:
     ) -> None:
         name = session.session_id
         scan, redactor = session.client.scan, redaction.Lazy(repo, name)
-        source = (name, session.path or None, redactor, scan)
-        stored = transcript.store_transcript(repo, objects, *source, complete=True)
+        source = transcript.Source(name, session.path or None, redactor, scan)
+        stored = transcript.store_transcript(repo, objects, source, complete=True)
         self.stored = transcript.Given(stored.chunks, stored.content_hash) if stored else None
         scanned = stored.scan if stored and stored.scan else None
         self.prompts = list(scanned["prompts"]) if scanned else []

@@ -234,10 +234,9 @@ def _read_transcript(
     try:
         session, agent = state.get("transcript_path") or "", state.get("agent_type", "")
         path = path or locate_subagent_transcript(agent, session, agent_id)
-        source = (state["session_id"], path, redaction.Lazy(repo, state["session_id"]), None)
-        stored = transcript.store_transcript(
-            repo, objects, *source, agent_id=agent_id, complete=True
-        )
+        redactor = redaction.Lazy(repo, state["session_id"])
+        source = transcript.Source(state["session_id"], path, redactor, agent_id=agent_id)
+        stored = transcript.store_transcript(repo, objects, source, complete=True)
     except InputError:
         return None
     return stored.read() if stored else None

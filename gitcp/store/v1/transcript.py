@@ -101,38 +101,46 @@ def _start_sha256(size: int) -> Any:
     return stdlib.hashlib.sha256()
 
 
-def store_transcript(
-    repo: Repo,
-    objects: Objects,
-    session_id: str,
-    path: str | None,
-    redactor: Redactor,
-    scanner: Scanner | None,
-    *,
-    agent_id: str = "",
-    complete: bool = False,
-    check: bool = False,
-) -> Stored | None:
-    """Store what the live transcript at path has gained; None if nothing was ever read.
+class Source:
+    """A live transcript: of a session, or of its subagent agent_id.  The scanner, if any, reads the
+    redacted bytes."""
 
-    agent_id: the session's subagent whose transcript it is, if any.  The scanner reads the
-    redacted bytes.  complete: take a last line without a newline.  check: compare all bytes read
-    before, not only the last 4 KiB.  A file that shrank or was replaced begins a new part; nothing
-    stored is dropped (doc/formats.md "Transcript").  Nothing is read while a rule of redaction is
-    invalid.  Takes only this session's transcript lock.
+    __slots__ = ("agent_id", "path", "redactor", "scanner", "session_id")
+
+    def __init__(
+        self,
+        session_id: str,
+        path: str | None,
+        redactor: Redactor,
+        scanner: Scanner | None = None,
+        agent_id: str = "",
+    ) -> None:
+        self.session_id, self.agent_id, self.path = session_id, agent_id, path
+        self.redactor, self.scanner = redactor, scanner
+
+
+def store_transcript(
+    repo: Repo, objects: Objects, source: Source, complete: bool = False, check: bool = False
+) -> Stored | None:
+    """Store what a live transcript has gained; None if nothing was ever read.
+
+    complete: take a last line without a newline.  check: compare all bytes read before, not only
+    the last 4 KiB.  A file that shrank or was replaced begins a new part; nothing stored is dropped
+    (doc/formats.md "Transcript").  Nothing is read while a rule of redaction is invalid.  Takes
+    only this session's transcript lock.
     """
-    name = transcript_copy.name_copy(session_id, agent_id)
-    with exclusive(repo, f"transcript-{session_id}"):
+    name = transcript_copy.name_copy(source.session_id, source.agent_id)
+    with exclusive(repo, f"transcript-{source.session_id}"):
         copy = transcript_copy.Copy(repo, name)
-        live = _open_live(repo, path) if redaction.can_read_rules(repo) else -1
+        live = _open_live(repo, source.path) if redaction.can_read_rules(repo) else -1
         if live < 0 and not copy.size:
             return None
-        reader = Reader(repo, objects, copy, redactor, scanner)
+        reader = Reader(repo, objects, copy, source.redactor, source.scanner)
         tail, stamp = b"", files.read_stamp(live) if live >= 0 else []
         try:
             if live >= 0:
                 first_line = os.pread(live, 64, 0).partition(b"\n")[0]
-                if chunks.is_document(first_line, path or ""):
+                if chunks.is_document(first_line, source.path or ""):
                     reader.take_document(live)
                 else:
                     tail = reader.take_lines(live, complete, check)
@@ -206,8 +214,8 @@ def store_session(
     """
     scan = find_client(state.get("agent_type", "")).scan
     path, redactor = state.get("transcript_path"), redaction.Lazy(repo, state["session_id"])
-    about = (state["session_id"], path, redactor, scan)
-    result = store_transcript(repo, objects, *about, complete=complete, check=check)
+    source = Source(state["session_id"], path, redactor, scan)
+    result = store_transcript(repo, objects, source, complete, check)
     turn = state.get("turns", {}).get(state.get("turn_id", ""))
     if result and result.scan and turn and result.scan.get("model"):
         turn["model"] = result.scan["model"]
