@@ -99,12 +99,13 @@ def _list_on_branch(objects: Prefetched, ref: str) -> Iterator[tuple[str, str] |
 def _check_checkpoints(
     objects: Prefetched, hashes: Hashes, window: list[tuple[str, str]]
 ) -> Iterator[Finding]:
-    trees = committed_list.prepare_trees(objects, [tree for _, tree in window], summary.HASH)
-    files = (file for tree in trees.values() for file in tree.items())
+    loader = committed_list.Loader(objects)
+    loader.prepare((tree for _, tree in window), summary.HASH)
+    files = (file for tree in loader.trees.values() for file in tree.items())
     objects.fetch_small(oid for name, (_, oid) in files if chunks.parse_number(name) is not None)
     for checkpoint_id, tree in window:
         try:
-            yield from _check_checkpoint(objects, hashes, checkpoint_id, tree, trees)
+            yield from _check_checkpoint(objects, hashes, checkpoint_id, tree, loader.trees)
         except Error as e:  # the other checkpoints are checked all the same
             yield make_finding("missing-object", checkpoint_id, str(e))
     objects.forget()

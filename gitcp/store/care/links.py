@@ -8,7 +8,6 @@ from gitcp.core.render.spans import count_noun
 from gitcp.core.upkeep.findings import make_finding
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
-from gitcp.record import parse_json
 from gitcp.store.care import committed
 from gitcp.store.git import commit_changes, notes
 from gitcp.store.git.commit import is_ancestor, read_commit
@@ -17,7 +16,7 @@ from gitcp.store.git.spread import spread_batches
 from gitcp.store.link import unhooked
 from gitcp.store.match import candidates
 from gitcp.store.show import commit_list
-from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_commits
+from gitcp.store.v1 import committed_list, committed_refs, find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,15 +101,12 @@ def _list_empty(
     commits = [commit for oid, _ in links if (commit := read_commit(objects, oid))]
     with notice.Collected():  # other checks report what cannot be read
         changed = commit_changes.read_many_changes(repo, objects, commits)
-        trees = committed_list.prepare_trees(
-            objects, [stored[name] for _, name in links], summary.LINES, brief=True
-        )
+        loader = committed_list.Loader(objects, brief=True)
+        loader.prepare((stored[name] for _, name in links), summary.LINES)
         small = (files.values() for files in changed.values() if len(files) <= _FEW)
         objects.fetch_small(oid for files in small for *_, oid in files if oid)
         for oid, name in links:
-            checkpoint = committed_read.load_checkpoint(
-                objects, name, "", stored[name], trees, True, parse_json
-            )
+            checkpoint = loader.load(name, "", stored[name])
             if oid not in changed or checkpoint["lacks"]:
                 continue
             record = candidates.extract_edits(objects, checkpoint, changed[oid])

@@ -33,14 +33,14 @@ class Recorded:
         self.places = committed_refs.Places(repo, objects)
         self._records: dict[str, list[Record]] = {}
         self._places: dict[str, tuple[str, str] | None] = {}
-        self._trees: dict[str, Tree] = {}
+        self._loader = committed_list.Loader(objects, brief=True)
 
     def prefetch(self, ids: Iterable[str]) -> None:
         """Read these checkpoints in bulk."""
         unread = [i for i in dict.fromkeys(ids) if i not in self._records]
         self._objects.fetch(self.places.list_unread_shards(unread))
         trees = [place[1] for i in unread if (place := self._find_place(i))]
-        self._trees |= committed_list.prepare_trees(self._objects, trees, summary.LINES, brief=True)
+        self._loader.prepare(trees, summary.LINES)
 
     def read_records(self, checkpoint_id: str) -> list[Record]:
         """The record of each session of a checkpoint; [] if it is missing or unreadable."""
@@ -63,8 +63,7 @@ class Recorded:
         """session id -> transcript, of the sessions of a checkpoint that have one."""
         if not (place := self._find_place(checkpoint_id)):
             return {}
-        about = self._objects, checkpoint_id, *place, self._trees
-        sessions = committed_read.load_checkpoint(*about, brief=True, parse=parse_json)["sessions"]
+        sessions = self._loader.load(checkpoint_id, *place)["sessions"]
         parts = {
             s["session_id"]: committed_read.read_pieces(self._objects, s["files"]) for s in sessions
         }
@@ -74,7 +73,7 @@ class Recorded:
         """Forget what was read, so that memory does not grow with the number of checkpoints."""
         self._records.clear()
         self._places.clear()
-        self._trees.clear()
+        self._loader.trees.clear()
         self._objects.forget()
 
     def _find_place(self, checkpoint_id: str) -> tuple[str, str] | None:
@@ -86,7 +85,6 @@ class Recorded:
         return self._places[checkpoint_id]
 
     def _load_records(self, checkpoint_id: str, ref: str, tree: str) -> list[Record]:
-        about = (self._objects, checkpoint_id, ref, tree, self._trees)
         return [
             {
                 "checkpoint_id": checkpoint_id,
@@ -95,9 +93,7 @@ class Recorded:
                 "lines": self._load_lines(entry["files"]),
                 "time": str(entry["metadata"].get("created_at") or ""),
             }
-            for entry in committed_read.load_checkpoint(*about, brief=True, parse=parse_json)[
-                "sessions"
-            ]
+            for entry in self._loader.load(checkpoint_id, ref, tree)["sessions"]
         ]
 
     def _load_lines(self, files: Tree) -> dict[str, Any] | None:

@@ -81,7 +81,8 @@ def gather_sessions(repo: Repo, objects: Prefetched, records: Sequence[Record]) 
     for session_id, parts in reversed(stored.items()):
         newest, part = parts[0]
         try:
-            stored_checkpoint = committed_read.load_checkpoint(objects, newest, *places[newest])
+            reader = committed_read.Parts(objects, newest)
+            stored_checkpoint = reader.load_checkpoint(*places[newest])
             content = committed_read.read_session(objects, stored_checkpoint, session_id)
         except Error:
             continue  # damaged: the page is made without it

@@ -17,19 +17,18 @@ from gitcp.core.message import links
 from gitcp.core.search import query
 from gitcp.core.search.turns import cut_turns
 from gitcp.core.v1 import summary
-from gitcp.record import decode_name, encode_name, parse_json
+from gitcp.record import decode_name, encode_name
 from gitcp.store.back import conversation
 from gitcp.store.git import notes
 from gitcp.store.git.commit import is_ancestor, list_commits, parse_ident, read_commit
 from gitcp.store.git.objects import Objects
-from gitcp.store.git.prefetch import Prefetched, run_task, split_windows
+from gitcp.store.git.prefetch import Prefetched, split_windows
 from gitcp.store.git.spread import spread_batches
 from gitcp.store.git.tree import Lookup, find_tree, read_tree
 from gitcp.store.search import database as storage
 from gitcp.store.session import state as states
 from gitcp.store.stream import shadow_refs
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_commits, redaction
-from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,10 +138,10 @@ def _read_source(objects: Prefetched, source: Source) -> Spoken:
 
 
 def _read_checkpoint(objects: Prefetched, name: str, tree: str) -> Spoken:
-    known = run_task(objects, committed_list.read_trees_ahead(objects, [tree], brief=True))
-    checkpoint = committed_read.load_checkpoint(objects, name, "", tree, known, True, parse_json)
+    loader = committed_list.Loader(objects, brief=True)
+    loader.prepare([tree])
     sessions = []
-    for entry in checkpoint["sessions"]:
+    for entry in loader.load(name, "", tree)["sessions"]:
         metadata = entry["metadata"]
         transcript = b"\n".join(committed_read.read_pieces(objects, entry["files"]))
         turns = list(cut_turns(transcript, _get_start(metadata))) or _build_turns(metadata)
@@ -195,7 +194,7 @@ def _read_stream(objects: Prefetched, name: str, tip: str) -> Spoken:
     entry = Lookup(objects, find_tree(objects, tip))(folder)
     for session_id, (_, oid) in (read_tree(objects, entry[1]) if entry else {}).items():
         files = read_tree(objects, oid)
-        parts = Parts(objects, name)
+        parts = committed_read.Parts(objects, name)
         state = summary.parse_json(parts.read_blob(files, "state.json") or b"{}") or {}
         transcript = b"\n".join(committed_read.read_pieces(objects, files))
         turns = cut_turns(transcript, _get_start(state))

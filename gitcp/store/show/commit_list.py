@@ -8,13 +8,12 @@ from gitcp.console import notice
 from gitcp.core.message import links
 from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error, GitError
-from gitcp.record import decode_name, parse_json
+from gitcp.record import decode_name
 from gitcp.store.git import notes
 from gitcp.store.git.commit import build_log_args
 from gitcp.store.git.prefetch import Prefetched, run_tasks, split_windows
 from gitcp.store.git.spread import spread_batches
 from gitcp.store.v1 import committed_list, committed_read, committed_refs
-from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,6 +133,7 @@ class _Store:
 
     def _load_checkpoints(self, ids: list[str]) -> Steps[dict[str, Checkpoint]]:
         stored: dict[str, Checkpoint] = {}
+        loader = committed_list.Loader(self._objects, brief=True)
         if ids and self._refs is None:
             self._refs = committed_refs.list_places(self._repo)
         trouble: dict[str, list[Error]] = {name: [] for name in ids}
@@ -144,14 +144,11 @@ class _Store:
             yield self._places.list_unread_shards(left, ref)
             placed = {n: self._places.find_tree(ref, n, trouble[n]) for n in left}
             trees = {name: tree for name, tree in placed.items() if tree}
-            known = yield from committed_list.read_trees_ahead(
-                self._objects, trees.values(), brief=True
-            )
+            yield from loader.read_ahead(trees.values())
             for name, tree in trees.items():
-                if tree in known or self._is_tree(tree):
-                    holder = committed_refs.find_holding_ref(ref, name)
-                    stored[name] = committed_read.load_checkpoint(
-                        self._objects, name, holder, tree, known, True, parse_json
+                if tree in loader.trees or self._is_tree(tree):
+                    stored[name] = loader.load(
+                        name, committed_refs.find_holding_ref(ref, name), tree
                     )
                 else:
                     trouble[name].append(Error(f"checkpoint '{name}': missing tree '{tree}'"))
@@ -199,7 +196,7 @@ class _Store:
         if silent:
             yield [f[summary.PROMPT][1] for f in files if summary.PROMPT in f]
         for checkpoint, entry, part in silent:
-            reader = Parts(self._objects, checkpoint["checkpoint_id"])
+            reader = committed_read.Parts(self._objects, checkpoint["checkpoint_id"])
             prompts = reader.read_prompts(entry["files"], entry["directory"])
             part["asked"] = session_part.choose_prompts(part["asked"], prompts)
             checkpoint["lacks"] += reader.lacks

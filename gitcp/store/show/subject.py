@@ -12,7 +12,6 @@ from gitcp.store.stream import shadow_refs, state_copy, stream_list
 from gitcp.store.turn import session_list, session_read
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, find_commits
 from gitcp.store.v1.committed_tree import read_json
-from gitcp.store.v1.parts import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def _read_turn(
     if checkpoint["checkpoint_id"]:
         stored = committed_read.read_checkpoint(repo, objects, checkpoint["checkpoint_id"])
         entry = committed_read.pick_session(stored, session_id)
-        asked = Parts(objects, stored["checkpoint_id"]).read_prompts(
+        asked = committed_read.Parts(objects, stored["checkpoint_id"]).read_prompts(
             entry["files"], entry["directory"]
         )
         part = session_part.build_part(entry["metadata"], asked)

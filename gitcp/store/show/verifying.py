@@ -70,7 +70,7 @@ def _verify_checkpoint(
         return {**record, "failures": [str(e)]}
     if place is None:
         return {**record, "failures": ["it is not stored here"]}
-    checkpoint = committed_read.load_checkpoint(objects, checkpoint_id, *place)
+    checkpoint = committed_read.Parts(objects, checkpoint_id).load_checkpoint(*place)
     letter, signer, key = _read_signature(repo, checkpoint_id, place[0])
     hashes = {}
     for entry in checkpoint["sessions"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from gitcp.console import notice
 from gitcp.core.git import ids
 from gitcp.core.v1 import summary
@@ -12,7 +14,7 @@ from gitcp.store.git.prefetch import Prefetched, run_task, run_tasks, split_wind
 from gitcp.store.git.spread import spread_batches
 from gitcp.store.git.tree import TREE, read_tree
 from gitcp.store.v1 import committed_refs
-from gitcp.store.v1.committed_read import find_sole_session, load_checkpoint
+from gitcp.store.v1.committed_read import Parts, find_sole_session
 from gitcp.store.v1.committed_refs import find_holding_ref, list_places, list_sources
 from gitcp.store.v1.committed_tree import list_numbers
 
@@ -40,7 +42,7 @@ _HEX = frozenset("0123456789abcdef")
 def list_checkpoints(repo: Repo, brief: bool = False) -> Iterator[Checkpoint]:
     """Every checkpoint of list_sources(), once, in the order of ids in each source.
 
-    brief: as for load_checkpoint().
+    brief: as for Parts.load_checkpoint().
     """
     return map_checkpoints(repo, lambda checkpoint: checkpoint, brief)
 
@@ -79,48 +81,45 @@ def _list_windows(repo: Repo, objects: Prefetched, places: list[str]) -> Iterato
 def _load_window(
     objects: Prefetched, place: str, window: list[tuple[str, str]], brief: bool
 ) -> Steps[list[Checkpoint]]:
-    known = yield from read_trees_ahead(objects, [tree for _, tree in window], brief=brief)
-    return [
-        load_checkpoint(
-            objects, name, find_holding_ref(place, name), tree, known, brief, parse_json
+    loader = Loader(objects, brief)
+    yield from loader.read_ahead(tree for _, tree in window)
+    return [loader.load(name, find_holding_ref(place, name), tree) for name, tree in window]
+
+
+class Loader:
+    """Loads many checkpoints.  brief: as for Parts.load_checkpoint().  trees: the directories that were
+    read ahead, by oid."""
+
+    def __init__(self, objects: Prefetched, brief: bool = False) -> None:
+        self._objects, self._brief = objects, brief
+        self.trees: dict[str, Tree] = {}
+
+    def prepare(self, trees: Iterable[str], *more: str) -> None:
+        """Read ahead what load() needs of the checkpoints with these trees, and the files named
+        more."""
+        run_task(self._objects, self.read_ahead(trees, *more))
+
+    def read_ahead(self, trees: Iterable[str], *more: str) -> Steps[None]:
+        """prepare() as a task of run_tasks()."""
+        entries = yield from self._read_trees(list(trees))
+        below = yield from self._read_trees(
+            [files[name][1] for files in entries for name in list_numbers(files)]
         )
-        for name, tree in window
-    ]
+        roots = [files for files in entries if not (self._brief and find_sole_session(files))]
+        names = (summary.METADATA, *more)
+        yield [files[n][1] for files in (*roots, *below) for n in names if n in files]
 
+    def _read_trees(self, oids: list[str]) -> Steps[list[Tree]]:
+        yield oids
+        for oid in oids:
+            with suppress(Error):  # load() warns
+                self.trees[oid] = read_tree(self._objects, oid)
+        return [self.trees[oid] for oid in oids if oid in self.trees]
 
-def prepare_trees(
-    objects: Prefetched, trees: Iterable[str], *more: str, brief: bool = False
-) -> dict[str, Tree]:
-    """Read ahead what load_checkpoint() needs of these checkpoints, and the files named more.
-
-    Return the directories that could be read, by oid.
-    """
-    return run_task(objects, read_trees_ahead(objects, trees, *more, brief=brief))
-
-
-def read_trees_ahead(
-    objects: Prefetched, trees: Iterable[str], *more: str, brief: bool = False
-) -> Steps[dict[str, Tree]]:
-    """prepare_trees() as a task of run_tasks()."""
-    entries = yield from _read_trees(objects, trees)
-    below = [e[name][1] for e in entries.values() for name in list_numbers(e)]
-    folders = yield from _read_trees(objects, below)
-    roots = [e for e in entries.values() if not (brief and find_sole_session(e))]
-    names = (summary.METADATA, *more)
-    yield [e[n][1] for e in (*roots, *folders.values()) for n in names if n in e]
-    return entries | folders
-
-
-def _read_trees(objects: Prefetched, oids: Iterable[str]) -> Steps[dict[str, Tree]]:
-    oids = list(oids)
-    yield oids
-    trees = {}
-    for oid in oids:
-        try:
-            trees[oid] = read_tree(objects, oid)
-        except Error:
-            pass  # load_checkpoint() warns
-    return trees
+    def load(self, checkpoint_id: str, ref: str, tree: str) -> Checkpoint:
+        """Parts.load_checkpoint() with what was read ahead."""
+        parts = Parts(self._objects, checkpoint_id, self.trees, parse_json)
+        return parts.load_checkpoint(ref, tree, self._brief)
 
 
 def list_trees(repo: Repo, objects: Objects, place: str, prefix: str) -> Iterator[tuple[str, str]]:

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
+from gitcp.console import notice
 from gitcp.core import json
 from gitcp.core.transcript import chunks
 from gitcp.core.v1 import summary
 from gitcp.errors import Error
 from gitcp.record import decode_name
-from gitcp.store.git.tree import TREE
+from gitcp.store.git.tree import TREE, list_files, read_tree
 from gitcp.store.v1 import committed_refs
 from gitcp.store.v1.committed_tree import list_numbers
-from gitcp.store.v1.parts import Parts
 from gitcp.store.v1.transcript import hash_content
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any, TypedDict
 
-    from gitcp.core.record_types import Tree
+    from gitcp.core.record_types import Entry, Tree
     from gitcp.repo import Repo
     from gitcp.store.git.objects import Objects
 
@@ -60,61 +60,124 @@ if TYPE_CHECKING:
         lacks: list[str]
 
 
+FILES = ("100644", "100755")
+_MOST = 20_000  # entries below one directory
+
+
+class Parts:
+    """A reader that does not stop at damage: lacks lists each part that could not be read, and
+    why, and a warning names it."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        checkpoint_id: str,
+        trees: Mapping[str, Tree] | None = None,
+        parse: Callable[[bytes], Any] = json.loads,
+    ) -> None:
+        """trees: directories that were read before, by oid.  parse: used like json.loads()."""
+        self._objects, self.checkpoint_id, self._known = objects, checkpoint_id, trees or {}
+        self._parse = parse
+        self.lacks: list[str] = []
+
+    def load_checkpoint(self, ref: str, tree: str, brief: bool = False) -> Checkpoint:
+        """The checkpoint whose directory is tree, as far as it can be read.
+
+        brief: leave summary empty if there is only one session, which is found without it.
+        """
+        entries = self.read_tree(tree)
+        only = find_sole_session(entries) if brief else ""
+        root = {} if only else self.read_json(entries)
+        sessions: list[SessionEntry] = []
+        for name in [only] if only else list_directories(entries, root):
+            folder = entries[name][1] if name else tree
+            files = self.read_tree(folder, name) if name else entries
+            metadata = _build_metadata(files, self.read_json(files, name) if name else root)
+            sessions.append(
+                {
+                    "index": len(sessions),
+                    "directory": name,
+                    "tree": folder,
+                    "files": files,
+                    "session_id": metadata.get("session_id", ""),
+                    "metadata": metadata,
+                }
+            )
+        return {
+            "checkpoint_id": self.checkpoint_id,
+            "ref": ref,
+            "tree": tree,
+            "summary": root,
+            "sessions": sessions,
+            "lacks": self.lacks,
+        }
+
+    def note_lack(self, part: str, why: object) -> None:
+        """Note a part that is missing or invalid."""
+        line = f"{part}: {why}" if part else str(why)
+        self.lacks.append(line)
+        notice.warn_lacking(f"checkpoint '{self.checkpoint_id}': {line}")
+
+    def read_tree(self, oid: str, part: str = "") -> Tree:
+        """The entries of a directory; {} if it is unreadable."""
+        if oid in self._known:
+            return self._known[oid]
+        try:
+            return read_tree(self._objects, oid)
+        except Error as e:
+            self.note_lack(part, e)
+            return {}
+
+    def read_blob(self, files: Tree, name: str, folder: str = "") -> bytes | None:
+        """The bytes of a file; None if there is none, or it is unreadable."""
+        entry = files.get(name)
+        if entry is None:
+            return None
+        try:
+            if entry[0] not in FILES:
+                raise Error(f"it is no file (mode {entry[0]})")
+            return self._objects.need(entry[1], "blob")
+        except Error as e:
+            self.note_lack(f"{folder}/{name}" if folder else name, e)
+            return None
+
+    def read_json(self, files: Tree, folder: str = "") -> dict[str, Any]:
+        """The metadata of a directory; {} if it is unreadable or no JSON object."""
+        data = self.read_blob(files, summary.METADATA, folder)
+        content = summary.parse_json(data, self._parse) if data is not None else {}
+        if content is None:
+            self.note_lack(f"{folder}/{summary.METADATA}".strip("/"), "it is no JSON object")
+        return content or {}
+
+    def read_prompts(self, files: Tree, folder: str = "") -> list[str]:
+        """The prompts of a session's directory; [] if they are unreadable."""
+        prompts = decode_name(self.read_blob(files, summary.PROMPT, folder) or b"")
+        return prompts.split(summary.SEPARATOR) if prompts else []
+
+    def list_paths(self, entry: Entry | None, part: str) -> list[str]:
+        """The paths of the files below a directory, as far as it can be read."""
+        paths: list[str] = []
+        if entry and entry[0] == TREE:
+            try:
+                paths += (path for path, _ in list_files(self._objects, entry[1], most=_MOST))
+            except Error as e:
+                self.note_lack(part, e)
+        return paths
+
+
 def read_checkpoint(repo: Repo, objects: Objects, checkpoint_id: str) -> Checkpoint:
     """A checkpoint by its full id; raises Error if there is none."""
     place = committed_refs.find_checkpoint(repo, objects, checkpoint_id)
     if place is None:
         raise Error(f"no such checkpoint: '{checkpoint_id}'")
-    return load_checkpoint(objects, checkpoint_id, *place)
+    return Parts(objects, checkpoint_id).load_checkpoint(*place)
 
 
 def list_session_ids(repo: Repo, objects: Objects, checkpoint_id: str) -> list[str]:
     """The ids of a checkpoint's sessions; [] if there is no such checkpoint."""
     place = committed_refs.find_checkpoint(repo, objects, checkpoint_id)
-    sessions = load_checkpoint(objects, checkpoint_id, *place)["sessions"] if place else []
-    return [entry["session_id"] for entry in sessions]
-
-
-def load_checkpoint(
-    objects: Objects,
-    checkpoint_id: str,
-    ref: str,
-    tree: str,
-    trees: Mapping[str, Tree] | None = None,
-    brief: bool = False,
-    parse: Callable[[bytes], Any] = json.loads,
-) -> Checkpoint:
-    """The checkpoint whose directory is tree, as far as it can be read; trees, parse: as for Parts.
-
-    brief: leave summary empty if there is only one session, which is found without it.
-    """
-    parts = Parts(objects, checkpoint_id, trees, parse)
-    entries = parts.read_tree(tree)
-    only = find_sole_session(entries) if brief else ""
-    root = {} if only else parts.read_json(entries)
-    sessions: list[SessionEntry] = []
-    for name in [only] if only else list_directories(entries, root):
-        folder = entries[name][1] if name else tree
-        files = parts.read_tree(folder, name) if name else entries
-        metadata = _build_metadata(files, parts.read_json(files, name) if name else root)
-        sessions.append(
-            {
-                "index": len(sessions),
-                "directory": name,
-                "tree": folder,
-                "files": files,
-                "session_id": metadata.get("session_id", ""),
-                "metadata": metadata,
-            }
-        )
-    return {
-        "checkpoint_id": checkpoint_id,
-        "ref": ref,
-        "tree": tree,
-        "summary": root,
-        "sessions": sessions,
-        "lacks": parts.lacks,
-    }
+    checkpoint = Parts(objects, checkpoint_id).load_checkpoint(*place) if place else None
+    return [entry["session_id"] for entry in checkpoint["sessions"]] if checkpoint else []
 
 
 def _build_metadata(files: Tree, stored: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +237,7 @@ def read_session(objects: Objects, checkpoint: Checkpoint, which: int | str) -> 
         "context": decode_name(parts.read_blob(files, summary.CONTEXT, folder) or b""),
         "content_hash": stored,
         "hash": _compare_hash(stored, transcript),
-        "tasks": _choose_tasks(checkpoint, entry, parts.list_files(tasks, "tasks")),
+        "tasks": _choose_tasks(checkpoint, entry, parts.list_paths(tasks, "tasks")),
         "lacks": parts.lacks,
     }
 

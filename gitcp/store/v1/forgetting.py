@@ -8,7 +8,7 @@ from gitcp.record import format_now
 from gitcp.store.git.commit import list_commits, need_commit
 from gitcp.store.git.tree import TREE, edit_tree, read_tree
 from gitcp.store.v1 import committed_list, committed_read, committed_refs, pictures, signing
-from gitcp.store.v1.committed_read import load_checkpoint
+from gitcp.store.v1.committed_read import Parts
 from gitcp.store.v1.committed_tree import BLOB
 
 TYPE_CHECKING = False
@@ -30,9 +30,8 @@ def _list_chosen(
     """Yield (checkpoint, indices of its chosen sessions that are not forgotten yet)."""
     for place in committed_refs.list_own_places(repo):
         for name, tree in committed_list.list_trees(repo, objects, place, ""):
-            checkpoint = load_checkpoint(
-                objects, name, committed_refs.find_holding_ref(place, name), tree
-            )
+            ref = committed_refs.find_holding_ref(place, name)
+            checkpoint = Parts(objects, name).load_checkpoint(ref, tree)
             indices = [
                 entry["index"]
                 for entry in checkpoint["sessions"]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from gitcp.console import notice
 from gitcp.core.v1 import merge_rules, summary
 from gitcp.store.git.tree import TREE, edit_tree, read_tree, write_tree
+from gitcp.store.v1.committed_read import FILES
 from gitcp.store.v1.committed_tree import BLOB, list_numbers
-from gitcp.store.v1.parts import FILES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
