@@ -96,10 +96,10 @@ def _make_state(ctx: Context, event: Record) -> State:
 
 def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     """Begin the turn, or continue it, from one look at the worktree; return a message or ''."""
+    from gitcp.store.git import refs
     from gitcp.store.journal import turn_look
     from gitcp.store.relink import catch_up
     from gitcp.store.snapshot import blobs, index, snapshot
-    from gitcp.store.stream import shadow_refs
     from gitcp.store.turn import events
 
     repo, objects = ctx.repo, ctx.objects
@@ -108,7 +108,7 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     look = turn_look.Look(repo)
     scan = snapshot.scan_worktree(repo)
     look.end_scan()
-    head = scan.head or shadow_refs.get_zeros(repo)
+    head = scan.head or refs.get_zeros(repo)
     catch_up.settle_leftovers(repo, objects, state, event, head)
     dirty = blobs.resolve_changes(objects, scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gitcp.console.options import make_flag, make_value
-from gitcp.errors import Error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,12 +66,9 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
         return ""
     from gitcp.store.stream import place, shadow_refs, stash_notice
 
-    try:
-        tip = shadow_refs.read_tip(ctx.objects, verdict["ref"])
-    except Error:
-        return ""  # other stages report what cannot be read
+    tip = shadow_refs.peek_tip(ctx.objects, verdict["ref"])
     if tip is None:
-        return ""
+        return ""  # other stages report what cannot be read
     # In suffix mode a branch that is left stays where it is.
     ref = place.archive_stream(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
     return stash_notice.build_notice(ctx.repo, ctx.objects, tip, ref)

@@ -10,7 +10,7 @@ from gitcp.core.back import lineage
 from gitcp.core.credit import entries
 from gitcp.core.credit.evidence import RESTORED
 from gitcp.core.git.porcelain import GONE
-from gitcp.errors import Busy, Error, Moved
+from gitcp.errors import Busy, Moved
 from gitcp.lock import exclusive
 from gitcp.store.git import refs
 from gitcp.store.git.commit import write_commit
@@ -109,11 +109,7 @@ def _follow_streams(repo: Repo, objects: Objects, current: Now, head: Lookup) ->
     turn brings it up to date.
     """
     for ref, sessions in _list_live(repo).items():
-        try:
-            tip = shadow_refs.read_tip(objects, ref)
-        except Error:
-            continue
-        if tip:
+        if tip := shadow_refs.peek_tip(objects, ref):
             stream = exclusive(repo, f"stream-{repo.worktree_hash}")
             with states.held(repo, sessions), Journal(repo) as held, stream:
                 _follow_stream(held, objects, tip, sessions, current, head)

@@ -120,7 +120,7 @@ def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name:
 
 
 def _list_temporary(repo: Repo, objects: Objects, everywhere: bool) -> Iterator[Point]:
-    head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
+    head = refs.read_base(repo)
     tips = [t for t in shadow_refs.list_tips(repo, objects) if _is_here(repo, t, head, everywhere)]
     for ref, chain in stream_list.read_chains(repo, tips).items():
         kind = stream_list.parse_ref(ref)[0]
@@ -216,7 +216,7 @@ def _list_committed(repo: Repo, depth: int) -> Iterator[Point]:
 
 def _list_expired(repo: Repo, ids: Collection[str], everywhere: bool) -> Iterator[Point]:
     """The points that `gitcp clean` deleted, marked gone."""
-    head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
+    head = refs.read_base(repo)
     for record in expired.list_records(repo):
         here = record["worktree"] in ("", repo.worktree_hash) and record["id"] not in ids
         base = record["base_commit"]

@@ -10,11 +10,11 @@ from functools import cached_property
 from gitcp.core.back import lineage
 from gitcp.core.credit import cutting, entries
 from gitcp.errors import Error
+from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, find_file, find_tree
 from gitcp.store.journal import edits_ref, journal, look, turn_look
 from gitcp.store.snapshot import blobs, snapshot
 from gitcp.store.snapshot.worktree import Worktree
-from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Present:
     @cached_property
     def lines(self) -> list[JournalLine]:
         """The lines of the journal, with the edits of this scan that no hook saw."""
-        head = self.head or shadow_refs.get_zeros(self.repo)
+        head = self.head or refs.get_zeros(self.repo)
         if self._seen:
             return self._seen.take(self.objects, head, self.entries)
         aside = journal.JournalCopy(self.repo)

@@ -7,7 +7,6 @@ import tempfile
 
 from gitcp.core.blame import layout, porcelain
 from gitcp.record import decode_name
-from gitcp.store.stream import shadow_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def _read_with_scratch(
             "GIT_OBJECT_DIRECTORY": scratch,
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(repo.common, "objects"),
         }
-        tree = b"0" * len(shadow_refs.get_zeros(repo))
+        tree = b"0" * len(repo.empty_tree)
         command = ("hash-object", "-t", "commit", "-w", "--literally", "--stdin")
         oids = {}
         for key, time in times.items():

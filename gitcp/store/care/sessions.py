@@ -216,10 +216,7 @@ def _discard_work(ctx: Context, session_id: str) -> None:
 
 def _find_unshared(ctx: Context, session_id: str, stream: Stream) -> Tip | None:
     """The tip of a stream that has a branch and no work of another session, else None."""
-    try:
-        tip = shadow_refs.read_tip(ctx.objects, stream["ref"])
-    except Error:
-        return None  # a branch of the person, or one that fsck can mend
+    tip = shadow_refs.peek_tip(ctx.objects, stream["ref"])
     if not tip or tip["stream"] != stream["id"] or tip["ref"].startswith(shadow_refs.ARCHIVE):
         return None
     sessions = {

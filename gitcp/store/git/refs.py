@@ -131,6 +131,16 @@ def read_head(repo: Repo) -> str | None:
     return read_ref(repo, "HEAD")  # unborn, or another ref storage
 
 
+def read_base(repo: Repo) -> str:
+    """The oid of HEAD; zeros if it is unborn."""
+    return read_head(repo) or get_zeros(repo)
+
+
+def get_zeros(repo: Repo) -> str:
+    """The oid of zeros, which stands for no commit."""
+    return "0" * len(repo.empty_tree)
+
+
 def _has_files(repo: Repo) -> bool:
     """Whether git stores refs as files, not as a reftable."""
     return bool(repo.config.get("extensions.refstorage", "files") == "files")

@@ -314,7 +314,7 @@ class Journal:
             if line.keys().isdisjoint(_MADE_ON_A_BASE):
                 continue
             if self.base is None:
-                self.base = refs.read_head(self.repo) or "0" * len(self.repo.empty_tree)
+                self.base = refs.read_base(self.repo)
             line.setdefault("base", self.base)
 
     def list_edits_since(self, mark: tuple[int, int], since: int) -> list[JournalLine]:

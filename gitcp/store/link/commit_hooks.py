@@ -19,7 +19,7 @@ from gitcp.store.link import commit_arguments, commit_match
 from gitcp.store.match import commit_memory, lost_commits, sources
 from gitcp.store.match.case import Case, Target
 from gitcp.store.session import process
-from gitcp.store.stream import place, shadow_refs
+from gitcp.store.stream import place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     """prepare-commit-msg(file, source, revision): match the commit, store the verdict, return the
     ids.  A step of a rebase, cherry-pick or am gets no new id."""
     source = args[1] if len(args) > 1 else ""
-    head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
+    head = refs.read_base(repo)
     when = sources.REPLAYING if commit_memory.is_replaying(repo) else sources.MAKING
     if source == "merge" and when == sources.MAKING:
         when = sources.MERGING
@@ -86,7 +86,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
     verdict: Verdict = {
         "id": checkpoint_id if sessions else "",
         "head": head,
-        "parent": parents[0] if parents else shadow_refs.get_zeros(repo),
+        "parent": parents[0] if parents else refs.get_zeros(repo),
         "sessions": sessions,
         "ids": ids,
     }
@@ -144,7 +144,7 @@ def conclude(repo: Repo, objects: Objects) -> Conclusion:
     commit_memory.clear_brought(repo)
     commit = need_commit(objects, "HEAD")
     lost_commits.look_again(repo, commit["oid"])
-    parent = commit["parents"][0] if commit["parents"] else shadow_refs.get_zeros(repo)
+    parent = commit["parents"][0] if commit["parents"] else refs.get_zeros(repo)
     verdict = commit_memory.load_verdict(repo)
     holds = verdict is not None and verdict["parent"] == parent
     conclusion: Conclusion = {

@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 _TRIES = 5
 
 
-def read_head(repo: Repo) -> str:
-    """The oid of HEAD; zeros when unborn."""
-    return refs.read_head(repo) or shadow_refs.get_zeros(repo)
-
-
 def settle_leftovers(
     repo: Repo, objects: Objects, state: State, event: dict[str, Any], head: str
 ) -> None:
@@ -95,7 +90,7 @@ def write_checkpoint(
             return late.turn_work.write_turn(repo, objects, state, event)
         except Moved as e:
             trace.append_note("settle", f"again: {e}")
-            head = read_head(repo)
+            head = refs.read_base(repo)
     raise Busy(f"'{state['session_id']}': HEAD moves faster than the worktree is read")
 
 
@@ -115,15 +110,8 @@ def follow_head(repo: Repo, objects: Objects, state: State, head: str) -> None:
 def _list_tips(repo: Repo, objects: Objects, state: State, old: str) -> list[Tip]:
     """The readable tips of the session's streams on the base old."""
     ids = {s["id"] for s in state["streams"]}
-    tips = []
-    for ref in branches.list_refs(repo, old):
-        try:
-            tip = shadow_refs.read_tip(objects, ref)
-        except Error:
-            continue
-        if tip and tip["stream"] in ids:
-            tips.append(tip)
-    return tips
+    tips = (shadow_refs.peek_tip(objects, ref) for ref in branches.list_refs(repo, old))
+    return [tip for tip in tips if tip and tip["stream"] in ids]
 
 
 def _follow_base(repo: Repo, objects: Objects, state: State, tip: Tip, head: str) -> None:

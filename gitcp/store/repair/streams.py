@@ -109,7 +109,7 @@ def _complete_tip(
     tree = rebuilder.add_states(before, streams, everything=commit is None)
     if commit and tree == commit["tree"]:
         return tip
-    base_oid = base["oid"] if base else shadow_refs.get_zeros(repo)
+    base_oid = base["oid"] if base else refs.get_zeros(repo)
     message = shadow_refs.build_message(_SUBJECT, state["session_id"], base_oid, stream["id"])
     return write_commit(objects, repo, tree, [tip] if tip else [], message)
 

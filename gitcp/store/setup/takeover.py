@@ -195,11 +195,7 @@ def _add_stream(objects: Objects, state: State) -> bool:
     home = ids.hash_worktree(str(state.get("worktree_id") or ""))
     names = (f"{ids.BRANCHES}{base[:7]}-{home}", ids.BRANCHES + base[:7])
     for ref in names if touched and len(base) >= 7 else ():
-        try:
-            tip = shadow_refs.read_tip(objects, ref)
-        except Error:
-            continue
-        if tip is not None:
+        if tip := shadow_refs.peek_tip(objects, ref):
             recorded = shadow_refs.read_recorded(objects, {**tip, "base": base})
             work_files: dict[str, File] = {
                 path: {"oid": e[1] if e else "", "mode": e[0] if e else "000000", "turn_id": ""}

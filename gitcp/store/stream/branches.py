@@ -6,7 +6,7 @@ from __future__ import annotations
 from gitcp import trace
 from gitcp.console import notice
 from gitcp.core.git import ids
-from gitcp.errors import Error, Foreign
+from gitcp.errors import Foreign
 from gitcp.start import late
 from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup
@@ -133,10 +133,7 @@ def find_live(repo: Repo, objects: Objects, base: str, stream_id: str, ref: str 
     for candidate in filter(None, dict.fromkeys((branch, ref))):
         if candidate.startswith(shadow_refs.ARCHIVE):
             continue
-        try:
-            tip = shadow_refs.read_tip(objects, candidate)
-        except Error:
-            continue
+        tip = shadow_refs.peek_tip(objects, candidate)
         is_at_base = candidate == branch or candidate.startswith(branch + "-")
         if (
             tip

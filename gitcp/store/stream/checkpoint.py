@@ -64,7 +64,7 @@ def write(
     """
     with Journal(repo) as held, exclusive(repo, f"stream-{repo.worktree_hash}"):
         # HEAD and the tip are read again under the lock: the ref moves from this tip.
-        head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
+        head = refs.read_base(repo)
         if head != content["head"]:
             raise Moved("HEAD", content["head"], head)
         place = find_place(repo, objects, state, content["head"])

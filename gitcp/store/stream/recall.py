@@ -31,7 +31,7 @@ def recall_state(repo: Repo, objects: Objects, session_id: str) -> State | None:
     A newer copy on its stream wins: a process was killed between the ref and the state.  A lost or
     damaged file is rebuilt from the copies and the marker.  The caller holds the session's lock.
     """
-    head = refs.read_head(repo) or shadow_refs.get_zeros(repo)
+    head = refs.read_base(repo)
     return catch_up_state(repo, objects, session_id, states.load(repo, session_id), head)
 
 
@@ -108,12 +108,7 @@ def _list_near(repo: Repo, objects: Objects, state: State, head: str) -> list[Ti
         candidates = [shadow_refs.build_ref(repo, base, worktree=home)]
         if branches.get_mode(repo) == "suffix":
             candidates += refs.list_refs(repo, f"{candidates[0]}-*")
-        for ref in candidates:
-            try:
-                tip = shadow_refs.read_tip(objects, ref)
-            except Error:
-                continue
-            tips += [tip] if tip else []
+        tips += [tip for ref in candidates if (tip := shadow_refs.peek_tip(objects, ref))]
     return tips
 
 

@@ -34,11 +34,6 @@ CARRIED = "carry forward: uncommitted session files"
 FOLLOWED = "rewind: the files as they are now"
 
 
-def get_zeros(repo: Repo) -> str:
-    """The oid of zeros, which stands for no commit."""
-    return "0" * (64 if repo.algo == "sha256" else 40)
-
-
 def get_home(repo: Repo) -> str:
     """The prefix of new streams' refs, by gitcp.streams-hidden.  By default they are hidden in a
     repository of jj, which would make bookmarks of branches."""
@@ -118,6 +113,14 @@ def read_tip(objects: Objects, ref: str) -> Tip | None:
         return None
 
 
+def peek_tip(objects: Objects, ref: str) -> Tip | None:
+    """read_tip(); None also if it cannot be read, or is the person's."""
+    try:
+        return read_tip(objects, ref)
+    except Error:
+        return None
+
+
 def parse_tip(ref: str, obj: Object) -> Tip:
     """The tip of ref from its object; raises Foreign as read_tip() does."""
     oid, kind, data = obj
@@ -159,14 +162,7 @@ def list_refs(repo: Repo, *patterns: str, newest_first: bool = False) -> list[st
 
 def read_tips(objects: Objects, refs: Iterable[str]) -> list[Tip]:
     """The tips of the refs that are streams, newest first."""
-    tips = []
-    for ref in refs:
-        try:
-            tip = read_tip(objects, ref)
-        except Error:
-            continue
-        if tip:
-            tips.append(tip)
+    tips = [tip for ref in refs if (tip := peek_tip(objects, ref))]
     return sorted(tips, key=lambda t: (t["time"], t["ref"]), reverse=True)
 
 

@@ -122,10 +122,7 @@ def _resolve_stream(
 
 def find_tip(repo: Repo, objects: Objects, stream: str, ref: str) -> Tip | None:
     """The tip of a stream by its id, at ref or else at any ref; None without one."""
-    try:
-        tip = shadow_refs.read_tip(objects, ref)
-    except Error:
-        tip = None
+    tip = shadow_refs.peek_tip(objects, ref)
     if tip and tip["stream"] == stream:
         return tip
     return next((t for t in shadow_refs.list_tips(repo, objects) if t["stream"] == stream), None)

@@ -6,11 +6,11 @@ import time
 
 from gitcp.core.decide import phases
 from gitcp.errors import Error
+from gitcp.store.git import refs
 from gitcp.store.journal import elsewhere, turn_look, visits
 from gitcp.store.session import phase, turn_log
 from gitcp.store.session import state as states
 from gitcp.store.snapshot import blobs, snapshot
-from gitcp.store.stream import shadow_refs
 from gitcp.store.turn import events, session_read
 
 TYPE_CHECKING = False
@@ -106,7 +106,7 @@ def _begin_here(ctx: Context, state: State) -> None:
     look = turn_look.Look(repo)
     scan = snapshot.scan_worktree(repo)
     look.end_scan()
-    head = scan.head or shadow_refs.get_zeros(repo)
+    head = scan.head or refs.get_zeros(repo)
     dirty = blobs.resolve_changes(ctx.objects, scan, write=False)
     look.take(ctx.objects, head, dirty)
     phase.clear_verdict(state)

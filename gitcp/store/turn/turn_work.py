@@ -9,6 +9,7 @@ from gitcp.core.decide import omission, stream_rules
 from gitcp.core.message import prompts
 from gitcp.errors import Error, Moved
 from gitcp.start import late
+from gitcp.store.git import refs
 from gitcp.store.git.tree import Lookup, compare_trees, find_tree
 from gitcp.store.journal import turn_look
 from gitcp.store.journal.work import Work
@@ -43,7 +44,7 @@ class Turn:
         self.base = turn_log.read_baseline(repo, state["session_id"])
         self.scan = snapshot.scan_worktree(repo)
         self.look.end_scan()
-        self.head = self.scan.head or shadow_refs.get_zeros(repo)
+        self.head = self.scan.head or refs.get_zeros(repo)
         self.tip = branches.find_current(repo, objects, state, self.head)
         tip_lookup = _look_up_tip(objects, self.tip["tree"]) if self.tip else None
         self.entries = blobs.resolve_changes(objects, self.scan, write=True, head=tip_lookup)

@@ -87,8 +87,8 @@ def _load_window(
 
 
 class Loader:
-    """Loads many checkpoints.  brief: as for Parts.load_checkpoint().  trees: the directories that were
-    read ahead, by oid."""
+    """Loads many checkpoints.  brief: as for Parts.load_checkpoint().  trees: the directories that
+    were read ahead, by oid."""
 
     def __init__(self, objects: Prefetched, brief: bool = False) -> None:
         self._objects, self._brief = objects, brief
