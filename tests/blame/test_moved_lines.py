@@ -8,6 +8,7 @@ import pytest
 
 from gitcp.core.credit import cutting
 from tests.blame.told_lines import blame_names, text
+from tests.journal.lines import lengthen
 from tests.support.clients.calls import edit, run
 from tests.support.harness import Agent, World
 from tests.support.linking import sessions, sound
@@ -52,7 +53,7 @@ def test_lines_whose_edits_the_journal_has_no_more_keep_their_authors_in_a_moved
     journal = world.path / ".git/gitcp/journal"
     for number in range(cutting.COMMITS + 1):
         world.write("other.txt", f"{number}\n")
-        journal.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + journal.read_bytes())
+        lengthen(journal)
         world.commit()
     assert b'"session-c"' not in journal.read_bytes()
     run(b, "mv f.txt m.txt")

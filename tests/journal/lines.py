@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+from gitcp.core.credit import cutting
 from tests.support.harness import V1, World
 from tests.support.linking import ids, sessions
 
@@ -13,6 +15,12 @@ LINES = [f"line {n} of the file" for n in range(1, 20)]
 
 def text(*numbers: int) -> str:
     return "".join(f"{LINES[n]}\n" for n in numbers)
+
+
+def lengthen(journal: Path) -> None:
+    """Make a journal so long that the next commit cuts it back."""
+    journal.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + journal.read_bytes())
+    journal.with_name("journal-checked").unlink(missing_ok=True)  # it would have lost lines
 
 
 def shares(world: World, commit: str = "HEAD") -> dict[str, int]:

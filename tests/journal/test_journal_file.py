@@ -15,7 +15,7 @@ from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.repo import Repo
 from gitcp.store.journal import journal
-from tests.journal.lines import shares, text
+from tests.journal.lines import lengthen, shares, text
 from tests.support import warm
 from tests.support.checkpoints import forget
 from tests.support.clients.calls import edit, run
@@ -178,7 +178,7 @@ def test_a_long_journal_is_cut_back_at_a_commit(world: World, a: Agent) -> None:
         a.stop()
         world.commit(f"{number}.txt")
     path = world.path / ".git/gitcp/journal"
-    path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
+    lengthen(path)
     edit(a, "last.txt", text(6))
     a.stop()
     world.commit("last.txt")
@@ -196,7 +196,7 @@ def test_after_a_cut_in_mid_turn_the_persons_edit_is_the_persons(world: World, a
         world.write(f"{number}.txt", text(number))
         world.commit()
         path = world.path / ".git/gitcp/journal"
-        path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
+        lengthen(path)
     world.write("f.txt", text(1, 2))
     assert world.commit() == []
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gitcp.core.credit import cutting, entries
+from gitcp.core.credit import entries
 from tests.blame.told_lines import blame_names
-from tests.journal.lines import ranges, shares, text
+from tests.journal.lines import lengthen, ranges, shares, text
 from tests.support.clients.calls import edit, run
 from tests.support.harness import V1, Agent, World
 from tests.support.linking import editor, ids, noted, sound
@@ -242,7 +242,7 @@ def test_lines_that_the_journal_has_forgotten_keep_their_authors(
     b = world.agent("session-b")
     b.prompt("go on")
     path = world.path / ".git/gitcp/journal"
-    path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
+    lengthen(path)
     for number in range(4):
         edit(b, "b.txt", text(*range(number + 1)))
         run(b, "git add b.txt && git commit -q -m step")

@@ -9,7 +9,7 @@ from itertools import cycle, product
 
 import pytest
 
-from gitcp.core.credit import cutting
+from tests.journal.lines import lengthen
 from tests.rewind.going import Files, done, files, plan, points, run
 from tests.support.clients import calls
 from tests.support.harness import Agent, World
@@ -153,7 +153,7 @@ def test_moments_are_kept_when_commits_have_cut_the_journal(world: World, a: Age
     for number in range(5):
         if number == 4:
             path = world.path / ".git" / "gitcp" / "journal"
-            path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
+            lengthen(path)
         a.turn(f"turn {number}", {f"{number}.py": "new\n"})
         world.commit()
         moments.append((a.state["turn_id"], world.head, files(world.path)))

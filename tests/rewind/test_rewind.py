@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitcp.core.credit import cutting
+from tests.journal.lines import lengthen
 from tests.rewind.conftest import SID
 from tests.rewind.going import around, done, files, plan, points, run, temporary, times
 from tests.support.harness import Agent, World
@@ -111,7 +112,7 @@ def test_a_file_goes_though_its_first_edits_were_cut_from_the_journal(
         a.turn("more", {"b.py": f"{number}\n"})
         if number == cutting.COMMITS:
             path = world.path / ".git/gitcp/journal"
-            path.write_bytes(b'{"look":1}\n' * (cutting.LARGEST // 10) + path.read_bytes())
+            lengthen(path)
         world.commit("b.py")
     assert '"who"' not in "".join(x for x in path.read_text().splitlines() if "made.py" in x)
     world.git("rm", "-q", "--cached", "made.py")
