@@ -107,7 +107,7 @@ class Readers:
     def recorded(self, spot: Spot) -> Name | None:
         """What lines.json says of a line; None for nothing."""
         with Prefetched(self.repo) as objects:
-            author = Evidence(self.repo, objects).find_recorded_authors(*spot[:2]).get(spot[2])
+            author = Evidence(self.repo, objects).get_place(*spot[:2]).recorded.get(spot[2])
         return name(author) if author and author["who"] == "session" else None
 
 

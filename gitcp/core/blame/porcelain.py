@@ -114,22 +114,14 @@ def rewrite_entries(entries: list[Entry], spelled: Names) -> Iterator[bytes]:
         for offset, count in _split_entry(entry, spelled):
             author = spelled(entry, offset) or own[entry["oid"]]
             yield _format_first_line(entry, offset, count)
-            if b"author" in headers and not offset:
-                author_headers = {b"author": author[0], b"author-mail": author[1]}
-                yield from (
-                    b"%s %s" % (k, author_headers.get(k, v)) if v else k
-                    for k, v in entry["headers"]
-                )
-            else:
-                if author != last[entry["oid"]]:
-                    yield from (b"author " + author[0], b"author-mail " + author[1])
-                name_header = [
-                    b"%s %s" % pair for pair in entry["headers"] if pair[0] == b"filename"
-                ]
-                headers_but_name = [p for p in entry["headers"] if p[0] != b"filename"]
-                if not offset:
-                    yield from (b"%s %s" % (k, v) if v else k for k, v in headers_but_name)
-                yield from name_header
+            has_author = b"author" in headers and not offset
+            if not has_author and author != last[entry["oid"]]:
+                yield from (b"author " + author[0], b"author-mail " + author[1])
+            own_headers = {b"author": author[0], b"author-mail": author[1]}
+            for key, value in entry["headers"]:
+                if not offset or key == b"filename":
+                    text = own_headers.get(key, value)
+                    yield b"%s %s" % (key, text) if text else key
             last[entry["oid"]] = author
         if entry["content"] is not None:
             yield b"\t" + entry["content"]

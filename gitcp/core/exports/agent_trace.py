@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from urllib.parse import quote, unquote
 
-from gitcp.core.exports.git_ai import format_ranges
+from gitcp.core.exports.git_ai import format_ranges, is_utf8
 from gitcp.core.lines import line_diff
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ def build_record(commit: str, timestamp: str, lines: Lines, version: str) -> Rec
     timestamp: the committer's, RFC 3339 in UTC.  version: gitcp's.  A path that is not UTF-8
     is left out.
     """
-    files = [_build_file(path, lines[path]) for path in sorted(lines) if _is_utf8(path)]
+    files = [_build_file(path, lines[path]) for path in sorted(lines) if is_utf8(path)]
     kept = [(file, details) for file, details in files if file["conversations"]]
     if not kept:
         return None
@@ -50,13 +50,6 @@ def build_record(commit: str, timestamp: str, lines: Lines, version: str) -> Rec
         "files": [file for file, _ in kept],
         "metadata": {VENDOR: {"edits": [edit for _, details in kept for edit in details]}},
     }
-
-
-def _is_utf8(path: str) -> bool:
-    try:
-        return bool(path.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def _build_file(path: str, authors: Mapping[int, Author]) -> tuple[Record, list[Record]]:

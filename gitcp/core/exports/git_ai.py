@@ -66,13 +66,17 @@ def make_trace_key(author: Author) -> str:
     return "t_" + hashlib.sha256(name).hexdigest()[:14]
 
 
-def can_name(path: str) -> bool:
-    """Whether the format can name a path: it is UTF-8 without quotes and line endings."""
+def is_utf8(path: str) -> bool:
+    """Whether a path is UTF-8, and not empty."""
     try:
-        path.encode()
+        return bool(path.encode())
     except UnicodeEncodeError:
         return False
-    return bool(path) and not any(c in path for c in '"\n\r')
+
+
+def can_name(path: str) -> bool:
+    """Whether the format can name a path: it is UTF-8 without quotes and line endings."""
+    return is_utf8(path) and not any(c in path for c in '"\n\r')
 
 
 def build_log(commit: str, lines: Lines, committer: str = "") -> Log:

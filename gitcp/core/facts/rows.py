@@ -128,16 +128,9 @@ def _make_session_row(record: Record) -> Row:
     turns = metadata.get("turns")
     turns = turns if isinstance(turns, dict) else {}
     used = metadata.get("token_usage_delta")
-    counts = _sum_usage(used) if isinstance(used, dict) else tokens.list_counts(None)
+    counts = tokens.list_counts(tokens.flatten(used) if isinstance(used, dict) else None)  # type: ignore[arg-type]
     names = record["checkpoint_id"], record["session_id"], str(metadata.get("agent") or "")
     return *names, _find_model(metadata, turns), len(turns), *counts, None
-
-
-def _sum_usage(used: Any) -> tuple[int, ...]:
-    """The counts of a usage, with its subagents'."""
-    part = used.get("subagent_tokens")
-    inner = _sum_usage(part) if isinstance(part, dict) else tokens.list_counts(None)
-    return tuple(a + b for a, b in zip(tokens.list_counts(used), inner, strict=True))
 
 
 def _find_model(metadata: Mapping[str, Any], turns: Mapping[str, Any]) -> str:

@@ -31,9 +31,10 @@ _HINTS = ("git ", "rm ", "mv ", "cp ", "sed ", "truncate ", ">")
 _VCS = ("git", "jj")
 _READS = ("cd", "ls", "cat", "head", "tail", "grep", "wc", "pwd", "echo", "true")
 _QUIET = {(">&", "1"), (">&", "2"), (">", "/dev/null"), ("&>", "/dev/null"), ("<", "/dev/null")}
+_OVERWRITES = (">", ">|", "&>")
 _HIDDEN = ("`", "$", "<(", ">(")  # signs of commands within words
 _SIGNS, _SPACES = "();<>|&", " \t\r\n"
-_BREAKS = frozenset((";", "&", "|", "&&", "||", "(", ")", ";;"))
+_BREAKS = frozenset((";", "&", "|", "&&", "||", "|&", "(", ")", ";;"))
 _STASHES = ("list", "show", "pop", "apply", "drop", "create", "branch", "clear", "store")
 
 
@@ -47,7 +48,8 @@ def find_discards(
     discards: list[Discard] = []
     try:
         for call in split_calls(command):
-            words, targets = _split_targets(call)
+            words, redirections = _split_redirections(call)
+            targets = [file for sign, file in redirections if sign in _OVERWRITES and file]
             while words and ("=" in words[0] or words[0] in ("sudo", "env", "command")):
                 words = words[1:]
             if words[:1] == ["cd"] and len(words) == 2:
@@ -73,10 +75,12 @@ def has_only_moves(command: str) -> bool:
     if any(sign in command for sign in _HIDDEN):
         return False
     try:
-        calls = [_drop_harmless(call) for call in split_calls(command)]
+        calls = [_split_redirections(call) for call in split_calls(command)]
     except ValueError:
         return False
-    return any(calls) and all(not call or call[0] in (*_VCS, *_READS) for call in calls)
+    names = [words[0] for words, _ in calls if words]
+    is_quiet = all(redirection in _QUIET for _, several in calls for redirection in several)
+    return bool(names) and is_quiet and set(names) <= {*_VCS, *_READS}
 
 
 def split_calls(command: str) -> Iterator[list[str]]:
@@ -91,51 +95,65 @@ def split_calls(command: str) -> Iterator[list[str]]:
 
 
 def _split_words(command: str) -> Iterator[str]:
-    """Yield the words of a command without quotation marks; a run of signs is a word."""
-    word, signs, quote = "", "", ""
-    quoted = False  # whether the word had quotation marks: then it may be empty
-    chars = iter(command)
-    for char in chars:
-        if signs and (quote or char not in _SIGNS):
-            yield signs
-            signs = ""
-        if quote and char != quote and (char != "\\" or quote == "'"):
-            word += char
-        elif char == "\\":
-            after = next(chars, "")
-            if not after:
-                raise ValueError("no character after a backslash")
-            word += "" if after == "\n" else after if not quote or after in '\\"' else char + after
-        elif char in "'\"":
-            quote, quoted = "" if quote else char, True
-        elif char in _SIGNS or char in _SPACES:
-            if word or quoted:
+    """Yield the words of a command without quotation marks; a run of signs is a word, and the end
+    of a line is `;`."""
+    word: str | None = None  # None between words: a quotation may be empty
+    at = 0
+    while at < len(command):
+        if command.startswith("\\\n", at):
+            at += 2
+        elif command[at] in _SPACES or command[at] in _SIGNS:
+            if word is not None:
                 yield word
-            word, quoted = "", False
-            if char == "\n":
-                yield ";"
-            elif char in _SIGNS:
-                signs += char
+            word, start = None, at
+            while at < len(command) and command[at] in _SIGNS:
+                at += 1
+            if at > start:
+                yield command[start:at]
+            else:
+                at += 1
+                yield from ";" if command[start] == "\n" else ""
         else:
-            word += char
-    if quote:
-        raise ValueError("a quotation does not end")
-    yield from filter(None, [signs])
-    if word or quoted:
+            part, at = _read_part(command, at)
+            word = (word or "") + part
+    if word is not None:
         yield word
 
 
-def _drop_harmless(call: Sequence[str]) -> list[str]:
-    """The words of a call without redirections that write no file; [">"] if it has another one."""
-    words, number = list[str](), 0
-    while number < len(call):
-        if tuple(call[number : number + 2]) in _QUIET:
-            del words[len(words) - (words[-1:] in (["1"], ["2"])) :]
-            number += 1
+def _read_part(command: str, start: int) -> tuple[str, int]:
+    """(the part of a word that begins at start: a quotation, or one character, which may be
+    escaped; where it ends)."""
+    quote, at = command[start], start + 1
+    if quote == "\\":
+        if at == len(command):
+            raise ValueError("no character after a backslash")
+        return command[at], at + 1
+    if quote not in "'\"":
+        return quote, at
+    text = ""
+    while command[at : at + 1] != quote:
+        if quote == '"' and command[at : at + 1] == "\\":
+            escaped = command[at : at + 2]
+            text += {"\\\n": "", '\\"': '"', "\\\\": "\\"}.get(escaped, escaped)
+            at += 2
         else:
-            words.append(call[number])
-        number += 1
-    return [">"] if any(set(word) <= set("<>&|") for word in words if word) else words
+            text += command[at : at + 1]
+            at += 1
+        if at >= len(command):
+            raise ValueError("a quotation does not end")
+    return text, at + 1
+
+
+def _split_redirections(call: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """(the words of a call without its redirections, (sign, target) of these)."""
+    words, redirections = list[str](), list[tuple[str, str]]()
+    rest_of_call = iter(call)
+    for word in rest_of_call:
+        if word and set(word) <= set("<>&|"):
+            redirections.append((word, next(rest_of_call, "")))
+        else:
+            words.append(word)
+    return words, redirections
 
 
 def covers(discard: Discard, path: str, tracked: bool | None = None) -> bool:
@@ -178,39 +196,27 @@ def _find_losses_by_git(
 ) -> Iterator[tuple[str, str, Sequence[str]]]:
     separator = arguments.index("--") if "--" in arguments else len(arguments)
     paths = arguments[separator + 1 :]
-    options = [w for w in arguments[:separator] if w.startswith("-")]
+    options = {w for w in arguments[:separator] if w.startswith("-")}
     words = [w for w in arguments[:separator] if not w.startswith("-")]
-    short = "".join(o[1:] for o in options if not o.startswith("--"))
-    force = "f" in short or "--force" in options or "--discard-changes" in options
-    checked_out = name == "checkout" and (paths or (words and "b" not in short.lower()))
-    unstaged = "--staged" in options and "--worktree" not in options
-    if name in ("checkout", "switch") and force and not paths:
-        yield TRACKED, PATHSPEC, ()
-    elif checked_out or (name == "restore" and not unstaged):
-        yield TRACKED, PATHSPEC, paths or words
-    elif name == "reset" and ("--hard" in options or "--merge" in options):
-        yield TRACKED, PATHSPEC, ()
-    elif name == "clean" and force:
-        yield UNTRACKED, PATHSPEC, paths or words or ["."]
-    elif name == "rm" and force and "--cached" not in options:
-        yield TRACKED, PATHSPEC, paths or words
-    elif name == "stash" and not (words and words[0] in _STASHES):
-        untracked = {*"ua"} & {*short} or {"--include-untracked", "--all"} & {*options}
-        yield ANY if untracked else TRACKED, PATHSPEC, paths
-
-
-def _split_targets(call: Sequence[str]) -> tuple[list[str], list[str]]:
-    """(the words of a call without redirections, the files that its redirections overwrite)."""
-    words, targets, redirects = list[str](), list[str](), ""
-    for word in call:
-        if redirects:
-            targets += [word] if redirects in (">", ">|", "&>") else []
-            redirects = ""
-        elif word in (">", ">>", ">|", "<", ">&", "&>", "&>>", "<<", "<<<"):
-            redirects = word
-        else:
-            words.append(word)
-    return words, targets
+    letters = {letter for o in options if not o.startswith("--") for letter in o[1:]}
+    is_forced = "f" in letters or options & {"--force", "--discard-changes"}
+    named = paths or words
+    match name:
+        case "checkout" | "switch" if is_forced and not paths:
+            yield TRACKED, PATHSPEC, ()
+        case "checkout" if paths or (words and not letters & {"b", "B"}):
+            yield TRACKED, PATHSPEC, named
+        case "restore" if "--worktree" in options or "--staged" not in options:
+            yield TRACKED, PATHSPEC, named
+        case "reset" if options & {"--hard", "--merge"}:
+            yield TRACKED, PATHSPEC, ()
+        case "clean" if is_forced:
+            yield UNTRACKED, PATHSPEC, named or ["."]
+        case "rm" if is_forced and "--cached" not in options:
+            yield TRACKED, PATHSPEC, named
+        case "stash" if not {*words[:1]} & {*_STASHES}:
+            is_all = letters & {"u", "a"} or options & {"--include-untracked", "--all"}
+            yield ANY if is_all else TRACKED, PATHSPEC, paths
 
 
 def _resolve_loss(

@@ -94,13 +94,7 @@ def _pair_ends(
     a: Sequence[bytes], b: Sequence[bytes], old: list[int], new: list[int]
 ) -> tuple[Pairs, list[int], list[int]]:
     """Pair the equal lines at the start and at the end; return the pairs and the other lines."""
-    shorter = min(len(old), len(new))
-    start = 0
-    while start < shorter and a[old[start]] == b[new[start]]:
-        start += 1
-    end = 0
-    while end < shorter - start and a[old[-1 - end]] == b[new[-1 - end]]:
-        end += 1
+    start, end = count_same_ends([a[i] for i in old], [b[j] for j in new])
     ends = list(zip(old[:start], new[:start], strict=True))
     ends += zip(old[len(old) - end :], new[len(new) - end :], strict=True)
     return ends, old[start : len(old) - end], new[start : len(new) - end]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gitcp.agents.reading.items import list_items
 from gitcp.core.decide import line_evidence
+from gitcp.core.lines import line_diff
 from gitcp.core.transcript import apply_patch
 
 TYPE_CHECKING = False
@@ -73,9 +74,7 @@ def drop_contested_lines(records: Sequence[Record]) -> list[Record]:
 
 def _build_ranges(data: bytes, typed: Typed) -> list[list[Any]]:
     lines = [line.strip() for line in data.split(b"\n")]
-    counts: dict[bytes, int] = {}
-    for line in lines:
-        counts[line] = counts.get(line, 0) + 1
+    counts = line_diff.count_equal_lines(lines)
     return [
         [number, number, *typed[line]]
         for number, line in enumerate(lines, 1)

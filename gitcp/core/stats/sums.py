@@ -101,9 +101,10 @@ class Sums:
         self._checkpoints.add(key)
         used = metadata.get("token_usage_delta")
         if isinstance(used, dict):
-            _spend(session["tokens"], used)
+            spent: Usage = tokens.flatten(used)  # type: ignore[arg-type]
+            session["tokens"] = tokens.add(session["tokens"], spent)
             key = session["agent"], find_model(turns)
-            self.spent[key] = tokens.add(self.spent.get(key), tokens.flatten(used))  # type: ignore[arg-type]
+            self.spent[key] = tokens.add(self.spent.get(key), spent)
 
     def build_record(self) -> dict[str, Any]:
         """The record `stats` (gitcp-record(5)), with the largest rows first and days in order."""
@@ -133,15 +134,6 @@ def find_model(turns: object) -> str:
     each = turns.values() if isinstance(turns, dict) else ()
     models = {str(turn["model"]) for turn in each if isinstance(turn, dict) and turn.get("model")}
     return models.pop() if len(models) == 1 else ""
-
-
-def _spend(total: Counts, used: Mapping[str, Any]) -> None:
-    """Add a usage with its subagents' part to total."""
-    for key in total:
-        total[key] += tokens.parse_count(used.get(key))
-    part = used.get("subagent_tokens")
-    if isinstance(part, dict):
-        _spend(total, part)
 
 
 def _build_session_record(name: str, session: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import TypedDict
 
     from gitcp.core.back.plan import Action, Conflict, Facts, Plan
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gitcp.store.back.present import Signature
     from gitcp.store.back.raw_files import Known
     from gitcp.store.git.objects import Objects
+    from gitcp.store.snapshot.worktree import Worktree
 
     class Wish(TypedDict):
         """Actions wanted in the worktree, conflicts of contents, notes.  merged: the paths whose
@@ -67,11 +68,10 @@ class Prepared:
         _ = present.lines  # unseen edits are recorded in the journal before the step is
         self.present, wish = present, wisher(present)
         self.merged, self.raw = wish["merged"], wish["raw"]
-        disk = _Disk(self.present, wish["actions"])
-        actions = disk.list_actions()
+        actions, conflicts = _check_disk(present, wish["actions"])
         self.plan: Plan = {
             "actions": sorted(actions, key=lambda a: a["path"]),
-            "conflicts": [*wish["conflicts"], *disk.conflicts],
+            "conflicts": [*wish["conflicts"], *conflicts],
             "notes": wish["notes"],
         }
         self.todo = plan.list_effective(self.plan["actions"])
@@ -90,65 +90,58 @@ def refuse_conflicts(conflicts: Sequence[Conflict]) -> None:
         raise Error("nothing is changed, for:\n  " + "\n  ".join(lines))
 
 
-class _Disk:
-    """Checks actions against files on disk that no tree has."""
+def _check_disk(present: Present, wanted: Sequence[Action]) -> tuple[list[Action], list[Conflict]]:
+    """(the actions, those that must not be done as a keep with its reason; the conflicts), by the
+    files on disk that no tree has."""
+    work, todo = present.worktree, plan.list_effective(wanted)
+    gone = {action["path"] for action in todo if action["now"] is None}
+    renamed = find_other_names(present.repo, (action["path"] for action in todo))
+    actions: list[Action] = []
+    conflicts: list[Conflict] = []
+    for action in wanted:
+        path, reason, conflict = action["path"], "", ""
+        st = work.look_at(path) if action["now"] and action["was"] is None else None
+        if action["verb"] == plan.KEEP:
+            pass
+        elif not action["was"] and work.list_repositories(path):
+            reason = "in a repository of its own"
+        elif st and stat.S_ISDIR(st.st_mode):
+            conflict = _find_file_below(work, path, gone)
+        elif st and path not in renamed:
+            why = present.left_out.get(path, "ignored by git")
+            reason = f"something stands there ({why})"
+        elif action["now"]:
+            conflict = _find_file_above(work, path, gone)
+        actions.append({**action, "verb": plan.KEEP, "reason": reason} if reason else action)
+        conflicts += [{"path": path, "reason": conflict}] if conflict else []
+    return actions, conflicts
 
-    def __init__(self, present: Present, actions: Iterable[Action]) -> None:
-        self._work, self._present = present.worktree, present
-        self._actions = list(actions)
-        todo = plan.list_effective(self._actions)
-        self._gone = {a["path"] for a in todo if a["now"] is None}
-        self._renamed = find_other_names(present.repo, (a["path"] for a in todo))
-        self.conflicts: list[Conflict] = []
 
-    def list_actions(self) -> list[Action]:
-        """The actions; each that must not be done becomes a keep with its reason."""
-        return [self._plan_action(a) if a["verb"] != plan.KEEP else a for a in self._actions]
+def _find_file_above(work: Worktree, path: str, gone: Collection[str]) -> str:
+    """The conflict with a file in place of a directory above path that the plan does not delete."""
+    parts = path.split("/")[:-1]
+    for n in range(len(parts)):
+        folder = "/".join(parts[: n + 1])
+        try:
+            is_folder = stat.S_ISDIR(os.lstat(work.join_full(folder)).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        if not is_folder:
+            return (
+                "" if folder in gone else f"'{folder}' is in its way, a file that no session made"
+            )
+    return ""
 
-    def _plan_action(self, action: Action) -> Action:
-        path = action["path"]
-        if self._work.list_repositories(path) and not action["was"]:
-            return {**action, "verb": plan.KEEP, "reason": "in a repository of its own"}
-        if action["now"] is None:
-            return action
-        self._check_above(path)
-        if action["was"] is None:
-            st = self._work.look_at(path)
-            if st and stat.S_ISDIR(st.st_mode):
-                self._check_below(path)
-            elif st and path not in self._renamed:
-                why = self._present.left_out.get(path, "ignored by git")
-                reason = f"something stands there ({why})"
-                return {**action, "verb": plan.KEEP, "reason": reason}
-        return action
 
-    def _check_above(self, path: str) -> None:
-        """Add a conflict if a file that the plan does not delete is in place of a directory."""
-        parts = path.split("/")[:-1]
-        for n in range(len(parts)):
-            folder = "/".join(parts[: n + 1])
-            try:
-                is_folder = stat.S_ISDIR(os.lstat(self._work.join_full(folder)).st_mode)
-            except (FileNotFoundError, NotADirectoryError):
-                return
-            if not is_folder:
-                if folder not in self._gone:
-                    why = f"'{folder}' is in its way, a file that no session made"
-                    self._add_conflict(path, why)
-                return
-
-    def _check_below(self, path: str) -> None:
-        """Add a conflict if the directory at path has a file that the plan does not delete."""
-        for folder, folders, files in os.walk(self._work.join_full(path)):
-            links = [n for n in folders if os.path.islink(os.path.join(folder, n))]
-            for name in [*files, *links]:
-                inside = decode_name(os.path.relpath(os.path.join(folder, name), self._work.top))
-                if inside not in self._gone:
-                    self._add_conflict(path, f"'{inside}' would be lost with its directory")
-                    return
-
-    def _add_conflict(self, path: str, reason: str) -> None:
-        self.conflicts.append({"path": path, "reason": reason})
+def _find_file_below(work: Worktree, path: str, gone: Collection[str]) -> str:
+    """The conflict with a file in the directory at path that the plan does not delete."""
+    for folder, folders, files in os.walk(work.join_full(path)):
+        links = [n for n in folders if os.path.islink(os.path.join(folder, n))]
+        for name in [*files, *links]:
+            inside = decode_name(os.path.relpath(os.path.join(folder, name), work.top))
+            if inside not in gone:
+                return f"'{inside}' would be lost with its directory"
+    return ""
 
 
 def _find_twins(after: Lookup, todo: Iterable[Action]) -> list[Conflict]:

@@ -146,7 +146,7 @@ def _read(seen: Set[str], prompts: bool, evidence: Evidence, change: Change) -> 
     spoken: Rows = {"turns": [], "calls": []}
     for record in commit["records"]:
         try:
-            data = evidence.recorded.read_transcripts(record["checkpoint_id"])
+            data = evidence.readers.recorded.read_transcripts(record["checkpoint_id"])
         except Error:
             data = {}
         transcript = list_items(data.get(record["session_id"], b""))

@@ -95,7 +95,7 @@ def _build_items(
     items: list[tuple[str, SessionData]] = []
     for checkpoint_id in ids:
         parts: list[SessionData] = []
-        records = evidence.recorded.read_records(checkpoint_id)
+        records = evidence.readers.recorded.read_records(checkpoint_id)
         if records and credit:
             parts = _count_amended(credit, records, evidence)
         elif records:
@@ -120,11 +120,11 @@ def _find_recorded_authors(
         if (stored := authors.list_entries(record, path))
     }
     origins = moves.find_moves(
-        removed, added, lambda oid: line_diff.split_lines(evidence.read_blob(oid))
+        removed, added, lambda oid: line_diff.split_lines(evidence.readers.read_blob(oid))
     )
     return {
-        path: evidence.credit_blob(records, path, oid)
-        or evidence.credit_blob(records, origins.get(path, path), oid)
+        path: evidence.readers.credit_blob(records, path, oid)
+        or evidence.readers.credit_blob(records, origins.get(path, path), oid)
         for path, oid in contents.items()
     }
 
@@ -221,7 +221,7 @@ def _count_amended(
     """Lines and sums of an amended commit: recorded authors stay, credit has the others."""
     checkpoints = dict(credit.checkpoints)
     for path, part in credit.paths.items():
-        recorded = evidence.credit_blob(records, path, part["oid"]) if part["oid"] else {}
+        recorded = evidence.readers.credit_blob(records, path, part["oid"]) if part["oid"] else {}
         part["added"] = [
             (n, history.make_writer(recorded[n]) if n in recorded else writer)
             for n, writer in part["added"]

@@ -103,7 +103,7 @@ def _list_commits(
 
     def find_lines(evidence: Evidence, change: Change) -> tuple[str, Lines] | None:
         oid = change["oid"]
-        is_linked = evidence.is_linked(oid) or evidence.has_note(oid)
+        is_linked = bool(evidence.get_commit(oid).ids) or evidence.readers.attested.has_note(oid)
         lines = _find_lines(repo, evidence, change) if is_linked or change["patches"] else {}
         return (oid, lines) if is_linked or any(map(len, lines.values())) else None
 

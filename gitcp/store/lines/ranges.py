@@ -74,13 +74,13 @@ def _describe_window(
 
 def describe_commit(evidence: Evidence, change: Change) -> Commit:
     """A commit with its records and the authors of its lines."""
-    oid = change["oid"]
+    oid, commit = change["oid"], evidence.get_commit(change["oid"])
     added = (patch["path"] for patch in change["patches"] if patch["hunks"] and patch["path"])
     return {
         **change,
-        "linked": evidence.is_linked(oid),
+        "linked": bool(commit.ids),
         "unsaid": evidence.find_default_author(oid),
-        "records": [{**record, "lines": None} for record in evidence.read_records(oid)],
+        "records": [{**record, "lines": None} for record in commit.records],
         "known": {
             path: authors for path in added if (authors := evidence.find_line_authors(oid, path))
         },
