@@ -22,8 +22,8 @@ STAGES = {
     "read-stream": ("streams", "read the checkpoints of a stream"),
     # linking
     "match-commit": ("commits", "decide which sessions a commit belongs to"),
-    "write-trailer": ("commits", "write the checkpoint id into a commit message"),
-    "check-message": ("commits", "empty a message that is nothing but our trailer"),
+    "write-trailer": ("messages", "write the checkpoint id into a commit message"),
+    "check-message": ("messages", "empty a message that is nothing but our trailer"),
     "condense": ("commits", "write the sessions of a commit to the permanent store"),
     "carry-forward": ("commits", "move streams on to a new commit"),
     "finalize": ("sessions", "complete the transcripts of a turn's checkpoints"),

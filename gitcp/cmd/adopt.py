@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from gitcp import context
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_value
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
+from gitcp.repo import Repo
+from gitcp.store.turn import adopt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +29,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Make this worktree the session's home, and print the work that it left elsewhere."""
-    from gitcp import context
-    from gitcp.core.render.spans import count_noun
-    from gitcp.repo import Repo
-    from gitcp.store.turn import adopt
-
     args = cli.parse("adopt", OPTIONS, argv)
     with context.open_here() as ctx:
         source = context.open_context(Repo.find(args.directory)) if args.directory else ctx

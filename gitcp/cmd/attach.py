@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 
-from gitcp import agents
+from gitcp import agents, context
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.errors import NO, OK
+from gitcp.store.git.commit import need_commit
+from gitcp.store.imports import run as imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,10 +42,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Link a session's commits and print them; status 1 if no commit holds an edit."""
-    from gitcp import context
-    from gitcp.store.git.commit import need_commit
-    from gitcp.store.imports import run as imports
-
     imported = importlib.import_module("gitcp.cmd.import")
     args = cli.parse("attach", OPTIONS, argv)
     with context.open_here() as ctx:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
+from gitcp import jj, record
 from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.core.blame import options as blame_options
 from gitcp.errors import OK
+from gitcp.git import Git
+from gitcp.repo import Repo
 from gitcp.stages.sessions import look_at_head
+from gitcp.start import late
+from gitcp.store.lines import run as git_blame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,16 +29,8 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Show a file's lines with their authors."""
-    from gitcp import jj
-    from gitcp.core.blame import options as blame_options
-    from gitcp.git import Git
-    from gitcp.repo import Repo
-    from gitcp.store.lines import run as git_blame
-
     if argv in (["-h"], ["--help"]):
-        from gitcp.console import cli  # only for help: the arguments are git's
-
-        cli.parse("blame", OPTIONS, argv)
+        late.cli.parse("blame", OPTIONS, argv)  # else the arguments are git's
     options = blame_options.parse(argv)
     flags = options["flags"]
     if "reverse" in flags or ("s" in flags and not flags & {"json", "p", "line-porcelain"}):
@@ -51,8 +49,6 @@ def run(argv: Sequence[str]) -> int:
         has_contents = any(word.startswith("--contents") for word in options["given"])
         evidence = Evidence(repo, objects, worktree=not has_contents)
         if "json" in flags:
-            from gitcp import record
-
             records = view.build_records(repo, options, finish(), evidence)
             record.write_records(sys.stdout.buffer, records)
         else:
@@ -62,12 +58,9 @@ def run(argv: Sequence[str]) -> int:
 
 def _print(lines: Iterable[bytes]) -> None:
     """Print lines through git's pager at a terminal, and unchanged elsewhere."""
-    from gitcp.console import cli
-
     if sys.stdout.isatty():
-        from gitcp.cmd import show
-        from gitcp.record import decode_name
+        from gitcp.console import paging
 
-        show.put(cli.show_escaped(decode_name(line)) for line in lines)
+        paging.page_texts(late.cli.show_escaped(record.decode_name(line)) for line in lines)
     else:
-        cli.write_bytes(lines)
+        late.cli.write_bytes(lines)

@@ -6,6 +6,8 @@ from gitcp.console import cli
 from gitcp.console.options import JSON, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK
+from gitcp.repo import Repo
+from gitcp.store.show import gate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +29,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Print the verdict with its reasons; status 1 if a rule is broken."""
-    from gitcp.repo import Repo
-    from gitcp.store.show import gate
-
     args = cli.parse("check", OPTIONS, argv)
     record = gate.check_range(Repo.find(), args.revision, args.rules)
     if args.json:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value, parse_number
+from gitcp.core.decide.orphan_rules import KINDS
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
+from gitcp.repo import Repo
+from gitcp.store.care import cleaning, orphans
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,9 +46,6 @@ def clean_settled(
     older_than: int | None, force: bool, edits: bool = False
 ) -> tuple[list[Finding], list[Finding]]:
     """(the settled findings, which are deleted if force is set; those that are kept for now)."""
-    from gitcp.repo import Repo
-    from gitcp.store.care import cleaning, orphans
-
     repo = Repo.find()
     ages = orphans.find_ages(repo, older_than, edits)
     findings = orphans.find_orphans(repo, ages)
@@ -75,8 +75,6 @@ def format_report(
 
 
 def _format_groups(findings: Iterable[Finding]) -> Iterator[str]:
-    from gitcp.core.decide.orphan_rules import KINDS
-
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(finding["kind"], []).append(finding)

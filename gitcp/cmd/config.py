@@ -6,6 +6,8 @@ from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core import config_table
 from gitcp.errors import NO, OK
+from gitcp.repo import Repo
+from gitcp.store.setup import configuration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +24,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Show the settings; with --check the status is NO if one is wrong."""
-    from gitcp.repo import Repo
-    from gitcp.store.setup import configuration
-
     args = cli.parse("config", OPTIONS, argv)
     records = configuration.list_settings(Repo.find_here(), args.key)
     if args.check:

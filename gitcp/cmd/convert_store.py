@@ -5,6 +5,9 @@ from __future__ import annotations
 from gitcp.console import cli
 from gitcp.console.options import make_flag
 from gitcp.errors import OK
+from gitcp.repo import Repo
+from gitcp.store.git import refs
+from gitcp.store.v1 import committed_refs, conversion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,10 +18,6 @@ OPTIONS = (make_flag("--json", "write a record of each ref that moved"),)
 
 def run(argv: Sequence[str]) -> int:
     """Move the checkpoints, and print how many."""
-    from gitcp.repo import Repo
-    from gitcp.store.git import refs
-    from gitcp.store.v1 import committed_refs, conversion
-
     args, repo = cli.parse("convert-store", OPTIONS, argv), Repo.find()
     moved = conversion.convert_store(repo)
     if args.json:

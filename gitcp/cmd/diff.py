@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
+from gitcp.console import cli, shell
 from gitcp.console.options import make_value
+from gitcp.repo import Repo
+from gitcp.store.back import trees
+from gitcp.store.git.objects import Objects
+from gitcp.store.pack import scratch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +27,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Run git diff on two trees, with its own pager and colours; return its status."""
-    from gitcp.console import shell
-    from gitcp.repo import Repo
-    from gitcp.store.back import trees
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.pack import scratch
-
     end = argv.index("--") if "--" in argv else len(argv)
     parser = cli.Parser("diff", OPTIONS)
     parser.epilog = "Other options are those of git-diff(1); paths follow after --."

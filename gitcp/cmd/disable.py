@@ -8,7 +8,10 @@ from gitcp.console import cli, notice
 from gitcp.console.options import make_flag
 from gitcp.errors import OK, Error, NoRepository, UsageError, format_error
 from gitcp.lock import exclusive
+from gitcp.process import files
 from gitcp.repo import Repo
+from gitcp.store.pack import upkeep
+from gitcp.store.setup import adapters, everywhere, git_hooks, guard_files, install, manifest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +41,6 @@ def run(argv: Sequence[str]) -> int:
     except NoRepository:
         if not args.user:
             raise
-        from gitcp.store.setup import everywhere
-
         with everywhere.open_scratch_repository() as scratch:
             uninstall(scratch, args.user, args.dry_run)
         return OK
@@ -52,9 +53,6 @@ def run(argv: Sequence[str]) -> int:
 
 def silence(repo: Repo, dry_run: bool) -> None:
     """Create <common>/gitcp/off: every hook of gitcp ends at once if it exists."""
-    from gitcp.process import files
-    from gitcp.store.setup import install
-
     off = repo.join_shared("off")
     if os.path.exists(off):
         print("gitcp is disabled here already")
@@ -68,9 +66,6 @@ def silence(repo: Repo, dry_run: bool) -> None:
 
 def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
     """Restore the files from before enable; an edited file loses only gitcp's part."""
-    from gitcp.store.pack import upkeep
-    from gitcp.store.setup import adapters, everywhere, git_hooks, guard_files, install, manifest
-
     if user and not dry_run and (done := everywhere.remove_template()):
         print(done)
     manifests = [manifest.load(repo)] + ([manifest.load_person()] if user else [])
@@ -103,8 +98,6 @@ def uninstall(repo: Repo, user: bool, dry_run: bool) -> None:
 
 def _uninstall_adapter(repo: Repo, name: str) -> bool:
     """Let an adapter on PATH remove its agent's hooks; False, with a warning, if it fails."""
-    from gitcp.store.setup import adapters
-
     try:
         adapters.take_out(repo, name)
     except Error as e:

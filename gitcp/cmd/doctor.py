@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 
+from gitcp import context
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag
+from gitcp.core.render.status_lines import explain_beginning, format_remedy
 from gitcp.errors import NO, OK
+from gitcp.repo import Repo
+from gitcp.store.care import check, installation
+from gitcp.store.care.case import Case
+from gitcp.store.imports import counts
+from gitcp.store.setup import guard_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitcp.core.record_types import Finding, Record
-    from gitcp.repo import Repo
     from gitcp.store.care.case import Row
 
 OPTIONS = (make_flag("--fix", "mend it, asking at a terminal"), JSON)
@@ -21,10 +27,6 @@ OPTIONS = (make_flag("--fix", "mend it, asking at a terminal"), JSON)
 
 def run(argv: Sequence[str]) -> int:
     """Print what is wrong, with --fix after mending it; NO if something is left."""
-    from gitcp.repo import Repo
-    from gitcp.store.care import check
-    from gitcp.store.setup import guard_files
-
     args = cli.parse("doctor", OPTIONS, argv)
     repo = Repo.find()
     guard_files.write_configured(repo)
@@ -38,10 +40,6 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _print_findings(repo: Repo, findings: Iterable[Record]) -> None:
-    from gitcp.core.render.status_lines import explain_beginning, format_remedy
-    from gitcp.store.care import installation
-    from gitcp.store.imports import counts
-
     lines = [f"{item['reason']}: {item.get('fixed') or format_remedy(item)}" for item in findings]
     if (state := installation.read_state(repo)) != installation.ENABLED:
         lines.append(f"gitcp is {state} here: {explain_beginning(state, not repo.top)}")
@@ -57,10 +55,6 @@ def _print_findings(repo: Repo, findings: Iterable[Record]) -> None:
 def _fix(repo: Repo, diagnosis: Iterable[tuple[Row, Finding]], quiet: bool) -> list[Finding]:
     """Mend the findings that have a fix, if the person agrees; return those that are gone, with
     `fixed`, and those that a new diagnosis finds."""
-    from gitcp import context
-    from gitcp.store.care import check
-    from gitcp.store.care.case import Case
-
     done: list[Finding] = []
     for row, item in diagnosis:
         mend = row.mend if item["fix"] else None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 
-from gitcp.console import cli
+from gitcp.console import cli, term
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.upkeep import space_sums
 from gitcp.errors import OK
+from gitcp.repo import Repo
+from gitcp.store.care import space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +34,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Show the sums."""
-    from gitcp.repo import Repo
-    from gitcp.store.care import space
-
     args = cli.parse("du", OPTIONS, argv)
     items = space.list_items(Repo.find(), brief=args.by == "kind")
     sums = space_sums.sum_items(items, args.by, time.time())
@@ -53,7 +52,6 @@ def list_records(sums: Sequence[Sum], by: str) -> Iterator[Record]:
 
 def format_table(sums: Sequence[Sum], by: str, exact: bool) -> list[str]:
     """The sums as a table with their total; exact: in bytes."""
-    from gitcp.console import term
 
     def format_size(size: int) -> str:
         return str(size) if exact else space_sums.format_size(size)

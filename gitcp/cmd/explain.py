@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.console import cli
+from gitcp.cmd import show
+from gitcp.console import cli, paging, term
 from gitcp.console.options import OFFLINE, make_flag, make_value
+from gitcp.core.render import explain_lines
 from gitcp.errors import OK, Error, UsageError
+from gitcp.repo import Repo
+from gitcp.store.back import points
+from gitcp.store.git.objects import Objects
+from gitcp.store.show import on_demand, subject, summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +21,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Record
     from gitcp.core.render.spans import Line
-    from gitcp.repo import Repo
 
 OPTIONS = (
     make_value("--session", "<id>", "a session"),
@@ -43,9 +48,6 @@ _POINTS = 100
 
 def run(argv: Sequence[str]) -> int:
     """Explain a commit, a checkpoint or a session, or list the checkpoints of this branch."""
-    from gitcp.cmd import show
-    from gitcp.repo import Repo
-
     args = cli.parse("explain", OPTIONS, argv)
     repo, name = Repo.find_here(), _find_name(args)
     if args.force and not args.generate:
@@ -53,21 +55,18 @@ def run(argv: Sequence[str]) -> int:
     if args.generate:
         _generate(repo, name, args)
     if name is None:
-        show.page_lines(_draw_points(repo), not args.no_pager)
+        paging.page_lines(_draw_points(repo), not args.no_pager)
         return OK
     records = _read_records(repo, name, args.offline)
     if args.raw_transcript:
         cli.write_bytes(t.removesuffix(b"\n") + b"\n" for t in show.list_transcripts(records))
     else:
-        show.page_lines(_draw_lines(records, args), not args.no_pager)
+        paging.page_lines(_draw_lines(records, args), not args.no_pager)
     return OK
 
 
 def _generate(repo: Repo, name: str | None, args: Namespace) -> None:
     """Summarize the sessions of the checkpoints of a name."""
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.show import summary
-
     if name is None:
         raise UsageError("--generate needs the name of a commit, a checkpoint or a session")
     records = _read_records(repo, name, args.offline)
@@ -89,21 +88,22 @@ def _find_name(args: Namespace) -> str | None:
 
 def _read_records(repo: Repo, name: str, offline: bool) -> Iterator[Record]:
     """The records of a name; for a session those of its checkpoints, the newest first."""
-    from gitcp.cmd import show
-
-    for entry in show.gather_records(repo, name, offline):
+    for entry in _gather_records(repo, name, offline):
         if entry["type"] != "session":
             yield entry
             continue
         for checkpoint in reversed(entry["checkpoints"]):
             key = checkpoint["checkpoint_id"] or checkpoint["oid"]
-            yield from show.gather_records(repo, key, offline)
+            yield from _gather_records(repo, key, offline)
+
+
+def _gather_records(repo: Repo, name: str, offline: bool) -> list[Record]:
+    on_demand.fetch_missing(repo, name, offline=offline)
+    with Objects(repo) as objects:
+        return subject.read_records(repo, objects, name)
 
 
 def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
-    from gitcp.cmd import show
-    from gitcp.core.render import explain_lines
-
     mode = explain_lines.SHORT if args.short else explain_lines.SCOPE
     mode = explain_lines.FULL if args.full else mode
     for number, entry in enumerate(records):
@@ -111,15 +111,10 @@ def _draw_lines(records: Iterable[Record], args: Namespace) -> Iterator[Line]:
             yield []
         committed = "checkpoint_id" in entry
         draw = explain_lines.draw_committed if committed else explain_lines.draw_temporary
-        yield from draw(entry, show.format_time, mode)
+        yield from draw(entry, term.format_time, mode)
 
 
 def _draw_points(repo: Repo) -> Iterator[Line]:
-    from gitcp.cmd import show
-    from gitcp.core.render import explain_lines
-    from gitcp.store.back import points
-    from gitcp.store.git.objects import Objects
-
     args = ("symbolic-ref", "-q", "--short", "HEAD")
     branch = repo.git.run(*args, ok=(0, 1))[1].decode(errors="replace").strip()
     with Objects(repo) as objects:
@@ -135,4 +130,4 @@ def _draw_points(repo: Repo) -> Iterator[Line]:
             commit = {"time": point["time"], "oid": point["id"], "message": point["message"]}
             row["rows"] += [] if commit in row["rows"] else [commit]
     shown_rows = list(rows.values())[:_POINTS]
-    yield from explain_lines.draw_branch(branch or "(detached)", shown_rows, show.format_time)
+    yield from explain_lines.draw_branch(branch or "(detached)", shown_rows, term.format_time)

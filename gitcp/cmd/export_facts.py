@@ -6,6 +6,8 @@ from gitcp.console import cli, progress
 from gitcp.console.options import JSON, REVISIONS, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error
+from gitcp.repo import Repo
+from gitcp.store.facts import export
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +32,6 @@ def run(argv: Sequence[str]) -> int:
         import pyarrow  # noqa: F401
     except ImportError:
         raise Error(_MISSING) from None
-    from gitcp.repo import Repo
-    from gitcp.store.facts import export
-
     options = args.repository, args.text, args.light
     repo = Repo.find(eager=True)
     done = export.export_facts(repo, args.o, args.revision, *options, _show_progress)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
+from gitcp.console import cli, notice
 from gitcp.console.options import REVISIONS
 from gitcp.errors import OK
+from gitcp.repo import Repo
+from gitcp.store.lines import exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,14 +18,9 @@ OPTIONS = (REVISIONS,)
 
 def run(argv: Sequence[str]) -> int:
     """Write the notes, and print their commits."""
-    from gitcp.repo import Repo
-    from gitcp.store.lines import exports
-
     args = cli.parse("export-notes", OPTIONS, argv)
     changed, warnings = exports.write_notes(Repo.find(), args.revision)
     for warning in warnings:
-        from gitcp.console import notice
-
         notice.warn(warning)
     for oid in changed:
         print(oid)

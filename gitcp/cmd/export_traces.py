@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from gitcp.console import cli
 from gitcp.console.options import REVISIONS
+from gitcp.repo import Repo
+from gitcp.store.lines import exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +17,5 @@ OPTIONS = (REVISIONS,)
 
 def run(argv: Sequence[str]) -> int:
     """Write a record for each commit that has lines of a session."""
-    from gitcp.repo import Repo
-    from gitcp.store.lines import exports
-
     revisions = cli.parse("export-traces", OPTIONS, argv).revision
     return cli.write_records(exports.build_traces(Repo.find(), revisions))

@@ -6,6 +6,7 @@ from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.facts.questions import QUESTIONS
 from gitcp.errors import OK, UsageError
+from gitcp.store.facts import query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ def run(argv: Sequence[str]) -> int:
     if args.sql:
         print(QUESTIONS[args.question][1] if args.question in QUESTIONS else args.question)
         return OK
-    from gitcp.store.facts import query
-
     show(*query.ask(args.directory, args.question), args.json)
     return OK
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
+from gitcp.cmd import facts
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, UsageError
+from gitcp.store.facts import fleet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,11 +36,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Export the repositories of a list, then ask questions; status 1 if a repository failed."""
-    import os
-
-    from gitcp.cmd import facts
-    from gitcp.store.facts import fleet
-
     args = cli.parse("facts-spark", OPTIONS, argv)
     if not (args.list or args.ask):
         raise UsageError("a list of repositories, or '--ask <question>', is needed")

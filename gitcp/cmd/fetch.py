@@ -7,8 +7,12 @@ from gitcp.console.options import JSON
 from gitcp.core.git import ids
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
+from gitcp.repo import Repo
 from gitcp.stages import find_stage
 from gitcp.stages.share import fetch_checkpoints
+from gitcp.store.git.objects import Objects
+from gitcp.store.share import sync
+from gitcp.store.v1 import destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +25,6 @@ OPTIONS = (JSON, *find_stage("fetch-checkpoints")[1])
 
 def run(argv: Sequence[str]) -> int:
     """Fetch the permanent store and print how many checkpoints are new, or list the remote's."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.share import sync
-    from gitcp.store.v1 import destination
-
     args, repo = cli.parse("fetch", OPTIONS, argv), Repo.find()
     before = sync.list_local(repo)
     refs = list(fetch_checkpoints(args, ()))

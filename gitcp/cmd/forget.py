@@ -7,15 +7,22 @@ import time
 
 from gitcp.console import cli
 from gitcp.console.options import make_flag, make_value
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK, Error, InputError
+from gitcp.repo import Repo
+from gitcp.stages.share import choose_timeout
+from gitcp.store.forget import sessions
+from gitcp.store.forget.sessions import Choice
+from gitcp.store.git.objects import Objects
+from gitcp.store.share import sending, sync
+from gitcp.store.show import lookup
+from gitcp.store.v1 import destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from gitcp.repo import Repo
-    from gitcp.store.forget.sessions import Choice
 
 OPTIONS = (
     [
@@ -31,10 +38,6 @@ _ELSEWHERE = "copies that others have fetched, or that a forge keeps, cannot be 
 
 def run(argv: Sequence[str]) -> int:
     """Forget what is chosen, and print what is left to do."""
-    from gitcp.core.render.spans import count_noun
-    from gitcp.repo import Repo
-    from gitcp.store.forget import sessions
-
     args, repo = cli.parse("forget", OPTIONS, argv), Repo.find()
     choice = _read_choice(repo, args)
     remote = _fetch_destination(repo) if args.remote else ""
@@ -59,10 +62,6 @@ def _ask_consent() -> bool:
 
 def _read_choice(repo: Repo, args: Namespace) -> Choice:
     """What the options choose.  Raises Error for an unknown session or checkpoint."""
-    from gitcp.store.forget.sessions import Choice
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.show import lookup
-
     if args.all:
         return Choice()
     if args.before:
@@ -83,11 +82,6 @@ def _read_choice(repo: Repo, args: Namespace) -> Choice:
 
 def _fetch_destination(repo: Repo) -> str:
     """Fetch the destination's store, and return its name.  Raises Error without a destination."""
-    from gitcp.stages.share import choose_timeout
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.share import sync
-    from gitcp.store.v1 import destination
-
     name = destination.need_destination(repo)
     with Objects(repo) as objects:
         sync.fetch_store(repo, objects, name, choose_timeout(repo))
@@ -96,9 +90,6 @@ def _fetch_destination(repo: Repo) -> str:
 
 def _forget_there(repo: Repo, name: str) -> int:
     """Delete at the destination what was forgotten here; return the number of refs that moved."""
-    from gitcp.stages.share import choose_timeout
-    from gitcp.store.share import sending, sync
-
     count, left = sync.forget_there(repo, name, choose_timeout(repo))
     if left:
         raise Error(f"'{name}' has changed meanwhile: {' '.join(left)}; run this again")

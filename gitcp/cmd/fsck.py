@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitcp.console import cli, progress
+from gitcp.core.upkeep import findings
 from gitcp.errors import NO, OK
 from gitcp.stages import find_stage
 from gitcp.stages.upkeep import check_store
@@ -16,8 +17,6 @@ OPTIONS = find_stage("check-store")[1]
 
 def run(argv: Sequence[str]) -> int:
     """Write the findings; NO if an error or a warning is not repaired."""
-    from gitcp.core.upkeep import findings
-
     args, failures = cli.parse("fsck", OPTIONS, argv), 0
     for finding in check_store(args, ()):
         failures += findings.count_failures([finding])

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 
-from gitcp import agents
+from gitcp import agents, context
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
+from gitcp.store.git.commit import need_commit
+from gitcp.store.imports import run as imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +53,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Show the plan, ask, and carry it out."""
-    from gitcp import context
-    from gitcp.store.imports import run as imports
-
     args = cli.parse("import", OPTIONS, argv)
     with context.open_here() as ctx:
         where = ctx.repo, os.path.expanduser("~"), args.agent, args.path, args.since
@@ -93,9 +93,6 @@ def list_records(plan: Plan) -> Iterator[Record]:
 
 def show(plan: Plan, objects: Objects) -> None:
     """Print which commits are linked to which sessions."""
-    from gitcp.core.render.spans import count_noun
-    from gitcp.store.git.commit import need_commit
-
     for link in plan.links[:_LISTED]:
         subject = "no commit"
         if link["commit"]:

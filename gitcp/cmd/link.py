@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from gitcp import context
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_value
 from gitcp.errors import OK
+from gitcp.store.git.commit import need_commit
+from gitcp.store.relink import by_hand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +23,6 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Link a commit, and print the checkpoint."""
     args = cli.parse("link", OPTIONS, argv)
-    from gitcp import context
-    from gitcp.store.git.commit import need_commit
-    from gitcp.store.relink import by_hand
-
     with context.open_here() as ctx:
         commit = need_commit(ctx.objects, args.commit)
         checkpoint_id = by_hand.link_commit(ctx, commit, args.name)

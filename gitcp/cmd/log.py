@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import sys
 
-from gitcp.console import cli
+from gitcp.console import cli, paging
 from gitcp.console.options import JSON, make_flag, make_value, parse_positive
+from gitcp.core.render import lane_lines, log_lines
 from gitcp.errors import OK
+from gitcp.repo import Repo
 from gitcp.stages.sessions import look_at_head
+from gitcp.store.show import commit_list, lanes
+from gitcp.store.v1 import find_commits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.repo import Repo
 
 OPTIONS = (
     make_value("-n", "<number>", "at most that many commits", type=parse_positive),
@@ -33,12 +36,6 @@ _PAGE = 1000  # commits at a terminal, where few people read on
 
 def run(argv: Sequence[str]) -> int:
     """Show commits with their sessions."""
-    from gitcp.cmd import show
-    from gitcp.core.render import log_lines
-    from gitcp.repo import Repo
-    from gitcp.store.show import commit_list
-    from gitcp.store.v1 import find_commits
-
     before, after = _split(argv)
     args = cli.parse("log", OPTIONS, before)
     limit = args.n
@@ -56,18 +53,15 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         cli.write_records(commit_list.list_commits(repo, *chosen))
     elif args.graph:
-        from gitcp.core.render import lane_lines
-        from gitcp.store.show import lanes
-
         graph = lanes.read_graph(repo, *chosen)
         lines = lane_lines.draw_graph(list(commit_list.list_commits(repo, *chosen)), graph)
         if width := cli.read_width():  # a line that wraps would break the lanes
             lines = (lane_lines.fit_line(line, width) for line in lines)
-        show.page_lines(lines, folded=False)
+        paging.page_lines(lines, folded=False)
     else:
-        draw = show.choose_drawing()
+        draw = paging.choose_drawing()
         texts = commit_list.map_commits(repo, lambda c: draw(log_lines.draw_log(c)), *chosen)
-        show.put(texts)
+        paging.page_texts(texts)
     return OK
 
 

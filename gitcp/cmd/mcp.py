@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import secrets
 
 from gitcp import VERSION
-from gitcp.console import cli, notice
+from gitcp.cmd import show
+from gitcp.console import cli, notice, term
+from gitcp.core.render import search_lines, spans, why_lines
+from gitcp.core.render.answer_text import format_blame, quote_lines
 from gitcp.errors import OK, Error
+from gitcp.library import Repository
+from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +21,6 @@ if TYPE_CHECKING:
     from mcp.server import MCPServer
 
     from gitcp.core.record_types import Record
-    from gitcp.library import Repository
 
 _MISSING = "an agent is answered with the package 'mcp': install gitcp with its extra 'mcp'"
 _WHEN = """gitcp recorded who wrote which line of this repository, in which session, for which \
@@ -79,20 +84,12 @@ def _list_tools(folder: str) -> list[Callable[..., object]]:
         lines."""
         return _answer(folder, lambda repo: format_blame(repo.blame(file, revision)))
 
-    from gitcp.core.render.answer_text import format_blame
-
     return [search, why, session, blame]
 
 
 def _answer(folder: str, ask: Callable[[Repository], Iterable[str]]) -> str:
     """The text of ask(), redacted and marked as data.  Raises ToolError for an Error."""
-    import secrets
-
     from mcp.server.mcpserver.exceptions import ToolError
-
-    from gitcp.core.render.answer_text import quote_lines
-    from gitcp.library import Repository
-    from gitcp.store.v1 import redaction
 
     try:
         with Repository(folder) as repository:
@@ -106,27 +103,16 @@ def _answer(folder: str, ask: Callable[[Repository], Iterable[str]]) -> str:
 
 
 def _search(repository: Repository, query: str, limit: int) -> Iterator[str]:
-    import time
-
-    from gitcp.console.term import format_age
-    from gitcp.core.render import search_lines, spans
-
     hits, left = repository.search(query, most=max(1, min(limit, _MOST)))
     if not hits:
         return iter(["no turn has all of these words"])
-    now = time.time()
-    lines = search_lines.draw_hits(hits, left, lambda then: format_age(now - then))
+    lines = search_lines.draw_hits(hits, left, term.format_since)
     return (text.translate({1: "", 2: ""}) for text in spans.list_texts(lines))
 
 
 def _format_why(origins: Iterable[Record]) -> Iterator[str]:
-    from gitcp.core.render import spans, why_lines
-
     return spans.list_texts(why_lines.draw_origins(origins, False))
 
 
 def _format_texts(repository: Repository, name: str, talk: bool) -> Iterator[str]:
-    from gitcp.cmd import show
-    from gitcp.core.render import spans
-
     return spans.list_texts(show.draw_records(repository.show(name), talk=talk))

@@ -10,12 +10,15 @@ from gitcp.console import cli, progress
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import OK, Error
 from gitcp.process import files
+from gitcp.repo import Repo
+from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.lines.evidence import Evidence
+from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitcp.repo import Repo
 
 _MISSING = "pages are made with cmarkgfm, Jinja2 and Pygments: install gitcp with its extra 'page'"
 OPTIONS = (
@@ -36,8 +39,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Write the page."""
-    from gitcp.repo import Repo
-
     args = cli.parse("page", OPTIONS, argv)
     text = make_page(Repo.find(), args.name, not args.no_prompts)
     data = text.encode("utf-8", "replace")
@@ -57,10 +58,6 @@ def run(argv: Sequence[str]) -> int:
 
 def make_page(repo: Repo, name: str, with_prompts: bool = True) -> str:
     """The HTML of a name's page.  Raises Error for a name without commits."""
-    from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.lines.evidence import Evidence
-    from gitcp.store.v1 import redaction
-
     try:
         from gitcp.store.page import change, gather
         from gitcp.store.page.render import Page

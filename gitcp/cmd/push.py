@@ -6,7 +6,11 @@ from gitcp.console import cli
 from gitcp.console.options import JSON, make_value
 from gitcp.core.render.spans import count_noun
 from gitcp.errors import OK
+from gitcp.repo import Repo
 from gitcp.stages.share import TIMEOUT, choose_timeout
+from gitcp.store.git.objects import Objects
+from gitcp.store.share import sending, sync
+from gitcp.store.v1 import committed_refs, destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,11 +37,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Send the permanent store, and print how many checkpoints were sent."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.share import sending, sync
-    from gitcp.store.v1 import committed_refs, destination
-
     args, repo = cli.parse("push", OPTIONS, argv), Repo.find()
     name = args.to or args.remote or destination.need_destination(repo)
     with Objects(repo) as objects:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from gitcp.console import cli
+from gitcp.console import cli, paging
 from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.core.render import recap_lines
 from gitcp.errors import NO, OK
+from gitcp.store.show import recap, summary
+from gitcp.store.v1 import redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +39,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Show what was done; status 1 if there is nothing."""
-    from gitcp.core.render import recap_lines
-    from gitcp.store.show import recap
-
     args = cli.parse("recap", OPTIONS, argv)
     repos = recap.list_repositories(args.repos)
     records = [recap.build_recap(repo, args.since, args.until, args.author) for repo in repos]
@@ -49,15 +49,10 @@ def run(argv: Sequence[str]) -> int:
         for line in recap_lines.format_markdown(records):
             print(cli.printable(line))
     elif args.generate and records:
-        from gitcp.store.show import summary
-        from gitcp.store.v1 import redaction
-
         request = redaction.redact_text(repos[0], recap_lines.format_request(records))
         print(cli.printable(summary.write_prose(repos[0], request)))
     elif records:
-        from gitcp.cmd import show
-
-        show.page_lines(recap_lines.draw_recap(records))
+        paging.page_lines(recap_lines.draw_recap(records))
     else:
         print(f"nothing was done since '{args.since}'", file=sys.stderr)
     return OK if records else NO

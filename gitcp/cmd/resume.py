@@ -7,13 +7,16 @@ import os
 from gitcp.console import cli
 from gitcp.console.options import JSON, OFFLINE, make_flag, make_value
 from gitcp.errors import NO, OK, Error
+from gitcp.repo import Repo
+from gitcp.store.back import resume
+from gitcp.store.git.objects import Objects
+from gitcp.store.show import on_demand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from gitcp.repo import Repo
     from gitcp.store.back.resume import Restored
 
 OPTIONS = (
@@ -49,11 +52,6 @@ _WORDS = {
 
 def run(argv: Sequence[str]) -> int:
     """Restore the conversations of a name; NO if one cannot be restored."""
-    from gitcp.repo import Repo
-    from gitcp.store.back import resume
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.show import on_demand
-
     args = cli.parse("resume", OPTIONS, argv)
     repo = Repo.find()
     if args.switch:

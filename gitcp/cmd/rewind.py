@@ -7,9 +7,18 @@ import sys
 from contextlib import nullcontext
 
 from gitcp.cmd import undo
-from gitcp.console import cli
+from gitcp.console import cli, paging, picker, term
 from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.core.back import point_list
+from gitcp.core.render import rewind_lines
 from gitcp.errors import OK, Error, UsageError
+from gitcp.repo import Repo
+from gitcp.store.back import conversation, moments, planning, points, present, trees
+from gitcp.store.back.present import KeptEdits
+from gitcp.store.git.objects import Objects
+from gitcp.store.pack import scratch
+from gitcp.store.snapshot import snapshot
+from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +28,7 @@ if TYPE_CHECKING:
     from gitcp.console.options import Rows
     from gitcp.core.back.point_list import Point
     from gitcp.core.render.spans import Line
-    from gitcp.repo import Repo
     from gitcp.store.back.conversation import Conversation
-    from gitcp.store.git.objects import Objects
 
 OPTIONS: Rows = (
     [
@@ -67,11 +74,6 @@ LISTED = 20  # points from which a person chooses
 
 def run(argv: Sequence[str]) -> int:
     """List points, go to one, or write one to a new directory."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.pack import scratch
-    from gitcp.store.snapshot import snapshot
-
     args = cli.parse("rewind", OPTIONS, argv)
     listed = args.list or (args.to is None and not sys.stdin.isatty())
     look = listed or args.dry_run or args.into is not None
@@ -95,9 +97,6 @@ def run(argv: Sequence[str]) -> int:
 
 def _make_directory(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Write a point to a new directory."""
-    from gitcp.core.back import point_list
-    from gitcp.store.back import present, trees
-
     excluded = ("list", "dry_run", "patch", "session", "turn", "tool", "transcript_only", "same_id")
     if any(getattr(args, name) for name in (*excluded, "tell", "json")):
         raise UsageError("--into makes files alone: it goes with --to, --all, --force and paths")
@@ -116,10 +115,6 @@ def _make_directory(repo: Repo, objects: Objects, args: Namespace) -> int:
 
 
 def _print_points(repo: Repo, objects: Objects, args: Namespace) -> int:
-    from gitcp.cmd import show
-    from gitcp.core.render import rewind_lines
-    from gitcp.store.back import points
-
     listed = points.list_points(repo, objects, args.all)
     if args.json:
         return cli.write_records(map(points.make_record, listed))
@@ -127,21 +122,11 @@ def _print_points(repo: Repo, objects: Objects, args: Namespace) -> int:
         print("no point to go back to")
         return OK
     preview = points.Preview(repo, objects)
-    show.page_lines(rewind_lines.draw_points(listed, preview.count_verbs, _format_age))
+    paging.page_lines(rewind_lines.draw_points(listed, preview.count_verbs, term.format_since))
     return OK
 
 
-def _format_age(seconds: float) -> str:
-    import time
-
-    from gitcp.console.term import format_age
-
-    return format_age(time.time() - seconds)
-
-
 def _choose_point(repo: Repo, objects: Objects, args: Namespace) -> Point | None:
-    from gitcp.store.back import points
-
     if args.to is None:
         return _pick(repo, objects, points.list_points(repo, objects, args.all)[:LISTED])
     return points.find_point(repo, objects, args.to, args.all)
@@ -149,10 +134,6 @@ def _choose_point(repo: Repo, objects: Objects, args: Namespace) -> Point | None
 
 def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None:
     """Let the person choose a point."""
-    from gitcp.console import picker
-    from gitcp.core.render import rewind_lines
-    from gitcp.store.back import points
-
     if not listed:
         print("no point to go back to")
         return None
@@ -161,7 +142,7 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
     def draw_entry(number: int, width: int) -> Line:
         point = listed[number]
         name, changes = names[point["id"]], preview.count_verbs(point)
-        return rewind_lines.draw_point(point, name, changes, _format_age, width)
+        return rewind_lines.draw_point(point, name, changes, term.format_since, width)
 
     def draw_plan(number: int) -> Iterable[Line]:
         lines = list(rewind_lines.draw_plan(preview.get_plan(listed[number])))
@@ -176,9 +157,6 @@ def _pick(repo: Repo, objects: Objects, listed: Sequence[Point]) -> Point | None
 
 
 def _go_to_point(repo: Repo, objects: Objects, args: Namespace, point: Point) -> int:
-    from gitcp.store.back import moments, planning, present
-    from gitcp.store.undo import undo_log
-
     _check(point, args)
     below = [present.name_in_worktree(repo, path) for path in args.path]
     wisher = planning.wish_nothing if args.transcript_only else moments.go_to_point(point, below)
@@ -193,10 +171,6 @@ def _go_to_point(repo: Repo, objects: Objects, args: Namespace, point: Point) ->
 
 def _take_back_edits(repo: Repo, objects: Objects, args: Namespace) -> int:
     """Take back single edits, as one step."""
-    from gitcp.store.back import moments, present
-    from gitcp.store.back.present import KeptEdits
-    from gitcp.store.undo import undo_log
-
     if args.to or args.list or args.transcript_only or args.same_id:
         raise UsageError("--session, --turn and --tool go to no point, and have no conversation")
     below = [present.name_in_worktree(repo, path) for path in args.path]
@@ -213,8 +187,6 @@ def _cut_conversation(
     """The conversation to put back with the files; None for single paths."""
     if args.files_only or args.path:
         return None
-    from gitcp.store.back import conversation
-
     try:
         return conversation.cut_at_point(repo, objects, point, args.same_id)
     except Error as e:
@@ -237,8 +209,6 @@ def _check(point: Point, args: Namespace) -> None:
 def _check_complete(point: Point, args: Namespace) -> None:
     """Raise Error for an expired point, and for an incomplete one without --force.  For a tool use
     the plan's notes say what is missing."""
-    from gitcp.core.back import point_list
-
     name = point["id"][:10]
     if point["gone"]:
         raise Error(f"point '{name}' has expired: its content is gone")

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from argparse import REMAINDER
+from secrets import token_hex
+from shutil import which
 
-from gitcp.console import cli
+import gitcp
+from gitcp import record
+from gitcp.agents import find_client, other
+from gitcp.console import cli, foreground, shell
 from gitcp.console.options import make_value
+from gitcp.core.git import ids
+from gitcp.core.render import status_lines
 from gitcp.errors import FATAL, OK, Error
+from gitcp.repo import Repo
+from gitcp.store.care import installation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.core.record_types import Record
-    from gitcp.repo import Repo
 
 OPTIONS = (
     make_value("--session", "<id>", "the session this run is a turn of"),
@@ -37,11 +46,6 @@ def run(argv: Sequence[str]) -> int:
     Raises Error, before a session begins, if there is no such program, and InputError for an
     invalid session or agent.
     """
-    from shutil import which
-
-    from gitcp.console import foreground
-    from gitcp.repo import Repo
-
     args = cli.parse("run", OPTIONS, argv)
     words = args.words[args.words[:1] == ["--"] :]
     if not words or not words[0]:
@@ -68,8 +72,6 @@ def run(argv: Sequence[str]) -> int:
 
 def _read_prompt(agent: str, words: Sequence[str]) -> str:
     """The prompt in an agent's command line, or the whole command line."""
-    from gitcp.agents import find_client
-
     options = find_client(agent).ASKED_BY
     for number, word in enumerate(words[1:], 2):
         option, _, text = word.partition("=")
@@ -80,9 +82,6 @@ def _read_prompt(agent: str, words: Sequence[str]) -> str:
 
 def _warn(repo: Repo) -> None:
     """Warn if gitcp is disabled, so that nothing is recorded."""
-    from gitcp.core.render import status_lines
-    from gitcp.store.care import installation
-
     if installation.read_state(repo) == installation.DISABLED:
         wake = status_lines.explain_beginning(installation.DISABLED)
         print(f"warning: gitcp is disabled here: {wake}", file=sys.stderr)
@@ -90,9 +89,6 @@ def _warn(repo: Repo) -> None:
 
 def _build_common(args: Namespace, program: str) -> dict[str, str]:
     """The fields of all events of the run."""
-    from gitcp.agents import other
-    from gitcp.core.git import ids
-
     session = _make_id(program) if args.session is None else ids.check_session_id(args.session)
     name = os.path.basename(program) or program if args.agent is None else args.agent
     agent = other.check_name(name)
@@ -101,9 +97,6 @@ def _build_common(args: Namespace, program: str) -> dict[str, str]:
 
 def _make_id(program: str) -> str:
     """The id of a new session, made from the program and the time."""
-    import time
-    from secrets import token_hex
-
     name = "".join(c for c in os.path.basename(program) if c.isascii() and c.isalnum())[:20]
     return f"{name or 'run'}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{token_hex(3)}"
 
@@ -113,10 +106,6 @@ def _send(events: Sequence[Record]) -> int:
 
     The hook is a child process, so that it takes this process for the agent's.
     """
-    import gitcp
-    from gitcp import record
-    from gitcp.console import shell
-
     entry = os.path.join(os.path.dirname(os.path.abspath(gitcp.__file__)), "entry.py")
     lines = b"".join(record.dump_record(event) + b"\n" for event in events)
     return shell.feed([sys.executable, "-I", "-S", entry, "event"], lines)

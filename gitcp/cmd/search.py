@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-import time
 
-from gitcp.console import cli
+from gitcp.console import cli, paging, progress, term
 from gitcp.console.options import JSON, make_flag, make_value, parse_positive
+from gitcp.core.render import search_lines
+from gitcp.core.search.query import add_filters, parse_query
 from gitcp.errors import NO, OK, UsageError
+from gitcp.repo import Repo
+from gitcp.store.search import ask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.search.query import Query
-    from gitcp.repo import Repo
 
     Hit = dict[str, Any]
 
@@ -42,9 +44,6 @@ _COUNT = re.compile(r"-n\d+")
 
 def run(argv: Sequence[str]) -> int:
     """Bring the index up to date and show what a query finds; status 1 if it finds nothing."""
-    from gitcp.core.search.query import add_filters, parse_query
-    from gitcp.repo import Repo
-
     end = argv.index("--") if "--" in argv else len(argv)
     negated = [word for word in argv[:end] if _is_negated(word)]
     args = cli.parse("search", OPTIONS, [w for w in argv[:end] if not _is_negated(w)])
@@ -68,9 +67,6 @@ def _is_negated(word: str) -> bool:
 
 def _find(repo: Repo, query: Query, args: Namespace) -> tuple[list[Hit], int]:
     """(the hits to show, the number of further ones)."""
-    from gitcp.console import progress
-    from gitcp.store.search import ask
-
     since, until = (_read_date(repo, key, getattr(args, key)) for key in ("since", "until"))
     return ask.find_hits(
         repo,
@@ -93,10 +89,6 @@ def _read_date(repo: Repo, key: str, date: str | None) -> float | None:
 
 
 def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
-    from gitcp.cmd import show
-    from gitcp.console.term import format_age
-    from gitcp.core.render import search_lines
-
     if args.json:
         plain = ({**hit, "snippet": hit["snippet"].translate({1: "", 2: ""})} for hit in hits)
         cli.write_records({"type": "hit", **hit} for hit in plain)
@@ -104,7 +96,6 @@ def _show(hits: Sequence[Hit], left: int, args: Namespace) -> None:
         for hit in hits:
             print(search_lines.format_compact(hit))
     elif hits:
-        now = time.time()
-        show.page_lines(search_lines.draw_hits(hits, left, lambda then: format_age(now - then)))
+        paging.page_lines(search_lines.draw_hits(hits, left, term.format_since))
     else:
         print("no turn has all of these; '--exact' finds parts of words", file=sys.stderr)

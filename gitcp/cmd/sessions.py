@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
 
-from gitcp.console import cli
+from gitcp.console import cli, paging, term
 from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.core.render import recap_lines
 from gitcp.errors import NO, OK
+from gitcp.store.show import recap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """List sessions; status 1 if there is none."""
-    from gitcp.store.show import recap
-
     args = cli.parse("sessions", OPTIONS, argv)
     records = [
         session
@@ -35,16 +34,7 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         cli.write_records(records)
     elif records:
-        from gitcp.cmd import show
-        from gitcp.console.term import format_age
-        from gitcp.core.render import recap_lines
-
-        now = time.time()
-
-        def format_last(then: float) -> str:
-            return format_age(now - then) if then else "never"
-
-        show.page_lines(recap_lines.draw_sessions(records, format_last))
+        paging.page_lines(recap_lines.draw_sessions(records, term.format_since))
     else:
         print("no session is open, or has uncommitted work; -a lists others", file=sys.stderr)
     return OK if records else NO

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli, progress
+import gc
+import os
+
+from gitcp.console import cli, paging, progress
 from gitcp.console.options import JSON, make_flag, make_value
-from gitcp.errors import OK
+from gitcp.core.render import stats_lines
+from gitcp.core.stats.sums import Sums
+from gitcp.errors import OK, Error
+from gitcp.repo import Repo
+from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.lines import ranges
+from gitcp.store.lines.evidence import Evidence
+from gitcp.store.show import survival
+from gitcp.store.stats import prices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitcp.core.record_types import Record
-    from gitcp.repo import Repo
     from gitcp.store.stats.prices import Prices
 
 OPTIONS = (
@@ -33,10 +43,6 @@ _WIDE = 100  # cells of a line without a terminal
 
 def run(argv: Sequence[str]) -> int:
     """Show who wrote the lines of a range."""
-    import os
-
-    from gitcp.repo import Repo
-
     words, paths = list(argv), []
     if "--" in words:
         end = words.index("--")
@@ -49,22 +55,16 @@ def run(argv: Sequence[str]) -> int:
     stats = _count_lines(repo, args.words, paths, args.survival, prices)
     if args.json:
         return cli.write_records([stats])
-    from gitcp.cmd import show
-    from gitcp.core.render import stats_lines
-
     if args.markdown:
         for line in stats_lines.format_markdown(stats):
             print(line)
     else:
-        show.page_lines(stats_lines.draw_stats(stats, cli.read_width() or _WIDE))
+        paging.page_lines(stats_lines.draw_stats(stats, cli.read_width() or _WIDE))
     return OK
 
 
 def _load_prices(repo: Repo) -> Prices:
     """The known prices.  Raises Error if there are none."""
-    from gitcp.errors import Error
-    from gitcp.store.stats import prices
-
     if (table := prices.load(repo)) is None:
         how = "name a file of them by 'gitcp.prices', or install 'gitcp[prices]'"
         raise Error(f"no prices are here: {how}")
@@ -74,14 +74,6 @@ def _load_prices(repo: Repo) -> Prices:
 def _count_lines(
     repo: Repo, revisions: list[str], paths: list[str], lived: bool, prices: Prices | None
 ) -> Record:
-    import gc
-
-    from gitcp.core.stats.sums import Sums
-    from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.lines import ranges
-    from gitcp.store.lines.evidence import Evidence
-    from gitcp.store.show import survival
-
     gc.disable()  # the objects of each window of commits are freed without it
     sums = Sums()
     with Prefetched(repo) as objects:

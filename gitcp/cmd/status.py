@@ -5,11 +5,31 @@ from __future__ import annotations
 import os
 import sys
 import time
+from itertools import islice
+from shutil import get_terminal_size
 
-from gitcp.console import cli
+from gitcp.console import cli, paging, term
 from gitcp.console.options import JSON, make_flag
+from gitcp.core.git import ids
+from gitcp.core.render import lane_lines, status_lines
 from gitcp.errors import OK, UsageError
+from gitcp.repo import Repo
 from gitcp.stages.sessions import look_at_head
+from gitcp.store.care import check, installation
+from gitcp.store.git import refs
+from gitcp.store.git.objects import Objects
+from gitcp.store.guard import roster
+from gitcp.store.journal import work
+from gitcp.store.link import session_metadata
+from gitcp.store.match import sources
+from gitcp.store.match.case import Case
+from gitcp.store.relink import reconcile
+from gitcp.store.session import markers, process
+from gitcp.store.setup import guard_files, strategy
+from gitcp.store.show import lanes
+from gitcp.store.stream import stash_notice, stream_list
+from gitcp.store.turn import session_list, session_read
+from gitcp.store.v1 import committed_refs, destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +37,6 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Marker, Record, State
     from gitcp.core.render.spans import Line
-    from gitcp.repo import Repo
 
 OPTIONS = (
     make_flag("-v --verbose", "show all sessions and decisions"),
@@ -32,10 +51,6 @@ _CLEAR = "\033[H\033[J"
 
 def run(argv: Sequence[str]) -> int:
     """Show the sessions and streams of this worktree."""
-    from gitcp.cmd import show
-    from gitcp.repo import Repo
-    from gitcp.store.setup import guard_files
-
     args = cli.parse("status", OPTIONS, argv)
     if args.watch and args.json:
         raise UsageError("'--watch' writes no records: it does not go with '--json'")
@@ -48,35 +63,19 @@ def run(argv: Sequence[str]) -> int:
     if args.json:
         about, sessions, streams = records
         return cli.write_records([about, *sessions, *streams])
-    show.page_lines(_draw_lines(*records, args.verbose), paged=False)
+    paging.page_lines(_draw_lines(*records, args.verbose), paged=False)
     return OK
 
 
 def _draw_lines(
     about: Record, sessions: list[Record], streams: list[Record], verbose: bool
 ) -> Iterator[Line]:
-    from gitcp.core.render import status_lines
-
-    return status_lines.draw_status(about, sessions, streams, _format_age, verbose)
-
-
-def _format_age(then: float) -> str:
-    from gitcp.console.term import format_age
-
-    return format_age(time.time() - then) if then else "never"
+    return status_lines.draw_status(about, sessions, streams, term.format_since, verbose)
 
 
 def _watch_status(repo: Repo, verbose: bool) -> int:
     """Show the status with its lanes until the process is ended: at a terminal in place, cut to
     its size; else one after the other."""
-    from itertools import islice
-    from shutil import get_terminal_size
-
-    from gitcp.cmd import show
-    from gitcp.core.render import lane_lines
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.show import lanes
-
     last: object = None
     at_terminal = sys.stdout.isatty()
     while True:
@@ -84,16 +83,17 @@ def _watch_status(repo: Repo, verbose: bool) -> int:
         with Objects(repo) as objects:
             at_work = lanes.list_lanes(repo, objects, [s["session_id"] for s in sessions])
         first, *rest = _draw_lines(about, sessions, streams, verbose)
-        frame = [first, *lane_lines.draw_open_sessions(at_work, time.time(), _format_age), *rest]
+        drawn = lane_lines.draw_open_sessions(at_work, time.time(), term.format_since)
+        frame = [first, *drawn, *rest]
         if at_terminal:
             width, height = get_terminal_size()
-            safe = ([(show.escape_part(part), ink) for part, ink in line] for line in frame)
+            safe = ([(paging.escape_part(part), ink) for part, ink in line] for line in frame)
             frame = [lane_lines.fit_line(line, width) for line in islice(safe, height - 1)]
         # Without a terminal a changed age alone is not printed.
         state = frame if at_terminal else (about, sessions, streams, at_work)
         if state != last:
             print(_CLEAR if at_terminal else "\n" if last else "", end="", flush=True)
-            show.page_lines(frame, paged=False)
+            paging.page_lines(frame, paged=False)
             sys.stdout.flush()
             last = state
         time.sleep(_EVERY)
@@ -101,14 +101,6 @@ def _watch_status(repo: Repo, verbose: bool) -> int:
 
 def gather_status(repo: Repo) -> tuple[Record, list[Record], list[Record]]:
     """(a record of type status, the sessions at work or with open work, all streams)."""
-    from gitcp.store.care import check
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.match import sources
-    from gitcp.store.match.case import Case
-    from gitcp.store.relink import reconcile
-    from gitcp.store.stream import stash_notice, stream_list
-    from gitcp.store.turn import session_list, session_read
-
     states, left = session_read.list_recent(repo, _RECENT, _MOST)
     with Objects(repo) as objects:
         recent = Case(repo, objects, lately=True, dry_run=True)
@@ -133,10 +125,6 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
     removed: its worktree is gone.
     open: worktree -> files with open work, if it has any outside its home.  refs: stream id -> its
     current ref."""
-    from gitcp.core.git import ids
-    from gitcp.store.session import process
-    from gitcp.store.turn import session_read
-
     worktree, last = repo.worktree_hash, state.get("last_interaction_time")
     streams = [s["id"] for s in state["streams"] if ids.is_in_worktree(s["ref"], worktree)]
     facts: Record = {
@@ -154,8 +142,6 @@ def _gather_facts(repo: Repo, state: State, refs: dict[str, str]) -> Record:
 
 
 def _map_open_files(repo: Repo, state: State) -> dict[str, list[str]]:
-    from gitcp.store.journal import work
-
     touched, session_id = state.get("files_touched", ()), state["session_id"]
     return {
         name: sorted(work.list_open_paths_in(repo, name, session_id).intersection(touched))
@@ -165,8 +151,6 @@ def _map_open_files(repo: Repo, state: State) -> dict[str, list[str]]:
 
 def _is_of_interest(repo: Repo, state: State) -> bool:
     """Whether a session is at work or has open work."""
-    from gitcp.store.session import process
-
     phase = state["phase"]
     if phase == "active" or state.get("files_touched") or state.get("unreadable"):
         return True
@@ -182,12 +166,6 @@ def _is_worktree_removed(repo: Repo, state: State) -> bool:
 
 
 def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) -> Record:
-    from gitcp.store.care import installation
-    from gitcp.store.git import refs
-    from gitcp.store.guard import roster
-    from gitcp.store.link import session_metadata
-    from gitcp.store.setup import strategy
-
     return {
         "type": "status",
         "state": installation.read_state(repo),
@@ -206,8 +184,6 @@ def _build_record(repo: Repo, states: Sequence[State], settled: int, more: int) 
 
 
 def _list_in_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
-    from gitcp.store.session import markers
-
     here = [s for s in states if s["phase"] == "active" and markers.is_home(repo, s)]
     return [marker for s in here if (marker := markers.find(repo, s["session_id"]))]
 
@@ -215,9 +191,6 @@ def _list_in_turn(repo: Repo, states: Sequence[State]) -> list[Marker]:
 def _describe_destination(repo: Repo) -> Record:
     """The destination of checkpoints, "" for none; whether it can be reached; how many checkpoints
     it lacks; the usual remote.  Without checkpoints only `unpushed`."""
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import committed_refs, destination
-
     if not committed_refs.has_checkpoints(repo):
         return {"unpushed": 0}
     name, configured = destination.find_destination(repo), destination.read_destination(repo)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import sys
-import time
 
-from gitcp.console import cli
+from gitcp.console import cli, paging, progress, shell, term
 from gitcp.console.options import JSON, make_flag, make_value, parse_positive
+from gitcp.core.back import plan
+from gitcp.core.render import rewind_lines
+from gitcp.core.render.spans import count_noun
 from gitcp.errors import NO, OK, Error
-from gitcp.store.back import planning
+from gitcp.repo import Repo
+from gitcp.store.back import carry_out, follow, planning, steps
+from gitcp.store.git.objects import Objects
+from gitcp.store.pack import scratch
+from gitcp.store.snapshot import snapshot
+from gitcp.store.undo import undo_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator, Sequence
 
-    from gitcp.repo import Repo
     from gitcp.store.back.planning import Prepared
     from gitcp.store.back.steps import Mover, Outcome
-    from gitcp.store.git.objects import Objects
 
 _NAMED = 5  # paths that a refusal names
 # What becomes of paths with an edit of the person's: whether they deleted the file -> the sentence
@@ -77,11 +82,6 @@ def run(argv: Sequence[str]) -> int:
 
 def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> int:
     """Undo or redo steps, or list the undo log."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.pack import scratch
-    from gitcp.store.snapshot import snapshot
-
     look = args.list or args.dry_run
     with scratch.open_scratch(Repo.find_here(), look) as repo, Objects(repo) as objects:
         _ = repo.worktree
@@ -94,27 +94,17 @@ def run_step(args: Namespace, move: Callable[[Mover], Outcome], word: str) -> in
 
 
 def _print_steps(repo: Repo, args: Namespace) -> int:
-    from gitcp.cmd import show
-    from gitcp.console.term import format_age
-    from gitcp.core.render import rewind_lines
-    from gitcp.store.undo import undo_log
-
     steps = undo_log.read_steps(repo)
     if args.json:
         return cli.write_records({"type": "step", **step} for step in steps)
-    now = time.time()
-    show.page_lines(rewind_lines.draw_undo_log(steps, lambda then: format_age(now - then)))
+    paging.page_lines(rewind_lines.draw_undo_log(steps, term.format_since))
     return OK
 
 
 def finish(repo: Repo, objects: Objects) -> None:
     """Finish the step that a kill left unfinished, and warn about it."""
-    from gitcp.store.back import carry_out
-
     if not carry_out.list_abandoned(repo):
         return
-    from gitcp.store.back import steps
-
     for sentence in steps.finish_interrupted(repo, objects):
         print(cli.printable(f"warning: {sentence}"), file=sys.stderr)
 
@@ -131,12 +121,8 @@ class Agreement:
         self._ask, self._force, self._terminal = ask, force, sys.stdin.isatty()
 
     def __call__(self, prepared: Prepared) -> bool:
-        from gitcp.cmd import show
-        from gitcp.core.render import rewind_lines
-        from gitcp.core.render.spans import count_noun
-
         if not self._args.json:
-            show.page_lines(rewind_lines.draw_plan(prepared.plan), paged=False)
+            paging.page_lines(rewind_lines.draw_plan(prepared.plan), paged=False)
             if self._args.patch:
                 self._show_diff(prepared)
         if self._args.dry_run:
@@ -155,8 +141,6 @@ class Agreement:
         return cli.ask_line(f"{warning}go back? [y/N] ") in ("y", "yes")
 
     def _show_diff(self, prepared: Prepared) -> None:
-        from gitcp.console import shell
-
         trees = (prepared.present.tree, prepared.tree)
         shell.run_git(self._repo.git, ["--no-pager", "diff", *trees, "--", ":(top)"])
 
@@ -165,9 +149,6 @@ def make_mover(
     repo: Repo, objects: Objects, args: Namespace, agree: Agreement | None = None
 ) -> Mover:
     """What takes steps, with progress at a terminal; agree: by default Agreement(repo, args)."""
-    from gitcp.console import progress
-    from gitcp.store.back import steps
-
     counter = progress.Counter("going back")
     agree = agree or Agreement(repo, args)
     return steps.Mover(repo, objects, agree, counter.show, args.dry_run)
@@ -185,9 +166,6 @@ def _describe_losses(*losses: Sequence[str]) -> Iterator[str]:
 
 def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
     """Report an outcome, with --tell after leaving messages for agents; return the status."""
-    from gitcp.core.back import plan
-    from gitcp.store.back import follow
-
     if args.tell and outcome["step"]:
         paths = [a["path"] for a in plan.list_effective(outcome["plan"]["actions"])]
         name = _STEPS.get(word, "rewind")
@@ -197,8 +175,6 @@ def tell(repo: Repo, outcome: Outcome, args: Namespace, word: str) -> int:
 
 def report_outcome(outcome: Outcome, args: Namespace, word: str) -> int:
     """Print what was done; NO if a file is not as planned."""
-    from gitcp.store.back import steps
-
     if args.json:
         if not args.dry_run:
             talk = {k: v for k, v in (outcome["conversation"] or {}).items() if k != "effects"}

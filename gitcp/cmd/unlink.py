@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from gitcp import context
+from gitcp.cmd.link import tell
 from gitcp.console import cli
 from gitcp.console.options import JSON, make_value
 from gitcp.errors import OK
+from gitcp.store.git.commit import need_commit
+from gitcp.store.relink import by_hand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +25,6 @@ OPTIONS = (
 def run(argv: Sequence[str]) -> int:
     """Remove links of a commit, and print their checkpoints."""
     args = cli.parse("unlink", OPTIONS, argv)
-    from gitcp import context
-    from gitcp.cmd.link import tell
-    from gitcp.store.git.commit import need_commit
-    from gitcp.store.relink import by_hand
-
     with context.open_here() as ctx:
         commit = need_commit(ctx.objects, args.commit)
         gone = by_hand.unlink_commit(ctx, commit, args.name, args.message)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from gitcp.console import cli
 from gitcp.console.options import JSON, REVISIONS, make_flag
 from gitcp.errors import NO, OK
+from gitcp.repo import Repo
+from gitcp.store.show import verifying
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +20,6 @@ OPTIONS = (JSON, _SIGNED, REVISIONS)
 
 def run(argv: Sequence[str]) -> int:
     """Print a line for each checkpoint; NO if one fails."""
-    from gitcp.repo import Repo
-    from gitcp.store.show import verifying
-
     args, repo = cli.parse("verify", OPTIONS, argv), Repo.find()
     failed = False
     for record in verifying.verify_links(repo, args.revision, args.signed):

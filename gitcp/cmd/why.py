@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from gitcp.console import cli
+from gitcp.console import cli, paging
 from gitcp.console.options import JSON, make_flag, make_value
+from gitcp.core.render import why_lines
 from gitcp.errors import OK
+from gitcp.jj import choose_git
+from gitcp.repo import Repo
 from gitcp.stages.sessions import look_at_head
+from gitcp.store.blame import origin
+from gitcp.store.git.prefetch import Prefetched
+from gitcp.store.lines.evidence import Evidence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +27,6 @@ OPTIONS = (
 
 def run(argv: Sequence[str]) -> int:
     """Show the prompt, the words and the edit that each line comes from."""
-    from gitcp.jj import choose_git
-    from gitcp.repo import Repo
-    from gitcp.store.blame import origin
-    from gitcp.store.git.prefetch import Prefetched
-    from gitcp.store.lines.evidence import Evidence
-
     args = cli.parse("why", OPTIONS, argv)
     repo = Repo.find_here()
     look_at_head(repo)
@@ -36,8 +36,5 @@ def run(argv: Sequence[str]) -> int:
         records = list(origin.list_origins(repo, git, objects, evidence, lines, args.revision))
     if args.json:
         return cli.write_records(records)
-    from gitcp.cmd import show
-    from gitcp.core.render import why_lines
-
-    show.page_lines(why_lines.draw_origins(records, args.full))
+    paging.page_lines(why_lines.draw_origins(records, args.full))
     return OK

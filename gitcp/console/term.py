@@ -1,6 +1,8 @@
-"""Format text for a terminal: colours, ages, single lines."""
+"""Format text for a terminal: colours, ages, times, single lines."""
 
 from __future__ import annotations
+
+import time
 
 _COLOURS = ("red", "green", "yellow", "blue", "magenta", "cyan")
 _CODES = {"bold": 1, "dim": 2} | {name: 31 + n for n, name in enumerate(_COLOURS)}
@@ -18,6 +20,16 @@ def format_age(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)}{unit} ago"
     return "just now"
+
+
+def format_since(then: float) -> str:
+    """The age of a time in seconds since 1970; `never` for 0."""
+    return format_age(time.time() - then) if then else "never"
+
+
+def format_time(seconds: float) -> str:
+    """A local time, as in `2026-11-22 09:30`."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def clean(text: str) -> str:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import sys
 
-from gitcp import commands
+from gitcp import commands, record
+from gitcp.console import options
 from gitcp.errors import OK, UsageError
+from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,12 +47,8 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
     function, rows = find_stage(name)
     args: Any = Bare()
     if argv or rows:
-        from gitcp.console import options
-
         if argv or any(map(options.is_needed, rows)):
-            from gitcp.console import cli  # which imports argparse
-
-            args = cli.parse(name, rows, argv)
+            args = late.cli.parse(name, rows, argv)
         else:
             vars(args).update(options.list_defaults(rows), hook=True)
     return lambda records: function(args, records)
@@ -58,14 +56,11 @@ def bind_stage(name: str, argv: Sequence[str]) -> Stage:
 
 def run(name: str, argv: Sequence[str]) -> int:
     """Run a stage as a program; return its status."""
-    from gitcp import record
-    from gitcp.console import cli
-
     function, rows = find_stage(name)
-    args = cli.parse(name, rows, argv)
+    args = late.cli.parse(name, rows, argv)
     records = function(args, record.read_records(sys.stdin.buffer))
     if not (key := getattr(args, "z", None)):
-        return cli.write_records(records)
+        return late.cli.write_records(records)
     for value in dict.fromkeys(item[key] for item in records):
         sys.stdout.write(value + "\0")
     return OK

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gitcp import pipelines
+from gitcp import context, pipelines
 from gitcp.errors import Error
 from gitcp.stages import bind_stage
+from gitcp.start import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,9 +65,7 @@ def connect_stages(
     top."""
     for name, *argv in stages:
         if name.startswith("!"):
-            from gitcp.console import shell
-
-            records = shell.run_filter([name[1:], *argv], _leave_after(records), top)
+            records = late.shell.run_filter([name[1:], *argv], _leave_after(records), top)
         else:
             records = bind_stage(name, argv)(records)
     return records
@@ -93,8 +92,6 @@ def collect_messages(
 
 def _leave_after(records: Iterable[Record]) -> Iterable[Record]:
     """The records, for a foreign program: before it runs, states are written and locks released."""
-    from gitcp import context
-
     yield from records
     context.leave_all()
 
@@ -102,11 +99,8 @@ def _leave_after(records: Iterable[Record]) -> Iterable[Record]:
 def keep_promise(repo: Repo, first: Record) -> None:
     """Store the checkpoint that a new commit's trailer names, if its pipelines left it out or
     failed.  first: the event of post-commit."""
-    from gitcp import context
-    from gitcp.store.match import commit_memory
-
     with context.open_context(repo) as ctx:
-        if commit_memory.lacks_checkpoint(ctx):
+        if late.commit_memory.lacks_checkpoint(ctx):
             list(connect_stages(pipelines.DEFAULT["post-commit"], [first], repo.top))
 
 
@@ -134,12 +128,10 @@ def _explain_unable(repo: Repo, pipeline: Pipeline) -> str:
     """Why a configured pipeline cannot run; '' if no reason is found."""
     if not isinstance(pipeline, str):
         return ""
-    from gitcp.console import shell
-
     try:
         for name, *_ in pipelines.parse_pipeline(pipeline):
             if name.startswith("!"):
-                shell.find_program(name[1:], repo.top)
+                late.shell.find_program(name[1:], repo.top)
     except Error as e:
         return f"  (cannot run: {e})"
     return ""

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 
+from gitcp.console import cli, notice
 from gitcp.console.options import make_flag, make_nul, make_value
 from gitcp.core.git import ids
+from gitcp.core.transcript import chunks
+from gitcp.core.v1 import schema
 from gitcp.errors import Error, InputError
+from gitcp.record import encode_name
+from gitcp.repo import Repo
+from gitcp.store.git.commit import need_commit
+from gitcp.store.git.objects import Objects
+from gitcp.store.show import lookup, subject
+from gitcp.store.v1 import committed_list, committed_read, committed_write, find_commits, redaction
+from gitcp.store.v1.merge import histories, notes
+from gitcp.store.v1.transcript import store_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,17 +27,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Record
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
     from gitcp.store.v1.committed_read import Checkpoint, Content
     from gitcp.store.v1.committed_write import SessionData
 
 
 def list_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     """A record for each committed checkpoint, by id."""
-    from gitcp.repo import Repo
-    from gitcp.store.v1 import committed_list
-
     for record in committed_list.map_checkpoints(Repo.find(), committed_list.build_record):
         if not args.session or any(s.startswith(args.session) for s in record["sessions"]):
             yield record
@@ -37,14 +44,10 @@ def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
     if not args.id and not args.commit:
         args.error("needs the id of a checkpoint, or --commit")
     if args.transcript:
-        from gitcp.console import cli
-
         cli.write_bytes(temporary["transcript"] for temporary in _take_temporary(args))
         for _checkpoint, sessions in _read_stored(args):
             cli.write_bytes(content["transcript"] for content in sessions)
         return
-    from gitcp.store.v1 import committed_list
-
     for temporary in _take_temporary(args):
         size = len(temporary.pop("transcript"))
         yield {**temporary, "transcript_bytes": size}
@@ -56,10 +59,6 @@ def read_checkpoint(args: Namespace, _: object) -> Iterator[Record]:
 
 def _take_temporary(args: Namespace) -> Iterator[Record]:
     """The temporary checkpoints among the names of args, which are removed from args."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.show import lookup, subject
-
     repo = Repo.find()
     with Objects(repo) as objects:
         for name in list(args.id):
@@ -86,10 +85,6 @@ def _build_record(checkpoint_id: str, content: Content) -> Record:
 
 
 def _read_stored(args: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import committed_read
-
     repo = Repo.find()
     with Objects(repo) as objects:
         ids = _resolve_ids(repo, objects, args.id)
@@ -105,9 +100,6 @@ def _read_stored(args: Namespace) -> Iterator[tuple[Checkpoint, list[Content]]]:
 
 def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[str]:
     """The ids that begin with prefixes.  An unknown one among several is a warning only."""
-    from gitcp.console import notice
-    from gitcp.store.v1 import committed_list
-
     ids = []
     for prefix in prefixes:
         try:
@@ -120,10 +112,7 @@ def _resolve_ids(repo: Repo, objects: Objects, prefixes: Sequence[str]) -> list[
 
 
 def _list_linked(repo: Repo, objects: Objects, spec: str) -> list[str]:
-    from gitcp.store.git.commit import need_commit
-    from gitcp.store.v1.find_commits import list_ids
-
-    ids = list_ids(repo, objects, need_commit(objects, spec)["oid"])
+    ids = find_commits.list_ids(repo, objects, need_commit(objects, spec)["oid"])
     if not ids:
         raise Error(f"no checkpoint belongs to '{spec}'")
     return ids
@@ -138,22 +127,18 @@ _DEFAULT = {"strategy": "manual-commit", "created_at": _EPOCH, "checkpoints_coun
 
 def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """Write all session records in one commit; its record."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import committed_write, redaction
-
     sessions = [r for r in records if r.get("type") == "session"]
     if not sessions:
         return
     repo, new_id = Repo.find(), os.urandom(6).hex()
     words = " ".join((args.message or "").split())
-    subject = redaction.redact_text(repo, words) if words else None
+    title = redaction.redact_text(repo, words) if words else None
     with Objects(repo) as objects:
         items = []
         for record in sessions:
             cid = ids.check_checkpoint_id(record.get("checkpoint_id", new_id))
             items.append((cid, _build_data(repo, objects, record, cid)))
-        tips = committed_write.write_sessions(repo, objects, items, subject=subject)
+        tips = committed_write.write_sessions(repo, objects, items, subject=title)
     stored = dict.fromkeys(checkpoint_id for checkpoint_id, _ in items)
     on_branch = [cid for cid in stored if ids.build_checkpoint_ref(cid) not in tips]
     for ref, oid in tips.items():
@@ -164,9 +149,6 @@ def write_committed(args: Namespace, records: Iterable[Record]) -> Iterator[Reco
 
 def _build_data(repo: Repo, objects: Objects, record: Record, checkpoint_id: str) -> SessionData:
     """A session record as the store takes it, redacted."""
-    from gitcp.store.v1 import redaction
-    from gitcp.store.v1.transcript import store_given
-
     if not isinstance(record.get("session_id"), str):
         raise InputError("a record of type 'session' needs 'session_id'")
     metadata = record.get("metadata", {})
@@ -190,11 +172,6 @@ def _check_metadata(
     repo: Repo, metadata: Record, session_id: str, checkpoint_id: str
 ) -> dict[str, Any]:
     """Metadata, redacted.  Raise InputError for types that readers do not expect."""
-    import json
-
-    from gitcp.core.v1 import schema
-    from gitcp.store.v1 import redaction
-
     redactor = redaction.get_redactor(repo, session_id)
     clean: dict[str, Any] = json.loads(redactor.redact_document(json.dumps(metadata).encode()))
     needed = {"checkpoint_id": checkpoint_id, "session_id": session_id, **_DEFAULT}
@@ -206,10 +183,6 @@ def _check_metadata(
 
 def _read_transcript(repo: Repo, record: Record) -> bytes | None:
     """The transcript in a record, or in the file that it names, redacted; None for neither."""
-    from gitcp.core.transcript import chunks
-    from gitcp.record import encode_name
-    from gitcp.store.v1 import redaction
-
     path = record.get("transcript_path") or ""
     for key in ("transcript", "transcript_path"):
         if not isinstance(record.get(key) or "", str):
@@ -230,12 +203,8 @@ def _read_transcript(repo: Repo, record: Record) -> bytes | None:
     return redactor.redact_jsonl(data)
 
 
-def find_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
+def list_carriers(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """A commit record for each commit with one of the ids in a trailer or a note."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.v1 import committed_list, find_commits
-
     repo = Repo.find()
     with Objects(repo) as objects:
         # A full id is not resolved: commits are found even if its checkpoint is gone.
@@ -257,11 +226,6 @@ def find_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
 
 def merge_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     """The record of a commit that merges both histories; no ref is moved."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.commit import need_commit
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.v1.merge import histories, notes
-
     repo = Repo.find()
     with Objects(repo) as objects:
         a, b = (need_commit(objects, spec)["oid"] for spec in (args.ours, args.theirs))
@@ -292,7 +256,7 @@ STAGES = {
         make_value("-m --message", "<subject>", "the subject of the commit"),
     ),
     "find-commits": (
-        find_commits,
+        list_carriers,
         make_nul("oid", "write the commits alone, each ended by NUL"),
         make_value(
             "id",

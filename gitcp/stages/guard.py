@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from gitcp import context
+from gitcp.console import notice
 from gitcp.console.options import make_flag, make_value
+from gitcp.repo import Repo
+from gitcp.start import late
+from gitcp.store.guard import claims
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,19 +43,15 @@ def _check_event(event: Record) -> Iterator[Record]:
 
 def _judge_start(event: Record) -> tuple[bool, str]:
     """(whether to refuse, the message)."""
-    from gitcp import context
-    from gitcp.repo import Repo
-    from gitcp.store.guard import claims, guard
-
     repo, name = Repo.find_here(), event["event"]
-    mode = guard.get_mode(repo)
+    mode = late.guard.get_mode(repo)
     if mode == "off" or name not in ("tool-start", "turn-start"):
         return False, ""
     if name == "tool-start":
-        message = guard.start_call(repo, event, context.leave_all)
+        message = late.guard.start_call(repo, event, context.leave_all)
         return bool(message) and mode == "deny", message
     claims.leave(repo, event)
-    return False, guard.greet(repo, event)
+    return False, late.guard.greet(repo, event)
 
 
 def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
@@ -61,10 +62,7 @@ def release_claim(args: Namespace, records: Iterable[Record]) -> Iterator[Record
     person (`warn`).  --session: release the claims of that session, a record for each.
     """
     if args.session:
-        from gitcp.repo import Repo
-        from gitcp.store.guard import roster
-
-        records = roster.release_session(Repo.find_here(), args.session)
+        records = late.roster.release_session(Repo.find_here(), args.session)
     for record in records:
         if record.get("type") == "event" and record.get("session_id"):
             yield from _release_event(record)
@@ -88,8 +86,6 @@ def _run_guarded(work: Callable[[Record], Result], event: Record) -> Result | No
     try:
         return work(event)
     except Exception as e:
-        from gitcp.console import notice
-
         notice.warn(f"the guard is not at work: {e}")
         return None
 
@@ -97,14 +93,11 @@ def _run_guarded(work: Callable[[Record], Result], event: Record) -> Result | No
 def _judge_end(event: Record) -> list[Record]:
     if event["event"] != "tool-end":
         return []
-    from gitcp.repo import Repo
-    from gitcp.store.guard import guard
-
     repo = Repo.find_here()
-    mode = guard.get_mode(repo)
+    mode = late.guard.get_mode(repo)
     if mode == "off":
         return []
-    objection, event["poisoned"] = guard.end_call(repo, event)
+    objection, event["poisoned"] = late.guard.end_call(repo, event)
     kind = "refuse" if mode == "deny" else "say"
     return [{"type": kind, "message": objection}] if objection else []
 
@@ -113,39 +106,24 @@ def _record_edits(event: Record) -> list[Record]:
     """Record the edits that later stages wrote into the journal on the session's ref."""
     if event["event"] != "tool-end":
         return []
-    from gitcp.repo import Repo
-    from gitcp.store.guard import guard
-
-    if guard.get_mode(Repo.find_here()) == "deny":
-        from gitcp import context
-        from gitcp.store.guard import session_change
-
+    if late.guard.get_mode(Repo.find_here()) == "deny":
         ctx = context.open_here()
         if ctx.read_state(event["session_id"], rebuild=False):
-            session_change.record_call(ctx.repo, ctx.objects, event)
+            late.session_change.record_call(ctx.repo, ctx.objects, event)
     return []
 
 
 def _let_go(event: Record) -> list[Record]:
-    from gitcp.repo import Repo
-
     if event["event"] == "tool-end":
-        from gitcp.store.guard import guard
-
-        guard.let_go(Repo.find_here(), event)
+        late.guard.let_go(Repo.find_here(), event)
     else:
-        from gitcp.store.guard import claims
-
         claims.leave(Repo.find_here(), event)
     return []
 
 
 def list_claims(args: Namespace, _: object) -> Iterator[Record]:
     """A record for each session at work here, and for each path that a call claims."""
-    from gitcp.repo import Repo
-    from gitcp.store.guard import roster
-
-    for record in roster.list_records(Repo.find_here()):
+    for record in late.roster.list_records(Repo.find_here()):
         if record["path"] or not args.held:
             yield record
 

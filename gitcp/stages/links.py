@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from gitcp import context
 from gitcp.console.options import make_flag, make_value
 from gitcp.errors import UsageError
+from gitcp.store.lines import ai_notes, carried
+from gitcp.store.link import finalize, unhooked
+from gitcp.store.match import commit_memory, rewritten, sources
+from gitcp.store.match.case import Case
+from gitcp.store.relink import reconcile
+from gitcp.store.session import markers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,14 +34,6 @@ def relink_commits(args: Namespace, records: Iterable[Record]) -> Iterator[Recor
 
 
 def _relink_rewritten(event: Record) -> Iterator[Record]:
-    from gitcp import context
-    from gitcp.store.lines import ai_notes
-    from gitcp.store.link import finalize
-    from gitcp.store.match import rewritten, sources
-    from gitcp.store.match.case import Case
-    from gitcp.store.relink import reconcile
-    from gitcp.store.session import markers
-
     with context.open_here() as ctx:
         repo, objects, command = ctx.repo, ctx.objects, event["args"][0]
         rewrite = rewritten.read_rewrite(repo, objects, command, event["stdin"])
@@ -60,9 +59,6 @@ def _relink_rewritten(event: Record) -> Iterator[Record]:
 def _follow_lines(
     ctx: Context, command: str, old_by_new: Mapping[str, Sequence[str]], noted: Sequence[Pair]
 ) -> None:
-    from gitcp.store.lines import carried
-    from gitcp.store.match import commit_memory
-
     if command == "rebase" or not commit_memory.is_replaying(ctx.repo):
         commits = dict.fromkeys([*old_by_new, *(link["commit"] for link in noted)])
         amended = command == "amend"
@@ -73,13 +69,6 @@ def _follow_lines(
 def _relink_named(options: Namespace) -> Iterator[Record]:
     """Find links for the commits of a range or, with --onto, for a merge.  Unless it is a dry run,
     their checkpoints get the commits' lines, and the commits notes of Git AI if they are wanted."""
-    from gitcp import context
-    from gitcp.store.lines import ai_notes, carried
-    from gitcp.store.link import unhooked
-    from gitcp.store.match import sources
-    from gitcp.store.match.case import Case
-    from gitcp.store.relink import reconcile
-
     dry_run, revisions = options.dry_run, options.range
     if options.onto and not revisions:
         raise UsageError("--onto: the head of the branch that was merged is missing")

@@ -6,7 +6,17 @@ import os
 import sys
 import time
 
+from gitcp import agents, context, trace
+from gitcp.agents import get_agent_type
 from gitcp.console.options import make_flag, make_value
+from gitcp.errors import Error, InputError
+from gitcp.repo import Repo
+from gitcp.start import late
+from gitcp.store.git import refs
+from gitcp.store.git.objects import Objects
+from gitcp.store.journal import calls
+from gitcp.store.session import markers
+from gitcp.store.session import state as states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +25,6 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.record_types import Record, State
-    from gitcp.repo import Repo
 
 _STARTS = ("session-start", "turn-start")
 
@@ -26,11 +35,8 @@ def read_event(args: Namespace, _: object) -> Iterator[Record]:
 
     Raise InputError for an unknown agent and for an invalid field.
     """
-    from gitcp import agents
-    from gitcp.core.v1 import summary
-    from gitcp.errors import InputError
-
-    client, payload = agents.get_client(args.agent), summary.parse_json(sys.stdin.buffer.read())
+    client = agents.get_client(args.agent)
+    payload = late.summary.parse_json(sys.stdin.buffer.read())
     if payload is None:
         raise InputError("the payload is not a JSON object")
     yield {**client.read_event(args.event, payload)}
@@ -46,37 +52,30 @@ def update_session(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _update_state(event: Record) -> Iterator[Record]:
-    from gitcp import context
-
     handler = _HANDLERS.get(event["event"])
     with context.open_here() as ctx:
         if event["event"] in _STARTS:
-            from gitcp.store.relink import catch_up
-
-            catch_up.end_abandoned(ctx, event["session_id"])
+            late.catch_up.end_abandoned(ctx, event["session_id"])
         messages = handler(ctx, event) if handler else None
     yield event
     yield from messages or ()
 
 
 def _handle_turn_start(ctx: Context, event: Record) -> list[Record]:
-    from gitcp.store.session import agent_messages
-    from gitcp.store.turn import events, greeting
-
     repo, began = ctx.repo, time.time_ns()
     state = ctx.read_state(event["session_id"]) or _make_state(ctx, event)
-    if events.is_repeated(state, event):
+    if late.events.is_repeated(state, event):
         return []  # the same prompt again: personal and shared settings both run gitcp
     try:
-        events.refuse_elsewhere(repo, state)
-    except events.SessionIDConflictError as e:
+        late.events.refuse_elsewhere(repo, state)
+    except late.events.SessionIDConflictError as e:
         return _build_refusal(event, str(e))
-    if warning := greeting.find_refusal(repo, ctx.objects, state, event, ctx.head):
+    if warning := late.greeting.find_refusal(repo, ctx.objects, state, event, ctx.head):
         ctx.keep(state)  # it has the warning; the session does not begin
         return _build_refusal(event, warning)
-    lines = [events.move_home(repo, state), _begin_turn(ctx, state, event, began)]
+    lines = [late.events.move_home(repo, state), _begin_turn(ctx, state, event, began)]
     ctx.keep(state)
-    to_agent = agent_messages.take(repo, state["session_id"])
+    to_agent = late.agent_messages.take(repo, state["session_id"])
     messages = [{"type": "say", "message": message} for message in lines if message]
     return messages + ([{"type": "say", "message": to_agent, "to": "agent"}] if to_agent else [])
 
@@ -87,37 +86,28 @@ def _build_refusal(event: Record, message: str) -> list[Record]:
 
 
 def _make_state(ctx: Context, event: Record) -> State:
-    from gitcp.agents import get_agent_type
-    from gitcp.store.session import state as states
-
     agent_type = get_agent_type(event["agent"])
     return states.make_state(ctx.repo, event["session_id"], agent_type, ctx.head)
 
 
 def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
     """Begin the turn, or continue it, from one look at the worktree; return a message or ''."""
-    from gitcp.store.git import refs
-    from gitcp.store.journal import turn_look
-    from gitcp.store.relink import catch_up
-    from gitcp.store.snapshot import blobs, index, snapshot
-    from gitcp.store.turn import events
-
     repo, objects = ctx.repo, ctx.objects
-    index.seed_stale(repo)
+    late.index.seed_stale(repo)
     message = _put_refs_in_place(ctx)
-    look = turn_look.Look(repo)
-    scan = snapshot.scan_worktree(repo)
+    look = late.turn_look.Look(repo)
+    scan = late.snapshot.scan_worktree(repo)
     look.end_scan()
     head = scan.head or refs.get_zeros(repo)
-    catch_up.settle_leftovers(repo, objects, state, event, head)
-    dirty = blobs.resolve_changes(objects, scan, write=False)
+    late.catch_up.settle_leftovers(repo, objects, state, event, head)
+    dirty = late.blobs.resolve_changes(objects, scan, write=False)
     telling = event["session_id"] if event.get("notification") else ""
     look.take(objects, head, dirty, telling=telling)
-    turn_look.begin_turn(repo, state, look.at)
+    late.turn_look.begin_turn(repo, state, look.at)
     if event.get("notification") and state.get("turn_id"):
-        events.continue_turn(repo, state, event)
+        late.events.continue_turn(repo, state, event)
     else:
-        events.begin_turn(repo, state, event, head, dirty, began, look.at)
+        late.events.begin_turn(repo, state, event, head, dirty, began, look.at)
         event["dirty"], event["head"] = list(dirty.items()), head
     return message
 
@@ -125,23 +115,14 @@ def _begin_turn(ctx: Context, state: State, event: Record, began: int) -> str:
 def _put_refs_in_place(ctx: Context) -> str:
     """Move streams and checkpoints where they belong, and restore the store after a `jj undo`;
     return a message or ''."""
-    from gitcp.store.stream import place
-
-    place.move_home(ctx.repo, ctx.objects)
-    if ctx.repo.jj_root:
-        from gitcp.store.v1 import committed_write
-
-        if committed_write.restore_branch(ctx.repo, ctx.objects):
-            from gitcp.store.v1 import conversion
-
-            return conversion.leave_branch(ctx.repo)
+    late.place.move_home(ctx.repo, ctx.objects)
+    if ctx.repo.jj_root and late.committed_write.restore_branch(ctx.repo, ctx.objects):
+        return late.conversion.leave_branch(ctx.repo)
     return ""
 
 
 def _handle_tool(ctx: Context, event: Record) -> list[Record]:
     # Each tool call waits for its hooks: modules are imported only where they are needed.
-    from gitcp.store.journal import calls
-
     repo = ctx.repo
     state = ctx.read_state(event["session_id"], rebuild=False)
     if state is None:
@@ -149,14 +130,10 @@ def _handle_tool(ctx: Context, event: Record) -> list[Record]:
     changed = calls.take_call(repo, ctx.objects, state, event)
     changed = _note_task(ctx, state, event) or changed
     if event["event"] == "tool-end" and ctx.head != state["base_commit"]:
-        from gitcp.store.relink import catch_up
-
-        catch_up.follow_head(repo, ctx.objects, state, ctx.head)
+        late.catch_up.follow_head(repo, ctx.objects, state, ctx.head)
         changed = True
     if state.get("phase") != "active":
-        from gitcp.store.turn import events
-
-        events.continue_turn(repo, state, event)
+        late.events.continue_turn(repo, state, event)
         changed = True
     if not state.get("tool_events"):
         state["tool_events"] = changed = True
@@ -168,27 +145,20 @@ def _handle_tool(ctx: Context, event: Record) -> list[Record]:
 def _note_task(ctx: Context, state: State, event: Record) -> bool:
     if (event.get("tool") or {}).get("kind") != "task":
         return False
-    from gitcp.store.turn import tasks
-
-    return tasks.note_start(ctx.repo, state, event)
+    return late.tasks.note_start(ctx.repo, state, event)
 
 
 def _handle_turn_end(ctx: Context, event: Record) -> list[Record]:
-    from gitcp.store.turn import events
-
     if state := ctx.read_state(event["session_id"]):
-        events.end_turn(ctx.repo, state, event)
+        late.events.end_turn(ctx.repo, state, event)
         ctx.keep(state)
     return []
 
 
 def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
-    from gitcp.store.relink import catch_up
-    from gitcp.store.turn import events
-
     if state := ctx.read_state(event["session_id"]):
-        catch_up.settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
-        events.end_session(ctx.repo, state, event)
+        late.catch_up.settle_last_turn(ctx.repo, ctx.objects, state, event, ctx.head)
+        late.events.end_session(ctx.repo, state, event)
         ctx.keep(state)
     _limit_edits(ctx)
     return []
@@ -196,35 +166,26 @@ def _handle_session_end(ctx: Context, event: Record) -> list[Record]:
 
 def _limit_edits(ctx: Context) -> None:
     """Delete edits of settled sessions beyond gitcp.max-edits."""
-    from gitcp.store.care import edits
-
     ctx.leave()  # the locks of sessions are taken in their order
-    edits.enforce_ceiling(ctx.repo)
+    late.edits.enforce_ceiling(ctx.repo)
 
 
 def _handle_session_start(ctx: Context, event: Record) -> list[Record]:
-    from gitcp.store.lines import recording
-    from gitcp.store.relink import catch_up
-    from gitcp.store.session import state as states
-    from gitcp.store.setup import notices
-    from gitcp.store.snapshot import index
-    from gitcp.store.turn import events, greeting
-
     repo, session_id = ctx.repo, event["session_id"]
-    index.seed_index(repo)
+    late.index.seed_index(repo)
     moved = _put_refs_in_place(ctx)
     known = os.path.exists(states.get_path(repo, session_id))
     state = ctx.read_state(session_id) if known else None
     if state:
-        catch_up.settle_leftovers(repo, ctx.objects, state, event, ctx.head)
-        events.start_session(repo, state, event)
+        late.catch_up.settle_leftovers(repo, ctx.objects, state, event, ctx.head)
+        late.events.start_session(repo, state, event)
         ctx.keep(state)
-    greeted = greeting.format_greeting(repo, ctx.objects, session_id, ctx.head)
+    greeted = late.greeting.format_greeting(repo, ctx.objects, session_id, ctx.head)
     _limit_edits(ctx)
-    if complaints := notices.list_notices(repo):
-        recording.end_recording(repo, noticed=True)
+    if complaints := late.notices.list_notices(repo):
+        late.recording.end_recording(repo, noticed=True)
     else:
-        recording.begin_recording(repo)
+        late.recording.begin_recording(repo)
     return [{"type": "say", "message": "\n".join(filter(None, [greeted, moved, *complaints]))}]
 
 
@@ -240,8 +201,6 @@ _HANDLERS = {
 
 def finalize_turns(args: object, records: Iterable[Record]) -> Iterator[Record]:
     """Finalize the committed checkpoints of an event's session, and at its start settle HEAD."""
-    from gitcp import context
-
     for record in records:
         yield record
         if record.get("type") == "event" and record.get("session_id"):
@@ -254,8 +213,6 @@ def finalize_turns(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _limit_markers(ctx: Context) -> None:
-    from gitcp.store.session import markers
-
     if len(markers.list_recent_ids(ctx.repo)) > markers.MOST:
         ctx.leave()
         markers.put_away(ctx.repo)
@@ -263,9 +220,7 @@ def _limit_markers(ctx: Context) -> None:
 
 def _settle_head(ctx: Context, session_id: str) -> list[Record]:
     """Settle the commits up to HEAD if gitcp has not seen it yet."""
-    from gitcp.store.match import commit_memory
-
-    if not commit_memory.is_unseen(ctx.repo, ctx.head):
+    if not late.commit_memory.is_unseen(ctx.repo, ctx.head):
         return []
     message = _link_pulled(ctx, session_id)
     return [{"type": "say", "message": message}] if message else []
@@ -274,10 +229,8 @@ def _settle_head(ctx: Context, session_id: str) -> list[Record]:
 def _link_pulled(ctx: Context, excluded: str = "") -> str:
     """Settle commits that came to HEAD without gitcp's hooks; return a message about those that
     were pulled, or ''.  excluded: a session that settles by itself."""
-    from gitcp.store.relink import reconcile
-
     ctx.leave()
-    pulled = reconcile.settle(ctx, excluded)
+    pulled = late.reconcile.settle(ctx, excluded)
     subject = "a commit that was pulled is" if pulled == 1 else "commits that were pulled are"
     return f"{subject} linked again by a note: {pulled}, 'gitcp log' shows them" if pulled else ""
 
@@ -285,20 +238,14 @@ def _link_pulled(ctx: Context, excluded: str = "") -> str:
 def look_at_head(repo: Repo) -> None:
     """Settle others' commits up to HEAD for a command that reads, and report pulled ones on
     standard error.  An error does not stop the command."""
-    from gitcp.store.match import commit_memory
-
-    if not commit_memory.read_looked(repo):
+    if not late.commit_memory.read_looked(repo):
         return  # no hook has run here
-    from gitcp import context, trace
-    from gitcp.errors import Error
-    from gitcp.store.link import unhooked
-
     message = ""
     try:
         with context.open_context(repo) as ctx:
-            if not context.is_off(repo) and commit_memory.is_unseen(repo, ctx.head):
+            if not context.is_off(repo) and late.commit_memory.is_unseen(repo, ctx.head):
                 # A commit made in this worktree waits for its session's event; jj runs no hooks.
-                waits = not repo.jj_root and ctx.head in unhooked.list_made_here(repo)
+                waits = not repo.jj_root and ctx.head in late.unhooked.list_made_here(repo)
                 message = "" if waits else _link_pulled(ctx)
     except (Error, OSError) as e:
         trace.append_note("settle", f"not now: {e}")
@@ -308,34 +255,25 @@ def look_at_head(repo: Repo) -> None:
 
 
 def _complete_session(ctx: Context, session_id: str) -> list[Record]:
-    from gitcp.store.session import state as states
-
     state = ctx.read_state(session_id, rebuild=False)
     if not state or not states.lacks_transcript(state):
         return []
-    from gitcp.store.link import finalize
-
-    done = finalize.finalize(ctx.repo, ctx.objects, state)
+    done = late.finalize.finalize(ctx.repo, ctx.objects, state)
     ctx.keep(state)
     return [{"type": "checkpoint", "checkpoint_id": i, "session_id": session_id} for i in done]
 
 
 def list_sessions(args: Namespace, _: object) -> list[Record]:
     """Session records, the last started first (gitcp-record(5)); nothing is written."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.session import markers
-    from gitcp.store.turn import session_list, session_read
-
     repo = Repo.find_here()
     with Objects(repo) as objects:
-        sessions = session_list.list_sessions(repo, objects, stored=not args.states)
+        sessions = late.session_list.list_sessions(repo, objects, stored=not args.states)
     if args.stored:
         sessions = [r for r in sessions if any(c["checkpoint_id"] for c in r["checkpoints"])]
     if args.worktree:
         sessions = [r for r in sessions if "phase" in r and markers.is_home(repo, r)]
     if args.session is not None:
-        wanted = session_read.pick_id(args.session, [r["session_id"] for r in sessions])
+        wanted = late.session_read.pick_id(args.session, [r["session_id"] for r in sessions])
         sessions = [r for r in sessions if r["session_id"] == wanted]
     return sessions
 

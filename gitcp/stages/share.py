@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from gitcp.console.options import make_flag, make_value, parse_number
+from gitcp.repo import Repo
+from gitcp.store.git.objects import Objects
+from gitcp.store.session import process
+from gitcp.store.share import push_check, sending, sync
+from gitcp.store.v1 import destination
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gitcp.core.record_types import Record
-    from gitcp.repo import Repo
 
 _SECONDS = "give up after so many seconds (default: gitcp.push-timeout, 30)"
 _UNSEEN = "cannot see whether this is a --dry-run: no checkpoints are sent; 'gitcp push' sends them"
@@ -27,10 +31,6 @@ def push_checkpoints(args: object, records: Iterable[Record]) -> Iterator[Record
 
 def _push_event(event: Record) -> Iterator[Record]:
     """Judge what git is about to push; then send the refs of the store that are not in it."""
-    from gitcp.repo import Repo
-    from gitcp.store.share import push_check, sending
-    from gitcp.store.v1 import destination
-
     repo, updates = Repo.find_here(), push_check.parse_updates(event.get("stdin") or ())
     remote, url = [*(event.get("args") or ()), "", ""][:2]
     name = destination.find_destination(repo)
@@ -55,8 +55,6 @@ def _push_event(event: Record) -> Iterator[Record]:
 
 def _is_dry_run(repo: Repo) -> bool | None:
     """Whether the `git push` that runs this hook has --dry-run; None if that cannot be seen."""
-    from gitcp.store.session import process
-
     words = process.read_git_arguments(repo.config, "push")
     if words is None:
         return False if process.can_see_processes() else None
@@ -76,11 +74,6 @@ def choose_timeout(repo: Repo, seconds: int | None = None) -> float:
 
 def fetch_checkpoints(args: Namespace, _: object) -> Iterator[Record]:
     """A record for each ref of gitcp after fetching; with --list, for those of the remote."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.share import sync
-    from gitcp.store.v1 import destination
-
     repo = Repo.find()
     name = args.remote or destination.find_destination(repo) or destination.find_usual_remote(repo)
     name = name or destination.need_destination(repo)  # which raises

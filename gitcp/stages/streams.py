@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from gitcp import context
+from gitcp.console import notice
 from gitcp.console.options import make_flag, make_value
+from gitcp.core.decide import omission
+from gitcp.core.git import ids
+from gitcp.record import decode_name
+from gitcp.repo import Repo
+from gitcp.start import late
+from gitcp.store.git.commit import need_commit
+from gitcp.store.git.objects import Objects
+from gitcp.store.git.tree import Lookup, list_files
+from gitcp.store.relink import catch_up
+from gitcp.store.stream import place, shadow_refs
+from gitcp.store.turn import events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,25 +24,18 @@ if TYPE_CHECKING:
 
     from gitcp.context import Context
     from gitcp.core.record_types import Record, State, Verdict
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
 
 
 def list_streams(args: Namespace, _: object) -> list[Record]:
     """A record for each stream of the repository, newest first (gitcp-record(5))."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.stream import stream_list
-    from gitcp.store.turn import session_read
-
     repo = Repo.find_here()
     with Objects(repo) as objects:
-        opened, _ = session_read.list_recent(repo, 0)  # settled states have no stream
-        streams = stream_list.list_streams(repo, objects, opened)
+        opened, _ = late.session_read.list_recent(repo, 0)  # settled states have no stream
+        streams = late.stream_list.list_streams(repo, objects, opened)
     if args.session is None:
         return streams
     names = [name for stream in streams for name in stream["sessions"]]
-    wanted = session_read.pick_id(args.session, names)
+    wanted = late.session_read.pick_id(args.session, names)
     return [stream for stream in streams if wanted in stream["sessions"]]
 
 
@@ -44,15 +50,13 @@ def match_stream(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _decide_stream(event: Record) -> Iterator[Record]:
-    from gitcp import context
-    from gitcp.store.stream import stream_verdict
-
     dirty = {path: tuple(e) if e else None for path, e in event["dirty"]}
     with context.open_here() as ctx:
         state = ctx.read_state(event["session_id"], rebuild=False)
         if state is None:
             return
-        verdict = stream_verdict.take_verdict(ctx.repo, ctx.objects, state, event["head"], dirty)
+        take_verdict = late.stream_verdict.take_verdict
+        verdict = take_verdict(ctx.repo, ctx.objects, state, event["head"], dirty)
         stashed = _describe_left(ctx, verdict)
         ctx.keep(state)
     if stashed:
@@ -64,14 +68,12 @@ def _describe_left(ctx: Context, verdict: Verdict) -> str:
     """The message about the stream that the turn leaves, '' for none."""
     if verdict["verdict"] not in ("reset", "new"):
         return ""
-    from gitcp.store.stream import place, shadow_refs, stash_notice
-
     tip = shadow_refs.peek_tip(ctx.objects, verdict["ref"])
     if tip is None:
         return ""  # other stages report what cannot be read
     # In suffix mode a branch that is left stays where it is.
     ref = place.archive_stream(ctx.repo, tip)[0] if verdict["verdict"] == "reset" else tip["ref"]
-    return stash_notice.build_notice(ctx.repo, ctx.objects, tip, ref)
+    return late.stash_notice.build_notice(ctx.repo, ctx.objects, tip, ref)
 
 
 def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record]:
@@ -89,18 +91,11 @@ def write_checkpoint(args: object, records: Iterable[Record]) -> Iterator[Record
 
 
 def _write_stated(record: Record) -> Record:
-    from gitcp import context
-    from gitcp.store.stream import stated_checkpoint
-
     with context.open_here() as ctx:
-        return stated_checkpoint.write(ctx, record)
+        return late.stated_checkpoint.write(ctx, record)
 
 
 def _write(event: Record) -> Iterator[Record]:
-    from gitcp import context
-    from gitcp.store.relink import catch_up
-    from gitcp.store.turn import events
-
     with context.open_here() as ctx:
         state, oid = ctx.read_state(event["session_id"]), None
         if state is None:
@@ -111,9 +106,7 @@ def _write(event: Record) -> Iterator[Record]:
             yield from _describe_unread(ctx.repo, state)
         known = set(state.get("over_limit", ()))
         if event["event"] in ("turn-end", "subagent-end") and _makes_commits(ctx.repo):
-            from gitcp.store.auto import save
-
-            yield from save.save_work(ctx, event)
+            yield from late.save.save_work(ctx, event)
             state = ctx.read_state(event["session_id"], rebuild=False) or state
             yield from _describe_over_limit(state, known)
             return
@@ -127,11 +120,7 @@ def _write(event: Record) -> Iterator[Record]:
 
 def _describe_unread(repo: Repo, state: State) -> Iterator[Record]:
     """The message about a transcript that cannot be read."""
-    from gitcp.store.v1 import transcript
-
-    if why := transcript.explain_unreadable(repo, state.get("transcript_path")):
-        from gitcp.console import notice
-
+    if why := late.transcript.explain_unreadable(repo, state.get("transcript_path")):
         notice.mute(why)
         yield {"type": "say", "message": f"gitcp: {why}"}
 
@@ -139,8 +128,6 @@ def _describe_unread(repo: Repo, state: State) -> Iterator[Record]:
 def _describe_over_limit(state: State, reported: set[str]) -> Iterator[Record]:
     """The message about files that are too large, without those reported before."""
     if new := {p: why for p, why in state.get("over_limit", {}).items() if p not in reported}:
-        from gitcp.core.decide import omission
-
         yield {"type": "say", "message": omission.format_omission(new)}
 
 
@@ -148,9 +135,7 @@ def _makes_commits(repo: Repo) -> bool:
     """Whether the strategy makes a real commit of a turn."""
     if repo.config.get_option("gitcp.strategy") == "manual-commit":
         return False
-    from gitcp.store.setup import strategy
-
-    return strategy.get_strategy(repo) == strategy.AUTO
+    return late.strategy.get_strategy(repo) == late.strategy.AUTO
 
 
 def read_stream(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
@@ -174,24 +159,16 @@ def read_stream(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
 
 def _read_history(args: Namespace, name: str | None) -> Iterator[Record]:
     """The checkpoints of the stream of that name, None for the live one of a commit."""
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.stream import stream_list
-
     repo = Repo.find_here()
     with Objects(repo) as objects:
         name = _find_live(repo, objects, args) if name is None else name
-        tip = stream_list.find_stream(repo, objects, name)
-        for checkpoint in stream_list.read_chains(repo, [tip])[tip["ref"]]:
-            details = stream_list.read_details(objects, checkpoint)
+        tip = late.stream_list.find_stream(repo, objects, name)
+        for checkpoint in late.stream_list.read_chains(repo, [tip])[tip["ref"]]:
+            details = late.stream_list.read_details(objects, checkpoint)
             yield {**details, **_read_metadata(objects, checkpoint, args)}
 
 
 def _find_live(repo: Repo, objects: Objects, args: Namespace) -> str:
-    from gitcp.core.git import ids
-    from gitcp.store.git.commit import need_commit
-    from gitcp.store.stream import shadow_refs
-
     base = need_commit(objects, args.base)["oid"]
     worktree = repo.worktree_id if args.worktree is None else args.worktree
     return shadow_refs.build_ref(repo, base, worktree=ids.hash_worktree(worktree))
@@ -199,11 +176,6 @@ def _find_live(repo: Repo, objects: Objects, args: Namespace) -> str:
 
 def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Record:
     """The session's metadata and transcript in a checkpoint, as args ask."""
-    from gitcp.record import decode_name
-    from gitcp.store.git.tree import Lookup, list_files
-    from gitcp.store.stream import shadow_refs
-    from gitcp.store.v1 import committed_read
-
     more: Record = {}
     lookup = Lookup(objects, checkpoint["tree"])
     folder = shadow_refs.METADATA + checkpoint["session_id"]
@@ -211,7 +183,7 @@ def _read_metadata(objects: Objects, checkpoint: Record, args: Namespace) -> Rec
         tree = lookup(folder)
         more["metadata"] = {name: e[1] for name, e in list_files(objects, tree[1])} if tree else {}
     if args.transcript:
-        pieces = committed_read.read_pieces(objects, lookup.read_folder(folder))
+        pieces = late.committed_read.read_pieces(objects, lookup.read_folder(folder))
         more["transcript"] = decode_name(b"\n".join(pieces))
     return more
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from gitcp import git
 from gitcp.console.options import make_value
+from gitcp.core.git import tree_entries
+from gitcp.core.git.ids import check_path
+from gitcp.core.git.porcelain import COMMIT, GONE
+from gitcp.errors import Error, InputError, Moved, UsageError
+from gitcp.record import encode_name
+from gitcp.repo import Repo
+from gitcp.store.git import commit, refs
+from gitcp.store.git.objects import Objects
+from gitcp.store.snapshot import blobs, snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gitcp.core.record_types import Entry, Record
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
 
 
 def list_changes(args: Namespace, _: object) -> Iterator[Record]:
@@ -20,12 +28,6 @@ def list_changes(args: Namespace, _: object) -> Iterator[Record]:
     Paths that a snapshot leaves out come last: status '!', with the reason in 'omitted'.  The tree
     announces a record of type end, by which write_tree() recognises a list that is cut short.
     """
-    from gitcp.core.git import tree_entries
-    from gitcp.record import encode_name
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.snapshot import blobs, snapshot
-
     repo = Repo.find()
     scan = snapshot.scan_worktree(repo)
     with Objects(repo) as objects:
@@ -48,13 +50,6 @@ def write_blobs(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     Everything is stored before the first record, so that a failure does not look like a short list.
     A path that equals HEAD's by now is dropped.
     """
-    from gitcp.core.git import tree_entries
-    from gitcp.core.git.ids import check_path
-    from gitcp.core.git.porcelain import GONE
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.snapshot import blobs
-
     repo = Repo.find()
     records, width = list(records), len(repo.empty_tree)
     old_entries = {
@@ -88,12 +83,6 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     Other records are passed on.  Without any record of _OURS, or without an end that is announced,
     the stage before has failed: raise InputError, since the tree would be stale or partial.
     """
-    from gitcp.core.git import tree_entries
-    from gitcp.errors import InputError
-    from gitcp.repo import Repo
-    from gitcp.store.git.objects import Objects
-    from gitcp.store.snapshot import snapshot
-
     repo = Repo.find()
     against: Record = {}
     edits: dict[str, Entry | None] = {}
@@ -124,9 +113,6 @@ def write_tree(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
 
 def _check_objects(repo: Repo, edits: Mapping[str, Entry | None]) -> None:
     """Raise InputError if a tree would name an object that is missing or not a blob."""
-    from gitcp.core.git.porcelain import COMMIT
-    from gitcp.errors import InputError
-
     paths = {e[1]: path for path, e in edits.items() if e and e[0] != COMMIT}
     names = "".join(f"{oid}\n" for oid in paths).encode()
     _, out = repo.git.run("cat-file", "--batch-check", stdin=names) if names else (0, b"")
@@ -141,8 +127,6 @@ def _find_base(
     objects: Objects, base: str | None, against: Record
 ) -> tuple[str | None, str | None]:
     """(commit, tree) to apply the changes to; either may be missing."""
-    from gitcp.errors import Error, Moved
-
     recorded = against.get("base")
     if base is None:
         return recorded, against.get("oid")
@@ -157,12 +141,6 @@ def _find_base(
 
 def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """A record of type commit for each tree; 'omitted' is carried on, other records pass."""
-    from gitcp import git
-    from gitcp.errors import InputError
-    from gitcp.repo import Repo
-    from gitcp.store.git import commit
-    from gitcp.store.git.objects import Objects
-
     repo = Repo.find()
     with Objects(repo) as objects:
         for record in records:
@@ -183,9 +161,6 @@ def write_commit(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
 
 def update_ref(args: Namespace, records: Iterable[Record]) -> Iterator[Record]:
     """Move the named ref by _move_ref(); its old value is read when the pipeline starts."""
-    from gitcp.errors import UsageError
-    from gitcp.repo import Repo
-
     if not args.ref.startswith("refs/"):
         raise UsageError(f"not the full name of a ref: '{args.ref}'")
     repo = Repo.find()
@@ -197,9 +172,6 @@ def _move_ref(repo: Repo, records: Iterable[Record], ref: str, old: str | None) 
 
     old: its expected oid, None for no such ref.  Raise Moved if it has another one.
     """
-    from gitcp.errors import InputError
-    from gitcp.store.git import refs
-
     for record in records:
         if record.get("type") != "commit":
             yield record
@@ -214,9 +186,6 @@ def _move_ref(repo: Repo, records: Iterable[Record], ref: str, old: str | None) 
 
 
 def _read_old(repo: Repo, ref: str, spelled: str | None) -> str | None:
-    from gitcp.errors import Error
-    from gitcp.store.git import refs
-
     if spelled is None:
         return refs.read_ref(repo, ref)
     if not spelled.strip("0"):

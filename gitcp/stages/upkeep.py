@@ -7,6 +7,12 @@ import time
 
 from gitcp.console.options import JSON, make_flag, make_value, parse_number
 from gitcp.core.decide import orphan_rules
+from gitcp.core.upkeep import findings
+from gitcp.errors import Error, InputError
+from gitcp.record import decode_name
+from gitcp.repo import Repo
+from gitcp.store.care import check, orphans
+from gitcp.store.git import refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +27,6 @@ _FORMAT = "--format=%(refname)%00%(objectname)%00%(creatordate:unix)"
 
 def list_refs(args: Namespace, _: object) -> Iterator[Record]:
     """A record of type ref for each ref below patterns, in the order of their names."""
-    from gitcp.record import decode_name
-    from gitcp.repo import Repo
-
     patterns = args.pattern or orphan_rules.OURS
     for line in Repo.find().git.read_records("for-each-ref", _FORMAT, "--", *patterns, sep=b"\n"):
         ref, oid, time = decode_name(line).split("\0")
@@ -38,8 +41,6 @@ def pass_expired(args: Namespace, records: Iterable[Record]) -> Iterator[Record]
 
 
 def _check_record(record: Record) -> orphan_rules.Ref:
-    from gitcp.errors import InputError
-
     if not isinstance(record.get("ref"), str) or not isinstance(record.get("time"), int):
         raise InputError("a record of type 'ref' needs 'ref' and 'time'")
     return record  # type: ignore[return-value]
@@ -51,9 +52,6 @@ def delete_refs(args: object, records: Iterable[Record]) -> Iterator[Record]:
     Raise Moved for a ref that has another oid than its record, Error for a ref that is not
     temporary data of gitcp.
     """
-    from gitcp.repo import Repo
-    from gitcp.store.git import refs
-
     doomed = [r for r in records if r.get("type") == "ref"]
     edits = [(ref, None, oid) for ref, oid in map(_build_deletion, doomed)]
     refs.update_refs(Repo.find(), edits, "gitcp: delete")
@@ -62,8 +60,6 @@ def delete_refs(args: object, records: Iterable[Record]) -> Iterator[Record]:
 
 def _build_deletion(record: Record) -> tuple[str, str]:
     """The (ref, oid) of a record."""
-    from gitcp.errors import Error, InputError
-
     ref, oid = record.get("ref"), record.get("oid")
     if not isinstance(ref, str) or not isinstance(oid, str) or not oid.isalnum():
         raise InputError("a record of type 'ref' needs 'ref' and 'oid'")
@@ -74,10 +70,6 @@ def _build_deletion(record: Record) -> tuple[str, str]:
 
 def check_store(args: Namespace, _: object) -> Iterator[Finding]:
     """The findings that args ask for, one at a time."""
-    from gitcp.core.upkeep import findings
-    from gitcp.repo import Repo
-    from gitcp.store.care import check
-
     for finding in check.check_store(Repo.find(), secrets=args.secrets, repair=args.repair):
         if not args.quiet or finding["severity"] != findings.NOTE:
             yield finding
@@ -85,9 +77,6 @@ def check_store(args: Namespace, _: object) -> Iterator[Finding]:
 
 def list_orphans(args: Namespace, _: object) -> list[Finding]:
     """A record of type finding for each orphan (core.decide.orphan_rules); nothing is written."""
-    from gitcp.repo import Repo
-    from gitcp.store.care import orphans
-
     repo = Repo.find()
     return orphans.find_orphans(repo, orphans.find_ages(repo, args.older_than))
 

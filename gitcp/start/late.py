@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gitcp.console import cli as cli  # 1.7
     from gitcp.console import ending as ending  # 11
     from gitcp.console import foreground as foreground  # 2.1
+    from gitcp.console import shell as shell  # 10.1
     from gitcp.core.credit import cutting as cutting  # 0.05
     from gitcp.core.credit import evidence as evidence  # 0.09
     from gitcp.core.decide import line_evidence as line_evidence  # 0.05
@@ -31,57 +32,87 @@ if TYPE_CHECKING:
     from gitcp.core.render import spans as spans  # 0.1
     from gitcp.core.render import wrapping as wrapping  # 1.3
     from gitcp.core.transcript import tool_ends as tool_ends  # 0.1
+    from gitcp.core.v1 import summary as summary  # 0.6
+    from gitcp.store.auto import save as save  # 13.3
     from gitcp.store.auto import settling as settling  # 21
+    from gitcp.store.care import edits as edits  # 12.6
     from gitcp.store.git import cat_file as cat_file  # 0.1
     from gitcp.store.git import direct as direct  # 0.05
     from gitcp.store.git import hook_warnings as hook_warnings  # 0.04
+    from gitcp.store.git import notes as notes  # 0.9
     from gitcp.store.git import reflog as reflog  # 0.09
     from gitcp.store.git import spelling as spelling  # 0.04
     from gitcp.store.git import spread as spread  # 3
+    from gitcp.store.guard import guard as guard  # 0.6
     from gitcp.store.guard import open_elsewhere as open_elsewhere  # 0.7
+    from gitcp.store.guard import roster as roster  # 4.9
+    from gitcp.store.guard import session_change as session_change  # 3.8
     from gitcp.store.journal import contested as contested  # 1.1
     from gitcp.store.journal import edits_ref as edits_ref  # 0.1
     from gitcp.store.journal import file_tools as file_tools  # 0.08
     from gitcp.store.journal import first_look as first_look  # 0.1
     from gitcp.store.journal import look as look  # 0.2
     from gitcp.store.journal import sources as sources  # 0.5
+    from gitcp.store.journal import turn_look as turn_look  # 0.3
     from gitcp.store.journal import visits as visits  # 1.1
     from gitcp.store.journal import windows as windows  # 0.3
     from gitcp.store.journal import work as work  # 0.3
+    from gitcp.store.lines import ai_notes as ai_notes  # 0.2
     from gitcp.store.lines import carried as carried  # 35
     from gitcp.store.lines import exports as exports  # 40
     from gitcp.store.lines import recording as recording  # 0.5
+    from gitcp.store.link import commit_sessions as commit_sessions  # 10.0
+    from gitcp.store.link import disclosure as disclosure  # 0.2
     from gitcp.store.link import finalize as finalize  # 0.1
     from gitcp.store.link import session_metadata as session_metadata  # 0.3
     from gitcp.store.link import unhooked as unhooked  # 5.2
     from gitcp.store.match import candidates as candidates  # 2.7
+    from gitcp.store.match import commit_memory as commit_memory  # 1.0
     from gitcp.store.match import lost_links as lost_links  # 0.2
     from gitcp.store.match import rewritten as rewritten  # 0.2
     from gitcp.store.pack import kept as kept  # 0.3
     from gitcp.store.pack import packs as packs  # 0.1
     from gitcp.store.pack import upkeep as upkeep  # 0.06
+    from gitcp.store.relink import catch_up as catch_up  # 2.0
+    from gitcp.store.relink import reconcile as reconcile  # 13.9
+    from gitcp.store.session import agent_messages as agent_messages  # 0.09
     from gitcp.store.session import conversation_copy as conversation_copy  # 0.02
     from gitcp.store.setup import adapters as adapters  # 1.3
     from gitcp.store.setup import guard_files as guard_files  # 0.04
+    from gitcp.store.setup import notices as notices  # 8.3
+    from gitcp.store.setup import strategy as strategy  # 0.3
     from gitcp.store.snapshot import blobs as blobs  # 0.2
+    from gitcp.store.snapshot import index as index  # 1.2
     from gitcp.store.snapshot import snapshot as snapshot  # 0.7
     from gitcp.store.snapshot import through_git as through_git  # 0.09
+    from gitcp.store.stream import carry_forward as carry_forward  # 2.0
+    from gitcp.store.stream import place as place  # 1.2
     from gitcp.store.stream import recall as recall  # 0.6
+    from gitcp.store.stream import stash_notice as stash_notice  # 0.8
     from gitcp.store.stream import state_copy as state_copy  # 0.05
+    from gitcp.store.stream import stated_checkpoint as stated_checkpoint  # 5.1
+    from gitcp.store.stream import stream_list as stream_list  # 1.8
+    from gitcp.store.stream import stream_verdict as stream_verdict  # 1.6
+    from gitcp.store.turn import events as events  # 1.9
+    from gitcp.store.turn import greeting as greeting  # 1.4
+    from gitcp.store.turn import session_list as session_list  # 9.6
+    from gitcp.store.turn import session_read as session_read  # 5.0
     from gitcp.store.turn import tasks as tasks  # 0.08
     from gitcp.store.turn import turn_work as turn_work  # 0.1
     from gitcp.store.v1 import committed_read as committed_read  # 2.2
     from gitcp.store.v1 import committed_refs as committed_refs  # 0.1
     from gitcp.store.v1 import committed_write as committed_write  # 1.0
+    from gitcp.store.v1 import conversion as conversion  # 15.6
     from gitcp.store.v1 import find_commits as find_commits  # 0.4
     from gitcp.store.v1 import pictures as pictures  # 18
+    from gitcp.store.v1 import transcript as transcript  # 1.6
     from gitcp.store.v1.merge import histories as histories  # 11
     from gitcp.store.v1.merge import trees as trees  # 0.5
 else:
     _PLACES = {
         "gitcp": "agent_hook agents hook jj",
         "gitcp.agents": "other",
-        "gitcp.console": "cli ending foreground",
+        "gitcp.console": "cli ending foreground shell",
         "gitcp.core.credit": "cutting evidence",
         "gitcp.core.decide": "line_evidence",
         "gitcp.core.git": "sharing",
@@ -90,21 +121,26 @@ else:
         "gitcp.core.redact": "personal redactor rules",
         "gitcp.core.render": "spans wrapping",
         "gitcp.core.transcript": "tool_ends",
-        "gitcp.store.auto": "settling",
-        "gitcp.store.git": "cat_file direct hook_warnings reflog spelling spread",
-        "gitcp.store.guard": "open_elsewhere",
-        "gitcp.store.journal": "contested edits_ref file_tools first_look look sources visits "
-        "windows work",
-        "gitcp.store.lines": "carried exports recording",
-        "gitcp.store.link": "finalize session_metadata unhooked",
-        "gitcp.store.match": "candidates lost_links rewritten",
+        "gitcp.core.v1": "summary",
+        "gitcp.store.auto": "save settling",
+        "gitcp.store.care": "edits",
+        "gitcp.store.git": "cat_file direct hook_warnings notes reflog spelling spread",
+        "gitcp.store.guard": "guard open_elsewhere roster session_change",
+        "gitcp.store.journal": "contested edits_ref file_tools first_look look sources "
+        "turn_look visits windows work",
+        "gitcp.store.lines": "ai_notes carried exports recording",
+        "gitcp.store.link": "commit_sessions disclosure finalize session_metadata unhooked",
+        "gitcp.store.match": "candidates commit_memory lost_links rewritten",
         "gitcp.store.pack": "kept packs upkeep",
-        "gitcp.store.session": "conversation_copy",
-        "gitcp.store.setup": "adapters guard_files",
-        "gitcp.store.snapshot": "blobs snapshot through_git",
-        "gitcp.store.stream": "recall state_copy",
-        "gitcp.store.turn": "tasks turn_work",
-        "gitcp.store.v1": "committed_read committed_refs committed_write find_commits pictures",
+        "gitcp.store.relink": "catch_up reconcile",
+        "gitcp.store.session": "agent_messages conversation_copy",
+        "gitcp.store.setup": "adapters guard_files notices strategy",
+        "gitcp.store.snapshot": "blobs index snapshot through_git",
+        "gitcp.store.stream": "carry_forward place recall stash_notice state_copy "
+        "stated_checkpoint stream_list stream_verdict",
+        "gitcp.store.turn": "events greeting session_list session_read tasks turn_work",
+        "gitcp.store.v1": "committed_read committed_refs committed_write conversion "
+        "find_commits pictures transcript",
         "gitcp.store.v1.merge": "histories trees",
     }
     _HOMES = {name: place for place, names in _PLACES.items() for name in names.split()}
