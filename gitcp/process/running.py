@@ -7,16 +7,17 @@ Input and output are bytes.  posix_spawn is used because importing subprocess co
 from __future__ import annotations
 
 import os
-import select
 import time
 
 from gitcp import trace
 from gitcp.errors import GitError, Late
 from gitcp.process import deadline
+from gitcp.start import stdlib
 from gitcp.start.cpython import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import select
     from collections.abc import Generator, Iterable, Mapping
 
 
@@ -129,9 +130,9 @@ class Running:
         """Wait for output, or for the end of the process; False at the deadline.  Its errors are
         read meanwhile, so that the process does not wait for a full pipe."""
         if self._poll is None:
-            self._poll = select.poll()
+            self._poll = stdlib.select.poll()
             for fd in (self._out, self._err):
-                self._poll.register(fd, select.POLLIN)
+                self._poll.register(fd, stdlib.select.POLLIN)
         while True:
             limit = deadline.count_seconds_left()
             ready = [fd for fd, _ in self._poll.poll(None if limit is None else limit * 1000)]
@@ -175,13 +176,13 @@ class Running:
     def _communicate(self, stdin: bytes, limit: float | None) -> tuple[bytes, bytes]:
         # Reading and writing take turns: git does not read on while its output pipe is full.
         parts: dict[int, list[bytes]] = {self._out: [], self._err: self._complaints}
-        poll, left = select.poll(), memoryview(stdin)
+        poll, left = stdlib.select.poll(), memoryview(stdin)
         for fd in parts:
-            poll.register(fd, select.POLLIN)
+            poll.register(fd, stdlib.select.POLLIN)
         if self._in >= 0:
             if left:
                 os.set_blocking(self._in, False)
-                poll.register(self._in, select.POLLOUT)
+                poll.register(self._in, stdlib.select.POLLOUT)
             else:
                 os.close(self._in)
         reading, until = {self._out, self._err}, time.monotonic() + (limit or 0)

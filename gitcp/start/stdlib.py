@@ -7,6 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # each with the milliseconds that a hook does not pay
     import argparse as argparse  # 31
     import binascii as binascii  # 0.2
+    import bisect as bisect  # 0.6
     import calendar as calendar  # 19
     import contextlib as contextlib  # 8
     import ctypes as ctypes  # 5
@@ -15,6 +16,7 @@ if TYPE_CHECKING:  # each with the milliseconds that a hook does not pay
     import fnmatch as fnmatch  # 15
     import hashlib as hashlib  # 23
     import json as json  # 13
+    import math as math  # 0.3
     import re as re  # 27
     import select as select  # 4
     import shlex as shlex  # 26

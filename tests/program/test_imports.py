@@ -125,6 +125,11 @@ def test_a_hook_imports_nothing_heavy(seen: dict[str, Hook], hook: str) -> None:
     assert sorted(seen[hook].modules & HEAVY) == []
 
 
+@pytest.mark.parametrize("hook", ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"])
+def test_a_turns_hook_imports_no_bisect(seen: dict[str, Hook], hook: str) -> None:
+    assert "bisect" not in seen[hook].modules
+
+
 def test_a_tools_hook_imports_neither_snapshots_nor_checkpoints(
     seen: dict[str, Hook],
 ) -> None:
@@ -132,6 +137,7 @@ def test_a_tools_hook_imports_neither_snapshots_nor_checkpoints(
     for hook in ("PreToolUse", "PostToolUse"):
         assert not [name for name in seen[hook].modules if name.startswith(rooms)]
         assert "gitcp.store.snapshot.snapshot" not in seen[hook].modules
+        assert "select" not in seen[hook].modules  # no git runs
 
 
 def test_these_are_the_names_of_modules() -> None:

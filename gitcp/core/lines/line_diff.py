@@ -8,7 +8,7 @@ where a moved line is paired too: the difference may then be too small, never to
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from gitcp.start import stdlib
 
 EXACT = 10_000  # pairs of lines compared one by one
 EFFORT = 12
@@ -109,7 +109,7 @@ def _pair_anchors(a: list[bytes], b: list[bytes]) -> Pairs:
     ends: list[int] = []  # the number of its pair
     before: list[int] = []
     for n, (_, j) in enumerate(once):
-        k = bisect_left(tops, j)
+        k = stdlib.bisect.bisect_left(tops, j)
         before.append(ends[k - 1] if k else -1)
         tops[k : k + 1], ends[k : k + 1] = [j], [n]
     run = []

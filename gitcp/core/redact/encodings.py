@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from binascii import Error, a2b_base64, unhexlify
-from bisect import bisect_right
-
 from gitcp.core.redact.patterns import load_pattern
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Iterator
 
     from gitcp.core.redact.rules import Secret
@@ -34,12 +33,12 @@ def _decode(run: bytes) -> bytes:
     body = run.rstrip(b"=")
     try:
         if _HEX.match(run):
-            data = unhexlify(run)
+            data = bytes.fromhex(run.decode())
         elif len(body) % 4 == 1:
             return b""
         else:
-            data = a2b_base64(body.translate(_URL_SAFE) + b"=" * (-len(body) % 4))
-    except (Error, ValueError):
+            data = stdlib.binascii.a2b_base64(body.translate(_URL_SAFE) + b"=" * (-len(body) % 4))
+    except ValueError:
         return b""
     if _NO_TEXT.search(data):
         return b""
@@ -54,17 +53,21 @@ def find_escaped(flat: bytes, find: Callable[[bytes], Iterable[Secret]]) -> Iter
     """Yield (rule, start, end) in a flattened text of the results of find() for its words with the
     escapes of URLs decoded."""
     places = _find_escaped_words(flat)
-    decoded = [_ESCAPE.sub(lambda m: unhexlify(m[1]), flat[slice(*place)]) for place in places]
+    decoded = [_ESCAPE.sub(_decode_escape, flat[slice(*place)]) for place in places]
     ends, size = list[int](), 0
     for text in decoded:
         size += len(text) + len(_BETWEEN)
         ends.append(size)
     for rule, start, end in find(_BETWEEN.join(decoded)) if places else ():
-        number = bisect_right(ends, start)
+        number = stdlib.bisect.bisect_right(ends, start)
         first = ends[number] - len(decoded[number]) - len(_BETWEEN)
         word_start, word = places[number][0], flat[slice(*places[number])]
         begin, stop = (_find_raw_offset(word, offset - first) for offset in (start, end))
         yield rule, word_start + begin, word_start + stop
+
+
+def _decode_escape(escape: re.Match[bytes]) -> bytes:
+    return bytes([int(escape[1], 16)])
 
 
 def _find_escaped_words(flat: bytes) -> list[tuple[int, int]]:

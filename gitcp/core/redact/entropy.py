@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 from gitcp.core.redact.patterns import load_pattern
+from gitcp.start import stdlib
 
 RANDOM, MIXED = 4.5, 4.0  # bits a byte
 _SAMPLE = 128  # bytes of a long run that are judged
@@ -58,9 +58,9 @@ def find_random_part(run: bytes) -> tuple[int, int] | None:
 
 def compute_entropy(run: bytes) -> float:
     """Shannon's entropy of the bytes of run, in bits a byte."""
-    size = len(run)
+    size, log2 = len(run), stdlib.math.log2
     counts = [run.count(byte) for byte in set(run)]
-    return math.log2(size) - sum(n * math.log2(n) for n in counts) / size
+    return log2(size) - sum(n * log2(n) for n in counts) / size
 
 
 def _is_random(run: bytes) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from gitcp.core import json
 from gitcp.core.redact.patterns import load_pattern
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ class Decoded:
     def _find_raw_offset(self, offset: int, up: bool) -> int:
         if offset >= len(self.text):
             return self._end
-        index = bisect_right(self._here, offset) - 1
+        index = stdlib.bisect.bisect_right(self._here, offset) - 1
         past = offset - self._here[index]
         if not self._whole[index]:
             return self._there[index] + past

@@ -3,12 +3,12 @@ raw text."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from itertools import accumulate
 
 from gitcp.core.redact import secret_values
 from gitcp.core.redact.detect import Detector, flatten
 from gitcp.core.redact.patterns import load_pattern
+from gitcp.start import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def find_suspects(texts: Sequence[bytes], detector: Detector) -> list[int]:
     joined = _BETWEEN.join(texts)
     ends = list(accumulate(len(text) + len(_BETWEEN) for text in texts))
     offsets = [*_find_hidden(joined), *(start for _, start, _ in detector.find(flatten(joined)))]
-    return sorted({bisect_right(ends, offset) for offset in offsets})
+    return sorted({stdlib.bisect.bisect_right(ends, offset) for offset in offsets})
 
 
 def _find_hidden(block: bytes) -> list[int]:
