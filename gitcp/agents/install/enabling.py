@@ -132,9 +132,18 @@ def _plan_own_files(
         elif old != data or (scope != "shared" and not ground.recorded(path)):
             note = f"wrote the hooks of {adapter.NAME} into '{path}'"
             kind = "script" if adapter.FORM == "scripts" else "plugin"
-            writes.append({"path": path, "kind": kind, "data": data, "note": note})
-            writes[-1].update({"agent": adapter.NAME, "alone": scope == "local"})
-            writes[-1].update({"user": scope == "user", "adopted": old is not None})
+            writes.append(
+                {
+                    "path": path,
+                    "kind": kind,
+                    "data": data,
+                    "note": note,
+                    "agent": adapter.NAME,
+                    "alone": scope == "local",
+                    "user": scope == "user",
+                    "adopted": old is not None,
+                }
+            )
     return writes, notes
 
 
@@ -188,11 +197,6 @@ def remove_ours(agent: str, data: bytes, keep: bool) -> bytes | None:
         return None if not keep and empty else left.encode()
     except (InputError, ValueError):
         return data  # no settings any more
-
-
-def drop_own_file(data: bytes) -> bytes | None:
-    """A file that was edited since it was written: kept if it has no mark of gitcp any more."""
-    return None if own_files.is_ours(data) else data
 
 
 def _make_write(path: str, agent: str, new: str, note: str) -> Write:

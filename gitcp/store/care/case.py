@@ -1,4 +1,4 @@
-"""A case: what the checks of the table of findings read; and a row of the table."""
+"""A case, which checks look at; and the rows of the table of findings."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from gitcp.store.v1 import committed_refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from gitcp.context import Context
     from gitcp.core.decide.orphan_rules import Ages
     from gitcp.core.record_types import Finding, State
     from gitcp.repo import Repo
-
-
-BLIND = "something could not be checked because of other damage"
 
 
 class Case:
@@ -83,38 +80,42 @@ if TYPE_CHECKING:
 class Row:
     """A row of the table of findings.
 
-    look: the check that yields the finding.  words: the meaning of the code, as
-    gitcp-check-store(1) has it.  fix: the name of mend in the records of gitcp-doctor(1), '' if
-    only a person can mend it.  remedy: what the person can do.  choices: word -> another mend that
-    the person may choose at a terminal.
+    words: the meaning of the code, as gitcp-check-store(1) has it.  fix: the name of mend in the
+    records of gitcp-doctor(1), '' if only a person can mend it.  remedy: what the person can do.
+    choices: word -> another mend that the person may choose at a terminal.
     """
 
     def __init__(
         self,
         code: str,
         severity: str,
-        look: Look,
         words: str,
         fix: str = "",
         mend: Mend | None = None,
         remedy: str = "",
         choices: Mapping[str, Mend] | None = None,
     ) -> None:
-        self.code, self.severity, self.look, self.words = code, severity, look, words
+        self.code, self.severity, self.words = code, severity, words
         self.fix, self.mend = fix, mend
         self.remedy = remedy or ("mend it" if fix else "see gitcp-check-store(1)")
         self.choices = choices or {}
 
 
-def search_case(case: Case, rows: Iterable[Row]) -> Iterator[tuple[Row, Finding]]:
-    """Run the checks of rows; yield each finding with its row, as it comes."""
-    table = {(row.look, row.code): row for row in rows}
-    for look in dict.fromkeys(look for look, _ in table):
+if TYPE_CHECKING:
+    Checks = Mapping[Look, tuple[Row, ...]]  # check -> the rows of its findings
+
+BLIND = Row("not-looked", ERROR, "something could not be checked because of other damage")
+
+
+def search_case(case: Case, checks: Checks) -> Iterator[tuple[Row, Finding]]:
+    """Run the checks in their order; yield each finding with its row, as it comes."""
+    for look, rows in checks.items():
+        table = {row.code: row for row in rows}
         try:
             for finding in look(case):
-                if row := table.get((look, finding["kind"])):
-                    yield row, {**finding, "severity": finding["severity"] or row.severity}
+                row = table[finding["kind"]]
+                yield row, {**finding, "severity": finding["severity"] or row.severity}
         except Error as e:  # a check that fails does not hide the findings of others
-            blind = Row("not-looked", ERROR, look, BLIND)
-            finding = make_finding(blind.code, case.repo.common, f"the check could not finish: {e}")
-            yield blind, {**finding, "severity": ERROR}
+            why = f"the check could not finish: {e}"
+            finding = make_finding(BLIND.code, case.repo.common, why)
+            yield BLIND, {**finding, "severity": BLIND.severity}

@@ -92,11 +92,11 @@ def _add_remedy(row: Row, item: Finding) -> Finding:
     }
 
 
-ROWS = (*installation.ROWS, *clients.ROWS, installation.FAILURES)
+_INSTALLED = {**installation.CHECKS, **clients.CHECKS, **installation.FAILURES}
 
 
 def list_findings(repo: Repo, states: list[State]) -> list[Finding]:
     """The findings on the installation.  states: show which agents have run a hook."""
     with Case(repo, states=states) as case:
-        findings = [_add_remedy(row, finding) for row, finding in search_case(case, ROWS)]
+        findings = [_add_remedy(row, finding) for row, finding in search_case(case, _INSTALLED)]
     return list({(f["kind"], f["subject"], f["reason"]): f for f in findings}.values())

@@ -14,6 +14,8 @@ from gitcp.store.care.case import Row
 from gitcp.store.care.installation import (
     ENABLE,
     ENABLED,
+    ENTIRE,
+    PROGRAM,
     enable_again,
     find_in_program,
     list_enabled,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from gitcp.agents import Client
     from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
-    from gitcp.store.care.case import Case
+    from gitcp.store.care.case import Case, Checks
 
 
 def look_at_clients(case: Case) -> Iterator[Finding]:
@@ -144,15 +146,15 @@ def _find_in_settings(client: Client, texts: dict[str, str]) -> Iterator[Finding
 
 
 _MENDED = (ENABLE, enable_again)
-ROWS = (
-    Row("agent-hook", WARNING, look_at_clients, "an agent is not recorded, or in part", *_MENDED),
-    Row("settings", WARNING, look_at_clients, "settings of an agent cannot be read"),
-    Row("no-hooks", WARNING, look_at_clients, "an agent is told to run no hooks"),
-    Row("own-hook", WARNING, look_at_clients,
-        "a hook of the person is where an agent looks for gitcp's"),
-    Row("entire", WARNING, look_at_clients, "an agent runs the original program too", *_MENDED),
-    Row("program", WARNING, look_at_clients,
-        "what an agent's hooks start is gone or cannot run", *_MENDED),
-    Row("subdirectory", WARNING, look_at_clients, "an agent does not read its settings from here"),
-    Row("silent-agent", WARNING, look_at_clients, "the hooks of an agent have not run yet"),
-)  # fmt: skip
+CHECKS: Checks = {
+    look_at_clients: (
+        Row("agent-hook", WARNING, "an agent is not recorded, or in part", *_MENDED),
+        Row("settings", WARNING, "settings of an agent cannot be read"),
+        Row("no-hooks", WARNING, "an agent is told to run no hooks"),
+        Row("own-hook", WARNING, "a hook of the person is where an agent looks for gitcp's"),
+        Row("subdirectory", WARNING, "an agent does not read its settings from here"),
+        Row("silent-agent", WARNING, "the hooks of an agent have not run yet"),
+        ENTIRE,
+        PROGRAM,
+    ),
+}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
-    from gitcp.store.care.case import Case
+    from gitcp.store.care.case import Case, Checks
 
 WEEK = 7 * 86400
 _PAGE = 4096  # bytes, the least that a disk gives
@@ -47,26 +47,13 @@ def _has_template_hooks(repo: Repo) -> bool:
     entries = manifest.load_person().entries
     if not any(entry["kind"] == "hook" for entry in entries):
         return False
-    where = git_hooks.find_folder(repo)
-    return all(git_hooks.is_ours_called(where, hook) for hook in hook_scripts.HOOKS)
+    return not git_hooks.list_missing(git_hooks.find_folder(repo))
 
 
 def list_enabled(repo: Repo) -> list[str]:
     """The agents whose entries enable wrote, here or for all of the person's repositories."""
-    entries = [entry for record in _load_manifests(repo)[0] for entry in record.entries]
+    entries = [entry for record in manifest.load_all(repo)[0] for entry in record.entries]
     return sorted({entry["agent"] for entry in entries if entry.get("agent")})
-
-
-def _load_manifests(repo: Repo) -> tuple[list[manifest.Manifest], list[Damaged]]:
-    """(the readable records of what enable wrote, here and for the person; the damaged ones)."""
-    read: list[manifest.Manifest] = []
-    damaged: list[Damaged] = []
-    for here in (True, False):
-        try:
-            read.append(manifest.load(repo) if here else manifest.load_person())
-        except Damaged as e:
-            damaged.append(e)
-    return read, damaged
 
 
 def look_at_record(case: Case) -> Iterator[Finding]:
@@ -78,12 +65,11 @@ def look_at_record(case: Case) -> Iterator[Finding]:
         yield make_finding("manifest", path, reason, remedy=remedy)
     if not os.path.isdir(folder) and os.path.lexists(folder):
         return
-    for e in _load_manifests(repo)[1]:
+    for e in manifest.load_all(repo)[1]:
         yield make_finding("manifest", e.path, str(e), remedy=remedy)
     if read_state(repo) != ABSENT:
         return
-    hooks_folder = git_hooks.find_folder(repo)
-    if any(git_hooks.is_ours_called(hooks_folder, hook) for hook in hook_scripts.HOOKS):
+    if len(git_hooks.list_missing(git_hooks.find_folder(repo))) < len(hook_scripts.HOOKS):
         reason = f"git runs hooks of gitcp, and '{folder}' has no record of what enable wrote"
         yield make_finding("manifest", folder, reason, remedy=remedy)
     elif names := list_enabled(repo):
@@ -132,8 +118,7 @@ def find_in_hooks(repo: Repo) -> Iterator[Finding]:
         yield make_finding("git-hook", where, reason, remedy="see core.hooksPath in git-config(1)")
         return
     hooks = {hook: git_hooks.read_texts(where, hook) for hook in hook_scripts.HOOKS}
-    missing = [hook for hook in hooks if not git_hooks.is_ours_called(where, hook)]
-    if missing:
+    if missing := git_hooks.list_missing(where):
         tools = {hook_text.find_tool(hooks[hook][""]) for hook in missing} - {""}
         who = f" (they are {' and '.join(sorted(tools))}'s)" if tools else ""
         do_not = "does not" if len(missing) == 1 else "do not"
@@ -157,7 +142,7 @@ def look_at_age(case: Case) -> Iterator[Finding]:
     if not case.repo.has_git or read_state(case.repo) != ENABLED:
         return
     where = git_hooks.find_folder(case.repo)
-    records = _load_manifests(case.repo)[0]
+    records = manifest.load_all(case.repo)[0]
     old = [
         hook
         for hook in hook_scripts.HOOKS
@@ -227,18 +212,25 @@ def enable_again(case: Case, item: Finding) -> str:
 
 
 _MENDED = (ENABLE, enable_again)
-ROWS = (
-    Row("manifest", WARNING, look_at_record, "the record of what enable wrote is damaged or gone",
-        *_MENDED),
-    Row("own-settings", WARNING, look_at_record,
-        "an agent is recorded by the person's own settings in a repository that is not enabled",
-        *_MENDED),
-    Row("config", WARNING, look_at_settings, "a setting has a value that it cannot have"),
-    Row("git-hook", WARNING, look_at_hooks, "git does not run a hook of gitcp", *_MENDED),
-    Row("entire", WARNING, look_at_hooks, "the original program's hooks are back", *_MENDED),
-    Row("kept-hook", WARNING, look_at_hooks, "a hook that was moved aside is not called any more"),
-    Row("program", WARNING, look_at_hooks, "what hooks start is gone or cannot run", *_MENDED),
-)  # fmt: skip
-ROOM = Row("no-room", WARNING, look_at_room, "gitcp cannot write its files")
-FAILURES = Row("warning", WARNING, look_at_failures, "a hook failed and has not succeeded since")
-OLD = Row("old-hook", WARNING, look_at_age, "an older gitcp wrote a hook of git", *_MENDED)
+ENTIRE = Row("entire", WARNING, "the original program records the same work too", *_MENDED)
+PROGRAM = Row("program", WARNING, "what hooks start is gone or cannot run", *_MENDED)
+CHECKS: Checks = {
+    look_at_record: (
+        Row("manifest", WARNING, "the record of what enable wrote is damaged or gone", *_MENDED),
+        Row("own-settings", WARNING,
+            "the person's own settings record an agent in a repository that is not enabled",
+            *_MENDED),
+    ),
+    look_at_settings: (Row("config", WARNING, "a setting has a value that it cannot have"),),
+    look_at_hooks: (
+        Row("git-hook", WARNING, "git does not run a hook of gitcp", *_MENDED),
+        Row("kept-hook", WARNING, "a hook that was moved aside is not called any more"),
+        ENTIRE,
+        PROGRAM,
+    ),
+}  # fmt: skip
+ROOM: Checks = {look_at_room: (Row("no-room", WARNING, "gitcp cannot write its files"),)}
+FAILURES: Checks = {
+    look_at_failures: (Row("warning", WARNING, "a hook failed and has not succeeded since"),)
+}
+OLD: Checks = {look_at_age: (Row("old-hook", WARNING, "an older gitcp wrote a hook", *_MENDED),)}

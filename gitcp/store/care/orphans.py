@@ -8,11 +8,10 @@ import time
 from gitcp.core.decide import orphan_rules
 from gitcp.core.decide.orphan_rules import build_finding, format_days
 from gitcp.core.git import ids
-from gitcp.core.upkeep.findings import NOTE
 from gitcp.errors import Error
 from gitcp.process import files
 from gitcp.store.care import edits
-from gitcp.store.care.case import Case, Row, search_case
+from gitcp.store.care.case import Case
 from gitcp.store.care.edits import get_last_seen
 from gitcp.store.care.refs import list_leftovers
 from gitcp.store.git.commit import parse_ident, read_commit
@@ -243,12 +242,7 @@ def _find_steps(survey: Survey, ages: Ages) -> Iterator[Finding]:
             yield build_finding(KEPT, path, "no step of an undo log needs it")
 
 
-ROWS = tuple(
-    Row(kind, NOTE, look_at_orphans, words, "clean") for kind, words in orphan_rules.KINDS.items()
-)
-
-
 def find_orphans(repo: Repo, ages: Ages) -> list[Finding]:
     """The findings that gitcp-clean(1) shows."""
     with Case(repo, ages=ages) as case:
-        return [finding for _, finding in search_case(case, ROWS)]
+        return list(look_at_orphans(case))

@@ -1,4 +1,4 @@
-"""The table of findings: code, severity, check, meaning and mend of each.
+"""The table of findings: for each check the code, severity, meaning and mend of what it finds.
 
 `status`, `doctor`, `fsck` and `clean` are filters of this table (gitcp.store.care.check).
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from gitcp.core.record_types import Finding
     from gitcp.repo import Repo
-    from gitcp.store.care.case import Case, Mend
+    from gitcp.store.care.case import Case, Checks, Look, Mend
     from gitcp.store.git.objects import Objects
 
     Repair = Callable[[Repo, Objects, str], str]  # mends a subject; returns what was done
@@ -83,121 +83,121 @@ _STREAM = ("repair", _draw_graph(_mend_either(streams.mend_stream)))
 _EDITS = ("repair", _mend_subject(_mend_either(ref_repair.mend_edits)))
 _STORE = ("repair", _draw_graph(ref_repair.mend_store))
 _JOURNAL = ("repair", _mend_subject(session_repair.mend_journal))
-_REF = ("repair", _mend_subject(ref_repair.mend_ref))
 _PROMISE = ("repair", _keep_promise)
-_FETCH_OBJECT = "'git fetch' it from a clone that has it"
+_BAD_REF = Row("bad-ref", ERROR, "a ref of gitcp has no commit",
+    "repair", _mend_subject(ref_repair.mend_ref))  # fmt: skip
+_MISSING = Row("missing-object", ERROR, "an object that a ref of gitcp needs is missing",
+    remedy="'git fetch' it from a clone that has it")  # fmt: skip
 
-SESSIONS = (
-    Row("unseen-processes", WARNING, sessions.look_at_processes, "no process can be seen here"),
-    Row("unread-transcript", WARNING, sessions.look_at_sessions, "a transcript cannot be read"),
-    Row("dead-session", WARNING, sessions.look_at_sessions, "a turn that nobody ends",
-        "end", sessions.end_session, choices={
-            "keep": sessions.end_session,
-            "condense": sessions.end_and_store,
-            "discard": sessions.end_and_discard,
-        }),
-    Row("provisional", WARNING, sessions.look_at_sessions, "a transcript was not completed",
-        "finalize", sessions.complete_transcripts),
-    Row("dead-claim", WARNING, sessions.look_at_claims, "a claim is held for nobody",
-        "release", sessions.release_claim),
-    Row("git-lock", WARNING, sessions.look_at_locks, "a lock of git was left behind"),
-)  # fmt: skip
-STORED = (
-    # First, since reading states moves a damaged journal aside.
-    Row("bad-journal", ERROR, states.look_at_journal,
-        "the journal of a worktree has lines that cannot be read", *_JOURNAL),
-    Row("bad-ref", ERROR, refs.look_at_refs, "a ref of gitcp has no commit", *_REF),
-    Row("lock", WARNING, refs.look_at_refs, "the lock file of a ref was left behind",
-        "repair", _remove(leftovers.LOCK_AGE)),
-    Row("broken-stream", ERROR, objects.look_at_objects, "a stream lacks objects", *_STREAM),
-    Row("broken-edits", ERROR, objects.look_at_objects,
-        "the edits of a session lack objects", *_EDITS),
-    Row("broken-store", ERROR, objects.look_at_objects,
-        "the permanent store lacks objects", *_STORE),
-    Row("bad-ref", ERROR, objects.look_at_objects, "a ref of gitcp has no commit", *_REF),
-    Row("missing-object", ERROR, objects.look_at_objects,
-        "an object that a ref of gitcp needs is missing",
-        remedy=_FETCH_OBJECT),
-    Row("secret", ERROR, objects.look_at_objects, "stored data holds what looks like a secret",
-        remedy="purge it from the history, and change it"),
-    Row("bad-state", ERROR, states.look_at_states,
-        "the state of a session cannot be read, or is not one",
-        *_STATE),
-    Row("lost-state", ERROR, states.look_at_states,
-        "a session has a marker, and no state", *_STATE),
-    Row("old-state", ERROR, states.look_at_states,
-        "the copy of a state on its stream is newer than the state",
-        "repair", _take_copy),
-    Row("lost-stream", ERROR, states.look_at_states, "a state names a stream that no ref has",
-        remedy="'gitcp clean' settles it when it is old"),
-    Row("no-marker", ERROR, states.look_at_states,
-        "a state has open work, and no marker tells commits of it", *_STATE),
-    Row("bad-marker", WARNING, states.look_at_states,
-        "a marker disagrees with its state", *_STATE),
-    Row("orphan-stream", WARNING, states.look_at_states,
-        "a stream has unsettled work, and no state names it",
-        remedy="'gitcp clean' removes it when it is old"),
-    Row("not-a-stream", WARNING, states.look_at_states,
-        "a branch has the name of a stream, and no checkpoints",
-        remedy="rename it, or delete it, if it is not yours"),
-    Row("leftover", WARNING, refs.look_at_scratch, "a temporary file was left behind",
-        "repair", _remove(leftovers.SCRATCH_AGE)),
-    Row("no-hook", WARNING, refs.look_at_installed,
-        "a file that enable writes is missing"),
-    Row("changed-hook", WARNING, refs.look_at_installed,
-        "a file that enable wrote was changed"),
-    Row("bad-summary", ERROR, committed.look_at_checkpoints,
-        "the metadata.json of a checkpoint lacks a key, or has a wrong value"),
-    Row("bad-metadata", ERROR, committed.look_at_checkpoints,
-        "the metadata.json of a session lacks a key, or has a wrong value"),
-    Row("bad-path", ERROR, committed.look_at_checkpoints,
-        "a checkpoint lists other sessions than it has"),
-    Row("bad-number", ERROR, committed.look_at_checkpoints,
-        "the directories of a checkpoint's sessions are not numbered 0, 1, 2"),
-    Row("bad-chunk", ERROR, committed.look_at_checkpoints,
-        "a chunk of a transcript is missing, or out of order"),
-    Row("bad-hash", ERROR, committed.look_at_checkpoints,
-        "the hash of a transcript is wrong, or missing"),
-    Row("stray", NOTE, committed.look_at_checkpoints,
-        "a file on the branch belongs to no checkpoint"),
-    Row("missing-object", ERROR, committed.look_at_checkpoints,
-        "an object that a ref of gitcp needs is missing",
-        remedy=_FETCH_OBJECT),
-    Row("dangling-trailer", WARNING, links.look_at_linked,
-        "a commit names a checkpoint that is not stored",
-        *_PROMISE),
-    Row("left-out", WARNING, links.look_at_linked,
-        "a checkpoint lacks a session's part of its commit",
-        *_PROMISE),
-    Row("dangling-note", WARNING, links.look_at_linked,
-        "a note names a checkpoint that is not stored",
-        remedy="gitcp fetch"),
-    Row("empty-link", NOTE, links.look_at_linked,
-        "a commit is linked to a checkpoint and has nothing of its content"),
-    Row("wrong-note", WARNING, links.look_at_linked,
-        "a note links a commit to a checkpoint of another commit",
-        "repair", _take_back),
-    Row("no-store", WARNING, links.look_at_linked,
-        "commits name checkpoints, and none is stored here",
-        remedy="gitcp fetch"),
-    Row("missing-object", ERROR, links.look_at_linked,
-        "an object that a ref of gitcp needs is missing",
-        remedy=_FETCH_OBJECT),
-)  # fmt: skip
-LINKS = (
-    Row("lost-link", WARNING, sessions.look_at_links, "a commit lost its checkpoint id",
-        "relink", sessions.link_commit),
-)  # fmt: skip
-# doctor checks hooks where git and the clients look, not by the record of enable.
-BY_RECORD = ("no-hook", "changed-hook")
-DOCTOR = (
-    installation.ROOM,
-    STORED[0],
-    *installation.ROWS,
-    *clients.ROWS,
-    installation.FAILURES,
-    installation.OLD,
-    *SESSIONS,
-    *(row for row in STORED if row.code not in BY_RECORD),
-    *LINKS,
-)
+# The journal is first, since reading states moves a damaged one aside.
+STORED: Checks = {
+    states.look_at_journal: (
+        Row("bad-journal", ERROR, "the journal of a worktree has lines that cannot be read",
+            *_JOURNAL),
+    ),
+    refs.look_at_refs: (
+        _BAD_REF,
+        Row("lock", WARNING, "the lock file of a ref was left behind",
+            "repair", _remove(leftovers.LOCK_AGE)),
+    ),
+    objects.look_at_objects: (
+        Row("broken-stream", ERROR, "a stream lacks objects", *_STREAM),
+        Row("broken-edits", ERROR, "the edits of a session lack objects", *_EDITS),
+        Row("broken-store", ERROR, "the permanent store lacks objects", *_STORE),
+        Row("secret", ERROR, "stored data holds what looks like a secret",
+            remedy="purge it from the history, and change it"),
+        _BAD_REF,
+        _MISSING,
+    ),
+    states.look_at_states: (
+        Row("bad-state", ERROR, "the state of a session cannot be read, or is not one", *_STATE),
+        Row("lost-state", ERROR, "a session has a marker, and no state", *_STATE),
+        Row("old-state", ERROR, "the copy of a state on its stream is newer than the state",
+            "repair", _take_copy),
+        Row("lost-stream", ERROR, "a state names a stream that no ref has",
+            remedy="'gitcp clean' settles it when it is old"),
+        Row("no-marker", ERROR, "a state has open work, and no marker tells commits of it",
+            *_STATE),
+        Row("bad-marker", WARNING, "a marker disagrees with its state", *_STATE),
+        Row("orphan-stream", WARNING, "a stream has unsettled work, and no state names it",
+            remedy="'gitcp clean' removes it when it is old"),
+        Row("not-a-stream", WARNING, "a branch has the name of a stream, and no checkpoints",
+            remedy="rename it, or delete it, if it is not yours"),
+    ),
+    refs.look_at_scratch: (
+        Row("leftover", WARNING, "a temporary file was left behind",
+            "repair", _remove(leftovers.SCRATCH_AGE)),
+    ),
+    refs.look_at_installed: (
+        Row("no-hook", WARNING, "a file that enable writes is missing"),
+        Row("changed-hook", WARNING, "a file that enable wrote was changed"),
+    ),
+    committed.look_at_checkpoints: (
+        Row("bad-summary", ERROR,
+            "the metadata.json of a checkpoint lacks a key, or has a wrong value"),
+        Row("bad-metadata", ERROR,
+            "the metadata.json of a session lacks a key, or has a wrong value"),
+        Row("bad-path", ERROR, "a checkpoint lists other sessions than it has"),
+        Row("bad-number", ERROR,
+            "the directories of a checkpoint's sessions are not numbered 0, 1, 2"),
+        Row("bad-chunk", ERROR, "a chunk of a transcript is missing, or out of order"),
+        Row("bad-hash", ERROR, "the hash of a transcript is wrong, or missing"),
+        Row("stray", NOTE, "a file on the branch belongs to no checkpoint"),
+        _MISSING,
+    ),
+    links.look_at_linked: (
+        Row("dangling-trailer", WARNING, "a commit names a checkpoint that is not stored",
+            *_PROMISE),
+        Row("left-out", WARNING, "a checkpoint lacks a session's part of its commit", *_PROMISE),
+        Row("dangling-note", WARNING, "a note names a checkpoint that is not stored",
+            remedy="gitcp fetch"),
+        Row("empty-link", NOTE,
+            "a commit is linked to a checkpoint and has nothing of its content"),
+        Row("wrong-note", WARNING, "a note links a commit to a checkpoint of another commit",
+            "repair", _take_back),
+        Row("no-store", WARNING, "commits name checkpoints, and none is stored here",
+            remedy="gitcp fetch"),
+        _MISSING,
+    ),
+}  # fmt: skip
+_SESSIONS: Checks = {
+    sessions.look_at_processes: (
+        Row("unseen-processes", WARNING, "no process can be seen here"),
+    ),
+    sessions.look_at_sessions: (
+        Row("unread-transcript", WARNING, "a transcript cannot be read"),
+        Row("dead-session", WARNING, "a turn that nobody ends", "end", sessions.end_session,
+            choices={
+                "keep": sessions.end_session,
+                "condense": sessions.end_and_store,
+                "discard": sessions.end_and_discard,
+            }),
+        Row("provisional", WARNING, "a transcript was not completed",
+            "finalize", sessions.complete_transcripts),
+    ),
+    sessions.look_at_claims: (
+        Row("dead-claim", WARNING, "a claim is held for nobody",
+            "release", sessions.release_claim),
+    ),
+    sessions.look_at_locks: (
+        Row("git-lock", WARNING, "a lock of git was left behind"),
+    ),
+}  # fmt: skip
+_LINKS: Checks = {
+    sessions.look_at_links: (
+        Row("lost-link", WARNING, "a commit lost its checkpoint id",
+            "relink", sessions.link_commit),
+    ),
+}  # fmt: skip
+DOCTOR: dict[Look, tuple[Row, ...]] = {
+    **installation.ROOM,
+    states.look_at_journal: STORED[states.look_at_journal],
+    **installation.CHECKS,
+    **clients.CHECKS,
+    **installation.FAILURES,
+    **installation.OLD,
+    **_SESSIONS,
+    **STORED,
+    **_LINKS,
+}
+del DOCTOR[refs.look_at_installed]  # hooks are checked where git and the clients look

@@ -137,6 +137,6 @@ def install_repository(path: str, clients: Sequence[str]) -> tuple[list[str], st
     except (Error, OSError) as e:
         return [], str(e)
     where = git_hooks.find_folder(repo)
-    missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.is_ours_called(where, hook)]
+    missing = git_hooks.list_missing(where)
     reason = next(iter(notes), f"git does not run '{missing[0]}'") if missing else ""
     return [write["note"] for write in writes], reason.partition("\n")[0]

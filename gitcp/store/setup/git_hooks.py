@@ -38,8 +38,12 @@ def find_folder(repo: Repo) -> str:
     return os.path.normpath(decode_name(where))
 
 
-def is_ours_called(where: str, hook: str) -> bool:
-    """Whether git can run a hook in a directory, and it is gitcp's or calls gitcp's."""
+def list_missing(where: str) -> list[str]:
+    """The hooks of a directory that git does not run, or that neither are gitcp's nor call it."""
+    return [hook for hook in hook_scripts.HOOKS if not _is_ours_called(where, hook)]
+
+
+def _is_ours_called(where: str, hook: str) -> bool:
     if not os.access(os.path.join(where, hook), os.X_OK):
         return False
     texts = read_texts(where, hook)

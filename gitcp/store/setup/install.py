@@ -8,7 +8,7 @@ import time
 
 import gitcp
 from gitcp import agents
-from gitcp.agents.install import enabling
+from gitcp.agents.install import enabling, own_files
 from gitcp.agents.install.enabling import Ground
 from gitcp.console import notice
 from gitcp.core.setup import entire_settings, installation, skill
@@ -16,7 +16,7 @@ from gitcp.core.setup.installation import ENTIRE_SWITCH
 from gitcp.errors import Error, format_error
 from gitcp.lock import exclusive
 from gitcp.process import files
-from gitcp.process.files import Damaged, move_aside
+from gitcp.process.files import move_aside
 from gitcp.record import decode_name, encode_name
 from gitcp.repo import Repo
 from gitcp.store.git.objects import Objects
@@ -92,12 +92,9 @@ def _make_way(repo: Repo) -> list[str]:
         aside = f"{path}.damaged-{time.time_ns()}"
         os.rename(path, aside)
         done.append(f"moved '{path}', which was not a directory, to '{aside}'")
-    for here in (True, False):
-        try:
-            manifest.load(repo) if here else manifest.load_person()
-        except Damaged as e:
-            moved = move_aside(repo.common, e.path)
-            done.append(f"moved '{e.path}', which was damaged, to '{moved}'")
+    for damaged in manifest.load_all(repo)[1]:
+        moved = move_aside(repo.common, damaged.path)
+        done.append(f"moved '{damaged.path}', which was damaged, to '{moved}'")
     return done
 
 
@@ -226,7 +223,7 @@ def make_stripper(repo: Repo, record: Manifest) -> Strip:
         if entry["kind"] == "settings":
             return enabling.remove_ours(entry["agent"], data, bool(entry["before"]))
         if entry["kind"] in ("plugin", "script"):
-            return enabling.drop_own_file(data)
+            return None if own_files.is_ours(data) else data
         if entry["kind"] == installation.ENTIRE_SWITCH:
             return takeover.remove_switch(data)
         if entry["kind"] == "config":
@@ -318,10 +315,11 @@ def plan_skills(repo: Repo, record: Manifest, scope: str, force: bool) -> Plan:
     home, data = os.path.expanduser("~"), skill.TEXT.encode()
     writes: list[Write] = []
     notes: list[str] = []
-    for below in (os.path.join(folder, skill.NAME) for folder in skill.FOLDERS):
-        for_person = scope == "user"
-        in_worktree = os.path.join(repo.worktree, below)
-        path = agents.locate_below(home, below) if for_person else in_worktree
+    for folder in skill.FOLDERS:
+        below = os.path.join(folder, skill.NAME)
+        path = os.path.join(repo.worktree, below)
+        if scope == "user":
+            path = agents.locate_below(home, below)
         old = files.read_bytes(path)
         if old == data:
             continue
@@ -330,9 +328,5 @@ def plan_skills(repo: Repo, record: Manifest, scope: str, force: bool) -> Plan:
             notes.append(f"'{path}' is not as gitcp wrote it and stays; --force replaces it")
             continue
         write: Write = {"path": path, "kind": "skill", "data": data, "note": f"wrote '{path}'"}
-        if scope == "local":
-            write["alone"] = True
-        if scope == "user":
-            write["user"] = True
-        writes.append(write)
+        writes.append({**write, "alone": scope == "local", "user": scope == "user"})
     return writes, notes

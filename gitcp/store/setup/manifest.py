@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 
 from gitcp.core.upkeep import shapes
 from gitcp.errors import Error
 from gitcp.process import files
+from gitcp.process.files import Damaged
 from gitcp.store.git import private
 
 TYPE_CHECKING = False
@@ -39,6 +41,18 @@ def load_person() -> Manifest:
     home = os.path.expanduser("~")
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
     return Manifest(os.path.join(state, "gitcp", "installed"), home)
+
+
+def load_all(repo: Repo) -> tuple[list[Manifest], list[Damaged]]:
+    """(the readable records for a repository and for the person, the errors of damaged ones)."""
+    readable: list[Manifest] = []
+    damaged: list[Damaged] = []
+    for load_one in (partial(load, repo), load_person):
+        try:
+            readable.append(load_one())
+        except Damaged as e:
+            damaged.append(e)
+    return readable, damaged
 
 
 class Manifest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from gitcp.core.setup import hook_scripts
 from gitcp.store.setup import configuration, git_hooks
 
 TYPE_CHECKING = False
@@ -29,5 +28,5 @@ def list_notices(repo: Repo) -> list[str]:
     if not repo.has_git:
         return lines
     where = git_hooks.find_folder(repo)
-    missing = [hook for hook in hook_scripts.HOOKS if not git_hooks.is_ours_called(where, hook)]
+    missing = git_hooks.list_missing(where)
     return [_AWAY.format(", ".join(missing)), *lines] if missing else lines
