@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Self
 
-    from gitcp.agents.reading.around_call import Around
-    from gitcp.agents.reading.conversation import Entry
+    from gitcp.agents.reading.conversation import Around, Entry
     from gitcp.core.record_types import Record
 
 

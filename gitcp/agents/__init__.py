@@ -2,8 +2,9 @@
 
 `__init__.py` of the folder has the client's names as data, and functions that replace methods of
 Client.  `transcript.py` reads its transcripts: scan, and for gitcp.agents.reading is_its,
-list_facts, read_answers, SHOWS_FILES.  `cut.py` cuts its conversations: find_last_leaf,
-list_prompts, find_leaves_around, cut_conversation, format_title.  Both are optional.
+list_facts (else gitcp.core.transcript.blocks), read_answers, list_messages, SHOWS_FILES.
+`cut.py` cuts its conversations: find_last_leaf, list_prompts, find_leaves_around,
+cut_conversation.  Both are optional.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Client:
     EVENTS: Mapping[str, str]  # its hook -> gitcp's event
     PATHS: tuple[str, ...] = ("file_path",)  # the keys of the path in a tool that writes
     TRANSCRIPTS = ""  # the folder of its transcripts, below home
-    BY_PLACE = False  # True: that has a folder for each directory with conversations
+    CONVERSATION = ".jsonl"  # the end of the name of a file with a conversation
     DELETES = ("", 0)  # the key of its settings for deleting them, the days by default
     ASKED_BY: tuple[str, ...] = ()  # the options of its program that have a prompt
     RESUME = ""  # the command that continues a session
@@ -102,19 +103,35 @@ class Client:
         if event is None or (event == "turn-start" and fields.get("agent_id") is not None):
             return payload.make_unknown(self.NAME)
         record = payload.read_event(self.NAME, event, fields)
-        if event in ("tool-start", "tool-end"):
+        if event == "tool-end" and "tool_calls" in fields:
+            calls = payload.get_objects(fields, "tool_calls")
+            record["tools"] = [self.read_tool(name, call, record["cwd"]) for call in calls]
+        elif event in ("tool-start", "tool-end"):
             tool = record["tool"] = self.read_tool(name, fields, record["cwd"])
             tool["failed"] = tool["failed"] or name.endswith("Failure")
-            record["event"] = payload.refine_event(event, tool)
+            record["event"] = self.refine_event(event, tool, fields)
         return record
+
+    def refine_event(self, event: str, tool: Tool, fields: Mapping[str, Any]) -> str:
+        """The event of a call: that of a task is a subagent's, the end of a todo list is `todo`."""
+        if tool["kind"] == "task" and event == "tool-start":
+            return "subagent-start"
+        if tool["kind"] == "task" and not self.is_in_background(fields):
+            return "subagent-end"
+        done = tool["kind"] == "todo" and event == "tool-end" and not tool["failed"]
+        return "todo" if done else event
 
     def read_tool(self, name: str, fields: dict[str, Any], cwd: str) -> Tool:
         """The call in the payload of a tool's hook; raises InputError for an invalid field."""
         fields.setdefault("tool_use_id", self.make_call_id(fields))
         tool = payload.read_tool(fields, self.KINDS, self.PATHS, cwd)
-        payload.take_response(tool, fields.get("tool_response"))
+        payload.take_response(tool, fields)
         tool["failed"] = tool["failed"] or bool(fields.get("tool_error"))
         return tool
+
+    def is_in_background(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a subagent works on after the end of the call that started it."""
+        return False
 
     def get_hook_seconds(self, name: str, host: str) -> int:
         """The time-out in seconds of the client's hook, 0 for none.  host: the agent whose settings
@@ -146,9 +163,14 @@ class Client:
         """The module that reads its transcripts; None without one."""
         return self._import_part("transcript") if self._has("transcript") else None
 
+    def name_project(self, home: str, cwd: str) -> str:
+        """The folder of cwd's sessions below TRANSCRIPTS; "" if sessions of all directories are
+        together there.  The names for directories below cwd begin as that for cwd."""
+        return ""
+
     def locate_sessions(self, home: str, cwd: str) -> str:
         """The folder of the transcripts of sessions started in cwd."""
-        return self.locate(home, self.TRANSCRIPTS)
+        return self.locate(home, os.path.join(self.TRANSCRIPTS, self.name_project(home, cwd)))
 
     def name_transcript(self, session_id: str, time: str) -> str:
         """The file of a session's transcript below locate_sessions().  time: its start."""
@@ -159,11 +181,8 @@ class Client:
         contents decide."""
         if not self.TRANSCRIPTS:
             return []
-        folder, prefix = self.locate(home, self.TRANSCRIPTS), ""
-        if self.BY_PLACE:  # the names of directories below cwd begin with that of cwd
-            relative = os.path.relpath(self.locate_sessions(home, cwd), folder)
-            prefix = relative.partition(os.sep)[0]
-        return list_files(folder, ".jsonl", prefix=prefix)
+        prefix = self.name_project(home, cwd).partition(os.sep)[0].rstrip("-")
+        return list_files(self.locate(home, self.TRANSCRIPTS), self.CONVERSATION, prefix=prefix)
 
     def fetch(self, conversation: str, folder: str) -> str:
         """The path of a conversation of list_conversations(); one in a database is copied into
@@ -178,6 +197,11 @@ class Client:
         """The path of a subagent's transcript by its session's, whether it exists or not; None if
         unknown.  Raises InputError for an unsafe id."""
         return None
+
+    def format_title(self, text: str, session_id: str) -> bytes:
+        """The end of a transcript that gives a conversation its name in the client's list; b'' if
+        its transcripts have no names."""
+        return b""
 
     def can_cut(self) -> bool:
         """Whether its conversations can be cut."""

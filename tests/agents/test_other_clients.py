@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from gitcp import agents
-from gitcp.agents import cline
 from gitcp.agents.opencode import extract_prompt, messages
 from gitcp.errors import InputError
 from tests.support import recording
 
-copilot, cursor, opencode = map(agents.get_client, ("copilot", "cursor", "opencode"))
+cline, copilot, cursor, opencode = map(
+    agents.get_client, ("cline", "copilot", "cursor", "opencode")
+)
 CURSOR = {
     "conversation_id": "c1",
     "generation_id": "g1",

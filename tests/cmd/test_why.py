@@ -129,15 +129,15 @@ def test_bad_input_is_one_line_that_names_it(explained: Path, argv: str) -> None
 def test_the_calls_of_every_recorded_client_are_found(
     recording: str, call: bytes, name: str
 ) -> None:
-    from gitcp.agents.reading import around_call
+    from gitcp.agents.reading import conversation
 
     (path,) = (DATA / "recordings" / recording).glob("transcript.*")
     data = path.read_bytes()
     at = data.replace(b'": ', b'":').replace(b", ", b",")
     start = at.index(call) + len(call)
-    found = around_call.find(data, {}, at[start : at.index(b'"', start)].decode())
+    found = conversation.find_call(data, {}, at[start : at.index(b'"', start)].decode())
     assert found is not None and found["given"] and found["name"] == name
-    assert around_call.find(data, {}, "toolu_nothing") is None
+    assert conversation.find_call(data, {}, "toolu_nothing") is None
 
 
 def test_a_renamed_files_line_is_shown_where_it_is_and_where_it_came_from(explained: Path) -> None:

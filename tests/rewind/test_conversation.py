@@ -187,7 +187,7 @@ def test_a_project_folder_is_named_as_the_client_names_it(tmp_path: Path) -> Non
     from gitcp.agents import claude_code
 
     def slug(cwd: str) -> str:
-        return os.path.basename(claude_code.locate_sessions("/home/p", cwd))
+        return claude_code.name_project("/home/p", cwd)
 
     assert slug("/tmp/a_b.c d\u00e9") == "-tmp-a-b-c-d-"
     assert slug("/x/\U0001f600") == "-x---"

@@ -35,5 +35,5 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
     tool = payload.read_tool(fields, kinds)
     paths = fields.get("input_paths") if tool["kind"] == "write" else None
     tool["input_paths"] = payload.resolve_paths(paths or (), cwd, "path")
-    payload.take_response(tool, fields.get("tool_response"))
+    payload.take_response(tool, fields)
     return tool

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from gitcp.core.record_types import Event, Tool
+    from gitcp.core.record_types import Tool
 
 NAME = "claude-code"
 AGENT_TYPE = "Claude Code"
@@ -36,7 +36,6 @@ SETTINGS = {
     "user": ".claude/settings.json",
 }
 TRANSCRIPTS = ".claude/projects"
-BY_PLACE = True
 DELETES = ("cleanupPeriodDays", 30)
 RESUME = "claude -r {}"
 KINDS = payload.make_kinds(
@@ -76,7 +75,7 @@ HOOKS = tuple(
     (name, _TOOLS.get(name), _SECONDS.get(name)) for name in EVENTS if name != "PostToolBatch"
 )
 _LONGEST = 200  # characters of the name of a project's folder
-# The beginning of the result of a call that did not run.
+# The beginning of the result, in a batch, of a call that did not run.
 _FAILED = ("<tool_use_error>", "PreToolUse:")
 
 
@@ -86,29 +85,8 @@ def is_own(fields: Mapping[str, Any]) -> bool:
     return has_name and "conversation_id" not in fields
 
 
-def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; raises InputError for an invalid field."""
-    ours = EVENTS.get(name)
-    if ours is None or (ours == "turn-start" and fields.get("agent_id") is not None):
-        return payload.make_unknown(NAME)
-    record = payload.read_event(NAME, ours, fields)
-    if name == "PostToolBatch":
-        calls = payload.get_objects(fields, "tool_calls")
-        record["tools"] = [_read_tool(call, record["cwd"]) for call in calls]
-    elif ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = _read_tool(fields, record["cwd"])
-        tool["failed"] = name == "PostToolUseFailure"
-        if fields.get("is_interrupt") is True:
-            tool["interrupted"] = True
-        response = fields.get("tool_response")
-        # A subagent that runs in the background ends with SubagentStop.
-        runs = isinstance(response, dict) and response.get("isAsync") is True
-        is_task = tool["kind"] == "task"
-        record["event"] = ours if is_task and runs else payload.refine_event(ours, tool)
-    return record
-
-
-def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
+def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    """The call of a payload, or one of the calls of a batch."""
     tool = payload.read_tool(fields, KINDS, ("file_path", "notebook_path"), cwd)
     response = fields.get("tool_response")
     if isinstance(response, dict):
@@ -118,16 +96,20 @@ def _read_tool(fields: dict[str, Any], cwd: str) -> Tool:
             tool["background"] = True
             tool["background_id"] = payload.get_text(response, "backgroundTaskId")
         payload.add_output(tool, response.get("stdout"), response.get("stderr"))
-    tool["failed"] = isinstance(response, str) and response.startswith(_FAILED)
+    elif name == "PostToolBatch":
+        tool["failed"] = isinstance(response, str) and response.startswith(_FAILED)
+    if fields.get("is_interrupt") is True:
+        tool["interrupted"] = True
     return tool
 
 
-def locate_sessions(home: str, cwd: str) -> str:
-    """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
-    return resolve_path(home, f"{TRANSCRIPTS}/{_make_slug(cwd)}", HOME_ENV)
+def is_in_background(fields: Mapping[str, Any]) -> bool:
+    """Whether a subagent runs in the background, and ends with SubagentStop."""
+    response = fields.get("tool_response")
+    return isinstance(response, dict) and response.get("isAsync") is True
 
 
-def _make_slug(cwd: str) -> str:
+def name_project(home: str, cwd: str) -> str:
     """The client's name of a directory: a long one is cut, and ends with a hash."""
     data = cwd.encode("utf-16-le", "surrogatepass")
     units = [int.from_bytes(data[n : n + 2], "little") for n in range(0, len(data), 2)]
@@ -143,6 +125,12 @@ def _make_slug(cwd: str) -> str:
         number, digit = divmod(number, 36)
         digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
     return f"{name[:_LONGEST]}-{digits or '0'}"
+
+
+def format_title(text: str, session_id: str) -> bytes:
+    """The line that gives a conversation its name in the client's list."""
+    line = {"type": "custom-title", "customTitle": text, "sessionId": session_id}
+    return stdlib.json.dumps(line).encode() + b"\n"
 
 
 def is_open(home: str, session_id: str) -> bool:

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.agents.reading.asked import Prompt
+    from gitcp.core.transcript.facts import Prompt
 
     Line = tuple[bytes, dict[str, Any]]
 
@@ -81,12 +81,6 @@ def cut_conversation(
         parts.append(_rename_session(text, old_id, new_id) + b"\n")
     notes = [f"{dropped} thinking blocks are left out: redaction broke their signature"]
     return b"".join(parts), notes if dropped else []
-
-
-def format_title(text: str, session_id: str) -> bytes:
-    """The line that gives a conversation its name in the client's list."""
-    line = {"type": "custom-title", "customTitle": text, "sessionId": session_id}
-    return json.dumps(line).encode() + b"\n"
 
 
 def _is_history(line: dict[str, Any], uuids: set[str]) -> bool:

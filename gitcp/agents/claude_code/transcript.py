@@ -22,6 +22,13 @@ NOT_SAID = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSidech
 _RECENT = 8  # the lines of a message are close together
 
 
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript with this beginning is the client's, and not Qwen Code's."""
+    message = first.get("message")
+    is_qwens = "systemPayload" in first or (isinstance(message, dict) and "parts" in message)
+    return ("parentUuid" in first or "isSidechain" in first) and not is_qwens
+
+
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Scan data, which follows previous["bytes"] if previous is given; see Scan."""
     return transcript_scan.read(_Reader(transcript_scan.begin(previous)), data)

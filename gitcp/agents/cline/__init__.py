@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import list_files
 from gitcp.agents.cline import transcript
 from gitcp.agents.exchange import payload
-from gitcp.core.message import prompts
+from gitcp.core.git import ids
 from gitcp.core.transcript.facts import list_objects
 from gitcp.core.transcript.transcript_scan import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-    from gitcp.core.record_types import Event, Tool
+    from gitcp.core.record_types import Tool
 
 NAME = "cline"
 AGENT_TYPE = "Cline"
@@ -29,6 +29,7 @@ ANSWERS = "cline"
 FORM = "scripts"
 SETTINGS = {"shared": ".clinerules/hooks", "user": ".cline/hooks"}  # folders
 TRANSCRIPTS = ".cline/data/sessions"  # below it <id>/<id>.messages.json
+CONVERSATION = ".messages.json"
 RESUME = "cline --id {}"
 KINDS = payload.make_kinds(
     write="editor apply_patch write_to_file replace_in_file",
@@ -50,41 +51,69 @@ EVENTS = {
     "TaskCancel": "turn-end",
     "SessionShutdown": "session-end",
 }
-_PATHS = ("path", "file_path", "absolutePath")
+PATHS = ("path", "file_path", "absolutePath")
 
 
-def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; raises InputError for an invalid field."""
+def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """(the hook, its payload with Claude Code's keys); a turn of a subagent is no event."""
     event, parent = EVENTS.get(name), fields.get("parent_agent_id")
     if event is None or (parent is not None and event in ("turn-start", "turn-end")):
-        return payload.make_unknown(NAME)
+        return "", fields
     context = payload.get_object(fields, "sessionContext")
-    common = {
-        "session_id": context.get("rootSessionId") or fields.get("taskId"),
+    session_id = ids.check_session_id(context.get("rootSessionId") or fields.get("taskId"))
+    path = os.path.join(os.path.expanduser("~"), TRANSCRIPTS, session_id, session_id)
+    adapted = {
+        "session_id": session_id,
         "cwd": payload.get_first(fields, "workspaceRoots"),
         "agent_id": fields.get("agent_id") if parent is not None else None,
         "last_assistant_message": payload.get_object(fields, "turn").get("outputText"),
+        "transcript_path": f"{path}.messages.json",
     }
     if event == "turn-start":
         prompt = payload.get_object(fields, "userPromptSubmit").get("prompt")
-        common["prompt"] = prompt or payload.get_object(fields, "taskStart").get("task")
+        prompt = prompt or payload.get_object(fields, "taskStart").get("task")
+        first = _load_file(f"{path}.json").get("prompt")
+        adapted["prompt"] = prompt or (first if isinstance(first, str) else "")
         if isinstance(time := fields.get("timestamp"), str):
-            common["turn_id"] = time
-    record = payload.read_event(NAME, event, common)
-    session_id = record["session_id"]
-    path = os.path.join(os.path.expanduser("~"), TRANSCRIPTS, session_id, session_id)
-    record["transcript_path"] = f"{path}.messages.json"
-    if event == "turn-start" and not record["prompt"]:
-        record["prompt"] = _read_prompt(f"{path}.json")
-    if event in ("tool-start", "tool-end"):
-        record["tool"] = _read_tool(fields, event, record["cwd"])
-    return record
+            adapted["turn_id"] = time
+    elif event in ("tool-start", "tool-end"):
+        adapted |= _adapt_call(fields, event)
+    return name, adapted
 
 
-def _read_prompt(path: str) -> str:
-    """The first prompt of a session, by its file; "" without one."""
-    prompt = _load_file(path).get("prompt")
-    return prompts.clean(prompt) if isinstance(prompt, str) else ""
+def _adapt_call(fields: dict[str, Any], event: str) -> dict[str, Any]:
+    """The call of a payload with Claude Code's keys, and as `result` what came of it."""
+    begins = event == "tool-start"
+    call = payload.get_object(fields, "tool_call" if begins else "tool_result")
+    details = payload.get_object(fields, "preToolUse" if begins else "postToolUse")
+    arguments = payload.get_object(call, "input") or payload.get_object(details, "parameters")
+    commands = arguments.get("commands")
+    if isinstance(commands, list):
+        arguments = {**arguments, "command": "\n".join(map(str, commands))}
+    return {
+        "tool_name": call.get("name") or details.get("toolName"),
+        "tool_input": arguments,
+        "tool_use_id": call.get("id"),
+        "duration_ms": call.get("durationMs"),
+        "tool_error": call.get("error") or details.get("success") is False,
+        "result": [part.get("result") for part in list_objects(call.get("output"))],
+    }
+
+
+def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    """The call of an adapted payload."""
+    tool = payload.read_tool(fields, KINDS, PATHS, cwd)
+    if tool["kind"] == "write" and not tool["input_paths"]:
+        paths = transcript.list_written("apply_patch", fields["tool_input"])
+        tool["input_paths"] = payload.resolve_paths(paths, cwd, "apply_patch")
+    payload.add_output(tool, *fields["result"])
+    tool["failed"] = bool(fields["tool_error"])
+    return tool
+
+
+def refine_event(event: str, tool: Tool, fields: Mapping[str, Any]) -> str:
+    """The event of a call; no hook of a subagent names the call that started it."""
+    return event
 
 
 def _load_file(path: str) -> dict[str, Any]:
@@ -94,34 +123,6 @@ def _load_file(path: str) -> dict[str, Any]:
             return load(f.read()) or {}
     except OSError:
         return {}
-
-
-def _read_tool(fields: dict[str, Any], event: str, cwd: str) -> Tool:
-    begins = event == "tool-start"
-    call = payload.get_object(fields, "tool_call" if begins else "tool_result")
-    details = payload.get_object(fields, "preToolUse" if begins else "postToolUse")
-    arguments = payload.get_object(call, "input") or payload.get_object(details, "parameters")
-    commands = arguments.get("commands")
-    if isinstance(commands, list):
-        arguments = {**arguments, "command": "\n".join(map(str, commands))}
-    adapted = {
-        "tool_name": call.get("name") or details.get("toolName"),
-        "tool_input": arguments,
-        "tool_use_id": call.get("id"),
-        "duration_ms": call.get("durationMs"),
-    }
-    tool = payload.read_tool(adapted, KINDS, _PATHS, cwd)
-    if tool["kind"] == "write" and not tool["input_paths"]:
-        paths = transcript.list_written("apply_patch", arguments)
-        tool["input_paths"] = payload.resolve_paths(paths, cwd, "apply_patch")
-    payload.add_output(tool, *(part.get("result") for part in list_objects(call.get("output"))))
-    tool["failed"] = bool(call.get("error")) or details.get("success") is False
-    return tool
-
-
-def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations of any directory."""
-    return list_files(os.path.join(home, TRANSCRIPTS), ".messages.json")
 
 
 def read_directory(path: str, _: str) -> str:

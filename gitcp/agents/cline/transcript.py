@@ -7,7 +7,7 @@ from gitcp.core.transcript.facts import list_objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from gitcp.core.record_types import Scan
@@ -22,17 +22,17 @@ _CREATED = "File created successfully at:"
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Scan a whole document; `bytes` of the result is 0, previous is not used.  See Scan."""
     document = transcript_scan.load(data) or {}
-    return facts.scan_document(list_messages(document), list_facts, list_written)
+    return facts.scan_document(list_messages([document]), list_facts, list_written)
 
 
-def list_messages(document: dict[str, Any]) -> list[dict[str, Any]]:
+def list_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages of the document, in order."""
-    return list_objects(document.get("messages"))
+    return [message for part in parts for message in list_objects(part.get("messages"))]
 
 
 def is_its(first: dict[str, Any]) -> bool:
     """Whether a transcript with this beginning is the client's."""
-    head = (list_messages(first) or [{}])[0]
+    head = (list_messages([first]) or [{}])[0]
     return "role" in head and "type" not in head
 
 

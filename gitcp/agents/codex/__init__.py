@@ -12,9 +12,10 @@ from gitcp.core.transcript.transcript_scan import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-    from gitcp.core.record_types import Event, Tool
+    from gitcp.core.record_types import Tool
 
 NAME = "codex"
 AGENT_TYPE = "Codex"
@@ -48,23 +49,22 @@ EVENTS = {
 MATCHER = "^(?:Bash|apply_patch|spawn_agent|write_stdin|js_repl|mcp__.*)$"
 
 
-def read_event(name: str, fields: dict[str, Any]) -> Event:
-    """The record of a hook call; raises InputError for an invalid field."""
-    ours, agent = EVENTS.get(name), fields.get("agent_id")
-    if ours is None or (ours == "turn-start" and agent is not None):
-        return payload.make_unknown(NAME)
-    record = payload.read_event(NAME, ours, fields)
-    if agent is not None and name != "SubagentStop" and "transcript_path" in record:
-        record["agent_transcript_path"] = record.pop("transcript_path")
-    if ours in ("tool-start", "tool-end"):
-        tool = record["tool"] = payload.read_tool(fields, KINDS)
-        _complete_tool(tool, fields, record["cwd"])
-        if tool["kind"] == "task" and ours == "tool-start":
-            record["event"] = "subagent-start"  # SubagentStop ends it
-    return record
+def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """(the hook, its payload); a subagent's events name its own transcript, save for its end."""
+    if fields.get("agent_id") is None or name == "SubagentStop":
+        return name, fields
+    own_path = fields.get("transcript_path")
+    return name, {**fields, "transcript_path": None, "agent_transcript_path": own_path}
 
 
-def _complete_tool(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
+def is_in_background(fields: Mapping[str, Any]) -> bool:
+    """Whether a subagent works on after its call: SubagentStop ends it."""
+    return True
+
+
+def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
+    """The call of a payload."""
+    tool = payload.read_tool(fields, KINDS)
     response = fields.get("tool_response")
     response = response if isinstance(response, str) else ""
     arguments = payload.get_object(fields, "tool_input")
@@ -80,6 +80,7 @@ def _complete_tool(tool: Tool, fields: dict[str, Any], cwd: str) -> None:
         agent = (load(response.encode()) or {}).get("agent_id")
         if agent is not None:
             tool["agent_id"] = ids.check_component(agent, "agent_id")
+    return tool
 
 
 def name_transcript(session_id: str, time: str) -> str:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.agents.reading.asked import Prompt
+    from gitcp.core.transcript.facts import Prompt
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
@@ -75,11 +75,6 @@ def cut_conversation(
     notes = [f"{dropped} items of reasoning are left out: redaction broke their encryption"]
     text = b"".join(line + b"\n" for line in left)
     return text.replace(old_id.encode(), new_id.encode()), notes if dropped else []
-
-
-def format_title(text: str, session_id: str) -> bytes:
-    """Return b'': the client stores titles elsewhere."""
-    return b""
 
 
 def _split_lines(data: bytes) -> list[bytes]:

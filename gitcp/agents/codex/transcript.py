@@ -28,6 +28,11 @@ _KINDS = (
 )
 
 
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript with this beginning is the client's."""
+    return first.get("type") == "session_meta"
+
+
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Scan data, which follows previous["bytes"] if previous is given; see Scan.
 

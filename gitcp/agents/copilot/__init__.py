@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from gitcp.agents import list_files, resolve_path
+from gitcp.agents import resolve_path
 from gitcp.agents.exchange import payload
 from gitcp.start import stdlib
 
@@ -29,6 +29,8 @@ SESSION_ENV = ("COPILOT_AGENT_SESSION_ID",)
 ANSWERS = "copilot"
 FORM = "copilot"
 SETTINGS = {"shared": ".github/hooks/gitcp.json", "user": ".copilot/hooks/gitcp.json"}
+TRANSCRIPTS = ".copilot/session-state"  # below it <id>/events.jsonl
+CONVERSATION = "events.jsonl"
 SECONDS = 30
 RESUME = "copilot --resume={}"
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"  # in the hooks of Claude Code's settings
@@ -91,7 +93,7 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if event == "turn-start":
         fields["turn_id"] = _format_moment(fields.get("timestamp"))
     if not fields.get("transcript_path"):
-        folder = locate_sessions(os.path.expanduser("~"), "")
+        folder = resolve_path(os.path.expanduser("~"), TRANSCRIPTS, HOME_ENV)
         path = os.path.join(folder, str(fields.get("session_id")), "events.jsonl")
         fields["transcript_path"] = path
     return name, fields
@@ -151,13 +153,3 @@ def _format_moment(stamp: object) -> str:
 
 def _make_snake_case(key: str) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in key)
-
-
-def locate_sessions(home: str, cwd: str) -> str:
-    """The folder of all sessions; the transcript of each is `<session id>/events.jsonl`."""
-    return resolve_path(home, ".copilot/session-state", HOME_ENV)
-
-
-def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations of any directory."""
-    return list_files(locate_sessions(home, cwd), "events.jsonl")

@@ -25,7 +25,7 @@ PROJECT_ENV = "CURSOR_PROJECT_DIR"
 ANSWERS = "cursor"
 FORM = "cursor"
 SETTINGS = dict.fromkeys(("shared", "user"), ".cursor/hooks.json")
-BY_PLACE = True
+TRANSCRIPTS = ".cursor/projects"
 RESUME = "cursor-agent --resume {}"
 TRUST = "runs hooks of a repository only in a workspace that you trust"
 KINDS = payload.make_kinds(
@@ -80,15 +80,15 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     }
 
 
-def locate_sessions(home: str, cwd: str) -> str:
-    """The folder of the transcripts of sessions started in cwd."""
-    project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd).strip("-")
-    return os.path.join(home, ".cursor", "projects", project, "agent-transcripts")
+def name_project(home: str, cwd: str) -> str:
+    """The folder of cwd's sessions below TRANSCRIPTS."""
+    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd).strip("-")
+    return f"{name}/agent-transcripts"
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations of cwd, which their contents do not name."""
-    return list_files(locate_sessions(home, cwd), ".jsonl")
+    return list_files(os.path.join(home, TRANSCRIPTS, name_project(home, cwd)), ".jsonl")
 
 
 def read_head(path: str) -> dict[str, str]:

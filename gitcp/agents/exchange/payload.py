@@ -130,26 +130,30 @@ def _describe_write(arguments: Mapping[str, Any], response: object) -> dict[str,
     for value in arguments.values():
         if isinstance(value, str) and "*** Begin Patch" in value:
             return _describe_patch(value)
-    edits = arguments.get("edits") if isinstance(arguments.get("edits"), list) else [arguments]
-    changed = [
+    content, new = _find_value(arguments, _CONTENT), arguments.get("new_text")
+    described: dict[str, Any] = {}
+    if replacements := _list_replacements(arguments):
+        described["edits"] = replacements
+    elif isinstance(new, str) and isinstance(arguments.get("insert_line"), int):
+        described["inserted"] = [arguments["insert_line"], new]
+    elif isinstance(new, str) and arguments.get("insert_line") is None:
+        content = new  # of a new file
+    if isinstance(content, str):
+        described["content"] = content
+    if isinstance(response, dict) and isinstance(response.get("originalFile"), str):
+        described["original"] = response["originalFile"]
+    return described
+
+
+def _list_replacements(arguments: Mapping[str, Any]) -> list[list[Any]]:
+    """[old text, new text, whether everywhere] of each replacement; [] if one lacks a text."""
+    listed = arguments.get("edits")
+    edits = [
         [_find_value(edit, _OLD), _find_value(edit, _NEW), bool(_find_value(edit, _EVERYWHERE))]
-        for edit in edits or ()
+        for edit in (listed if isinstance(listed, list) else [arguments])
         if isinstance(edit, dict)
     ]
-    more: dict[str, Any] = {}
-    if changed and all(isinstance(text, str) for edit in changed for text in edit[:2]):
-        more["edits"] = changed
-    content, line = _find_value(arguments, _CONTENT), arguments.get("insert_line")
-    if isinstance(new := arguments.get("new_text"), str) and arguments.get("old_text") is None:
-        if line is None:
-            content = new  # of a new file
-        elif isinstance(line, int):
-            more["inserted"] = [line, new]
-    if isinstance(content, str):
-        more["content"] = content
-    if isinstance(response, dict) and isinstance(response.get("originalFile"), str):
-        more["original"] = response["originalFile"]
-    return more
+    return edits if all(isinstance(text, str) for edit in edits for text in edit[:2]) else []
 
 
 def _describe_patch(patch: str) -> dict[str, Any]:
@@ -168,17 +172,10 @@ def _find_value(fields: Mapping[str, Any], keys: tuple[str, ...]) -> object:
     return next((fields[key] for key in keys if key in fields), None)
 
 
-def refine_event(ours: str, tool: Tool) -> str:
-    """The event of a call: that of a task is a subagent's, the end of a todo list is `todo`."""
-    if tool["kind"] == "task":
-        return "subagent-start" if ours == "tool-start" else "subagent-end"
-    done = tool["kind"] == "todo" and ours == "tool-end" and not tool["failed"]
-    return "todo" if done else ours
-
-
-def take_response(tool: Tool, response: object) -> None:
-    """Add a shell's output, and whether the call failed, to its record, by the client's
+def take_response(tool: Tool, payload: Mapping[str, Any]) -> None:
+    """Add a shell's output, and whether the call failed, to its record, by a payload's
     response."""
+    response = payload.get("tool_response")
     if isinstance(response, dict):
         display = response.get("returnDisplay") or response.get("llmContent")
         display = display or response.get("output")

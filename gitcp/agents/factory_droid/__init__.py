@@ -6,8 +6,6 @@ end, and the transcript has no tokens.
 
 from __future__ import annotations
 
-import os
-
 from gitcp.agents.exchange import claudes, payload
 
 NAME = "factory-droid"
@@ -17,7 +15,6 @@ FOLDERS = (".factory",)
 SETTINGS = dict.fromkeys(("shared", "user"), ".factory/settings.json")
 PROJECT_ENV = "CLAUDE_PROJECT_DIR"
 TRANSCRIPTS = ".factory/sessions"
-BY_PLACE = True
 RESUME = "droid --resume {}"
 KINDS = payload.make_kinds(
     write="Create Edit",
@@ -29,6 +26,6 @@ EVENTS = claudes.omit_events("PostToolUseFailure")
 MATCHER = payload.build_matcher(KINDS, "read")
 
 
-def locate_sessions(home: str, cwd: str) -> str:
-    """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
-    return os.path.join(home, ".factory", "sessions", cwd.replace("/", "-"))
+def name_project(home: str, cwd: str) -> str:
+    """The folder of cwd's sessions below TRANSCRIPTS."""
+    return cwd.replace("/", "-")

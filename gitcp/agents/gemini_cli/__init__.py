@@ -27,7 +27,7 @@ HERE_ONLY = True  # it does not read the settings of directories above
 ANSWERS = "decision"
 FORM = "commented"
 SETTINGS = dict.fromkeys(("shared", "user"), ".gemini/settings.json")
-BY_PLACE = True
+TRANSCRIPTS = ".gemini/tmp"
 RESUME = "gemini --resume {}"
 TRUST = "asks for trust in new hooks of a repository once"
 KINDS = payload.make_kinds(
@@ -62,24 +62,22 @@ def name_call(name: object, arguments: object) -> str:
     return f"call-{digest.hexdigest()[:12]}"
 
 
-def locate_sessions(home: str, cwd: str) -> str:
-    """The folder of the transcripts of sessions started in cwd.
-
-    The client names it by a slug in projects.json, older versions by a hash of cwd.
-    """
-    root = os.path.join(home, ".gemini", "tmp")
+def name_project(home: str, cwd: str) -> str:
+    """The folder of cwd's sessions below TRANSCRIPTS: a slug that projects.json has; of older
+    versions, a hash of cwd."""
     digest = stdlib.hashlib.sha256(os.fsencode(cwd)).hexdigest()
     try:
         name = ids.check_component(_read_projects(home)[cwd], "projects")
     except (KeyError, InputError):
-        name = "" if os.path.isdir(os.path.join(root, digest)) else os.path.basename(cwd)
-    return os.path.join(root, name or digest, "chats")
+        is_hashed = os.path.isdir(os.path.join(home, TRANSCRIPTS, digest))
+        name = "" if is_hashed else os.path.basename(cwd)
+    return f"{name or digest}/chats"
 
 
 def list_conversations(home: str, cwd: str) -> list[str]:
     """The files with conversations of cwd or directories below it."""
     below = [project for project in _read_projects(home) if project.startswith(cwd + os.sep)]
-    folders = [locate_sessions(home, project) for project in (cwd, *below)]
+    folders = [os.path.join(home, TRANSCRIPTS, name_project(home, p)) for p in (cwd, *below)]
     return [path for folder in folders for path in list_files(folder, ".jsonl", ".json")]
 
 

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitcp.agents.reading.asked import Prompt
+    from gitcp.core.transcript.facts import Prompt
 
 
 def find_last_leaf(data: bytes) -> str:
@@ -68,11 +68,6 @@ def cut_conversation(
         return json.dumps(document, indent=2).encode(), []
     lines = (json.dumps(_rename_session(part, new_id)).encode() for part in parts)
     return b"".join(line + b"\n" for line in lines), []
-
-
-def format_title(text: str, session_id: str) -> bytes:
-    """Return b'': the client has no titles."""
-    return b""
 
 
 def _load_document(data: bytes) -> dict[str, Any] | None:

@@ -26,6 +26,12 @@ _HEAD = 300
 _LOST = ("tokens", "timestamp")  # keys that a resumed session drops
 
 
+def is_its(first: dict[str, Any]) -> bool:
+    """Whether a transcript with this beginning is the client's."""
+    head = (facts.list_objects(first.get("messages")) or [{}])[0]
+    return "projectHash" in first or first.get("type") == "gemini" or "type" in head
+
+
 def scan(data: bytes, previous: Scan | None = None) -> Scan:
     """Scan a whole document; `bytes` of the result is 0, previous is not used.  See Scan.
 
@@ -43,7 +49,7 @@ def scan(data: bytes, previous: Scan | None = None) -> Scan:
     return reader.finish()
 
 
-def merge_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def list_messages(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages of Gemini: a later one replaces an earlier one of the same id, and rewound ones
     are removed."""
     merged: dict[str, dict[str, Any]] = {}

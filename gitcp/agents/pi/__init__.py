@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import os
-
-from gitcp.agents import list_files
 from gitcp.agents.exchange import claudes, payload
 
 NAME = "pi"
@@ -18,6 +15,7 @@ PLUGIN = "pi/plugin.ts"
 SECONDS = 0  # the plugin waits
 SESSION_ENV = ("PI_SESSION_ID",)  # the extension sets it
 TRUST = "asks for trust in extensions of a repository once"
+TRANSCRIPTS = ".pi/agent/sessions"  # below it <project>/<time>_<id>.jsonl
 RESUME = "pi --session {}"
 PATHS = ("path",)
 KINDS = payload.make_kinds(
@@ -28,13 +26,6 @@ KINDS = payload.make_kinds(
 EVENTS = claudes.EVENTS
 
 
-def locate_sessions(home: str, cwd: str) -> str:
-    """The folder of the transcripts of sessions started in cwd; each is `<time>_<id>.jsonl`."""
-    slug = cwd.strip("/").replace("/", "-")
-    return os.path.join(home, ".pi", "agent", "sessions", f"--{slug}--")
-
-
-def list_conversations(home: str, cwd: str) -> list[str]:
-    """The files with conversations that may be of cwd or a directory below it."""
-    folder, slug = os.path.split(locate_sessions(home, cwd))
-    return list_files(folder, ".jsonl", prefix=slug.removesuffix("--"))
+def name_project(home: str, cwd: str) -> str:
+    """The folder of cwd's sessions below TRANSCRIPTS."""
+    return f"--{cwd.strip('/').replace('/', '-')}--"

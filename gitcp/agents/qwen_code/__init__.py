@@ -26,7 +26,6 @@ ANSWERS = "permission"
 FORM = "commented"
 SETTINGS = dict.fromkeys(("shared", "user"), ".qwen/settings.json")
 TRANSCRIPTS = ".qwen/projects"
-BY_PLACE = True
 RESUME = "qwen --resume {}"
 KINDS = payload.make_kinds(
     write="write_file edit replace notebook_edit",
@@ -58,7 +57,6 @@ def adapt(name: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return "" if name == "UserPromptSubmit" and not fields.get("prompt") else name, fields
 
 
-def locate_sessions(home: str, cwd: str) -> str:
-    """The folder of the transcripts of sessions started in cwd; each is `<session id>.jsonl`."""
-    project = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
-    return os.path.join(home, ".qwen", "projects", project, "chats")
+def name_project(home: str, cwd: str) -> str:
+    """The folder of cwd's sessions below TRANSCRIPTS."""
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd) + "/chats"

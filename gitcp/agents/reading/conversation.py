@@ -1,4 +1,4 @@
-"""Lists the conversation of a transcript for people, of any agent.
+"""Lists the conversation of a transcript for people, of any agent, and finds a call or a prompt.
 
 The agent is recognised by the shape of the transcript: its name in stored data may be wrong.
 """
@@ -8,12 +8,33 @@ from __future__ import annotations
 from gitcp.agents.reading.items import list_items
 from gitcp.core.message import prompts
 from gitcp.core.transcript import apply_patch
+from gitcp.core.transcript.tool_ends import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, TypedDict
+
+    from gitcp.core.transcript.facts import Prompt
 
     Entry = tuple[str, str]  # "User", "Assistant" or "Tool", and the text
+
+    class Task(TypedDict):
+        """The call that started a subagent: its id and its input."""
+
+        tool_use_id: str
+        given: Any
+
+    class Around(TypedDict):
+        """before, after: the agent's words next to the call, '' for none.  name, given: the
+        tool and its input.  task: the subagent that made the call."""
+
+        before: str
+        name: str
+        given: Any
+        after: str
+        task: Task | None
+
 
 # The first of these keys in a call's input describes it.
 _TELLING = """input_paths file_path filePath notebook_path path absolute_path command commands cmd
@@ -28,7 +49,7 @@ def list_entries(data: bytes, start: int = 0) -> Iterator[Entry]:
     """
     for item in list_items(data, start=start):
         if item["kind"] == "call":
-            yield _format_call(item["name"], item["given"])
+            yield _format_call(item["name"], item["input"])
         elif item["kind"] in _ROLES:
             yield _ROLES[item["kind"]], item["text"]
 
@@ -55,3 +76,51 @@ def _format_call(name: str, arguments: object) -> Entry:
         detail = " ".join(map(str, value)) if isinstance(value, list) else str(value)
     detail = prompts.replace_surrogates(" ".join(detail.split()))
     return "Tool", f"{name}: {detail}" if detail else name
+
+
+def find_call(data: bytes, tasks: Mapping[str, bytes], tool_use_id: str) -> Around | None:
+    """The call of that id in a session's transcript or in one of its tasks (tool use id -> the
+    subagent's transcript); None if none has it."""
+    around = _find_in(data, tool_use_id)
+    for task in () if around else tasks:
+        if around := _find_in(tasks[task], tool_use_id, of_subagent=True):
+            starts = [
+                _find_in(data, task),
+                *(_find_in(other, task, True) for other in tasks.values()),
+            ]
+            arguments = next((start["given"] for start in starts if start), None)
+            return {**around, "task": {"tool_use_id": task, "given": arguments}}
+    return around
+
+
+def _find_in(data: bytes, tool_use_id: str, of_subagent: bool = False) -> Around | None:
+    if not tool_use_id or tool_use_id.encode() not in data:
+        return None
+    around: Around | None = None
+    before = ""
+    for item in list_items(data, of_subagent):
+        if item["kind"] == "prompt":
+            if around is not None:
+                break
+            before = ""
+        elif item["kind"] == "answer" and around is None:
+            before = item["text"]
+        elif item["kind"] == "answer" and around:
+            around["after"] = around["after"] or item["text"]
+        elif item["kind"] == "call" and item["id"] == tool_use_id and around is None:
+            name, given = item["name"], item["input"]
+            around = {"before": before, "name": name, "given": given, "after": "", "task": None}
+    return around
+
+
+def find_prompt(prompts: Sequence[Prompt], asked: str, until: int) -> Prompt | None:
+    """The prompt of the turn with this text (its beginning, redacted) and its first edit at until,
+    in seconds since 1970; None without an earlier prompt.
+
+    The newest of several equal prompts counts; without an equal text, the newest by time.
+    """
+    end = (until + 1) * 10**9
+    earlier = [prompt for prompt in prompts if (parse_time(prompt[1]) or 0) < end]
+    equal = [prompt for prompt in earlier if asked and prompt[0].startswith(asked)]
+    candidates = equal or [prompt for prompt in earlier if parse_time(prompt[1]) is not None]
+    return candidates[-1] if candidates else None

@@ -7,9 +7,8 @@ person changed or refused, makes no edit.
 from __future__ import annotations
 
 import os
-from itertools import chain
+from itertools import chain, islice
 
-from gitcp import agents
 from gitcp.agents.claude_code.transcript import NOT_SAID
 from gitcp.agents.exchange import payload
 from gitcp.agents.reading import items
@@ -90,19 +89,9 @@ def _expand_document(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def recognise_client(path: str) -> str:
     """The name of the client of a transcript, by its shape.  Raises InputError for an unknown one,
     and OSError."""
-    for number, entry in enumerate(read_entries(path)):
-        if "parentUuid" in entry or "isSidechain" in entry:
-            return "qwen-code" if "parts" in str(entry.get("message"))[:200] else "claude-code"
-        if entry.get("type") == "session_meta":
-            return "codex"
-        if "projectHash" in entry or entry.get("type") == "gemini":
-            return "gemini-cli"
-        for client in map(agents.get_client, agents.list_names()):
-            reader = client.get_reader()
-            if not number and hasattr(reader, "is_its") and reader.is_its(entry):
-                return client.NAME
-        if number > _HEAD:
-            break
+    for entry in islice(read_entries(path), _HEAD):
+        if client := items.recognise_client(entry):
+            return client.NAME
     raise InputError(f"cannot tell whose transcript '{path}' is: give --agent")
 
 
@@ -168,7 +157,7 @@ class Reading:
             self.turns.clear()  # a fork begins with a copy of another session
             self._edits.clear()
             return
-        entry_items = list(self._list_items(entry))
+        entry_items = list(items.list_entry_items(self._reader, entry))
         kinds = [item["kind"] for item in entry_items]
         begins_turn = "prompt" in kinds and self._is_new(entry)
         for item in entry_items:
@@ -206,17 +195,12 @@ class Reading:
             if kind == "result":
                 yield fact[0], {"failed": fact[1]}
 
-    def _list_items(self, entry: dict[str, Any]) -> Iterator[items.Item]:
-        if hasattr(self._reader, "list_facts"):
-            return items.list_fact_items(self._reader, [entry])
-        return items.list_entry_items(entry)
-
     def _take_call(self, item: items.Item) -> None:
         """Note the edits of a call by its input, and the file that it shows."""
         call, kind = item["id"], self._kinds.get(item["name"], "")
         if call in self._finished:
             return
-        arguments = item["given"] if isinstance(item["given"], dict) else {"patch": item["given"]}
+        arguments = item["input"] if isinstance(item["input"], dict) else {"patch": item["input"]}
         if call and kind == "shell":
             command = _join_command(arguments)
             self._commands[call] = command, self._time

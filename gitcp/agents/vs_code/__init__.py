@@ -65,7 +65,7 @@ def read_tool(name: str, fields: dict[str, Any], cwd: str) -> Tool:
         tool["input_paths"] = payload.resolve_paths(_list_written(arguments), cwd, "filePath")
     if tool["kind"] == "shell" and arguments.get("isBackground") is True:
         tool["background"] = True
-    payload.take_response(tool, fields.get("tool_response"))
+    payload.take_response(tool, fields)
     return tool
 
 

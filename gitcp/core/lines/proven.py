@@ -93,7 +93,7 @@ def _list_edits(
             turn = f"prompt-{len(turns) + 1}"
             turns[turn] = {"number": len(turns) + 1, "prompt": item["text"]}
         elif item["kind"] == "call" and item["id"]:
-            open_calls[item["id"]] = item["given"], turn
+            open_calls[item["id"]] = item["input"], turn
         elif item["kind"] == "result" and item["id"] in open_calls:
             arguments, call_turn = open_calls.pop(item["id"])
             if call_turn and not item["failed"] and not item["text"].startswith(_FAILED):

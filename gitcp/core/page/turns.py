@@ -79,7 +79,7 @@ def gather_turns(
         turn["start"] = turn["start"] or item["time"]
         turn["end"] = item["time"] or turn["end"]
         if item["kind"] == "call":
-            part = calls[item["id"]] = _build_call(item["name"], item["given"])
+            part = calls[item["id"]] = _build_call(item["name"], item["input"])
             part["id"] = item["id"]
             left = dict(tasks or {})
             if task := left.pop(item["id"], b""):

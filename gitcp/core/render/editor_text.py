@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitcp.agents.reading.around_call import Around
-    from gitcp.agents.reading.conversation import Entry
+    from gitcp.agents.reading.conversation import Around, Entry
 
     Record = Mapping[str, Any]  # of type `line`
     Words = tuple[Around | None, list[Entry]]

@@ -68,7 +68,7 @@ class _Draft:
         if item["kind"] == "answer":
             self._answers.append(item["text"])
         elif item["kind"] == "call":
-            line, paths = describe_call(item["name"], item["given"])
+            line, paths = describe_call(item["name"], item["input"])
             self._calls.append(line)
             self._files.update(dict.fromkeys(paths))
         elif item["kind"] == "result":

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gitcp.core.record_types import Scan, Usage
 
     Fact = tuple[Any, ...]
+    Prompt = tuple[str, str, str]  # text, time as written, the leaf before it
     Facts = Callable[[dict[str, Any]], Iterator[Fact]]
     Written = Callable[[str, dict[str, Any]], list[str]]  # tool's name and input -> paths
 

@@ -10,7 +10,7 @@ import os
 import uuid
 
 from gitcp.agents import find_client
-from gitcp.agents.reading import asked
+from gitcp.agents.reading.conversation import find_prompt
 from gitcp.errors import Error
 from gitcp.process.files import read_bytes as content
 from gitcp.record import format_now
@@ -84,7 +84,7 @@ def cut_at_point(repo: Repo, objects: Objects, point: Point, same_id: bool) -> C
         return None
     path = _choose_path(repo, state, agent, new_id, same_id)
     if not same_id:
-        data += cutter.format_title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
+        data += agent.format_title(f"{point['session_prompt'] or 'rewound'} (rewound)", new_id)
     written = [make_effect(repo, path, data)]
     if not same_id:
         written += _copy_subagents(repo, state, path, data)
@@ -118,7 +118,7 @@ def _place_in_turn(repo: Repo, objects: Objects, point: Point, state: State) -> 
             raise Error(f"the transcript does not have the tool use '{name}'")
         return data, leaf, True
     prompts = cutter.list_prompts(data)
-    prompt = asked.find_prompt(prompts, point["session_prompt"], point["time"])
+    prompt = find_prompt(prompts, point["session_prompt"], point["time"])
     if prompt is None:
         raise Error(f"the transcript does not have the prompt of turn '{name}'")
     later = prompts[prompts.index(prompt) + 1 :]

@@ -132,7 +132,7 @@ def _put_beside(
     if os.path.exists(path):
         return {**outcome, "what": KEPT, "notes": []}
     data = cutter.cut_conversation(session["transcript"], leaf, own, new_id, True)[0]
-    data += cutter.format_title(f"session {own[:8]} as it is stored", new_id)
+    data += agent.format_title(f"session {own[:8]} as it is stored", new_id)
     return {**outcome, "what": BESIDE, "effects": [conversation.make_effect(repo, path, data)]}
 
 

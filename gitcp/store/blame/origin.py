@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from gitcp.agents import find_client, locate_subagent_transcript
-from gitcp.agents.reading import around_call, conversation
+from gitcp.agents.reading import conversation
 from gitcp.core.blame import options as arguments
 from gitcp.errors import Error, InputError
 from gitcp.process import files
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitcp.agents.reading.conversation import Entry
+    from gitcp.agents.reading.conversation import Around, Entry
     from gitcp.core.blame.porcelain import Entry as Row
     from gitcp.core.lines.authors import Author
     from gitcp.core.record_types import Record, State
@@ -108,14 +108,12 @@ def _build_resume_command(author: Author) -> str:
     return find_client(author["agent"]).format_resume_command(author["session_id"])
 
 
-def _find_call(repo: Repo, objects: Objects, author: Author) -> around_call.Around | None:
+def _find_call(repo: Repo, objects: Objects, author: Author) -> Around | None:
     tool = author["tool_use_id"]
-    return around_call.find(*_read_transcripts(repo, objects, author), tool) if tool else None
+    return conversation.find_call(*_read_transcripts(repo, objects, author), tool) if tool else None
 
 
-def read_words(
-    repo: Repo, objects: Objects, author: Author
-) -> tuple[around_call.Around | None, list[Entry]]:
+def read_words(repo: Repo, objects: Objects, author: Author) -> tuple[Around | None, list[Entry]]:
     """(the call that wrote a session's line, the words of its turn).
 
     The call is None if it is not known.  The words are (role, text), the prompt first; [] if the
@@ -123,7 +121,7 @@ def read_words(
     """
     transcripts = _read_transcripts(repo, objects, author)
     tool, number = author["tool_use_id"], author["number"]
-    call = around_call.find(*transcripts, tool) if tool else None
+    call = conversation.find_call(*transcripts, tool) if tool else None
     return call, conversation.list_turn_entries(transcripts[0], number) if number else []
 
 

@@ -28,7 +28,7 @@ def count_conversations(repo: Repo, home: str) -> Times:
     roots = find.list_roots(repo)
     times_by_client: Times = {}
     for client in map(agents.get_client, agents.list_names()):
-        if not client.BY_PLACE:
+        if not client.name_project(home, roots[0]):
             continue
         paths = dict.fromkeys(p for root in roots for p in client.list_conversations(home, root))
         folders: dict[str, list[str]] = {}

@@ -12,7 +12,8 @@ from gitcp.agents import gemini_cli
 from gitcp.agents.claude_code import cut as cut_claude
 from gitcp.agents.codex import cut as cut_codex
 from gitcp.agents.gemini_cli import cut as cut_gemini
-from gitcp.agents.reading import asked, items
+from gitcp.agents.reading import items
+from gitcp.agents.reading.conversation import find_prompt
 from tests.core.conversation.test_cuts import NEW, OLD, claude, lines, transcript
 from tests.support.paths import DATA
 
@@ -168,12 +169,12 @@ GO_ON = [("go on", AT[0], "a"), ("go on", AT[1], "b"), ("and now", AT[2], "c")]
 def test_of_equal_prompts_the_one_before_the_turns_first_edit_began_it(
     asked_for: str, until: int, leaf: str
 ) -> None:
-    found = asked.find_prompt(GO_ON, asked_for, until)
+    found = find_prompt(GO_ON, asked_for, until)
     assert (found[2] if found else "") == leaf
 
 
 def test_without_times_the_text_alone_tells() -> None:
     untimed = [(text, "", leaf) for text, _, leaf in GO_ON]
-    assert asked.find_prompt(untimed, "and now", 0) == untimed[2]
-    assert asked.find_prompt(untimed, "never asked", 0) is None
-    assert asked.find_prompt([("a", "1" * 5000, "x")], "a", 0) == ("a", "1" * 5000, "x")
+    assert find_prompt(untimed, "and now", 0) == untimed[2]
+    assert find_prompt(untimed, "never asked", 0) is None
+    assert find_prompt([("a", "1" * 5000, "x")], "a", 0) == ("a", "1" * 5000, "x")

@@ -40,4 +40,4 @@ def test_codex_calls_and_their_results_share_an_id() -> None:
     ]
     found = list(list_items("\n".join(map(json.dumps, entries)).encode()))
     assert [(item["kind"], item["id"]) for item in found] == [("call", "c"), ("result", "c")]
-    assert found[0]["given"] == {"command": ["ls"]}
+    assert found[0]["input"] == {"command": ["ls"]}
