@@ -201,6 +201,31 @@ def test_after_a_cut_in_mid_turn_the_persons_edit_is_the_persons(world: World, a
     assert world.commit() == []
 
 
+def test_a_turn_that_ends_leaves_no_line_in_a_long_journal_that_others_repeat(
+    world: World, a: Agent
+) -> None:
+    a.prompt("begin")
+    edit(a, "f.txt", text(1))
+    a.stop()
+    path, head = world.path / ".git/gitcp/journal", world.git("rev-parse", "HEAD")
+    told = path.read_bytes()
+    looks = (entries.dump_line({"look": at, "base": head}) for at in range(1, 2000))
+    path.write_bytes(b"".join(looks) + told)
+    path.with_name("journal-checked").unlink()
+    a.prompt("go on")
+    edit(a, "f.txt", text(1, 2))
+    assert path.stat().st_size > cutting.LARGEST
+    a.stop()
+    lines = entries.parse_lines(path.read_bytes())
+    assert path.stat().st_size < 3 * len(told)
+    assert next(line["look"] for line in lines if "look" in line) == 1
+    assert [line["path"] for line in lines if "path" in line] == ["f.txt", "f.txt"]
+    mark = path.with_name("journal-checked").read_bytes()
+    assert int(mark.split()[1]) == path.stat().st_size, "no hook has to check it again"
+    world.commit("f.txt")
+    assert shares(world) == {a.sid: 2}
+
+
 def test_a_checked_part_of_the_journal_is_checked_again_where_it_is_another(world: World) -> None:
     repo = Repo.find(str(world.path))
     path = world.path / ".git" / "gitcp" / "journal"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
-from gitcp.core.credit import entries
+from gitcp.core.credit import cutting, entries
 from gitcp.core.record_types import JournalLine, Version, Writer
 from gitcp.store.journal.work import Work
 
@@ -142,3 +143,46 @@ def test_what_is_open_is_live_while_HEAD_is_at_its_base(name: str) -> None:
 def test_a_record_says_what_stood_there_before_the_session_wrote() -> None:
     [record] = Work(lines((OTHER, "1"), (MINE, "2"), (OTHER, "3")), "s").build_records()
     assert (record["before"], record["oid"]) == (blob("1"), "2" * 40)
+
+
+def _make_journal(chance: random.Random) -> list[JournalLine]:
+    """A journal of two sessions and a person at three paths, while HEAD moves between commits."""
+    made: list[JournalLine] = []
+    base, stands = "here", dict.fromkeys("fgh", "0")
+    for at in range(1, 60):
+        kind, path = chance.choice(["edit", "edit", "look", "look", "look", "head"]), "f"
+        if kind == "head" and chance.random() < 0.4:
+            base = chance.choice(["here", "away", "far"])
+        elif kind == "look":
+            made.append({"look": at, "base": base})
+        elif kind == "edit":
+            path, who = chance.choice("fgh"), chance.choice([MINE, OTHER, entries.PERSON, BACK])
+            after, how = chance.choice("0123"), "restored" if who == BACK else "tool"
+            entry = entries.build_edit(path, blob(stands[path]), blob(after), who, how, at)
+            made.append({**entry, "base": base} if chance.random() < 0.9 else entry)
+            stands[path] = after
+        if chance.random() < 0.2:
+            files = {p: blob(stands[p]) for p in chance.sample("fgh", chance.randint(0, 3))}
+            out = {"out": {"x": ["f"]}} if chance.random() < 0.2 else {}
+            stream = {"stream": chance.choice("xy"), "session": chance.choice("st"), "turn": "1"}
+            made.append({**stream, "files": files, "at": at, **out})
+        if chance.random() < 0.1:
+            made.append({"held": f"{at:040x}"})
+        if chance.random() < 0.05:
+            made.append({"commit": str(at), "settled": [path], "at": at})
+    return made
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_without_the_repeated_lines_a_journal_says_the_same(seed: int) -> None:
+    whole = _make_journal(random.Random(seed))
+    less = cutting.drop_repeated(whole)
+    assert len(less) < len(whole)
+    for session in "st":
+        for bases in (("here",), ("away",), ("here", "far", "")):
+            said = [Work(part, session, bases.__contains__) for part in (whole, less)]
+            assert said[0].build_records() == said[1].build_records()
+        files = [entries.map_recorded_files(part, session) for part in (whole, less)]
+        assert files[0] == files[1]
+    assert entries.list_edits_since_look(less) == entries.list_edits_since_look(whole)
+    assert entries.list_edits(less) == entries.list_edits(whole)

@@ -1,5 +1,5 @@
-"""Cut a journal back at a commit.  Open edits stay, and the edits of the last commits, which may
-be amended or undone."""
+"""Cut a journal back.  At a commit open edits stay, and the edits of the last commits, which may be
+amended or undone; at the end of a turn all lines that no other repeats."""
 
 from __future__ import annotations
 
@@ -32,6 +32,44 @@ def cut_back(
     removed = [line for n, line in enumerate(old) if n not in needed]
     left = [line for n, line in enumerate(old) if n in needed]
     return [*_build_had_line(removed), *left, *_build_cut_line(old, recent), *recent]
+
+
+def drop_repeated(lines: list[JournalLine]) -> list[JournalLine]:
+    """Return the lines without those that others repeat, at any age.
+
+    Of the looks at one base, with only edits on that base between them, the first and the last
+    stay; of the `held` lines the newest; of the checkpoints on a stream those that have a file
+    which no later one has, that take files from streams, or that no ref holds yet.
+    """
+    repeated = _find_repeated_looks(lines)
+    held = max((n for n, line in enumerate(lines) if "held" in line), default=-1)
+    later: set[tuple[str, str, str]] = set()
+    for n in range(len(lines) - 1, -1, -1):
+        line = lines[n]
+        if "held" in line and n < held:
+            repeated.add(n)
+        elif "stream" in line:
+            files = {(line["session"], line["stream"], path) for path in line["files"]}
+            if files and files <= later and n < held and "out" not in line:
+                repeated.add(n)
+            later |= files
+    return [line for n, line in enumerate(lines) if n not in repeated]
+
+
+def _find_repeated_looks(lines: list[JournalLine]) -> set[int]:
+    """The indexes of the looks between the first and the last of each run at one base."""
+    repeated: set[int] = set()
+    base, ends = None, list[int]()
+    for n, line in enumerate(lines):
+        if "look" not in line and "path" not in line and "trees" not in line:
+            continue
+        if base is None or line.get("base") != base:
+            base, ends = line.get("base"), []
+        if "look" in line:
+            if len(ends) > 1:
+                repeated.add(ends.pop())
+            ends.append(n)
+    return repeated
 
 
 def _find_needed(

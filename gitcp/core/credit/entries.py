@@ -222,6 +222,15 @@ def had_content(lines: Iterable[JournalLine], path: str, after: Version) -> bool
     return False
 
 
+def map_looked_times(lines: Iterable[JournalLine]) -> dict[str, int]:
+    """path -> when a call that names it began last, in ns."""
+    times: dict[str, int] = {}
+    for line in lines:
+        for path in line.get("looked", ()):
+            times[path] = max(int(line["at"]), times.get(path, 0))
+    return times
+
+
 def list_calls(lines: Iterable[JournalLine]) -> list[JournalLine]:
     """The calls of a journal in their order: each opening, with the keys of its closing.
 

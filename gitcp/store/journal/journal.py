@@ -40,6 +40,7 @@ _NEIGHBOURS = "journal-checked", "look", "turn"
 _STREAMS = "refs/heads/entire/", "refs/gitcp/streams/"
 _MADE_ON_A_BASE = ("before", "trees", "look")
 MANY = 2000  # edits of one look that are still written as a line each
+_LONG = 64 << 10  # bytes above which a turn's end looks for lines that others repeat
 _UNCHECKED = 4096  # bytes at the end that each process checks
 # path -> its inode, how many of its bytes were read, the lines in them
 _READ: dict[str, tuple[int, int, list[JournalLine]]] = memory.get_table("journals")
@@ -332,11 +333,23 @@ class Journal:
         """Cut a journal that has become long back to what is unsettled."""
         if read_end(self.repo)[1] <= late.cutting.LARGEST:
             return
-        lines, _ = _read_raw(self.repo)
+        lines = late.cutting.drop_repeated(_read_raw(self.repo)[0])
         active = {m["session_id"] for m in markers.read_here(self.repo) if m["phase"] == "active"}
-        remaining = late.cutting.cut_back(lines, self.lines, active)
-        _replace(self.repo, self.repo.git_dir, remaining)
-        self.lines = expand_trees(self.repo, remaining)
+        self._shorten(late.cutting.cut_back(lines, self.lines, active))
+
+    def drop_repeated(self) -> None:
+        """Remove the lines that others repeat from a journal that has become long, if they are an
+        eighth of it."""
+        _, size, lines = _READ.get(self.repo.join_own(NAME), (0, 0, []))
+        if size <= _LONG:
+            return
+        remaining = late.cutting.drop_repeated(lines)
+        if len(remaining) * 8 <= len(lines) * 7:
+            self._shorten(remaining)
+
+    def _shorten(self, lines: list[JournalLine]) -> None:
+        _replace(self.repo, self.repo.git_dir, lines)
+        self.lines = expand_trees(self.repo, lines)
 
 
 def leave_out(repo: Repo, git_dir: str, is_gone: Callable[[JournalLine], bool]) -> None:

@@ -43,7 +43,8 @@ class LastSeen:
     def __init__(self, repo: Repo, objects: Objects, lines: list[JournalLine]) -> None:
         self._objects, self._look = objects, read_look(repo)
         self._since = {line["path"]: line for line in entries.list_edits_since_look(lines)}
-        self._calls = lines
+        self._lines = lines
+        self._opened: dict[str, int] | None = None
         start = max((n for n, line in enumerate(lines) if "look" in line), default=-1)
         self._looked: dict[str, Version] = {}
         self.commits: list[str] = []
@@ -82,8 +83,9 @@ class LastSeen:
     def get_seen_time(self, path: str) -> int:
         """When a path was last looked at, in ns."""
         edit = int(self._since[path]["at"]) if path in self._since else 0
-        opened = (c["at"] for c in self._calls if path in c.get("looked", ()))
-        return max([self.at, edit, *(int(at) for at in opened)])
+        if self._opened is None:
+            self._opened = entries.map_looked_times(self._lines)
+        return max(self.at, edit, self._opened.get(path, 0))
 
     def is_unchanged(self, path: str, ctime: int) -> bool:
         """Whether a path with this ctime, in ns, cannot have changed since it was last seen."""

@@ -73,6 +73,7 @@ def end_turn(
         calls.close_calls(journal, state, at, set(tasks))
         _note_late(journal, state)
         late.edits_ref.hold_edits(repo, objects, journal, state["session_id"], subject)
+        journal.drop_repeated()
 
 
 def _note_late(journal: Journal, state: State) -> None:

@@ -65,8 +65,7 @@ class Stretch:
         """Update the base from the newest look (time, base) before end, which found the content
         unchanged."""
         if self.live and not self._lost:
-            earlier = (look for look in reversed(looks) if look[0] < end)
-            at, base = next(earlier, (0, ""))
+            at, base = _find_look(looks, end)
             self.base = base if at >= self._seen else self.base
 
     def _note_seen(self, line: JournalLine) -> None:
@@ -104,6 +103,19 @@ class Stretch:
         return any(version == entries.parse_entry(edit["after"]) for edit in self.edits)
 
 
+def _find_look(looks: Sequence[tuple[int, str]], end: int) -> tuple[int, str]:
+    """The newest of the looks, which are in the order of their times, before end; (0, "") if there
+    is none."""
+    low, high = 0, len(looks)
+    while low < high:
+        middle = (low + high) // 2
+        if looks[middle][0] < end:
+            low = middle + 1
+        else:
+            high = middle
+    return looks[low - 1] if low else (0, "")
+
+
 class Work:
     """The open edits of one session in a worktree.
 
@@ -121,7 +133,7 @@ class Work:
         self._paths: dict[str, list[JournalLine]] = {}
         for line in entries.list_open_edits(lines):
             self._paths.setdefault(line["path"], []).append(line)
-        self._looks = [(x["look"], x["base"]) for x in lines if "look" in x and "base" in x]
+        self._looks = sorted((x["look"], x["base"]) for x in lines if "look" in x and "base" in x)
 
     def list_stretches(self, path: str) -> list[Stretch]:
         """The session's stretches at a path, the newest last, less those that changed nothing.

@@ -1,8 +1,10 @@
-"""What of a journal stays when it is cut back at a commit."""
+"""What of a journal stays when it is cut back."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import pytest
 
 from gitcp.core.credit import cutting, entries
 from gitcp.core.lines.replay import PERSON
@@ -106,3 +108,69 @@ def test_since_when_nothing_is_cut_is_marked_with_the_turns_that_began_before() 
     assert [line["at"] for line in whole if "at" in line] == [3, 4, 5, 6]
     assert parted == {"t1"}, "its first edit is gone since the first time"
     assert cutting.find_since_cut([{"had": {}}, by("t1", 1)]) == ([], set())
+
+
+def look(at: int, base: str = "one") -> Any:
+    return {"look": at, "base": base}
+
+
+def based(path: str, at: int, base: str = "one") -> Any:
+    return {**edit(path, at), "base": base}
+
+
+def checkpoint(at: int, *paths: str, **more: Any) -> Any:
+    line = {"stream": "st", "session": "s", "turn": "t", "files": dict.fromkeys(paths, NOW)}
+    return {**line, "at": at, **more}
+
+
+def held(at: int) -> Any:
+    return {"held": f"{at:040x}"}
+
+
+LAST = held(9)
+REPEATED: dict[str, tuple[list[Any], list[Any]]] = {
+    "looks at one base but the first and the last": (
+        [look(1), look(2), based("a", 3), look(4), look(5)],
+        [look(1), based("a", 3), look(5)],
+    ),
+    "no look beside another base": (
+        [look(1), look(2), based("a", 3, "two"), look(4), look(5), look(6, "two")],
+        [look(1), look(2), based("a", 3, "two"), look(4), look(5), look(6, "two")],
+    ),
+    "no look beside an edit whose base nobody knows": (
+        [look(1), look(2), edit("a", 3), look(4), look(5)],
+        [look(1), look(2), edit("a", 3), look(4), look(5)],
+    ),
+    "no look that says no base": ([{"look": n} for n in range(4)],) * 2,
+    "held lines but the newest": ([held(1), edit("a", 1), held(2), LAST], [edit("a", 1), LAST]),
+    "a checkpoint whose files later ones have": (
+        [checkpoint(1, "a", "b"), checkpoint(2, "a"), checkpoint(3, "b", "c"), LAST],
+        [checkpoint(2, "a"), checkpoint(3, "b", "c"), LAST],
+    ),
+    "none with a file of its own": ([checkpoint(1, "a", "b"), checkpoint(2, "a"), LAST],) * 2,
+    "none that takes files from streams": (
+        [checkpoint(1, "a", out={"other": ["a"]}), checkpoint(2, "a"), LAST],
+    )
+    * 2,
+    "none for another stream, or of another session": (
+        [
+            checkpoint(1, "a"),
+            checkpoint(2, "a", stream="other"),
+            checkpoint(3, "a", session="t"),
+            LAST,
+        ],
+    )
+    * 2,
+    "none that no ref holds yet": ([checkpoint(1, "a"), checkpoint(2, "a")],) * 2,
+    "no edit, call or commit": (
+        [edit("a", 1), edit("a", 1), {"open": "1", "session": "s", "at": 1}, commit("1"), LAST],
+    )
+    * 2,
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_what_other_lines_repeat_goes_at_any_age(name: str) -> None:
+    lines, left = REPEATED[name]
+    assert cutting.drop_repeated(lines) == left
+    assert cutting.drop_repeated(left) == left

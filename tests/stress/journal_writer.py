@@ -1,0 +1,30 @@
+"""Add lines that wait to the journal around the current directory, then cut it: what
+test_journal.py kills at each call that writes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+    from gitcp import git
+    from gitcp.core.credit import entries
+    from gitcp.core.lines.replay import PERSON
+    from gitcp.repo import Repo
+    from gitcp.store.git.objects import Objects
+    from gitcp.store.journal.journal import Journal
+
+    repo = Repo.find_here()
+    objects = Objects.get_shared(repo)
+    with Journal(repo) as held:
+        for at, name in enumerate(("first", "second"), 1):
+            entry = ("100644", objects.write("blob", f"{name}\n".encode()))
+            line = entries.build_edit(name, None, entry, PERSON, "between", at)
+            held.append([line], waiting=True)
+        objects.write("blob", b"in the same pack\n")
+        held.write_waiting()
+        git.settle_pending()
+        held.append([{"held": "1" * 40}])
+        held.drop_repeated()

@@ -1,0 +1,51 @@
+"""Kill -9 at each call by which the journal is written: no line is lost, and none names an object
+that git does not have."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitcp.core.credit import cutting, entries
+from gitcp.core.record_types import JournalLine
+from gitcp.lock import exclusive
+from gitcp.repo import Repo
+from tests.support.harness import World
+from tests.support.paths import TOP
+
+HERE = TOP / "tests" / "stress"
+PATHS = ["before", "first", "second"]
+
+
+def test_a_kill_leaves_the_lines_that_waited_whole_or_out(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULTS", str(tmp_path / "calls"))
+    path, head = world.path / ".git/gitcp/journal", world.git("rev-parse", "HEAD")
+    old = entries.build_edit("before", None, None, entries.PERSON, "between", 0)
+    looks: list[JournalLine] = [{"look": at, "base": head} for at in range(1, 1200)]
+    before = b"".join(map(entries.dump_line, [{**old, "base": head}, *looks]))
+    assert len(before) > cutting.LARGEST
+    states, number = list[tuple[int, bool]](), 0
+    while True:
+        number += 1
+        path.write_bytes(before)
+        path.with_name("journal-checked").unlink(missing_ok=True)
+        argv = [sys.executable, "-I", f"{HERE}/faults.py", "0", str(number)]
+        done = subprocess.run([*argv, f"{HERE}/journal_writer.py"], cwd=world.path, check=False)
+        lines = entries.parse_lines(path.read_bytes())
+        edits = [line for line in lines if "path" in line]
+        assert [line["path"] for line in edits] == PATHS[: len(edits)] and edits
+        for line in edits[1:]:
+            world.git("cat-file", "-e", line["after"][1])
+        repo = Repo.find(str(world.path))
+        with exclusive(repo, f"journal-{repo.worktree_hash}", timeout=0):
+            states.append((len(edits), len(lines) < len(looks)))
+        if done.returncode == 0:
+            break
+        assert done.returncode == -9
+    assert set(states) == {(1, False), (3, False), (3, True)}
+    assert states == sorted(states) and states[-1] == (3, True)
