@@ -11,7 +11,6 @@ import pytest
 
 from gitcp.errors import InputError
 from gitcp.stages import bind_stage
-from tests.support.recording import SCENARIOS, calls
 from tests.support.warm import run
 
 Read = Callable[[str, str, bytes], dict[str, Any]]
@@ -27,13 +26,6 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
         return dict(*bind_stage("read-event", [agent, name])(()))
 
     return event
-
-
-@pytest.mark.parametrize(("agent", "scenario"), SCENARIOS)
-def test_every_recorded_payload_is_an_event(agent: str, scenario: str, read: Read) -> None:
-    for event, payload in calls(agent, scenario):
-        found = read(agent, event, json.dumps(payload).encode())
-        assert found["type"] == "event" and found["agent"] == agent
 
 
 def test_a_payload_over_several_lines_becomes_one_line() -> None:

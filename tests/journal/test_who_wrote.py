@@ -179,18 +179,6 @@ def test_a_persons_line_in_the_agents_file_is_the_persons(
     assert [r[:3] for r in ranges(world, "f.txt")] == [[1, 1, "person"], [2, 5, turn]]
 
 
-def test_a_line_of_each_of_two_sessions_is_half_of_the_commit(
-    world: World, a: Agent, b: Agent
-) -> None:
-    for agent, path in ((a, "a.txt"), (b, "b.txt")):
-        agent.prompt("one line")
-        edit(agent, path, text(1))
-        agent.stop()
-    [one] = world.commit("a.txt", "b.txt")
-    told = sessions(world, one).values()
-    assert [m["initial_attribution"]["agent_percentage"] for m in told] == [50, 50]
-
-
 # 5. What no tool event names.
 
 

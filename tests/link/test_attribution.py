@@ -81,6 +81,8 @@ def test_each_session_and_each_commit_has_its_own_lines(world: World, a: Agent) 
     [one] = world.commit("a.py", "b.py")
     assert lines(world, one) == (10, 0, 0, 0, 0, 16)
     assert lines(world, one, "session-b") == (6, 0, 0, 0, 0, 16)
+    told = sessions(world, one).values()
+    assert [m["initial_attribution"]["agent_percentage"] for m in told] == [62.5, 37.5]
     [two] = world.commit("c.py")
     assert lines(world, two) == (3, 0, 0, 0, 0, 3)
 

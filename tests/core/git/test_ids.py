@@ -21,26 +21,16 @@ BAD = ["", "a/b", "a\\b", "a\0b", "a\nb", "a\x7fb", "-a", ".a", "a.", "a..b", ".
 
 
 @pytest.mark.parametrize("value", BAD, ids=repr)
-def test_an_id_that_could_be_a_path_an_option_or_no_ref_is_refused(value: object) -> None:
-    with pytest.raises(InputError, match=r"^'session_id' "):
-        ids.check_session_id(value)
-    with pytest.raises(InputError, match=r"^'tool_use_id' "):
-        ids.check_tool_use_id(value)
-
-
-def test_what_is_not_there_is_said_to_be_missing() -> None:
-    with pytest.raises(InputError, match=r"^'session_id' is missing$"):
-        ids.check_session_id(None)
-
-
-@pytest.mark.parametrize("value", BAD, ids=repr)
-def test_the_refusal_is_one_short_line(value: object) -> None:
-    with pytest.raises(InputError) as e:
+def test_an_id_that_could_be_a_path_an_option_or_no_ref_is_refused_in_one_short_line(
+    value: object,
+) -> None:
+    with pytest.raises(InputError, match=r"^'session_id' ") as e:
         ids.check_session_id(value)
     line = str(e.value)
-    assert "\n" not in line
-    assert line.isascii()
-    assert len(line) < 200
+    assert "\n" not in line and line.isascii() and len(line) < 200
+    assert (line == "'session_id' is missing") is (value is None)
+    with pytest.raises(InputError, match=r"^'tool_use_id' "):
+        ids.check_tool_use_id(value)
 
 
 @pytest.mark.parametrize(

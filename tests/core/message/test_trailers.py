@@ -84,9 +84,9 @@ CORPUS = [
 
 
 @pytest.mark.parametrize("message", CORPUS, ids=range(len(CORPUS)))
-@pytest.mark.parametrize("ids", [[A], [A, B]], ids=["one", "two"])
-def test_a_line_goes_where_git_puts_it(message: bytes, ids: list[str]) -> None:
-    assert trailers.add(message, ids) == oracle(message, ids)
+def test_a_line_goes_where_git_puts_it(message: bytes) -> None:
+    for ids in ([A], [A, B]):
+        assert trailers.add(message, ids) == oracle(message, ids)
 
 
 @pytest.mark.parametrize("char", [";", "!", "%"])

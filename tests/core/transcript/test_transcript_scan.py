@@ -57,10 +57,10 @@ def test_a_cursor_makes_the_next_scan_tell_only_what_is_new(agent: str) -> None:
 
 
 @pytest.mark.parametrize("agent", agents.list_names())
-@pytest.mark.parametrize("data", [b"", b"\n\n", b'{"type":"us', b"\xff\xfe\n", b"[]\n", b"null"])
-def test_what_is_no_transcript_says_nothing(agent: str, data: bytes) -> None:
-    found = agents.get_client(agent).scan(data)
-    assert (found["prompts"], found["written"], found["usage"]) == ([], [], None)
+def test_what_is_no_transcript_says_nothing(agent: str) -> None:
+    for data in (b"", b"\n\n", b'{"type":"us', b"\xff\xfe\n", b"[]\n", b"null"):
+        found = agents.get_client(agent).scan(data)
+        assert (found["prompts"], found["written"], found["usage"]) == ([], [], None), data
 
 
 @pytest.mark.parametrize("agent", RECORDED)
