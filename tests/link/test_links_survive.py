@@ -73,6 +73,14 @@ def test_relink_finds_the_commit_that_lost_its_line(world: World, name: str) -> 
     sound(world)
 
 
+def test_relink_finds_a_new_file_under_another_name_by_its_content(world: World) -> None:
+    base = world.head
+    shell(world, "git add new.py; git commit -qm x; git mv new.py power.py")
+    shell(world, f"{BARE} commit -q --amend -m y")
+    assert relink(world) == [("evidence", world.head)]
+    assert linked(world, base) == [["(new.py)"]]
+
+
 def noted_commits(world: World) -> list[str]:
     """The objects with a note; that of the empty tree tells since when a clone records."""
     listed = world.git("notes", "--ref=gitcp", "list", ok=False).splitlines()
@@ -81,9 +89,9 @@ def noted_commits(world: World) -> list[str]:
 
 def test_relink_leaves_what_is_linked_alone_and_writes_nothing_in_doubt(world: World) -> None:
     shell(world, "git add .; git commit -qm x")
-    assert relink(world) == []
     tree = world.git("rev-parse", "HEAD^{tree}")
     for name in ("one", "two"):
+        assert relink(world) == [], "what is on a branch is not lost, though another is like it"
         commit = world.git("commit-tree", "-p", "HEAD~", "-m", name, tree)
         world.git("branch", name, commit)
     world.git("reset", "-q", "--hard", "HEAD~")
