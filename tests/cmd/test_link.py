@@ -73,6 +73,9 @@ def test_a_session_without_open_files_gives_its_newest_checkpoint(at: World) -> 
     [one] = ids(at, "HEAD~")
     run("link", "HEAD", SID)
     assert noted(at) == [one]
+    (at.path / ".git/entire-sessions" / f"{SID}.json").unlink()
+    run("link", "HEAD~2", SID)
+    assert noted(at, "HEAD~2") == [one], "the store has it where no state is left"
 
 
 def test_a_link_by_trailer_is_taken_away_for_every_reader(at: World) -> None:
