@@ -104,7 +104,9 @@ def test_a_hook_starts_no_more_gits_than_it_did(seen: dict[str, Hook], hook: str
 
 @pytest.mark.parametrize("hook", ASKS)
 def test_a_hook_opens_no_more_files_than_it_did(seen: dict[str, Hook], hook: str) -> None:
-    opened = seen[hook].opened
+    packs = [path for path in seen[hook].opened if path.endswith(".pack")]
+    # Which of several packs has an object is tried in the order of their names, which are random.
+    opened = [path for path in seen[hook].opened if path not in packs[1:]]
     assert len(opened) <= ASKS[hook][1], "\n".join([str(len(opened)), *opened])
 
 
