@@ -73,9 +73,17 @@ def test_a_session_without_open_files_gives_its_newest_checkpoint(at: World) -> 
     [one] = ids(at, "HEAD~")
     run("link", "HEAD", SID)
     assert noted(at) == [one]
-    (at.path / ".git/entire-sessions" / f"{SID}.json").unlink()
-    run("link", "HEAD~2", SID)
-    assert noted(at, "HEAD~2") == [one], "the store has it where no state is left"
+
+
+def test_of_a_session_without_a_state_the_store_tells_which_checkpoint_is_newest(
+    at: World,
+) -> None:
+    for checkpoint_id, day in (("bb0000000000", 2), ("aa0000000000", 3), ("cc0000000000", 1)):
+        made = {"created_at": f"2026-01-0{day}T00:00:00Z"}
+        given = {"type": "session", "checkpoint_id": checkpoint_id, "session_id": "s"}
+        run("write-committed", stdin=json.dumps({**given, "metadata": made}).encode())
+    assert run("link", "HEAD", "s").returncode == 0
+    assert noted(at) == ["aa0000000000"]
 
 
 def test_a_link_by_trailer_is_taken_away_for_every_reader(at: World) -> None:

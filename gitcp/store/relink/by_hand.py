@@ -110,10 +110,18 @@ def _find_or_make_checkpoint(ctx: Context, commit: Commit, session_id: str) -> s
         )
         ctx.keep(state)
         return checkpoint_id
-    newest = (state or {}).get("last_checkpoint_id")
-    for checkpoint in () if newest else committed_list.list_checkpoints(ctx.repo, brief=True):
-        if any(entry["session_id"] == session_id for entry in checkpoint["sessions"]):
-            newest = checkpoint["checkpoint_id"]
+    newest = (state or {}).get("last_checkpoint_id") or _find_newest(ctx.repo, session_id)
     if not newest or committed_refs.find_checkpoint(ctx.repo, ctx.objects, newest) is None:
         raise Error(f"session '{session_id}' has no checkpoint, and no open file of the commit's")
     return str(newest)
+
+
+def _find_newest(repo: Repo, session_id: str) -> str:
+    """The checkpoint with the latest part of a session; "" if none has one."""
+    dated = [
+        (str(entry["metadata"].get("created_at")), checkpoint["checkpoint_id"])
+        for checkpoint in committed_list.list_checkpoints(repo, brief=True)
+        for entry in checkpoint["sessions"]
+        if entry["session_id"] == session_id
+    ]
+    return max(dated, default=("", ""))[1]
