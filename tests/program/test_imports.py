@@ -26,14 +26,14 @@ MOST = {
     "post-commit": 140,
 }
 # Gits, and how often a file or a directory is opened, there or not; a commit's two hooks together
-# at most 6 and 150.
+# at most 6 and 150.  All packs count as one file.
 ASKS = {
-    "UserPromptSubmit": (1, 60),
+    "UserPromptSubmit": (1, 58),
     "PreToolUse": (0, 21),
     "PostToolUse": (0, 37),
-    "Stop": (2, 72),
+    "Stop": (2, 71),
     "prepare-commit-msg": (1, 25),
-    "post-commit": (2, 82),
+    "post-commit": (2, 75),
 }
 # How often a hook asks what a path in the repository is, without opening it.
 LOOKS = {
