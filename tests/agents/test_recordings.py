@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gitcp import agents
+from gitcp.agents.reading.edits import recognise_client
 from tests.support import recording
 from tests.support.clients.clock import TIMES
 from tests.support.replay import RECORDINGS, Replay, initial
@@ -228,3 +229,12 @@ def test_files_and_commits_are_those_of_the_recording(scenario: str, tmp_path: P
         text, recorded = Path(path).read_text(), "".join(lines)
         assert len(text) <= len(recorded) and (text or not lines)
         assert TIMES.sub("", recorded[: len(text)]) == TIMES.sub("", text)
+
+
+@pytest.mark.parametrize(
+    "client", sorted(path.name for path in RECORDINGS.iterdir() if path.is_dir())
+)
+def test_a_transcript_tells_its_client(client: str) -> None:
+    paths = sorted((RECORDINGS / client).glob("*/transcript*.json*"))
+    assert [p for p in paths if recognise_client(str(p)) != client] == []
+    assert paths or client in ("kilo-code", "opencode")  # in databases

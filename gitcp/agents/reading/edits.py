@@ -81,9 +81,10 @@ def _expand(line: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _expand_document(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The other keys of a document, then its messages."""
-    yield {key: value for key, value in document.items() if key != "messages"}
-    yield from list_objects(document.get("messages"))
+    """A document with its first message alone, by which its client is recognised; its messages."""
+    messages = list_objects(document.get("messages"))
+    yield {**document, "messages": messages[:1]}
+    yield from messages
 
 
 def recognise_client(path: str) -> str:
