@@ -67,8 +67,8 @@ def find_step_to_redo(log: Sequence[Step], name: str = "") -> Step:
     undone_ids = [
         t for s in log if s["kind"] == UNDO for t in s.get("targets", [s["target"]])[::-1]
     ]
-    undone = [s for s in branches if s["id"] in undone_ids]
-    undone.sort(key=lambda s: max(n for n, target in enumerate(undone_ids) if target == s["id"]))
+    newest = {step_id: number for number, step_id in enumerate(undone_ids)}
+    undone = sorted((s for s in branches if s["id"] in newest), key=lambda s: newest[s["id"]])
     matching = [s for s in undone if s["id"].startswith(name)]
     if not matching:
         raise Error(f"no such step to redo: '{name}'" if name else "nothing to redo")

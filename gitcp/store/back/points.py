@@ -13,7 +13,7 @@ from gitcp.record import decode_name
 from gitcp.store.back import moments
 from gitcp.store.back.present import KeptEdits, Present
 from gitcp.store.git import refs
-from gitcp.store.git.commit import list_commits, read_commit
+from gitcp.store.git.commit import list_commits, parse_ident, read_commit
 from gitcp.store.git.tree import Lookup, edit_tree, read_tree
 from gitcp.store.show import commit_list, lookup
 from gitcp.store.stream import expired, shadow_refs, stream_list
@@ -94,14 +94,11 @@ def _read_head(objects: Objects) -> Point:
     commit = read_commit(objects, "HEAD")
     if commit is None:
         raise Error("there is no commit yet")
-    return {
-        **point_list.EMPTY,
-        "id": commit["oid"],
-        "kind": "committed",
-        "message": commit["message"].partition("\n")[0],
-        "base_commit": commit["oid"],
-        "tree": commit["tree"],
-    }
+    subject, oid = commit["message"].partition("\n")[0], commit["oid"]
+    seconds = parse_ident(commit["committer"])[1]
+    return moments.make_point(
+        "committed", oid, seconds, subject, base_commit=oid, tree=commit["tree"]
+    )
 
 
 def _find_successor(repo: Repo, objects: Objects, points: Iterable[Point], name: str) -> str | None:

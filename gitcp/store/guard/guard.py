@@ -44,9 +44,10 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
     if tool.get("kind") not in _KINDS:
         return ""
     copies = place.group_by_working_copy(repo, tool.get("input_paths") or ())
-    observed: Copies = [] if tool.get("kind") == "write" and copies else [(repo, [])]
+    if tool.get("kind") != "write" or not copies:
+        copies = _add_home(copies, repo)
     objections = []
-    for copy, paths in _merge_copies(copies, observed):
+    for copy, paths in copies:
         objection = _start_in_copy(copy, paths, event, pausing if deny else None)
         if objection and deny:
             let_go(repo, event)  # its claims in other working copies
@@ -55,9 +56,10 @@ def start_call(repo: Repo, event: Record, pausing: Callable[[], object]) -> str:
     return "\n\n".join(filter(None, objections))
 
 
-def _merge_copies(copies: Copies, observed: Copies) -> Copies:
-    worktrees = {copy.worktree for copy, _ in copies}
-    return copies + [item for item in observed if item[0].worktree not in worktrees]
+def _add_home(copies: Copies, repo: Repo) -> Copies:
+    """The working copies with that of repo, last and without paths if it is not among them."""
+    is_there = any(copy.worktree == repo.worktree for copy, _ in copies)
+    return copies if is_there else [*copies, (repo, [])]
 
 
 def _start_in_copy(
@@ -70,8 +72,7 @@ def _start_in_copy(
     if not (verdicts and pausing):
         verdicts += _judge_discards(repo, event, look)
     for judged in verdicts:
-        _trace_verdict(judged)
-        objections.append(_format_verdict(judged, session_id))
+        objections.append(_format_objection(judged, session_id))
         if pausing:
             return objections[0]
     mine = claims.make_claim(event, paths, look, repo.git.env)
@@ -81,9 +82,8 @@ def _start_in_copy(
         held = claims.take(repo, mine, _compute_wait(repo), pausing)
     if held:
         judged = verdict.judge_editing(look, {**held[0], "path": held[1]})
-        _trace_verdict(judged)
         age = max(0, int(time.time() - held[0]["created"]))
-        objections.append(_format_verdict(judged, session_id, age=f"{age} s"))
+        objections.append(_format_objection(judged, session_id, age=f"{age} s"))
     return "\n\n".join(objections)
 
 
@@ -115,7 +115,7 @@ def end_call(repo: Repo, event: Record) -> tuple[str, bool]:
         return "", False
     ended = (_end_in_copy(copy, claim) for copy, claim in _list_claimed(repo, event))
     judged = [pair for pair in ended if pair]
-    objections = [_format_verdict(x, event["session_id"], edit_at) for x, edit_at in judged]
+    objections = [_format_objection(x, event["session_id"], edit_at) for x, edit_at in judged]
     return "\n\n".join(objections), any(x["stored"] for x, _ in judged)
 
 
@@ -129,7 +129,7 @@ def _list_claimed(repo: Repo, event: Record) -> list[tuple[Repo, Claim]]:
     pairs = []
     for tool in event.get("tools") or [event.get("tool") or {}]:
         copies = place.group_by_working_copy(repo, tool.get("input_paths") or ())
-        for copy, paths in _merge_copies(copies, [(repo, [])]):
+        for copy, paths in _add_home(copies, repo):
             keys = {claims.make_key(event, tool, paths), claims.make_key(event, tool, ())}
             pairs += [(copy, claim) for claim in claims.select_claims(copy, keys)]
     return pairs
@@ -147,7 +147,6 @@ def _end_in_copy(repo: Repo, claim: Claim) -> tuple[Verdict, str] | None:
     # A command may move HEAD on purpose.
     if judged["verdict"] == "allow" or (judged["verdict"] == "moved" and not claim["paths"]):
         return None
-    _trace_verdict(judged)
     return judged, f"{', '.join(claim['paths'])}, and on refs/gitcp/edits/{session_id}"
 
 
@@ -157,8 +156,7 @@ def greet(repo: Repo, event: Record) -> str:
     judged = verdict.judge_start(look, session_id, _find_live(repo, look))
     lines = []
     if judged["verdict"] != "allow":
-        _trace_verdict(judged)
-        lines.append(_format_verdict(judged, session_id))
+        lines.append(_format_objection(judged, session_id))
     company = presence.list_company(repo, session_id)
     if company:
         lines.append(_format_company(repo, [marker["session_id"] for marker in company]))
@@ -176,7 +174,11 @@ def _format_company(repo: Repo, session_ids: list[str]) -> str:
     return f"gitcp: {who} at work in this working copy: {', '.join(sessions)}"
 
 
-def _format_verdict(judged: Verdict, session_id: str, path: str = "", age: str = "") -> str:
+def _format_objection(judged: Verdict, session_id: str, path: str = "", age: str = "") -> str:
+    """messages.format_refusal(), with a note in the trace."""
+    look = judged["look"]
+    text = f"{judged['verdict']}: {look['name']} {look['id']}: {judged['reason']}"
+    trace.append_note("guard", text)
     return late.messages.format_refusal(judged, session_id, path, age)
 
 
@@ -187,9 +189,3 @@ def _find_live(repo: Repo, *looks: Look | None) -> set[str]:
 def _compute_wait(repo: Repo) -> int:
     wait, left = int(repo.config.get_option("gitcp.guard-wait")), deadline.count_seconds_left()
     return wait if left is None else min(wait, int(left / 2))
-
-
-def _trace_verdict(judged: Verdict) -> None:
-    look = judged["look"]
-    text = f"{judged['verdict']}: {look['name']} {look['id']}: {judged['reason']}"
-    trace.append_note("guard", text)

@@ -66,14 +66,11 @@ class Edits:
         for path, (old_mode, old, mode, new) in changes.items():
             parent, content = self.get_content(old_mode, old), self.get_content(mode, new)
             if parent is not None and content is not None:
-                other_contents = [
-                    self._read_content(parent_entries.get(path)) for parent_entries in other_parents
-                ]
-                parents, lines = (
-                    [parent, *filter(None, other_contents)],
-                    self.replay_path(path, parent),
+                there = (self._read_content(files.get(path)) for files in other_parents)
+                parents = [parent, *filter(None, there)]
+                credited[path] = attribution.credit_path(
+                    self.replay_path(path, parent), parents, content
                 )
-                credited[path] = attribution.credit_path(lines, parents, content)
         return credited
 
     def _read_ahead(self, changes: Changes) -> None:
@@ -91,21 +88,22 @@ class Edits:
 
         reading: whether the caller has time; a person waits for a commit.
         """
-        chain, committed = self.trace_content(path), self._committed
+        chain = self.trace_content(path)
         before_all = self._read_content(chain[0]["before"]) if chain else parent
         start, origin = before_all or parent, chain[0]["path"] if chain else path
         # History costs as much as a blame: a commit reads it only for files that were moved or
         # restored.
         back = reading or any("follows" in line or line["how"] == "restored" for line in chain)
+        committed = self._committed if back else None
         lines = replay.Replay(
-            start, (lambda: committed(origin, start.oid, "")) if committed and back else None
+            start, (lambda: committed(origin, start.oid, "")) if committed else None
         )
         oid, broken = start.oid, before_all is None
         for line in chain:
             before, after = self._read_content(line["before"]), self._read_content(line["after"])
             if before is not None and before.oid != oid and "follows" not in line:
                 # HEAD has moved: the missing lines are in a commit, or their edit is away.
-                recorded = committed(line["path"], before.oid, "") if committed and back else {}
+                recorded = committed(line["path"], before.oid, "") if committed else {}
                 lines.add_step(before, UNKNOWN, replay.accepts_any_line, recorded, is_kept=True)
                 oid = before.oid
             if after is None:
