@@ -55,7 +55,7 @@ def _push_event(event: Record) -> Iterator[Record]:
 
 def _is_dry_run(repo: Repo) -> bool | None:
     """Whether the `git push` that runs this hook has --dry-run; None if that cannot be seen."""
-    words = process.read_git_arguments(repo.config, "push")
+    words = process.read_git_arguments(repo, "push")
     if words is None:
         return False if process.can_see_processes() else None
     for word in words:

@@ -119,14 +119,14 @@ def list_turn_prompts(prompts: list[str], prompt: str) -> list[str]:
     return prompts[own[-1] :] if own else [prompt] if prompt else prompts[-1:]
 
 
-def make_task_subject(done: bool, tool_use_id: str, subagent_type: str = "", task: str = "") -> str:
-    """The subject of a subagent's first or last checkpoint
-    (doc/formats.md "Commits of a stream")."""
-    short, verb = tool_use_id[:12], "Completed" if done else "Starting"
-    if not subagent_type:
-        return f"{verb} agent: {_cut_line(task, 60)} ({short})" if task else f"Task: {short}"
+def make_task_subject(tool_use_id: str, subagent_type: str = "", task: str = "") -> str:
+    """The subject of a subagent's checkpoint (doc/formats.md "Commits of a stream")."""
+    short = tool_use_id[:12]
+    if not subagent_type and not task:
+        return f"Task: {short}"
+    agent = f"'{subagent_type}' agent" if subagent_type else "agent"
     words = f": {_cut_line(task, 60)}" if task else ""
-    return f"{verb} '{subagent_type}' agent{words} ({short})"
+    return f"Completed {agent}{words} ({short})"
 
 
 def make_todo_subject(todos: Iterable[Mapping[str, Any]], number: int, tool_use_id: str) -> str:

@@ -7,7 +7,7 @@ from gitcp.core.v1 import summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gitcp.core.record_types import Record
 
@@ -17,7 +17,7 @@ _FACTS = frozenset(
 summary checkpoint_transcript_start transcript_path is_task tool_use_id commit omitted
 forgotten""".split()
 )
-_INTERRUPTED = "[Request interrupted"
+_INTERRUPTED = "[Request interrupted"  # written by the client in the person's place
 
 
 def build_part(metadata: Record, prompts: Sequence[str] = ()) -> Record:
@@ -51,5 +51,9 @@ def choose_prompts(causes: Sequence[str], prompts: Sequence[str]) -> list[str]:
     if causing:
         order = {prompt.strip(): n for n, prompt in enumerate(prompts)}
         return sorted(causing, key=lambda p: order.get(p.strip(), len(order)))
-    typed = [p for p in prompts if p.strip() and not p.startswith(_INTERRUPTED)]
-    return typed[-1:]
+    return select_typed(prompts)[-1:]
+
+
+def select_typed(prompts: Iterable[str]) -> list[str]:
+    """The prompts that a person typed."""
+    return [p for p in prompts if p.strip() and not p.startswith(_INTERRUPTED)]

@@ -54,11 +54,6 @@ _STAGED, _MIXED = "is staged by hand", "holds changes that are not the session's
 _WAIT = 45.0  # seconds to wait for the commits of other sessions, whose hooks may be slow
 
 
-def lock_commits(ctx: Context, wait: float = _WAIT) -> exclusive:
-    """The lock of a worktree's auto-commits, taken before the locks of sessions."""
-    return exclusive(ctx.repo, f"auto-{ctx.repo.worktree_hash}", wait)
-
-
 def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
     """Checkpoint the work of an event's session, then commit it; the records of the result.
 
@@ -80,7 +75,7 @@ def save_work(ctx: Context, event: dict[str, Any]) -> list[Record]:
     ctx.leave()  # hold no session's lock while the person's hooks run
     held = False
     try:
-        with lock_commits(ctx):
+        with exclusive(ctx.repo, f"auto-{ctx.repo.worktree_hash}", _WAIT):
             held = True
             settling.settle(ctx)
             return _try_commit(ctx, event["session_id"], oid)

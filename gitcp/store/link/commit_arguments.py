@@ -19,7 +19,7 @@ def is_amend(repo: Repo, args: Sequence[str]) -> bool:
     git passes the hook the same for `--amend -m` as for `-m`.  If git's own arguments cannot be
     read, post-commit notices the amend.
     """
-    words = process.read_git_arguments(repo.config, "commit")
+    words = process.read_git_arguments(repo, "commit")
     if words is not None:
         return any(len(word) > 3 and "--amend".startswith(word) for word in words)
     return list(args[1:]) == ["commit", "HEAD"]
@@ -27,7 +27,7 @@ def is_amend(repo: Repo, args: Sequence[str]) -> bool:
 
 def will_check_message(repo: Repo) -> bool:
     """Whether git will run commit-msg: not with -n.  True if its arguments cannot be read."""
-    for word in process.read_git_arguments(repo.config, "commit") or ():
+    for word in process.read_git_arguments(repo, "commit") or ():
         if len(word) > 6 and "--no-verify".startswith(word):
             return False
         if word[:1] == "-" and word[1:2] not in ("", "-"):
@@ -40,7 +40,7 @@ def will_check_message(repo: Repo) -> bool:
 
 def find_cleanup_mode(repo: Repo) -> str:
     """git's cleanup mode for the message, by an argument of this commit, else the configuration."""
-    words = process.read_git_arguments(repo.config, "commit") or []
+    words = process.read_git_arguments(repo, "commit") or []
     for i, word in enumerate(words):
         if word == "--cleanup":
             return "".join(words[i + 1 : i + 2])

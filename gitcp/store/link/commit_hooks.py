@@ -91,7 +91,7 @@ def prepare(repo: Repo, objects: Objects, args: Sequence[str]) -> Prepared:
         "ids": ids,
     }
     if sessions:
-        verdict["maker"] = process.find_above("git")
+        verdict["maker"] = process.find_git()
     if brought:
         verdict["brings"] = True
     commit_memory.save_verdict(repo, verdict)

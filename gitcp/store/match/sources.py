@@ -10,7 +10,7 @@ from gitcp.errors import Error
 from gitcp.process import files as texts
 from gitcp.record import decode_name, encode_name
 from gitcp.start import late
-from gitcp.store.git import commit_changes, reflog, tree
+from gitcp.store.git import commit_changes, reflog, refs, tree
 from gitcp.store.git.commit import list_commits, need_commit, read_commit
 from gitcp.store.match import commit_memory, lost_commits
 from gitcp.store.match.case import LONG, MOST, Target
@@ -107,7 +107,7 @@ def _select_held(case: Case, old: str, ids: Sequence[str], target: Target) -> li
 def list_replaced(case: Case) -> Iterator[Answer]:
     """Ids of the commit that is being amended."""
     if case.amended:
-        parent = (case.amended["parents"] or ["0" * len(case.amended["oid"])])[0]
+        parent = (case.amended["parents"] or [refs.get_zeros(case.repo)])[0]
         target = Target(case.objects, parent=parent, changes=lambda: read_staged(case.repo, parent))
         yield _follow(case, target, [case.amended["oid"]])
 

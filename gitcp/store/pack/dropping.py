@@ -7,14 +7,13 @@ objects that stay are copied into a new pack of gitcp, and the old pack is left 
 from __future__ import annotations
 
 import os
-from itertools import pairwise
 
 from gitcp.core.git import packfile
 from gitcp.errors import Error
 from gitcp.lock import exclusive
 from gitcp.process import files
 from gitcp.record import encode_lines, encode_name
-from gitcp.store.pack import kept
+from gitcp.store.pack import kept, upkeep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 _WALK = ("rev-list", "--objects", "--no-object-names", "--missing=allow-any")
 _NEEDED = ("--not", "--all", "--stdin")
 _ALL_NEEDED = ("--all", "--reflog", "--indexed-objects", "--stdin")
-_PIECE = 1 << 20
 
 
 def unpin_tips(repo: Repo, tips: Iterable[str]) -> None:
@@ -80,45 +78,12 @@ def list_objects(repo: Repo) -> Iterator[tuple[str, float]]:
 def _drop_from_pack(repo: Repo, name: str, doomed: set[str], destroy: bool) -> None:
     """Replace a pack by one without the doomed objects.  destroy: delete it, else leave it to
     git."""
-    path, width = os.path.join(kept.locate_folder(repo), name), len(repo.empty_tree) // 2
-    entries = packfile.parse_index(files.peek(f"{path}.idx"), width)
-    if doomed.isdisjoint(entries):
+    path = os.path.join(kept.locate_folder(repo), name)
+    spans = upkeep.read_spans(repo, path)
+    if doomed.isdisjoint(spans):
         return
-    size = os.stat(f"{path}.pack").st_size
-    ends = dict(pairwise(sorted([*(offset for offset, _ in entries.values()), size - width])))
-    spans = {
-        oid: (offset, ends[offset], crc)
-        for oid, (offset, crc) in entries.items()
-        if oid not in doomed
-    }
-    if spans:
-        _copy_objects(repo, path, spans)
+    if left := {oid: span for oid, span in spans.items() if oid not in doomed}:
+        upkeep.copy_objects(repo, {name: left})
     kept.release_pack(repo, name)
     if destroy:
         kept.remove_pack(path)
-
-
-def _copy_objects(repo: Repo, path: str, spans: dict[str, tuple[int, int, int]]) -> None:
-    """Make a pack of some objects of another: oid -> (begin, end, crc)."""
-    new = os.path.join(kept.make_workshop(repo), f"pack-{os.getpid()}-left")
-    hasher = kept.find_hasher(repo.algo)
-    entries: dict[str, packfile.Entry] = {}
-    head = packfile.build_head(len(spans))
-    digest, size = hasher(head), len(head)
-    with open(f"{path}.pack", "rb") as source, open(f"{new}.pack", "wb") as target:
-        target.write(head)
-        for oid, (begin, end, crc) in sorted(spans.items(), key=lambda item: item[1]):
-            entries[oid] = size, crc
-            for offset in range(begin, end, _PIECE):
-                source.seek(offset)
-                data = source.read(min(_PIECE, end - offset))
-                digest.update(data)
-                target.write(data)
-            size += end - begin
-        trailer = bytes(digest.digest())
-        target.write(trailer)
-        target.flush()
-        files.sync_file(target.fileno())
-    index = packfile.build_index(entries, trailer, hasher)
-    kept.write_file(f"{new}.idx", index, durable=True)
-    kept.place_pack(repo, trailer.hex(), new)

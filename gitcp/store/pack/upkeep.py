@@ -14,13 +14,19 @@ from gitcp.store.pack import indexes, kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import BinaryIO
+
     from gitcp.repo import Repo
+
+    Span = tuple[int, int, int]  # where an object starts and ends in a pack, its CRC-32
 
 _JOINED = 8 << 20  # bytes of the largest pack that is joined
 _WITHIN = 2  # a pack is joined up to this many times the size of all smaller ones together
 _KEPT = 14 * 86400.0  # seconds; git prunes older objects by default
 _MULTI = "multi-pack-index"
 _LEFT = 43200.0  # seconds; an older lock of git was left behind
+_PIECE = 1 << 20
 _STRAY = 86400.0  # seconds; no process moves a pack into place so long
 
 
@@ -79,52 +85,78 @@ def _read_size(folder: str, name: str) -> int:
 
 
 def _write_joined(repo: Repo, folder: str, packs: list[str]) -> None:
-    hasher = kept.find_hasher(repo.algo)
-    bodies: list[bytes] = []
-    entries: dict[str, packfile.Entry] = {}
-    size, done = packfile.START, []
+    parts: dict[str, dict[str, Span]] = {}
+    listed = set[str]()
     for name in packs:
-        read = _read_pack(repo, os.path.join(folder, name))
-        if read is None:
-            continue  # damaged, which fsck reports
-        done.append(name)
-        for oid, crc, body in read:
-            if oid not in entries:
-                entries[oid] = size, crc
-                bodies.append(body)
-                size += len(body)
-    data = b"".join([packfile.build_head(len(entries)), *bodies])
-    trailer = bytes(hasher(data).digest())
-    path = repo.join_shared("tmp", f"pack-{os.getpid()}-joined")
-    try:
-        kept.write_file(f"{path}.pack", data + trailer, durable=True)
-        index = packfile.build_index(entries, trailer, hasher)
-        kept.write_file(f"{path}.idx", index, durable=True)
-        kept.place_pack(repo, trailer.hex(), path)
-    finally:
-        kept.remove_pack(path)
-    listed = _read_multi_index(folder)  # again: git may have written it meanwhile
-    for name in done:
-        if name != f"pack-{trailer.hex()}" and name.encode() not in listed:
+        spans = _read_intact(repo, os.path.join(folder, name))
+        if spans is not None:  # fsck reports a damaged one
+            parts[name] = {oid: span for oid, span in spans.items() if oid not in listed}
+            listed |= spans.keys()
+    joined = copy_objects(repo, parts)
+    needed = _read_multi_index(folder)  # again: git may have written it meanwhile
+    for name in parts:
+        if name != joined and name.encode() not in needed:
             _remove_pack(repo, folder, name)
     indexes.forget_file(repo)
-    indexes.add_index(repo, f"pack-{trailer.hex()}", index)
+    indexes.add_index(repo, joined, files.peek(os.path.join(folder, f"{joined}.idx")))
 
 
-def _read_pack(repo: Repo, path: str) -> list[tuple[str, int, bytes]] | None:
-    """(oid, crc, bytes) of each object of a pack; None for a damaged pack."""
+def _read_intact(repo: Repo, path: str) -> dict[str, Span] | None:
+    """read_spans(); None for a damaged pack."""
     data, width = files.peek(f"{path}.pack"), len(repo.empty_tree) // 2
     if kept.find_hasher(repo.algo)(data[:-width]).digest() != data[-width:]:
         return None
     try:
-        entries = packfile.parse_index(files.peek(f"{path}.idx"), width)
+        return read_spans(repo, path)
     except ValueError:
         return None
-    by_offset = sorted((offset, crc, oid) for oid, (offset, crc) in entries.items())
-    ends = [offset for offset, _, _ in by_offset[1:]] + [len(data) - width]
-    return [
-        (oid, crc, data[start:end]) for (start, crc, oid), end in zip(by_offset, ends, strict=True)
-    ]
+
+
+def read_spans(repo: Repo, path: str) -> dict[str, Span]:
+    """oid -> span of each object of a pack, in the order of the pack.  Raises ValueError for a
+    damaged index, and OSError."""
+    width = len(repo.empty_tree) // 2
+    entries = packfile.parse_index(files.peek(f"{path}.idx"), width)
+    starts = sorted((offset, crc, oid) for oid, (offset, crc) in entries.items())
+    ends = [*(offset for offset, _, _ in starts[1:]), os.stat(f"{path}.pack").st_size - width]
+    return {oid: (start, end, crc) for (start, crc, oid), end in zip(starts, ends, strict=False)}
+
+
+def copy_objects(repo: Repo, parts: Mapping[str, Mapping[str, Span]]) -> str:
+    """Make a pack of objects of other packs (pack -> oid -> span), and move it into place; return
+    its name.  Raises OSError."""
+    new = os.path.join(kept.make_workshop(repo), f"pack-{os.getpid()}-joined")
+    hasher = kept.find_hasher(repo.algo)
+    entries: dict[str, packfile.Entry] = {}
+    head = packfile.build_head(sum(map(len, parts.values())))
+    digest, size = hasher(head), len(head)
+    try:
+        with open(f"{new}.pack", "wb") as target:
+            target.write(head)
+            for name, spans in parts.items():
+                with open(os.path.join(kept.locate_folder(repo), f"{name}.pack"), "rb") as source:
+                    for oid, (start, end, crc) in spans.items():
+                        entries[oid] = size, crc
+                        for data in _read_pieces(source, start, end):
+                            digest.update(data)
+                            size += target.write(data)
+            trailer = bytes(digest.digest())
+            target.write(trailer)
+            target.flush()
+            files.sync_file(target.fileno())
+        index = packfile.build_index(entries, trailer, hasher)
+        kept.write_file(f"{new}.idx", index, durable=True)
+        kept.place_pack(repo, trailer.hex(), new)
+    finally:
+        kept.remove_pack(new)
+    return f"pack-{trailer.hex()}"
+
+
+def _read_pieces(source: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    source.seek(start)
+    while start < end and (data := source.read(min(_PIECE, end - start))):
+        yield data
+        start += len(data)
 
 
 def sweep_packs(repo: Repo) -> None:

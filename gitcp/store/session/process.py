@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitcp.core.record_types import Process
-    from gitcp.repo import Config
+    from gitcp.repo import Repo
 
 
 _UNSEEN = 600  # seconds that an unknown agent counts as at work
@@ -54,11 +54,9 @@ def find_agent(env: Mapping[str, str]) -> Process | None:
     return next((describe(p) for p, name in _list_above() if name and name not in _SHELLS), None)
 
 
-def find_above(name: str) -> Process | None:
-    """The nearest process above this one that has the name; None if none is seen."""
-    return next(
-        (describe(pid) for pid, process_name in _list_above() if process_name == name), None
-    )
+def find_git() -> Process | None:
+    """The nearest git above this process; None if none is seen."""
+    return next((describe(pid) for pid, name in _list_above() if name == "git"), None)
 
 
 def is_alive(process: Process | None) -> bool:
@@ -166,7 +164,7 @@ def _is_hook(pid: int) -> bool:
     return any(name in command for name in _HOOKS)
 
 
-def read_git_arguments(config: Config, command: str) -> list[str] | None:
+def read_git_arguments(repo: Repo, command: str) -> list[str] | None:
     """The arguments of the git command that runs this hook, with aliases expanded; None if they
     are unseen, or ambiguous because ps does not separate the words of a message."""
     for pid in list_ancestors()[:6]:
@@ -176,7 +174,7 @@ def read_git_arguments(config: Config, command: str) -> list[str] | None:
         if not words or os.path.basename(words[0]) != "git":
             continue
         if command not in words:
-            words = [part for w in words for part in config.get(f"alias.{w}", w).split()]
+            words = [part for w in words for part in repo.config.get(f"alias.{w}", w).split()]
         if command not in words:
             return None
         words = words[words.index(command) + 1 :]

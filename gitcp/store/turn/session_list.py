@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitcp.core.v1 import summary
+from gitcp.core.v1 import session_part, summary
 from gitcp.errors import Error
 from gitcp.record import decode_name
 from gitcp.store.git.prefetch import Prefetched
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 STRATEGY = "manual-commit"
 _WINDOW = 128  # session directories whose prompts are asked for at once
-_INTERRUPTED = "[Request interrupted"  # written by the client in the person's place
 
 
 def list_sessions(repo: Repo, objects: Objects, stored: bool = True) -> list[Record]:
@@ -149,8 +148,8 @@ def _read_prompts(repo: Repo, trees: list[str]) -> Iterator[str]:
             for entry in entries:
                 blob = objects.read(entry[summary.PROMPT][1]) if summary.PROMPT in entry else None
                 joined = decode_name(blob[2]) if blob and blob[1] == "blob" else ""
-                typed = (p.strip() for p in joined.split(summary.SEPARATOR))
-                yield next((p for p in typed if p and not p.startswith(_INTERRUPTED)), "")
+                prompts = (p.strip() for p in joined.split(summary.SEPARATOR))
+                yield next(iter(session_part.select_typed(prompts)), "")
             objects.forget()
 
 

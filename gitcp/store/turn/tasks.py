@@ -21,7 +21,7 @@ from gitcp.store.v1 import redaction, transcript, transcript_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Mapping
     from typing import Any, TypedDict
 
     from gitcp.core.record_types import State, Tip
@@ -70,13 +70,9 @@ def build_step(
     tool = event.get("tool") or {}
     task_id, agent_id = tool.get("id"), tool.get("agent_id") or event.get("agent_id")
     running, ended = state.get("tasks", {}), state.setdefault("ended_tasks", {})
+    task_id = task_id or _find_by_agent(running, agent_id)
     if not task_id:
-        matching_ids = [
-            t for t, task in running.items() if agent_id and task.get("agent_id") == agent_id
-        ]
-        if not matching_ids:
-            return None  # the end of the call itself comes next, with its id
-        task_id = matching_ids[0]
+        return None  # the end of the call itself comes next, with its id
     task = running.pop(task_id, None) or ended.get(task_id, {})
     session_id = state["session_id"]
     kind = redaction.redact_text(
@@ -89,7 +85,7 @@ def build_step(
     ended[task_id] = {**details, "agent_id": agent_id or ""}
     if event.get("agent_transcript_path"):
         ended[task_id]["transcript_path"] = event["agent_transcript_path"]
-    subject = prompts.make_task_subject(True, task_id, kind, description)
+    subject = prompts.make_task_subject(task_id, kind, description)
     files = _build_files(repo, objects, state, task_id)
     return {"tool_use_id": task_id, "subject": subject, "files": files}
 
@@ -191,11 +187,14 @@ def _build_todo_step(
 def find_task(state: State, agent_id: str | None) -> str | None:
     """The id of the task of a subagent's event; without an agent id, the only running task."""
     running = state.get("tasks", {})
-    tasks = {**running, **state.get("ended_tasks", {})}
-    matching_ids = [t for t, task in tasks.items() if agent_id and task.get("agent_id") == agent_id]
-    if matching_ids:
-        return str(matching_ids[0])
+    if task_id := _find_by_agent({**running, **state.get("ended_tasks", {})}, agent_id):
+        return task_id
     return str(next(iter(running))) if len(running) == 1 else None
+
+
+def _find_by_agent(tasks: Mapping[str, Any], agent_id: str | None) -> str:
+    matching_ids = (t for t, task in tasks.items() if agent_id and task.get("agent_id") == agent_id)
+    return next(matching_ids, "")
 
 
 def store_step(repo: Repo, objects: Objects, state: State, step: Step) -> None:

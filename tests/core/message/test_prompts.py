@@ -111,11 +111,10 @@ def test_prompt_txt_holds_all_prompts(arguments: list[str], expected: str) -> No
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ((True, "toolu_01TASKmanual", "dev", "Build it"), "Completed 'dev' agent: Build it"),
-        ((False, "toolu_01TASKmanual", "dev", "Build it"), "Starting 'dev' agent: Build it"),
-        ((False, "toolu_01TASKmanual", "dev", "x" * 61), f"Starting 'dev' agent: {'x' * 60}..."),
-        ((True, "toolu_01TASKmanual", "dev", ""), "Completed 'dev' agent"),
-        ((True, "toolu_01TASKmanual", "", "Build it"), "Completed agent: Build it"),
+        (("toolu_01TASKmanual", "dev", "Build it"), "Completed 'dev' agent: Build it"),
+        (("toolu_01TASKmanual", "dev", "x" * 61), f"Completed 'dev' agent: {'x' * 60}..."),
+        (("toolu_01TASKmanual", "dev", ""), "Completed 'dev' agent"),
+        (("toolu_01TASKmanual", "", "Build it"), "Completed agent: Build it"),
     ],
 )
 def test_a_task_is_named_by_its_agent_and_its_call(arguments: Any, expected: str) -> None:
@@ -123,7 +122,7 @@ def test_a_task_is_named_by_its_agent_and_its_call(arguments: Any, expected: str
 
 
 def test_a_task_that_says_nothing_is_named_by_its_call() -> None:
-    assert prompts.make_task_subject(True, "toolu_01TASKmanual") == "Task: toolu_01TASK"
+    assert prompts.make_task_subject("toolu_01TASKmanual") == "Task: toolu_01TASK"
 
 
 @pytest.mark.parametrize(
